@@ -130,10 +130,12 @@ function sectionOf(
       ofRounds('processor time of the service a call at a steady rate', 'µs', microseconds),
     ],
     asked: [...p99s.keys()].map((name) => ({
-      question: name === QUIET ? 'Neighbours: nobody else' : `Neighbours: beside ${name}`,
+      question: name === QUIET ? 'Neighbours: no other load' : `Neighbours: beside ${name}`,
       measured: KINDS.map((kind) => `p99 of a ${kind} ${round(median(p99s.get(name)![kind]))} ms`).join(', '),
       judged:
-        name === QUIET ? {} : Object.fromEntries(KINDS.map((kind) => [besideOf(kind, name), `of that ${kind} alone`])),
+        name === QUIET
+          ? {}
+          : Object.fromEntries(KINDS.map((kind) => [besideOf(kind, name), `times the p99 of a ${kind} alone`])),
     })),
   };
 }

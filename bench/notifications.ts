@@ -324,7 +324,7 @@ function sectionOf(
         judged: Object.fromEntries(
           ['graphile-worker', 'pg-boss'].map((peer) => [
             `backlog: rate of the ${name}, to that of ${peer}`,
-            `of ${peer}’s`,
+            `times the rate of ${peer}`,
           ]),
         ),
       })),

@@ -230,10 +230,10 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
     ],
     asked: KINDS.map((kind) => ({
       question: `Two processes behind one proxy: ${kind}`,
-      measured: `${round(toOne(kind, 2, 'perSecond'))} of the requests a second of one`,
+      measured: `${round(toOne(kind, 2, 'perSecond'))} times the requests a second of one process`,
       judged: {
         [`${kind}: the service’s processor time a request, two processes behind one port to one`]:
-          'of the processor time a request',
+          'times its processor time for each request',
       },
     })),
   };

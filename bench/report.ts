@@ -104,7 +104,7 @@ function askedLines(report: Report): string[] {
       ];
     }),
   );
-  return [BEGIN, '', runOf(report), '', ...table([['', 'Measured', 'Beside', 'Goal', 'Goal is'], ...rows]), ''];
+  return [BEGIN, '', runOf(report), '', ...table([['', 'Measured', 'Compared', 'Goal', 'Outcome'], ...rows]), ''];
 }
 
 function allSections(report: Report): string {
@@ -138,5 +138,5 @@ function valueOf({ value, unit }: Figure): string {
 function goalOf({ goal, unit }: Figure): string {
   if (goal === null) return '';
   const [word, limit] = 'atLeast' in goal ? ['at least', goal.atLeast] : ['at most', goal.atMost];
-  return unit === 'ratio' ? `${word} ${limit}` : `${word} ${limit} ${unit}`;
+  return unit === 'ratio' ? `${word} ${limit} times` : `${word} ${limit} ${unit}`;
 }

@@ -250,10 +250,10 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
     ]),
     asked: kinds.map((kind) => ({
       question: QUESTIONS[kind],
-      measured: `${round(of(kind, 'service', 'perSecond'))} a second; p50 ${round(of(kind, 'service', 'p50'))} ms, p99 ${round(of(kind, 'service', 'p99'))} ms`,
+      measured: `${round(of(kind, 'service', 'perSecond'))} requests a second; p50 ${round(of(kind, 'service', 'p50'))} ms, p99 ${round(of(kind, 'service', 'p99'))} ms`,
       judged: {
-        [`${kind}: requests/s of the ceiling’s`]: 'of the ceiling’s rate',
-        [`${kind}: p99 to the ceiling’s`]: 'of its p99',
+        [`${kind}: requests/s of the ceiling’s`]: 'times the rate of the ceiling',
+        [`${kind}: p99 to the ceiling’s`]: 'times its p99',
       },
     })),
   };

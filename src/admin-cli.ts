@@ -21,15 +21,15 @@ import {
 import { CreateUserBody } from './auth/administration/user.dto.js';
 
 const USAGE = `usage:
-  npm run admin -- create-operator --username NAME      makes a user with every scope, and an application for it
+  npm run admin -- create-operator --username NAME      creates a user with every scope, and an application
   npm run admin -- rotate-secret --consumer-key KEY     gives an application a new consumer secret
-  npm run admin -- unlock-user --username NAME          ends the lock-out of a user, through every application
-  npm run admin -- disable-user --username NAME         ends every access of a user, at once
-  npm run admin -- verify-audit [--from SEAL]           compares the audit with its seals, and with one kept elsewhere
-  npm run admin -- grants --role NAME                   prints the SQL of a database role with least rights
-  npm run admin -- rotate-launch-key                    signs launch tokens and client assertions with a new key; the old one is known for a while
-  npm run admin -- reencrypt                            puts what is encrypted under the newest key of SECRETS_KEY
-The password of create-operator is asked for, or read from standard input.
+  npm run admin -- unlock-user --username NAME          unlocks a user in every application
+  npm run admin -- disable-user --username NAME         disables a user and revokes all access immediately
+  npm run admin -- verify-audit [--from SEAL]           compares the audit log with its seals, and with SEAL
+  npm run admin -- grants --role NAME                   prints SQL that grants a database role the least rights
+  npm run admin -- rotate-launch-key                    creates a new key for launch tokens and client assertions
+  npm run admin -- reencrypt                            encrypts all stored secrets with the newest key
+create-operator asks for a password, or reads it from standard input.
 `;
 
 /** A mistake on the command line, as opposed to an error of the service. */

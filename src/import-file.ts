@@ -76,7 +76,7 @@ async function main(): Promise<number> {
   });
   const { state, rows, created, updated, unchanged, cancelled, refused } = progress;
   process.stderr.write('\n');
-  if (rows === 0) process.stdout.write('The file has no rows: nothing was done.\n');
+  if (rows === 0) process.stdout.write('The file has no rows. Nothing was changed.\n');
   process.stdout.write(
     `${state}: ${created} created, ${updated} updated, ${cancelled} cancelled, ${refused} refused, ${unchanged} unchanged\n${report ?? ''}\n`,
   );

@@ -16,18 +16,18 @@ const ALL = {
   OIDC_ADMIN_GROUP: 'admins',
 };
 
-test('without any setting operators sign in nowhere else', () => {
+test('without any setting there is no sign-in at an organisation', () => {
   expect(read({})).toEqual({ settings: null, faults: [] });
 });
 
-test('groups are in the claim `groups` unless a setting says otherwise', () => {
+test('groups are read from the claim `groups` unless a setting names another', () => {
   const { settings, faults } = read(ALL);
   expect(faults).toEqual([]);
   expect(settings).toMatchObject({ groupsClaim: 'groups', adminGroup: 'admins', supportGroupPrefix: null });
   expect(read({ ...ALL, OIDC_GROUPS_CLAIM: 'roles' }).settings?.groupsClaim).toBe('roles');
 });
 
-test('http is for a provider on this machine', () => {
+test('http is allowed only for a provider on this machine', () => {
   for (const issuer of ['http://localhost:8080', 'http://127.0.0.1:8080', 'http://[::1]:8080'])
     expect(read({ ...ALL, OIDC_ISSUER: issuer }).faults).toEqual([]);
   for (const issuer of ['http://id.example', 'https://id.example?x=1', 'id.example', 'http://localhost.example'])
@@ -36,7 +36,7 @@ test('http is for a provider on this machine', () => {
     ]);
 });
 
-test('half of the settings is a fault, and each is named', () => {
+test('an incomplete configuration is refused, and each missing setting is named', () => {
   expect(read({ OIDC_ISSUER: 'https://id.example' }).faults.map((fault) => fault.split(' ')[0])).toEqual([
     'OIDC_CLIENT_ID',
     'OIDC_CLIENT_SECRET',

@@ -35,7 +35,10 @@ export function oidcSettings(read: Reader): OidcSettings | null {
   if (clientId === undefined) read.fault('OIDC_CLIENT_ID', 'is required with OIDC_ISSUER');
   if (clientSecret === undefined) read.fault('OIDC_CLIENT_SECRET', 'is required with OIDC_ISSUER');
   if (adminGroup === null && supportGroupPrefix === null)
-    read.fault('OIDC_ADMIN_GROUP', 'or OIDC_SUPPORT_GROUP_PREFIX is required with OIDC_ISSUER: nobody could sign in');
+    read.fault(
+      'OIDC_ADMIN_GROUP',
+      'or OIDC_SUPPORT_GROUP_PREFIX is required with OIDC_ISSUER, because otherwise nobody could sign in',
+    );
   if (!url || clientId === undefined || clientSecret === undefined) return null;
   const groupsClaim = read.raw('OIDC_GROUPS_CLAIM') ?? 'groups';
   return { issuer: url, clientId, clientSecret, groupsClaim, adminGroup, supportGroupPrefix };

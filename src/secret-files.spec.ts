@@ -21,7 +21,7 @@ const faultsOf = (env: NodeJS.ProcessEnv) => {
 };
 
 describe('a secret in a file', () => {
-  it('is read, without the line break at its end', () => {
+  it('reads a secret from its file without the line break at its end', () => {
     const config = new Config({
       DATABASE_URL_FILE: file('url', 'postgres://service@db.example/eligibility\n'),
       SECRETS_KEY_FILE: file('key', `${key.toString('base64')}\r\n`),
@@ -30,7 +30,7 @@ describe('a secret in a file', () => {
     expect(config.secretsKeys).toEqual([key]);
   });
 
-  it('stops the start with one line for each variable when it is set twice, missing or empty', () => {
+  it('prevents the start with one line for each secret that is set twice, missing or empty', () => {
     const faults = faultsOf({
       DATABASE_URL: 'postgres://service@db.example/eligibility',
       DATABASE_URL_FILE: file('url', 'postgres://other@db.example/eligibility'),

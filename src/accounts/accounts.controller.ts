@@ -25,7 +25,7 @@ export class AccountsController {
   ) {}
 
   @Post()
-  @ApiOperation({ summary: 'Open an account; its code is made by the service' })
+  @ApiOperation({ summary: 'Open an account' })
   @Answer(201, AccountModel)
   @BodyProblems()
   async create(@Body() { name }: AccountBody): Promise<AccountModel> {
@@ -34,7 +34,7 @@ export class AccountsController {
   }
 
   @Get()
-  @ApiOperation({ summary: 'The accounts' })
+  @ApiOperation({ summary: 'List the accounts' })
   @AnswerList(AccountModel)
   @Problems(400)
   async list(
@@ -48,7 +48,7 @@ export class AccountsController {
   }
 
   @Get(':account_code')
-  @ApiOperation({ summary: 'Get an account' })
+  @ApiOperation({ summary: 'Read an account' })
   @Answer(200, AccountModel)
   @Problems(400)
   async get(@Param() { account_code }: AccountPath): Promise<AccountModel> {
@@ -56,7 +56,7 @@ export class AccountsController {
   }
 
   @Put(':account_code')
-  @ApiOperation({ summary: 'Change an account: its name, and how long it keeps what is personal' })
+  @ApiOperation({ summary: 'Change the name and the retention periods of an account' })
   @Answer(200, AccountModel)
   @BodyProblems()
   async put(@Param() { account_code }: AccountPath, @Body() body: AccountChangeBody): Promise<AccountModel> {

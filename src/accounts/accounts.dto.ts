@@ -14,10 +14,10 @@ import { AccountPath, accountCodeRule, testCodeRule } from '../platform/validati
 import { declareFaults } from '../platform/errors.js';
 
 declareFaults({
-  portion_code_repeated: ['The test has two portions with one code.', 'Give each portion a code of its own.'],
+  portion_code_repeated: ['The test has two portions with the same code.', 'Use a different code for each portion.'],
   code_not_portable: [
-    'A warning, which refuses nothing: the code has characters that other systems refuse.',
-    'Use ASCII letters, digits, hyphens, dots and underscores.',
+    'The code contains characters that other systems may refuse. This is a warning: the request was carried out.',
+    'Use only ASCII letters, digits, hyphens, dots and underscores.',
   ],
 });
 
@@ -39,7 +39,7 @@ const portionsRule: Rule = {
     const codes = value.map((portion: { portion_code?: unknown } | null) => portion?.portion_code);
     return codes.flatMap((portionCode, index) =>
       portionCode != null && codes.indexOf(portionCode) < index
-        ? [fault('portion_code_repeated', 'The test has this portion already.', `/${index}/portion_code`)]
+        ? [fault('portion_code_repeated', 'Another portion of the test has the same code.', `/${index}/portion_code`)]
         : [],
     );
   },
@@ -68,15 +68,19 @@ export class AccountChangeBody {
   @Field(nameRule, { notNull: true })
   name?: string;
 
-  @Field(retentionRule, { description: 'Photos of results go away after so many days; null: never.' })
+  @Field(retentionRule, {
+    description: 'Days after which photos of results are removed. With null they are never removed.',
+  })
   photo_retention_days?: number | null;
 
-  @Field(retentionRule, { description: 'Video links of results go away after so many days; null: never.' })
+  @Field(retentionRule, {
+    description: 'Days after which video links of results are removed. With null they are never removed.',
+  })
   video_retention_days?: number | null;
 
   @Field(retentionRule, {
     description:
-      'Candidates are erased when none of their records has been open or changed for so many days; null: never.',
+      'Days after which candidates are erased if none of their records was open or changed. With null they are never erased.',
   })
   candidate_retention_days?: number | null;
 }

@@ -29,7 +29,7 @@ import { CATALOGUE } from './catalogue.js';
 import { Test } from './test.entity.js';
 
 declareFaults({
-  portion_in_use: ['A live eligibility has the portion.', 'Keep the portion until no live eligibility has it.'],
+  portion_in_use: ['An open eligibility contains the portion.', 'Keep it until no open eligibility contains it.'],
 });
 
 const ACCOUNT_CODE_LENGTH = 12;
@@ -175,7 +175,7 @@ export class PutTestHandler implements ICommandHandler<PutTest> {
         errors: used.map((portionCode) => ({
           pointer: '/portions',
           code: 'portion_in_use',
-          detail: `A live eligibility has the portion ${portionCode}: it cannot be left out.`,
+          detail: `An open eligibility contains the portion ${portionCode}. Keep the portion.`,
         })),
       });
   }

@@ -81,7 +81,7 @@ function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type
     @HttpCode(204)
     @ApiOperation({
       summary: `Delete ${one}`,
-      description: 'While eligibilities need it: 403 `forbidden_operation`.',
+      description: 'The entry cannot be deleted while eligibilities use it (403 `forbidden_operation`).',
     })
     @AnswerEmpty(204)
     @Problems(400, 404)

@@ -24,7 +24,7 @@ export class TestsController {
   ) {}
 
   @Get()
-  @ApiOperation({ summary: 'The tests of an account' })
+  @ApiOperation({ summary: 'List the tests of an account' })
   @AnswerList(TestModel)
   @Problems(400)
   async list(
@@ -39,7 +39,7 @@ export class TestsController {
   }
 
   @Get(':test_code')
-  @ApiOperation({ summary: 'Get a test' })
+  @ApiOperation({ summary: 'Read a test' })
   @Answer(200, TestModel)
   @Problems(400, 404)
   async get(@Param() { account_code, test_code }: TestPath): Promise<TestModel> {
@@ -50,8 +50,8 @@ export class TestsController {
 
   @Put(':test_code')
   @ApiOperation({
-    summary: 'Make a test or replace its definition',
-    description: 'A portion that a live eligibility has cannot be left out: 403 `forbidden_operation`.',
+    summary: 'Create a test or replace its definition',
+    description: 'A portion that an open eligibility contains cannot be removed (403 `forbidden_operation`).',
   })
   @Answer(200, TestModel)
   @BodyProblems()
@@ -76,7 +76,8 @@ export class TestsController {
   @HttpCode(204)
   @ApiOperation({
     summary: 'Delete a test',
-    description: 'Not once an eligibility was made for it, nor while a voucher names it: 403 `forbidden_operation`.',
+    description:
+      'A test cannot be deleted after an eligibility was created for it, or while a voucher names it (403 `forbidden_operation`).',
   })
   @AnswerEmpty(204)
   @Problems(400, 404)

@@ -55,7 +55,7 @@ export class BookingsController {
   }
 
   @Get('candidates/:candidate_id/bookings')
-  @ApiOperation({ summary: 'The bookings of a candidate: where one is found again whose answer was lost' })
+  @ApiOperation({ summary: 'List the bookings of a candidate' })
   @AnswerList(BookingModel, 'All of them, newest first.')
   @Problems(400, 404)
   async ofCandidate(@Param() path: CandidatePath, @Query() query: BookingsQuery): Promise<BookingModel[]> {
@@ -70,7 +70,7 @@ export class BookingsController {
   }
 
   @Get('bookings/:booking_code')
-  @ApiOperation({ summary: 'A booking' })
+  @ApiOperation({ summary: 'Read a booking' })
   @Answer(200, BookingModel, 'The booking.')
   @Problems(400, 404)
   async get(@Param() path: BookingPath): Promise<BookingModel> {
@@ -130,7 +130,7 @@ export class CandidateBookingsController {
   ) {}
 
   @Get()
-  @ApiOperation({ summary: 'The bookings of a candidate' })
+  @ApiOperation({ summary: 'List the bookings of a candidate' })
   @AnswerList(BookingModel, 'All of them, newest first.')
   @Problems(400, 404)
   async list(@Param() { account_code, candidate_id }: CandidatePath): Promise<BookingModel[]> {

@@ -7,8 +7,11 @@ import { BOOKING_STATUSES, DELIVERY_MODES, type BookingStatus, type DeliveryMode
 import { declareFaults } from '../platform/errors.js';
 
 declareFaults({
-  status_invalid: ['There is no such status of a booking.', 'Use one of those that the document names, in any case.'],
-  delivery_mode_invalid: ['There is no such delivery mode.', 'Use SITE_PROCTORED or SVC_REMOTE_PROCTORED.'],
+  status_invalid: [
+    'The value is not a known status of a booking.',
+    'Use one of the values that the API description lists for `status`, in upper or lower case.',
+  ],
+  delivery_mode_invalid: ['The value is not a known delivery mode.', 'Use SITE_PROCTORED or SVC_REMOTE_PROCTORED.'],
 });
 
 const locationCode = () => text({ min: 1, max: 50, example: 'TC-042' });

@@ -3,18 +3,18 @@ import { defineProblem } from '../platform/errors.js';
 export const bookingNotFound = defineProblem(
   'booking_not_found',
   'not_found',
-  'No such booking',
+  'The booking does not exist',
   'The account has no booking with this code.',
 );
 export const changeCutoffPassed = defineProblem(
   'change_cutoff_passed',
   'forbidden',
-  'It is too late to change the booking',
-  'The test allows clients no change so shortly before the start. Ask the staff of the service.',
+  'The deadline for changing the booking has passed',
+  'Clients cannot change a booking of this test so shortly before its start. Ask the operator of the service to change the booking.',
 );
 export const bookingClosed = defineProblem(
   'booking_closed',
   'forbidden',
   'The booking is closed',
-  'It was cancelled, taken or missed, and no longer changes.',
+  'The exam was cancelled, taken or missed. The booking can no longer be changed.',
 );

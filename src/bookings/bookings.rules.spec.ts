@@ -6,7 +6,7 @@ const site = { location_code: 'C', location_name: 'N', location_address: 'A', lo
 const told = (faults: Fault[]) => faults.map(({ pointer, code }) => `${pointer} ${code}`);
 
 describe('the location of a booking', () => {
-  it('a site has code, name, address and time zone', () => {
+  it('requires code, name, address and time zone for a site exam', () => {
     expect(locationFaults({ delivery_mode: 'SITE_PROCTORED', ...site }, new Faults())).toEqual([]);
     expect(told(locationFaults({ delivery_mode: 'SITE_PROCTORED' }, new Faults()))).toEqual([
       '/location_code required',
@@ -16,7 +16,7 @@ describe('the location of a booking', () => {
     ]);
   });
 
-  it('a remote exam has at most the zone of the candidate', () => {
+  it("allows at most the candidate's time zone for a remote exam", () => {
     expect(locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED' }, new Faults())).toEqual([]);
     expect(
       locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED', location_timezone: 'Asia/Tokyo' }, new Faults()),
@@ -28,7 +28,7 @@ describe('the location of a booking', () => {
     ]);
   });
 
-  it('is not judged by a delivery mode that is at fault itself', () => {
+  it('is not checked when the delivery mode is faulty', () => {
     for (const pointer of ['/delivery_mode', '']) {
       const faults = new Faults();
       faults.add({ pointer, code: 'x', detail: 'x' });

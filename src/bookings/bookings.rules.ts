@@ -2,7 +2,10 @@ import { declareFaults, type Fault } from '../platform/errors.js';
 import type { Faults } from '../platform/validation/faults.js';
 
 declareFaults({
-  not_allowed: ['The member does not go with the delivery mode.', 'Leave it out for SVC_REMOTE_PROCTORED.'],
+  not_allowed: [
+    'This member is not allowed with the delivery mode of the booking.',
+    'Leave the member out when the delivery mode is SVC_REMOTE_PROCTORED.',
+  ],
 });
 
 export const BOOKING_STATUSES = ['BOOKED', 'CANCELLED', 'COMPLETED', 'ABSENT', 'EXCUSED_ABSENT'] as const;

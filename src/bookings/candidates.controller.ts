@@ -39,7 +39,10 @@ export class CandidatesController {
 
   @Get()
   @ApiOperation({ summary: 'Search the records of all candidates' })
-  @AnswerList(FoundEligibilityModel, 'By what was found; `Link: rel="next"` leads to the next page.')
+  @AnswerList(
+    FoundEligibilityModel,
+    'The records that were found. `Link` with `rel="next"` has the URL of the next page.',
+  )
   @Problems(400)
   async search(
     @Query() query: SearchQuery,

@@ -29,11 +29,14 @@ export class ChangesController {
 
   @Get()
   @ApiOperation({
-    summary: 'Read the changes of the account’s records, in the order in which they became visible',
+    summary: 'Read the change feed of the account',
     description:
-      'Every answer has a `Link: rel="next"`, an empty one too: keep the last one and ask again. No change is left out and none comes twice.',
+      'The feed lists the changes of the records in the order in which they became visible. Every response has a `Link` with `rel="next"`, even an empty one. Keep the last link and request it again later. No change is missing, and none is listed twice.',
   })
-  @AnswerList(ChangeModel, 'Oldest first; `Link: rel="next"` leads on, from an empty page too.')
+  @AnswerList(
+    ChangeModel,
+    'The changes, oldest first. `Link` with `rel="next"` has the URL of the next page, even after an empty page.',
+  )
   @Problems(400, 410)
   async list(
     @Param() { account_code }: AccountPath,

@@ -9,7 +9,10 @@ import { testCodeRule } from '../platform/validation/identifiers.js';
 import { dateTime, fault, integer, oneOf, text, type Rule } from '../platform/validation/rules.js';
 
 declareFaults({
-  change_unknown: ['There is no such change.', 'Use one of those that the document names.'],
+  change_unknown: [
+    'The value is not a known kind of change.',
+    'Use one of the values that the API description lists for the member.',
+  ],
 });
 
 /**
@@ -54,7 +57,7 @@ const after: Rule = {
   faults: (value) => {
     const faults = afterText.faults(value);
     if (faults.length > 0 || value === 'now' || readPosition(value as string)) return faults;
-    return [fault('cursor_invalid', 'Not a cursor of this feed.')];
+    return [fault('cursor_invalid', 'The cursor was not issued by this feed.')];
   },
 };
 

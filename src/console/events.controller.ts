@@ -17,12 +17,12 @@ export class EventsController {
   @ApiOperation({
     summary: 'Stream changes as they happen, by server-sent events',
     description:
-      `The event \`changed\` with \`{"topics": [...]}\` (of ${TOPICS.join(', ')}) says what to ask for again; it carries no data. A ` +
-      'comment comes every 15 seconds. The event `end` is the last one: the session or the token has ended. At most ten streams of a user.',
+      `The event \`changed\` with \`{"topics": [...]}\` (of ${TOPICS.join(', ')}) names the lists that have changed. It contains no data, so request these lists again. A ` +
+      'comment is sent every 15 seconds. The event `end` is sent when the session or the token has ended. A user can have at most ten streams.',
   })
   @ApiResponse({
     status: 200,
-    description: 'A stream without an end.',
+    description: 'A stream of events that stays open.',
     content: { 'text/event-stream': { schema: { type: 'string' } } },
   })
   @Problems()

@@ -27,19 +27,22 @@ test.each([
   ['every attempt fails', { failing_since: NOW }, ['failing']],
   ['suspended, and failed before', { state: 'SUSPENDED', failing_since: NOW }, ['suspended']],
   ['unverified', { state: 'UNVERIFIED', certificate_not_after: inDays(1) }, ['unverified']],
-  ['a certificate that ends in 13 days', { certificate_not_after: inDays(13) }, ['certificate_ends']],
+  ['a certificate that expires in 13 days', { certificate_not_after: inDays(13) }, ['certificate_ends']],
   [
-    'one that has ended, of a partner that is DOWN',
+    'an expired certificate of a DOWN partner',
     { certificate_not_after: inDays(-1), health: 'DOWN' },
     ['down', 'certificate_ends'],
   ],
-  ['one that ends in 15 days', { certificate_not_after: inDays(15) }, []],
-  ['none seen yet', { certificate_not_after: null }, []],
-] as [string, Partial<PartnerCondition>, string[]][])('%s', (_name, changes, troubles) => {
-  expect(troublesOf(partner(changes))).toEqual(troubles);
-});
+  ['a certificate that expires in 15 days', { certificate_not_after: inDays(15) }, []],
+  ['no certificate seen yet', { certificate_not_after: null }, []],
+] as [string, Partial<PartnerCondition>, string[]][])(
+  'shows the right problems of a partner: %s',
+  (_name, changes, troubles) => {
+    expect(troublesOf(partner(changes))).toEqual(troubles);
+  },
+);
 
-test('the worst trouble comes first, then the longest queue; who is well is left out', () => {
+test('partners with the worst problem are first, then those with the longest queue; healthy partners are left out', () => {
   const partners = [
     partner({ subscription_id: 'well', queued: 9 }),
     partner({ subscription_id: 'suspended', state: 'SUSPENDED', queued: 5 }),

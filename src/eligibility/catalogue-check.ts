@@ -13,21 +13,30 @@ import { chosenPortions, isSameSet, isUspsCode } from './eligibility.rules.js';
 declareFaults({
   test_unknown: [
     'The account has no test with this code.',
-    'Codes are case-sensitive; ask the operator which there are.',
+    'Check the upper and lower case of the code, or ask the operator of the service for the list of test codes.',
   ],
-  school_code_unknown: ['The account has no school with this code.', 'Schools are added by the operator beforehand.'],
+  school_code_unknown: [
+    'The account has no school with this code.',
+    'Use a code that the account has, or ask the operator of the service to add the school first.',
+  ],
   accommodation_unknown: [
     'The account has no accommodation with this code.',
-    'Accommodations are added by the operator beforehand.',
+    'Use a code that the account has, or ask the operator of the service to add the accommodation first.',
   ],
   attribute_key_unknown: [
     'The account has no attribute key with this name.',
-    'Keys are agreed with the operator beforehand.',
+    'Use a key that the account has, or ask the operator of the service to add the key first.',
   ],
-  attribute_key_repeated: ['The key stands twice.', 'Give each key once.'],
-  portion_unknown: ['The test has no portion with this code.', 'Use the codes of the portions of the test.'],
-  portion_required: ['The test has several portions and none is named.', 'Name one or more portions.'],
-  province_state_invalid: ['The value is not a USPS code.', 'For the United States use the two-letter code of USPS.'],
+  attribute_key_repeated: ['The list of attributes contains the same key twice.', 'Send each attribute key once.'],
+  portion_unknown: ['The test has no portion with this code.', 'Use one of the portion codes of the test.'],
+  portion_required: [
+    'The test has several portions, and the request names none of them.',
+    'Name at least one portion of the test.',
+  ],
+  province_state_invalid: [
+    'The value is not a USPS state code.',
+    'Use the two-letter USPS code for an address in the United States.',
+  ],
 });
 
 // Uses scalar subqueries instead of EXISTS: for many questions PostgreSQL may answer EXISTS by reading a whole table.

@@ -20,10 +20,10 @@ import type { Eligibility } from './eligibility.entity.js';
 import { openStatus } from './eligibility.rules.js';
 
 declareFaults({
-  end_date_past: ['The window is over before it begins.', 'Give an eligibility_end_date in the future.'],
+  end_date_past: ['The end of the eligibility window lies in the past.', 'Send an eligibility_end_date in the future.'],
   end_date_before_start: [
-    'The window ends before it begins.',
-    'Give an eligibility_end_date after schedule_start_date.',
+    'The eligibility window ends before it begins.',
+    'Send an eligibility_end_date that is later than schedule_start_date.',
   ],
 });
 

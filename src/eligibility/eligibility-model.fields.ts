@@ -7,12 +7,12 @@ import { declareFaults } from '../platform/errors.js';
 
 declareFaults({
   client_eligibility_id_invalid: [
-    'The value cannot be a client_eligibility_id.',
+    'The value cannot be used as a client_eligibility_id.',
     'Use at most 20 letters, digits, hyphens, dots and underscores.',
   ],
   registration_mode_invalid: [
-    'There is no such registration mode.',
-    'Use one of those that the document names, in any case.',
+    'The value is not a known registration mode.',
+    'Use one of the values that the API description lists, in upper or lower case.',
   ],
 });
 
@@ -124,7 +124,9 @@ export class EligibilityModel {
   @Field(clientEligibilityIdRule, { description: 'Unique id of the eligibility in the client system.' })
   client_eligibility_id?: string | null;
 
-  @Field(dateTime('last'), { description: 'Last moment the candidate may schedule on.' })
+  @Field(dateTime('last'), {
+    description: 'End of the eligibility window: the latest time for which the exam can be booked.',
+  })
   eligibility_end_date?: string | null;
 
   @Field(listOf(code50(), 20), { description: 'Not needed for a test of one portion; repeats collapse.' })
@@ -133,7 +135,9 @@ export class EligibilityModel {
   @Field(oneOf(REGISTRATION_MODES, 'registration_mode_invalid', { anyCase: true }))
   registration_mode?: string | null;
 
-  @Field(dateTime(), { description: 'First moment the candidate may schedule on.' })
+  @Field(dateTime(), {
+    description: 'Start of the eligibility window: the earliest time for which the exam can be booked.',
+  })
   schedule_start_date?: string | null;
 
   @Field(testCodeRule, { required: true })

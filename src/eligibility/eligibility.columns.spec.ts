@@ -15,11 +15,11 @@ const gaps = (columns: readonly string[]) => [
 describe('the columns of a record', () => {
   const columns = [...Object.keys(WRITTEN), ...DEFAULTED];
 
-  it('are those of the entity, each written or left to its default', () => {
+  it('writes every column of the entity, or leaves it to its default', () => {
     expect(gaps(columns)).toEqual([]);
   });
 
-  it('show a gap when one is forgotten or unknown', () => {
+  it('reports a column that is forgotten or unknown', () => {
     expect(gaps(columns.filter((name) => name !== 'suffix'))).toEqual(['suffix']);
     expect(gaps([...columns, 'nickname'])).toEqual(['nickname']);
   });

@@ -139,7 +139,7 @@ export class EligibilityController {
   @HttpCode(204)
   @Access('delete')
   @ApiOperation({ summary: 'Cancel an eligibility' })
-  @AnswerEmpty(204, 'Cancelled; its vouchers are free again.')
+  @AnswerEmpty(204, 'The eligibility is cancelled, and its vouchers can be used again.')
   @Problems(400, 404)
   async cancel(@Param() path: CandidateTestPath): Promise<void> {
     await this.commandBus.execute(new CancelEligibility(path.account_code, path.candidate_id, path.test_code));
@@ -147,7 +147,7 @@ export class EligibilityController {
 
   @Get('candidates/:candidate_id')
   @Access('read')
-  @ApiOperation({ summary: 'The eligibilities of a candidate' })
+  @ApiOperation({ summary: 'List the eligibilities of a candidate' })
   @AnswerList(EligibilityResponseModel, 'Newest first.')
   @Problems(400, 404)
   async ofCandidate(@Param() path: CandidatePath): Promise<EligibilityResponseModel[]> {
@@ -156,7 +156,7 @@ export class EligibilityController {
 
   @Get('candidates/:candidate_id/eligibilities')
   @Access('read')
-  @ApiOperation({ summary: 'The eligibilities of a candidate with a given status; all of them without one' })
+  @ApiOperation({ summary: 'List the eligibilities of a candidate by status' })
   @ApiQuery({ ...STATUS_FILTER, required: false })
   @AnswerList(EligibilityResponseModel, 'Newest first.')
   @Problems(400, 404)
@@ -173,7 +173,7 @@ export class EligibilityController {
 
   @Get('candidates/:candidate_id/tests/:test_code')
   @Access('read')
-  @ApiOperation({ summary: 'The eligibilities of a candidate for a test' })
+  @ApiOperation({ summary: 'List the eligibilities of a candidate for a test' })
   @AnswerList(EligibilityResponseModel, 'Newest first.')
   @Problems(400, 404)
   async ofTest(
@@ -187,7 +187,7 @@ export class EligibilityController {
   @Put('candidates/:candidate_id/tests/:test_code/vouchers')
   @HttpCode(204)
   @Access('update')
-  @ApiOperation({ summary: 'Apply voucher codes: replaces the set of the record' })
+  @ApiOperation({ summary: 'Replace the voucher codes of an eligibility' })
   @ApiExtraModels(VoucherCodesBody)
   @ApiBody({
     schema: {
@@ -195,7 +195,7 @@ export class EligibilityController {
     },
   })
   @ChecksMore()
-  @AnswerEmpty(204, 'The record has exactly these vouchers.')
+  @AnswerEmpty(204, 'The voucher codes that the record now has.')
   @BodyProblems(404)
   async replaceVouchers(
     @Param() path: CandidateTestPath,
@@ -210,8 +210,9 @@ export class EligibilityController {
   @Get('candidates/:candidate_id/tests/:test_code/vouchers')
   @Access('read')
   @ApiOperation({
-    summary: 'The voucher codes of an eligibility',
-    description: 'Of the record that an update of the test addresses; where there is none, of the newest.',
+    summary: 'Read the voucher codes of an eligibility',
+    description:
+      'The response has the codes of the eligibility that an update would change. If there is none, it has the codes of the newest eligibility.',
   })
   @Answer(200, VoucherCodesBody)
   @Problems(400, 404)
@@ -225,7 +226,7 @@ export class EligibilityController {
 
   @Get('eligibilities')
   @Access('read')
-  @ApiOperation({ summary: 'The eligibilities of the account, page by page, for reconciliation' })
+  @ApiOperation({ summary: 'List all eligibilities of the account' })
   @AnswerList(EligibilityResponseModel)
   @Problems(400)
   @ChecksParameters()
@@ -253,7 +254,7 @@ export class EligibilityController {
 
   @Get('eligibilities/:svc_id')
   @Access('read')
-  @ApiOperation({ summary: 'One eligibility, by the id that the service gave it' })
+  @ApiOperation({ summary: 'Read one eligibility by its svc_eligiblity_id' })
   @Answer(200, EligibilityResponseModel)
   @Problems(400, 404)
   async one(@Param() { account_code, svc_id }: RecordPath): Promise<EligibilityResponseModel> {

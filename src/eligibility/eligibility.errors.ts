@@ -3,66 +3,66 @@ import { defineProblem } from '../platform/errors.js';
 export const duplicateEligibility = defineProblem(
   'duplicate_eligibility',
   'invalid',
-  'A live eligibility exists already',
-  'The account has a live record for this candidate and test; its id is in svc_eligiblity_id.',
+  'An eligibility exists already',
+  'The account already has a PENDING, ELIGIBLE or SCHEDULED eligibility for this candidate and test. The member svc_eligiblity_id names that eligibility.',
   ['svc_eligiblity_id'],
 );
 export const clientEligibilityIdInUse = defineProblem(
   'client_eligibility_id_in_use',
   'invalid',
   'The client_eligibility_id is in use',
-  'Another record of the account that is not cancelled has this client_eligibility_id; it is named in svc_eligiblity_id.',
+  'Another eligibility of the account has this client_eligibility_id and is not cancelled. The member svc_eligiblity_id names that eligibility.',
   ['svc_eligiblity_id'],
 );
 export const candidateNotFound = defineProblem(
   'candidate_not_found',
   'not_found',
-  'No such candidate',
+  'The candidate does not exist',
   'The account has never had an eligibility for this candidate.',
 );
 export const eligibilityNotFound = defineProblem(
   'eligibility_not_found',
   'not_found',
-  'No such eligibility',
+  'The eligibility does not exist',
   'The specified candidate eligibility was not found.',
 );
 export const eligibilityClosed = defineProblem(
   'eligibility_closed',
   'forbidden',
   'The eligibility is closed',
-  'The exam was taken or missed: the record no longer changes.',
+  'The exam was taken or missed. The eligibility can no longer be changed.',
 );
 export const eligibilityBooked = defineProblem(
   'eligibility_booked',
   'forbidden',
-  'The eligibility is booked',
-  'Cancel the booking first; it is named in booking_code.',
+  'The eligibility has a booking',
+  'Cancel the booking first. The member booking_code names the booking.',
   ['booking_code'],
 );
 export const recordDiffers = defineProblem(
   'record_differs',
   'conflict',
-  'The line means another record',
-  'The record that the line names is not the one that a change of this candidate and test would meet.',
+  'The line names another eligibility',
+  'The ids in the line do not belong to the eligibility that this candidate currently has for this test. If there is one, the member svc_eligiblity_id names it.',
   ['svc_eligiblity_id'],
 );
 export const notEligibleToSchedule = defineProblem(
   'not_eligible_to_schedule',
   'forbidden',
-  'The candidate cannot be scheduled',
-  'The eligibility does not allow a booking now, or not at that time; an open booking is named in booking_code.',
+  'The exam cannot be booked',
+  'The eligibility does not allow a booking now, or not at the requested time. If the eligibility has an open booking already, the member booking_code names that booking.',
   ['booking_code'],
 );
 export const bookingOverlaps = defineProblem(
   'booking_overlaps',
   'forbidden',
   'The candidate has another booking at that time',
-  'The other booking is named in booking_code. Choose another time, or send allow_overlap: true.',
+  'The member booking_code names the other booking. Choose another time, or send allow_overlap: true to book both.',
   ['booking_code'],
 );
 export const invalidStatusFilter = defineProblem(
   'invalid_status_filter',
   'invalid',
   'The status filter is not valid',
-  'Give status once: active, inactive, all or one status value, in any case.',
+  'Send the parameter `status` once, with one of the values active, inactive, all or the name of a status, in upper or lower case.',
 );

@@ -5,8 +5,8 @@ import { declareFaults } from '../platform/errors.js';
 
 declareFaults({
   candidate_id_invalid: [
-    'The value cannot be the id of a candidate: it must fit in an address.',
-    'Use printable characters without / and \\, without blanks at the ends, and not . or .. alone.',
+    'The value cannot be used as a candidate_id, because it does not fit in a URL.',
+    'Use printable characters without / and \\, without spaces at the beginning or end. The value must not be . or .. alone.',
   ],
 });
 

@@ -25,15 +25,15 @@ const record = (state: Partial<EligibilityState> = {}): EligibilityState => ({
   ...state,
 });
 
-describe('the status at an instant', () => {
-  it.each(['PENDING', 'ELIGIBLE'] as const)('%s is EXPIRED from the end date on', (status) => {
+describe('the status at a moment', () => {
+  it.each(['PENDING', 'ELIGIBLE'] as const)('changes %s to EXPIRED at the end date', (status) => {
     expect(statusAt(record({ status, eligibility_end_date: after }), NOW)).toBe(status);
     expect(statusAt(record({ status, eligibility_end_date: NOW }), NOW)).toBe('EXPIRED');
     expect(statusAt(record({ status, eligibility_end_date: before }), NOW)).toBe('EXPIRED');
   });
 
   it.each(['SCHEDULED', 'COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'] as const)(
-    '%s stays, whatever the window',
+    'keeps %s, whatever the window',
     (status) => {
       expect(statusAt(record({ status, eligibility_end_date: before }), NOW)).toBe(status);
     },
@@ -48,11 +48,11 @@ describe('eligible to schedule', () => {
     ['ELIGIBLE at its last moment', { eligibility_end_date: NOW }, false],
     ['PENDING', { status: 'PENDING', approval_pending: true }, false],
     ['SCHEDULED', { status: 'SCHEDULED' }, false],
-  ])('%s', (_title, state, eligible) => {
+  ])('decides whether a candidate may schedule with a record that is %s', (_title, state, eligible) => {
     expect(isEligibleToSchedule(record(state), NOW)).toBe(eligible);
   });
 
-  it('the message is null exactly then', () => {
+  it('gives a message exactly when the candidate may not schedule', () => {
     for (const status of ELIGIBILITY_STATUSES)
       for (const schedule_start_date of [null, before, after])
         for (const eligibility_end_date of [null, before, after]) {
@@ -61,7 +61,7 @@ describe('eligible to schedule', () => {
         }
   });
 
-  it('a hold tells its reason, before a pending approval', () => {
+  it('shows the reason of a hold as the message, before a pending approval', () => {
     const state = record({ status: 'PENDING', hold_reason: 'Fee unpaid', approval_pending: true });
     expect(statusMessage(state, NOW)).toBe('Blocked: Fee unpaid');
     expect(statusMessage({ ...state, hold_reason: null }, NOW)).toBe('Pending approval of special accommodations');
@@ -74,37 +74,37 @@ describe('eligible to schedule', () => {
   });
 });
 
-it('an open record is PENDING while an approval or a hold is left', () => {
+it('an open record is PENDING as long as it has an open approval or a hold', () => {
   expect(openStatus({ hold_reason: null, approval_pending: false })).toBe('ELIGIBLE');
   expect(openStatus({ hold_reason: 'x', approval_pending: false })).toBe('PENDING');
   expect(openStatus({ hold_reason: null, approval_pending: true })).toBe('PENDING');
 });
 
-it('both ends belong to the window', () => {
+it('the window includes both of its ends', () => {
   const window = { schedule_start_date: before, eligibility_end_date: after };
   expect([before, NOW, after].map((moment) => isInWindow(window, moment))).toEqual([true, true, true]);
   expect(isInWindow(window, new Date(before.getTime() - 1))).toBe(false);
   expect(isInWindow(window, new Date(after.getTime() + 1))).toBe(false);
 });
 
-it('a cancelled record takes no trigger at all, a completed one none either', () => {
+it('a cancelled or completed record accepts no change of state', () => {
   for (const trigger of TRIGGERS)
     expect([mayTrigger('CANCELLED', trigger), mayTrigger('COMPLETED', trigger)]).toEqual([false, false]);
 });
 
-it('USPS codes are states, the district, territories and military posts, in upper case', () => {
+it('the accepted USPS codes are states, the district, territories and military posts, in upper case', () => {
   for (const code of ['NY', 'DC', 'PR', 'GU', 'VI', 'AS', 'MP', 'AA', 'AE', 'AP'])
     expect([code, isUspsCode(code)]).toEqual([code, true]);
   for (const code of ['ny', 'New York', 'ZZ', 'ON', '']) expect([code, isUspsCode(code)]).toEqual([code, false]);
 });
 
-it('the portions chosen are those asked for, each once, or the only one that there is', () => {
+it('the chosen portions are the requested portions, each once, or the only portion', () => {
   expect(chosenPortions([], ['A'])).toEqual(['A']);
   expect(chosenPortions([], ['A', 'B'])).toEqual([]);
   expect(chosenPortions(['B', 'A', 'B'], ['A', 'B'])).toEqual(['B', 'A']);
 });
 
-it('sets are compared without order and repeats', () => {
+it('sets are compared without regard to order and repeats', () => {
   expect(isSameSet(['a', 'b', 'a'], ['b', 'a'])).toBe(true);
   expect(isSameSet(['a'], ['a', 'b'])).toBe(false);
   expect(isSameSet([], [])).toBe(true);

@@ -18,18 +18,22 @@ export function assertMeant(
 ): void {
   if (named !== null && found?.svc_eligiblity_id !== named && records.length > 0) throw differs(named, found, records);
   if (clientEligibilityId === null || found === null || found.client_eligibility_id === clientEligibilityId) return;
-  throw differing('/client_eligibility_id', found, 'The record that is there has another client_eligibility_id.');
+  throw differing(
+    '/client_eligibility_id',
+    found,
+    'The eligibility of this candidate and test has another client_eligibility_id.',
+  );
 }
 
 function differs(named: string, found: Eligibility | null, records: readonly Eligibility[]) {
   const meant = records.find(({ svc_eligiblity_id }) => svc_eligiblity_id === named);
   if (meant === undefined)
-    return differing('/svc_eligiblity_id', found, `The record ${named} is not one of this candidate for this test.`);
+    return differing('/svc_eligiblity_id', found, `The record ${named} does not belong to this candidate and test.`);
   if (found !== null)
     return differing(
       '/svc_eligiblity_id',
       found,
-      `The record ${named} is ${meant.status}, and ${found.svc_eligiblity_id} has taken its place. Lines of closed records change nothing.`,
+      `The record ${named} is ${meant.status}, and the record ${found.svc_eligiblity_id} has replaced it. A line cannot change a closed record.`,
     );
   if (meant.status === 'CANCELLED') return eligibilityNotFound.error({ detail: `The record ${named} was cancelled.` });
   return eligibilityClosed.error();

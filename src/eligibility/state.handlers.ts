@@ -136,7 +136,7 @@ abstract class OperatorDecision {
       const now = this.clock.now();
       const status = statusAt(record, now);
       if (!mayTrigger(status, trigger) || (trigger === 'decline' && !record.approval_pending))
-        throw forbiddenOperation.error({ detail: `A record that is ${status} does not take a ${trigger}.` });
+        throw forbiddenOperation.error({ detail: `A record that is ${status} does not allow "${trigger}".` });
       const isNews = Object.entries(decision).some(([name, value]) => record[name as keyof Eligibility] !== value);
       if (isNews) {
         const stored = OPEN_STATUSES.includes(status) ? openStatus({ ...record, ...decision }) : status;

@@ -5,32 +5,32 @@ import { escapePointer, nearestHint } from '../platform/validation/members.js';
 import type { ReportFault } from './imports.rules.js';
 
 declareFaults({
-  action_invalid: ['There is no such action.', 'Use ADD, UPDATE or CANCEL.'],
+  action_invalid: ['The column `action` holds a value that is not an action.', 'Use ADD, UPDATE or CANCEL.'],
   column_count_invalid: [
-    'The line has not as many cells as there are columns.',
-    'Give each column a cell, an empty one where there is no value; put a cell that holds the separator in quotes.',
+    'The number of cells in the line differs from the number of columns in the header.',
+    'Write one cell for each column, and leave a cell empty where there is no value. Put a cell that contains the separator in quotes.',
   ],
   record_exists: [
-    'The line names a record that is there already.',
-    'Give the line the action UPDATE to change the record; without svc_eligiblity_id the line is a new one.',
+    'The line names an eligibility that exists already.',
+    'Use the action UPDATE to change this eligibility. To create a new eligibility, leave svc_eligiblity_id empty.',
   ],
   record_id_invalid: [
-    'The svc_eligiblity_id is not one that the service gives: perhaps a spreadsheet has changed it.',
-    'Leave the column as the export has it; a line without a record has an empty cell there.',
+    'The value is not a valid svc_eligiblity_id. A spreadsheet may have changed the id.',
+    'Send the column as it was exported. For a new eligibility, leave the cell empty.',
   ],
   scientific_notation: [
-    'The value looks like a number that a spreadsheet has shortened; it was taken as it stands.',
-    'Format the column as text, give the whole value again, and send the line as UPDATE.',
+    'The value looks like a number that a spreadsheet has shortened. This is a warning: the value was accepted unchanged.',
+    'Format the column as text, enter the complete value, and send the line again with the action UPDATE.',
   ],
   cell_too_narrow: [
-    'The value looks like what a spreadsheet shows in a cell that is too narrow; it was taken as it stands.',
-    'Give the value itself, and send the line as UPDATE.',
+    'The value looks like the ##### that a spreadsheet shows in a column that is too narrow. This is a warning: the value was accepted unchanged.',
+    'Put the real value into the cell, and send the line again with the action UPDATE.',
   ],
   candidate_erased: [
-    'The candidate was erased before the row was done.',
-    'Nothing to do: the row has gone with the candidate.',
+    'The data of the candidate was erased before this row of the import was processed.',
+    'No action is needed: the row was erased together with the data of the candidate.',
   ],
-  column_repeated: ['The file has two columns of one name.', 'Give each column once.'],
+  column_repeated: ['The file has two columns with the same name.', 'Keep one of the two columns.'],
 });
 
 /** Separates the entries of a list in one cell. */
@@ -107,13 +107,16 @@ export class Columns {
       const key = JSON.stringify(place);
       const earlier = seen.get(key);
       if (earlier !== undefined)
-        return refuse({ code: 'column_repeated', detail: `column ${earlier} says the same. Keep one of them.` });
+        return refuse({
+          code: 'column_repeated',
+          detail: `column ${earlier} has the same name. Keep one of the two columns.`,
+        });
       seen.set(key, index + 1);
       places.push(place);
     });
     for (const place of [CANDIDATE_ID, TEST_CODE])
       if (!seen.has(JSON.stringify(place)))
-        faults.push({ pointer: `/${place.name}`, code: 'required', detail: `There is no column ${place.name}.` });
+        faults.push({ pointer: `/${place.name}`, code: 'required', detail: `The column ${place.name} is missing.` });
     return faults.length > 0 ? faults : new Columns(names, places);
   }
 
@@ -200,7 +203,7 @@ export class Columns {
     const isBlank = cell !== '' && cell.trim() === '';
     return {
       ...fault,
-      ...(isBlank ? { detail: 'The cell holds blanks alone. Empty it, or give a value.' } : {}),
+      ...(isBlank ? { detail: 'The cell contains only spaces. Empty the cell, or enter a value.' } : {}),
       column: this.names[index],
       value,
     };
@@ -230,12 +233,13 @@ function spoiledBySpreadsheet(cell: string): Pick<Fault, 'code' | 'detail'> | nu
     return {
       code: 'scientific_notation',
       detail:
-        'Taken as it stands, but it looks like a number that a spreadsheet has shortened. Format the column as text.',
+        'The value was accepted unchanged, but it looks like a number that a spreadsheet has shortened. Format the column as text.',
     };
   if (/^#{3,}$/.test(cell))
     return {
       code: 'cell_too_narrow',
-      detail: 'Taken as it stands, but it looks like what a spreadsheet shows in a cell that is too narrow.',
+      detail:
+        'The value was accepted unchanged, but it looks like the ##### that a spreadsheet shows in a column that is too narrow.',
     };
   return null;
 }

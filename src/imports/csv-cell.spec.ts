@@ -20,30 +20,30 @@ const isFormula = (cell: string) => /^[\s\p{Cc}\p{Cf}"`]*[=+\-@＝＋－＠]/u.t
 
 describe('a cell', () => {
   it.each(['=1+1', '+49 30 1', '-1', '@SUM(A1)', '\t=1', '\r=1', "'=1", '＝1+1'])(
-    'that would begin a formula is guarded: %j',
+    'guards a cell that would begin a formula: %j',
     (text) => expect(writeCell(text).replace(/^"/, '')[0]).toBe("'"),
   );
 
-  it.each(BLANKS)('is guarded where a formula follows %j', (blank) => {
+  it.each(BLANKS)('guards a cell where a formula follows %j', (blank) => {
     expect(writeCell(`${blank}=1+1`).replace(/^"/, '')[0]).toBe("'");
     expect(writeCell(`${blank}${blank}@A`).replace(/^"/, '')[0]).toBe("'");
   });
 
-  it.each(SEPARATORS)('is guarded where a formula follows the separator %j', (separator) => {
+  it.each(SEPARATORS)('guards a cell where a formula follows the separator %j', (separator) => {
     expect(writeCell(`x${separator}=1+1`).replaceAll('"', '')).toBe(`x${separator}'=1+1`);
     expect(writeCell(`x${separator} \u00a0=1+1`).replaceAll('"', '')).toBe(`x${separator}' \u00a0=1+1`);
   });
 
   it.each(['Ada', "O'Neill", "'quoted'", '1-2', 'a=b', 'A;B', 'a - b', '2030-05-14T09:00:00Z', ''])(
-    'of any other text is the text: %j',
+    'writes a cell with any other text unchanged: %j',
     (text) => expect(writeCell(text)).toBe(text),
   );
 
-  it('is quoted when it holds what has a meaning in CSV', () => {
+  it('quotes a cell that contains a character with a meaning in CSV', () => {
     expect(writeLine(['a,b', 'say "x"', 'two\nlines', 'plain'])).toBe('"a,b","say ""x""","two\nlines",plain\r\n');
   });
 
-  it('is no formula for a reader of any separator, whatever the text', () => {
+  it('writes no cell that is a formula for a reader with any separator, whatever the text', () => {
     fc.assert(
       fc.property(fc.array(hostile, { minLength: 1, maxLength: 3 }), (texts) => {
         const line = writeLine(texts);
@@ -53,7 +53,7 @@ describe('a cell', () => {
     );
   });
 
-  it('gives the text back, whatever it is', () => {
+  it('reads a cell back as exactly the text that was written', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.string(), hostile), { minLength: 1, maxLength: 4 }), (texts) => {
         const [cells] = parse(writeLine(texts), { record_delimiter: '\r\n', skip_empty_lines: false });
@@ -63,7 +63,7 @@ describe('a cell', () => {
     );
   });
 
-  it('of blanks and separators alone is looked through once', () => {
+  it('scans a cell of blanks and separators once', () => {
     // A quadratic scan of this many characters would take minutes.
     const parts = [' ', '\t', '\n', ';', "'", ' \t', '; '];
     const lengths = parts.map((part) => readCell(writeCell(part.repeat(300_000))).length);

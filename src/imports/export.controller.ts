@@ -23,7 +23,7 @@ export class ExportController {
 
   @Get()
   @Access('read')
-  @ApiOperation({ summary: 'The eligibilities of the account as a file, newest first, in the columns of an import' })
+  @ApiOperation({ summary: 'Export the eligibilities of the account as a CSV file' })
   @CsvAnswer(
     'In UTF-8 with a byte order mark. An apostrophe stands before what a spreadsheet would take for a formula; an import takes it off again.',
   )

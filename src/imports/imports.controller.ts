@@ -47,7 +47,7 @@ export class ImportsController {
   @HttpCode(202)
   @Access('create')
   @StreamedBody()
-  @ApiOperation({ summary: 'Import eligibilities: up to 1,000,000 rows or 512 MiB' })
+  @ApiOperation({ summary: 'Import eligibilities from a file' })
   @ApiConsumes('text/csv', 'application/x-ndjson')
   @ApiBody({
     schema: { type: 'string' },
@@ -56,7 +56,7 @@ export class ImportsController {
       'for an attribute, `;` between the entries of a list. NDJSON: on each line an Eligibility Model. Both may have ' +
       '`action`: ADD (default), UPDATE, CANCEL.',
   })
-  @Answer(202, ImportAnswer, 'The rows are received, and will be done in the background.')
+  @Answer(202, ImportAnswer, 'The file was received and is processed in the background.')
   @BodyProblems(408, 409, 422)
   @ChecksHeaders(keyFaults)
   @IdempotencyHeader()
@@ -74,7 +74,7 @@ export class ImportsController {
 
   @Get()
   @Access('read')
-  @ApiOperation({ summary: 'The imports of the account, newest first' })
+  @ApiOperation({ summary: 'List the imports of the account' })
   @AnswerList(ListedImportModel)
   @Problems(400)
   async list(
@@ -90,7 +90,7 @@ export class ImportsController {
 
   @Get(':import_id')
   @Access('read')
-  @ApiOperation({ summary: 'How far an import is' })
+  @ApiOperation({ summary: 'Read the progress of an import' })
   @Answer(200, ImportModel)
   @Problems(400, 404)
   async get(@Param() path: ImportPath): Promise<ImportModel> {
@@ -99,7 +99,7 @@ export class ImportsController {
 
   @Get(':import_id/report')
   @Access('read')
-  @ApiOperation({ summary: 'Read the outcome of each finished row; a refused row has one line for each fault' })
+  @ApiOperation({ summary: 'Read the report of an import' })
   @CsvAnswer(
     'Row number (from 1, the header not counted), outcome, code, pointer, detail, then what leads back to the person: line of the ' +
       'file, candidate_id, test_code, id of the record that is there, column by its own name, value as it stood. Of an import that ' +
@@ -114,7 +114,7 @@ export class ImportsController {
   @Post(':import_id/abort')
   @HttpCode(200)
   @Access('create')
-  @ApiOperation({ summary: 'End it; rows that are done stay done' })
+  @ApiOperation({ summary: 'Abort an import' })
   @Answer(200, ImportModel)
   @Problems(400, 404, 409)
   async abort(@Param() path: ImportPath): Promise<ImportModel> {

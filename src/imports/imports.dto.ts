@@ -10,7 +10,7 @@ const count = () => integer(0, MOST_ROWS);
 const idRule = text({ max: 36, example: '01935c2e-7a1b-7c3d-8e4f-5a6b7c8d9e0f' });
 
 export class ImportQuery {
-  @Field(flag(), { description: 'true: the rows are judged, and nothing is changed.' })
+  @Field(flag(), { description: 'With true the rows are only checked, and nothing is changed.' })
   dry_run?: string;
 }
 

@@ -34,7 +34,7 @@ export class OperatorImportsController {
   ) {}
 
   @Get()
-  @ApiOperation({ summary: 'The imports of all accounts' })
+  @ApiOperation({ summary: 'List the imports of all accounts' })
   @AnswerList(ListedImportModel)
   @Problems(400)
   async list(
@@ -52,7 +52,7 @@ export class OperatorImportsController {
   @HttpCode(200)
   @Bounded('row')
   @Idempotent()
-  @ApiOperation({ summary: 'End the import of any account; rows that are done stay done' })
+  @ApiOperation({ summary: 'Abort an import of any account' })
   @Answer(200, ListedImportModel)
   @Problems(404, 409)
   @IdempotencyHeader()

@@ -57,9 +57,10 @@ const WHY: Record<Ending, { code: string; detail: string }> = {
   ABORTED_BY_OPERATOR: { code: 'import_aborted_by_operator', detail: 'An operator aborted the import' },
   ACCESS_LOST: {
     code: 'import_access_lost',
-    detail: 'The user or the application that sent the import was disabled, or lost the scope create or the account',
+    detail:
+      'The user or the application that sent the import was disabled, or lost access to the account or the scope create',
   },
-  BODY_LOST: { code: 'import_body_lost', detail: 'The body of the import did not arrive' },
+  BODY_LOST: { code: 'import_body_lost', detail: 'The connection was lost before the whole file arrived' },
 };
 
 /** Builds the line about the rows that an ended import left unprocessed. */
@@ -69,7 +70,7 @@ export function endingLine(row: number, ending: Ending): string {
     row: String(row),
     outcome: 'NOT_DONE',
     code,
-    detail: `${detail}: this row and all after it were not done.`,
+    detail: `${detail}. This row and all rows after it were not processed.`,
   });
 }
 
@@ -79,6 +80,6 @@ export function emptyLine(): string {
     row: '0',
     outcome: 'NOT_DONE',
     code: 'import_empty',
-    detail: 'The file has no rows: nothing was done.',
+    detail: 'The file has no rows. Nothing was changed.',
   });
 }

@@ -22,7 +22,7 @@ export class LaunchController {
   @Get('eligibilities/:svc_eligibility_code/testLaunchInfo')
   @Access('launch')
   @Bounded('row')
-  @ApiOperation({ summary: 'Get a test launch URL' })
+  @ApiOperation({ summary: 'Request a launch URL for a test' })
   @Answer(200, TestLaunchInfo, 'The URL works once, for 300 seconds.')
   @Problems(400, 404)
   async testLaunchInfo(
@@ -43,10 +43,13 @@ export class LaunchController {
   @Get('launch/:launch_code')
   @HttpCode(303)
   @Access('public')
-  @ApiOperation({ summary: 'Start the test: the address that testLaunchInfo gave, for the candidate’s browser' })
+  @ApiOperation({ summary: 'Start the test in the browser of the candidate' })
   @ApiParam({ name: 'launch_code', schema: { type: 'string', minLength: 43, maxLength: 44 } })
-  @ApiResponse({ status: 303, description: 'To the test’s launch URL with a signed `launch_token` (ES256, 60 s).' })
-  @ApiResponse({ status: 204, description: 'To a prefetch, which does not use the URL up.' })
+  @ApiResponse({
+    status: 303,
+    description: 'A redirect to the launch URL of the test with a signed `launch_token` (ES256, 60 s).',
+  })
+  @ApiResponse({ status: 204, description: 'The answer to a prefetch, which does not use up the URL.' })
   @UseFilters(LaunchPageFilter)
   @PageProblems(403, 404, 410)
   async start(
@@ -63,7 +66,7 @@ export class LaunchController {
 
   @Get('.well-known/jwks.json')
   @Access('public')
-  @ApiOperation({ summary: 'The keys that verify launch tokens and client assertions (RFC 7517)' })
+  @ApiOperation({ summary: 'Read the keys that verify launch tokens and client assertions (RFC 7517)' })
   @ApiResponse({
     status: 200,
     description: 'The key set.',

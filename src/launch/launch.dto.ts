@@ -6,8 +6,8 @@ import { declareFaults } from '../platform/errors.js';
 
 declareFaults({
   svc_eligiblity_id_invalid: [
-    'The value cannot be the id of an eligibility.',
-    'Use the 8 letters and digits of svc_eligiblity_id.',
+    'The value is not a valid svc_eligiblity_id.',
+    'Send the 8 letters and digits of an svc_eligiblity_id that the service issued.',
   ],
 });
 

@@ -94,7 +94,8 @@ export class DeliverySignals {
     while ((await this.database.queryOne(MAY_BEGIN, [subscriptionId])) !== null) {
       if (performance.now() > giveUpAt)
         throw serviceUnavailable.error({
-          detail: 'It was changed, but an attempt under the old settings may still begin: ask again.',
+          detail:
+            'The subscription was changed, but a delivery attempt with the old settings may still begin. Send the request again.',
         });
       await pause(ASK_AGAIN_MS);
     }

@@ -1,76 +1,114 @@
 import { declareFaults, defineProblem } from '../platform/errors.js';
 
 declareFaults({
-  change_reason_unknown: ['There is no such change_reason.', 'Use one of the six that the document names.'],
-  failure_unknown: ['There is no such class of failure.', 'Use one of those that the document names.'],
-  retry_unknown: ['There is no such way of retrying.', 'Use AUTO or MANUAL.'],
-  state_unknown: ['There is no such state.', 'Use one of those that the document names.'],
-  health_unknown: ['There is no such health.', 'Use UP or DOWN.'],
-  trigger_unknown: ['There is no such trigger.', 'Use one of those that the document names.'],
-  outcome_unknown: ['There is no such outcome.', 'Use one of those that the document names.'],
-  http_status_invalid: ['The value is not a status of HTTP.', 'Send a number of three digits.'],
-  auto_retry_unknown: ['Nothing like this can be retried automatically.', 'Use one of those that the document names.'],
-  auth_type_unknown: ['There is no such kind of credentials.', 'Use one of the types that the document names.'],
-  client_auth_unknown: ['There is no such way for a client to sign in.', 'Use basic, post or private_key_jwt.'],
-  header_reserved: [
-    'The service sets this header itself, or it steers the connection or a cache.',
-    'Use the header that the partner asks for; Authorization is allowed in the types none and headers only.',
+  change_reason_unknown: [
+    'The value is not a known `change_reason`.',
+    'Use one of the values that the API description lists for `change_reason`.',
   ],
-  header_repeated: ['The list has the header twice.', 'Send each header once.'],
+  failure_unknown: [
+    'The value is not a known class of failure.',
+    'Use one of the values that the API description lists for `failure`.',
+  ],
+  retry_unknown: ['The value is not a known kind of retry.', 'Use AUTO or MANUAL.'],
+  state_unknown: [
+    'The value is not a known state.',
+    'Use one of the values that the API description lists for `state`.',
+  ],
+  health_unknown: ['The value is not a known health state.', 'Use UP or DOWN.'],
+  trigger_unknown: [
+    'The value is not a known trigger of an attempt.',
+    'Use one of the values that the API description lists for `trigger`.',
+  ],
+  outcome_unknown: [
+    'The value is not a known outcome.',
+    'Use one of the values that the API description lists for `outcome`.',
+  ],
+  http_status_invalid: ['The value is not an HTTP status code.', 'Send a number of three digits.'],
+  auto_retry_unknown: [
+    'The value is not a cause of failure that can be retried automatically.',
+    'Use one of the values that the API description lists for `auto_retry_on`.',
+  ],
+  auth_type_unknown: [
+    'The value of `type` is not a known type of credentials.',
+    'Use one of the values that the API description lists for `auth.type`.',
+  ],
+  client_auth_unknown: [
+    'The value is not a known method of client authentication.',
+    'Use basic, post or private_key_jwt.',
+  ],
+  header_reserved: [
+    'The service sets this header itself, or the header controls the connection or a cache.',
+    'Send only the header that the partner asks for. Authorization is allowed only with the types `none` and `headers`.',
+  ],
+  header_repeated: ['The list contains the same header twice.', 'Send each header once.'],
   url_scheme: ['The address does not begin with https.', 'Use an https address.'],
-  url_userinfo: ['The address holds a user name or a password.', 'Take them out; credentials go into auth.'],
-  url_query: ['The address has a query.', 'Take it out.'],
-  url_fragment: ['The address has a fragment.', 'Take it out.'],
-  url_port: ['The address has the port 0, on which nothing can listen.', 'Use the port of the endpoint.'],
+  url_userinfo: [
+    'The address contains a user name or a password.',
+    'Remove them from the address, and send the credentials in `auth`.',
+  ],
+  url_query: ['The address contains a query (the part after ?).', 'Remove the query.'],
+  url_fragment: ['The address contains a fragment (the part after #).', 'Remove the fragment.'],
+  url_port: ['The address has the port 0, which no server can use.', 'Send the port on which the endpoint listens.'],
   url_host: [
-    'The host of the address cannot exist: a part of its name is empty or longer than 63 characters, or it is longer than 253.',
-    'Use the name of the endpoint.',
+    'The host name of the address is not valid. A host name has at most 253 characters, and each of its parts has 1 to 63 characters.',
+    'Check the host name of the endpoint for a typing error.',
   ],
   address_blocked: [
-    'The address is not public, and partners may not live there.',
-    'Use a public address, or have its network added to PARTNER_ALLOWED_NETWORKS.',
+    'The address belongs to a private or reserved network, and the service sends only to public addresses.',
+    'Use a public address, or ask the operator of the service to add its network to PARTNER_ALLOWED_NETWORKS.',
   ],
   address_repeated: [
-    'Another subscription of the account has the same address.',
-    'Delete one of the two, unless they ask for different kinds of event. It is a warning; nothing is refused.',
+    'Another subscription of the account has the same address. This is a warning: the request was carried out.',
+    'Delete one of the two subscriptions, unless they ask for different kinds of event.',
   ],
-  certificate_invalid: ['The text holds no certificate that can be read.', 'Send certificates as PEM.'],
-  certificate_expired: ['The client certificate has expired.', 'Send one that is valid, with its key.'],
-  certificate_missing: ['There is a key without its certificate.', 'Send client_cert_pem as well.'],
-  key_invalid: ['The text holds no private key that can be read.', 'Send the key as PEM, without a passphrase.'],
-  key_missing: ['There is a certificate without its key.', 'Send client_key_pem as well.'],
-  key_mismatch: ['The key does not belong to the certificate.', 'Send the key of this certificate.'],
+  certificate_invalid: ['The text does not contain a readable certificate.', 'Send the certificate in PEM format.'],
+  certificate_expired: [
+    'The client certificate has expired.',
+    'Send a valid client certificate together with its private key.',
+  ],
+  certificate_missing: [
+    'The request has a private key, but no client certificate.',
+    'Send the certificate in `client_cert_pem` together with the key.',
+  ],
+  key_invalid: [
+    'The text does not contain a readable private key.',
+    'Send the private key in PEM format, without a passphrase.',
+  ],
+  key_missing: [
+    'The request has a client certificate, but no private key.',
+    'Send the private key in `client_key_pem` together with the certificate.',
+  ],
+  key_mismatch: ['The private key does not belong to the certificate.', 'Send the private key of this certificate.'],
 });
 
 export const subscriptionSuspended = defineProblem(
   'subscription_suspended',
   'conflict',
   'The subscription is suspended',
-  'Nothing is sent to a suspended partner. Resume the subscription first.',
+  'The service sends nothing to the partner of a suspended subscription. Resume the subscription first.',
 );
 export const subscriptionUnverified = defineProblem(
   'subscription_unverified',
   'conflict',
   'The subscription is not verified',
-  'The partner has not yet answered a sample with 200. Verify the subscription first.',
+  'The partner has not yet answered a sample notification with status 200. Verify the subscription first.',
 );
 export const authRequired = defineProblem(
   'auth_required',
   'invalid',
-  'The credentials must come with the new host',
-  'Credentials are never sent to a host that they were not given for. Send `auth`, and a client certificate with its key where one ' +
-    'is set, in the same request as the `partner_url` on another host; null takes them away.',
+  'The credentials for the new host are missing',
+  'Credentials are sent only to the host for which they were provided. When you move `partner_url` to another host, send `auth` in the same request. If a client certificate is set, send a new certificate and its key as well. Send null to remove them.',
 );
 export const verificationFailed = defineProblem(
   'verification_failed',
   'invalid',
-  'The partner did not accept the sample',
-  'The sample was not answered with 200 in time. `failure`, `reason`, `http_status` and `excerpt` say what came instead.',
+  'The partner did not accept the sample notification',
+  'The partner did not answer the sample notification with status 200 in time. The members `failure`, `reason`, `http_status` and `excerpt` describe the answer.',
   ['failure', 'reason', 'http_status', 'excerpt'],
 );
 export const notInErrorQueue = defineProblem(
   'not_in_error_queue',
   'conflict',
   'The notification is not in the error queue',
-  'It was delivered or resolved, or an attempt is under way.',
+  'The notification was delivered or resolved, or a delivery attempt is in progress.',
 );

@@ -46,8 +46,7 @@ export function openApiDocument(
     .setOpenAPIVersion('3.1.0')
     .setTitle('Candidate Eligibility, Assessment Results and Event Notification Service')
     .setDescription(
-      'Decides who may sit which exam and when, takes results from test drivers, and notifies partner systems. ' +
-        'Errors are RFC 9457 problem documents; the token service answers as RFC 6749 says.',
+      'The service decides who may take which exam and when. It accepts results from test drivers and notifies partner systems. Errors are problem documents (RFC 9457). The token service answers as RFC 6749 specifies.',
     )
     .setVersion(version)
     .addServer(base === '' ? '/' : base)

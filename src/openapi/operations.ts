@@ -2,172 +2,199 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 
 /** In the order of a client's work; the tags of partners and operators follow. */
 const TAGS: Record<string, string> = {
-  'Token service': 'Access tokens for a user through an application (RFC 6749). Every other call bears one.',
-  Eligibilities: 'Permissions to sit an exam in a time window: create, update, cancel, read, vouchers.',
-  Bookings: 'Appointments for exams. Partners are notified of their changes.',
-  Launch: 'The way of a candidate into a test.',
-  Results: 'Results from test drivers, and reading them back.',
-  'Change feed': 'The changes of an account’s records, without a gap.',
-  'Import and export': 'Many eligibilities at once, as CSV or NDJSON.',
-  Subscriptions: 'The partners that are notified, and how.',
-  Notifications: 'Notifications to partners, with every attempt.',
-  'Error queue': 'Notifications that did not arrive: find the cause, send again, settle.',
-  'Bulk jobs': 'Resends, replays and other work on many notifications.',
-  Console: 'Sessions of operators in a browser: signing in and out.',
-  Administration: 'Accounts and their catalogue, users, applications, audit.',
-  "Candidates' rights": 'The data that is held about a candidate, and its erasure.',
-  Sandbox: 'Tools that only the sandbox has: time, events, a partner.',
-  Errors: 'The catalogue of every code of an error.',
-  Health: 'Whether the process runs and can take requests.',
+  'Token service':
+    'Request access tokens for a user and an application (RFC 6749). Most other requests need an access token.',
+  Eligibilities:
+    'Create, update, cancel and read eligibilities. An eligibility is the permission to take an exam within a time window.',
+  Bookings: 'Book, move and cancel exam appointments. Partners are notified of each change.',
+  Launch: 'Start a test in the browser of a candidate.',
+  Results: 'Deliver results as a test driver, and read them.',
+  'Change feed': 'Read every change of an account’s records, without gaps.',
+  'Import and export': 'Import and export many eligibilities as CSV or NDJSON.',
+  Subscriptions: 'Manage the partners that receive notifications.',
+  Notifications: 'Read the notifications to partners with all their delivery attempts.',
+  'Error queue': 'Find the cause of failed notifications, then resend or resolve them.',
+  'Bulk jobs': 'Follow and control resends, replays and other jobs over many notifications.',
+  Console: 'Sign operators in to the console and out of it.',
+  Administration: 'Manage accounts, their catalogue, users and applications, and read the audit log.',
+  "Candidates' rights": 'Export and erase the personal data of a candidate.',
+  Sandbox: 'Move the clock, create events and read the requests that the partner of the sandbox received.',
+  Errors: 'Read the catalogue of all error codes.',
+  Health: 'Check that the process is running and can take requests.',
 };
 
-const LIST = 'Newest first, page by page: `Link` with `rel="next"` leads on, until it is missing.';
-const MERGED = 'A member that is left out stays as it is.';
-const UPSERT = 'Made when there is none with this code; else replaced as a whole. The same call again changes nothing.';
+const LIST = 'The list is sorted newest first. Follow `Link` with `rel="next"` until the header is missing.';
+const MERGED = 'A member that is left out is not changed.';
+const UPSERT =
+  'The entry is created if no entry has this code. Otherwise it is replaced completely. Repeating the request changes nothing.';
 const JOB =
-  'Answers at once with a job, which is done in the background and survives a restart: follow it at `/admin/jobs/{job_id}`.';
-const STEERED = 'Obeyed within a second by every process. A job that has ended answers 409.';
-const EVENT = 'Raises an event: subscribed partners are notified.';
+  'The response is a job that runs in the background and survives a restart. Follow its progress at `/admin/jobs/{job_id}`.';
+const STEERED = 'Every process follows within a second. The response is 409 when the job has already ended.';
+const EVENT = 'Subscribed partners are notified.';
 
 /** Descriptions of operations whose controllers have only a summary. */
 export const DESCRIPTIONS: Record<string, string> = {
-  'GET /console/session': 'Always answers; it does not make the session last longer.',
+  'GET /console/session': 'This request needs no session and does not extend one.',
   'POST /console/session':
-    'For users with `admin` or `support`. The cookie takes the place of a token on every route, in requests with the header `Console-Request: 1`. Every refusal is the same.',
+    'Users with the scope `admin` or `support` can sign in. The response sets a session cookie. Requests with this cookie and the header `Console-Request: 1` need no access token. Every refusal is the same.',
   'DELETE /console/session':
-    'Ends the session of the cookie at once, in every process. With `organisation=true` the answer has the address at which the browser signs out at the identity provider.',
-  'DELETE /console/sessions': 'Tokens of other applications stay.',
+    'The session ends immediately in every process. With `organisation=true` the response has the address at which the browser signs out of the identity provider.',
+  'DELETE /console/sessions': 'The tokens of other applications stay valid.',
   'GET /console/sign-in':
-    'OpenID Connect, by authorization code with PKCE. 404 where the service has no identity provider.',
+    'This starts an OpenID Connect sign-in with an authorization code and PKCE. The status is 404 when no identity provider is configured.',
   'GET /console/sign-in/callback':
-    'Groups are read here, at each sign-in. A user without a mapped group gets a page that says so, and loses the rights of earlier groups.',
-  'GET /health/live': 'Asks nothing but the process itself: restart it when this does not answer.',
-  'GET /health/ready': '503 says that requests should go elsewhere: a part is down, or the process is stopping.',
-  'GET /problems': 'A browser gets a page, programs get JSON.',
-  'GET /problems/{code}': 'Its meaning and its remedy. The `type` of every problem leads here.',
+    'The identity provider redirects the browser to this address. The service reads the groups of the user at each sign-in. A user without a mapped group gets an error page and loses the rights of earlier groups.',
+  'GET /health/live': 'This check uses no other component. Restart the process when it does not answer.',
+  'GET /health/ready':
+    'The check covers the database, the migrations and the delivery loop. The status is 503 while a component is down or the process is stopping. Send requests to another process then.',
+  'GET /problems': 'The response is an HTML page for browsers and JSON for programs.',
+  'GET /problems/{code}':
+    'The entry has the meaning and the remedy. The `type` of every problem document is this address.',
   'POST /admin/subscriptions':
-    'The signing secret is shown in this answer alone. Nothing is sent until the subscription has been verified.',
+    'The signing secret is shown only in this response. Nothing is sent to the partner until the subscription is verified.',
   'GET /admin/subscriptions': LIST,
-  'GET /admin/subscriptions/{id}': 'Its state, its health and its settings; secrets are never shown again.',
-  'PATCH /admin/subscriptions/{id}': `${MERGED} Notifications not yet begun are sent by the new settings.`,
-  'DELETE /admin/subscriptions/{id}': 'Answers at once; what is in flight ends. Resolved notifications stay readable.',
+  'GET /admin/subscriptions/{id}':
+    'The response has the state, the health and the settings. Secrets are never shown again.',
+  'PATCH /admin/subscriptions/{id}': `${MERGED} With null, a setting returns to its default. A new partner_url must be verified again. Notifications that are not yet being sent use the new settings.`,
+  'DELETE /admin/subscriptions/{id}':
+    'The response is immediate, and attempts that have begun will finish. Resolved notifications can still be read.',
   'POST /admin/subscriptions/{id}/verify':
-    'The sample is a complete, signed NotificationRequest with invented codes; it is not stored. A refusal has the answer of the partner.',
+    'The sample is a complete, signed NotificationRequest with invented codes, and it is not stored. The subscription becomes ACTIVE when the partner answers with status 200. Otherwise the error contains the answer of the partner.',
   'POST /admin/subscriptions/{id}/sample':
-    'Name, address, certificate, sign-in, answer: what could be seen of each. Nothing is stored; with `verify` a 200 does what a verification does.',
-  'GET /admin/partners': `\`failing_since\` marks a partner that is UP and takes nothing. ${LIST}`,
+    'The report covers the host name, the address, the certificate, the authentication and the answer. Nothing is stored. With `verify`, an answer with status 200 also verifies the subscription.',
+  'GET /admin/partners': `\`failing_since\` is set for a partner that is UP but accepts no notifications. ${LIST}`,
   'GET /admin/overview':
-    'Counted for all who look at once, about once a second; figures of many rows some seconds ago.',
+    'The figures are counted about once a second and shared by all users. Figures over many rows may be some seconds old.',
   'GET /admin/imports': LIST,
   'POST /admin/subscriptions/{id}/suspend':
-    'Once this has answered, no attempt begins in any process. The time does not count towards giving up.',
-  'POST /admin/subscriptions/{id}/resume': 'Events of the time of suspension go out in the order of each booking.',
-  'POST /admin/subscriptions/{id}/rotate-secret': 'The new secret is shown in this answer alone.',
-  'GET /admin/subscriptions/{id}/statistics': 'The last 7 days, hour by hour: delivered, failed by class, p50 and p95.',
+    'After the response, no process begins another delivery attempt. The time of the suspension does not count towards the limit for automatic retries.',
+  'POST /admin/subscriptions/{id}/resume':
+    'The events that were kept during the suspension are sent in order for each booking.',
+  'POST /admin/subscriptions/{id}/rotate-secret':
+    'The new secret is shown only in this response. Requests are signed with both secrets for 24 hours.',
+  'GET /admin/subscriptions/{id}/statistics':
+    'The statistics cover the last 7 days by hour: delivered attempts, failed attempts by class, and the 50th and 95th percentile of the duration. They also count the events that are waiting.',
   'GET /admin/notifications': LIST,
-  'GET /admin/notifications/{id}': 'The body is the one that is sent, byte for byte, on every attempt.',
-  'POST /admin/notifications/replay': `${JOB} They go behind what is still due for the same booking.`,
-  'GET /admin/error-queue': `Notifications that failed, and those that wait for a partner that is DOWN. ${LIST}`,
-  'GET /admin/error-queue/summary': 'How many by partner and cause, with the oldest and the next exam concerned.',
+  'GET /admin/notifications/{id}': 'The body is byte for byte the body that is sent with every attempt.',
+  'POST /admin/notifications/replay': `${JOB} The notifications keep their ids and bytes, and follow the notifications that are still due for the same booking.`,
+  'GET /admin/error-queue': `The error queue has the notifications that failed and those that wait for a partner that is DOWN. ${LIST}`,
+  'GET /admin/error-queue/summary':
+    'The summary counts the notifications for each partner and cause. It also states the oldest notification and the next exam that is affected.',
   'POST /admin/error-queue/{notification_id}/resend':
-    'The same id and bytes. While the partner is suspended it is refused; what is not in the queue is 409.',
-  'POST /admin/error-queue/{notification_id}/resolve': 'The reason is kept with the notification and in the audit.',
-  'POST /admin/error-queue/resend': `${JOB} With \`dry_run\` it only counts.`,
-  'POST /admin/error-queue/resolve': `${JOB} With \`dry_run\` it only counts.`,
-  'GET /admin/error-queue/resends': `The same jobs as at \`/admin/jobs\`. ${LIST}`,
+    'The notification is sent with the same id and bytes, even if the partner is DOWN. The request is refused while the partner is suspended, and with 409 when the notification is not in the queue.',
+  'POST /admin/error-queue/{notification_id}/resolve':
+    'A resolved notification is kept but never sent again. The reason is kept with the notification and in the audit log.',
+  'POST /admin/error-queue/resend': `${JOB} With \`dry_run\` the service only counts the notifications.`,
+  'POST /admin/error-queue/resolve': `${JOB} With \`dry_run\` the service only counts the notifications.`,
+  'GET /admin/error-queue/resends': `The list has the same jobs as \`/admin/jobs\`. ${LIST}`,
   'GET /admin/error-queue/resends/{resend_id}':
-    '`matched` is null while the set is being made; `sent` counts attempts begun.',
+    '`matched` is null until the service has found all notifications of the job. `sent` counts the attempts that have begun.',
   'POST /admin/error-queue/resends/{resend_id}/pause': STEERED,
   'POST /admin/error-queue/resends/{resend_id}/resume': STEERED,
   'POST /admin/error-queue/resends/{resend_id}/abort': STEERED,
   'GET /admin/jobs': LIST,
-  'GET /admin/jobs/{job_id}': '`matched` is null while the set is being made; `sent` counts attempts begun.',
-  'GET /admin/jobs/{job_id}/items': 'Oldest notification first, page by page.',
+  'GET /admin/jobs/{job_id}':
+    '`matched` is null until the service has found all notifications of the job. `sent` counts the attempts that have begun.',
+  'GET /admin/jobs/{job_id}/items': 'The list is sorted by the age of the notifications, oldest first.',
   'POST /admin/jobs/{job_id}/pause': STEERED,
   'POST /admin/jobs/{job_id}/resume': STEERED,
   'POST /admin/jobs/{job_id}/abort': STEERED,
-  'GET /.well-known/oauth-authorization-server': 'For libraries that configure themselves.',
-  'POST /admin/users': 'The rights of a user are the scopes that both the user and the application have.',
+  'GET /.well-known/oauth-authorization-server': 'OAuth libraries read this document to configure themselves.',
+  'POST /admin/users': 'A request has the scopes that both its user and its application have.',
   'GET /admin/users': LIST,
-  'GET /admin/users/{username}': 'Never the password.',
-  'POST /admin/applications': 'The secret is shown in this answer alone.',
+  'GET /admin/users/{username}': 'The password is never shown.',
+  'POST /admin/applications': 'The secret is shown only in this response.',
   'GET /admin/applications': LIST,
-  'GET /admin/applications/{consumer_key}': 'Never the secret.',
-  'POST /admin/accounts': 'An account is a tenant: it has its own tests, candidates, vouchers and partners.',
+  'GET /admin/applications/{consumer_key}': 'The secret is never shown.',
+  'POST /admin/accounts':
+    'An account is a tenant with its own tests, candidates, vouchers and partners. The service chooses the account code.',
   'GET /admin/accounts': LIST,
-  'GET /admin/accounts/{account_code}': 'Its name and how long it keeps what is personal.',
-  'PUT /admin/accounts/{account_code}': `${MERGED} null keeps for ever.`,
+  'GET /admin/accounts/{account_code}':
+    'The response has the name of the account and its retention periods for personal data.',
+  'PUT /admin/accounts/{account_code}': `${MERGED} With null, personal data is kept without a time limit.`,
   'GET /admin/accounts/{account_code}/tests': LIST,
-  'GET /admin/accounts/{account_code}/tests/{test_code}': 'With its portions in their order.',
+  'GET /admin/accounts/{account_code}/tests/{test_code}':
+    'The response includes the portions of the test in their order.',
   ...Object.fromEntries(
     (['schools', 'accommodations', 'attribute-keys', 'vouchers'] as const).flatMap((kind): [string, string][] => {
       const path = `/admin/accounts/{account_code}/${kind}`;
       return [
         ...(kind === 'vouchers' ? [] : [[`PUT ${path}/{code}`, UPSERT] as [string, string]]),
         [`GET ${path}`, LIST],
-        [`GET ${path}/{code}`, 'As it was last put.'],
+        [`GET ${path}/{code}`, 'The response is the definition that was last saved.'],
       ];
     }),
   ),
   'POST /accounts/{account_code}/candidates':
-    'One record for a candidate and a test. A live one for the same is `duplicate_eligibility`, with its id. `errors` names every fault at once.',
+    'A candidate can have one open eligibility for a test. A second one is refused with `duplicate_eligibility`, and the error names the existing one. `errors` lists all errors of the request.',
   'PUT /accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}':
-    'The live record, else the newest expired one. A member left out is unchanged, null clears; all or nothing. A body that GET returned may be sent back.',
+    'The request changes the open eligibility, or the newest expired one if none is open. A member that is left out is not changed, and null clears it. All changes are made together or not at all. A body that GET returned may be sent back.',
   'DELETE /accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}':
-    'The record stays readable as CANCELLED, and its vouchers are free again. A booked one is refused: cancel the booking first.',
-  'GET /accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}': 'Newest first, of every status.',
-  'GET /accounts/{account_code}/candidates/{candidate_id}': 'For all tests and of every status, newest first.',
+    'The record can still be read with the status CANCELLED, and its vouchers can be used again. A booked eligibility cannot be cancelled: cancel the booking first.',
+  'GET /accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}':
+    'The list has eligibilities of every status, newest first.',
+  'GET /accounts/{account_code}/candidates/{candidate_id}':
+    'The list has eligibilities for all tests and of every status, newest first.',
   'GET /accounts/{account_code}/candidates/{candidate_id}/eligibilities':
-    '`status` is `active`, `inactive`, `all` or one status. Without a match the answer is an empty array.',
+    '`status` is `active`, `inactive`, `all` or the name of one status. Without this parameter, all eligibilities are listed. If none match, the response is an empty array.',
   'PUT /accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}/vouchers':
-    'An array of codes, or an object with `voucher_codes`. All or nothing: each code at fault is named by its index.',
+    'The body is an array of codes or an object with `voucher_codes`. If one code is refused, no code is applied. The error names each refused code by its index.',
   'GET /accounts/{account_code}/eligibilities':
-    'A change that is committed late can be missed by `updated_since`: overlap by a minute, or read the change feed, which has no such gap.',
+    'A reader that polls with `updated_since` can miss a change that is committed late. Overlap each period by a minute, or read the change feed, which has no gaps.',
   'GET /accounts/{account_code}/eligibilities/{svc_id}':
-    'Of any status. An entry of the change feed names the record by this id.',
-  'POST /admin/eligibilities/{svc_id}/hold': 'The audit log has the reason. Only PENDING and ELIGIBLE can be held.',
-  'POST /admin/eligibilities/{svc_id}/release': 'ELIGIBLE again, unless accommodations wait for approval.',
-  'POST /admin/eligibilities/{svc_id}/approve-accommodations': 'ELIGIBLE, unless it is held.',
+    'The eligibility may have any status. Entries of the change feed name the record by this id.',
+  'POST /admin/eligibilities/{svc_id}/hold':
+    'The exam cannot be booked until the hold is released. Only PENDING and ELIGIBLE records can be put on hold. The reason is kept in the audit log.',
+  'POST /admin/eligibilities/{svc_id}/release':
+    'The record becomes ELIGIBLE, unless its accommodations still wait for approval.',
+  'POST /admin/eligibilities/{svc_id}/approve-accommodations': 'The record becomes ELIGIBLE, unless it is on hold.',
   'GET /eligibilities/{svc_eligibility_code}/testLaunchInfo':
-    'The address is good once and for 300 seconds; hand it to the candidate’s browser as it is.',
+    'The URL can be opened once, within 300 seconds. Pass it to the browser of the candidate without changing it.',
   'GET /launch/{launch_code}':
-    'Leads to the test driver with a signed `launch_token`. No token of this service is needed.',
-  'GET /.well-known/jwks.json': 'For test drivers. A key that is no longer used stays here for a day.',
-  'POST /accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}/bookings': `The eligibility must be ELIGIBLE, and its window hold \`booking_on\`. ${EVENT}`,
+    'The browser opens the URL that testLaunchInfo returned. It is redirected to the test driver with a signed `launch_token`. No access token is needed.',
+  'GET /.well-known/jwks.json':
+    'Test drivers and token services use these keys. A key that is no longer used is listed for one more day.',
+  'POST /accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}/bookings': `The eligibility must be ELIGIBLE, and \`booking_on\` must lie within its window. ${EVENT}`,
   'GET /accounts/{account_code}/candidates/{candidate_id}/bookings': 'Newest first.',
-  'GET /accounts/{account_code}/bookings/{booking_code}': 'By the code that its creation answered with.',
-  'PUT /accounts/{account_code}/bookings/{booking_code}': `The whole appointment is sent. ${EVENT}`,
-  'DELETE /accounts/{account_code}/bookings/{booking_code}': `The eligibility can be booked again while its window lasts. ${EVENT}`,
-  'POST /accounts/{account_code}/bookings/{booking_code}/absence': `Excused: it can be booked again. Not excused: the record ends as ABSENT. ${EVENT}`,
-  'GET /admin/candidates': 'By the beginning of an id, code, name or e-mail address, in any case.',
+  'GET /accounts/{account_code}/bookings/{booking_code}':
+    'The booking is named by the code that was returned when it was created.',
+  'PUT /accounts/{account_code}/bookings/{booking_code}': `The request contains the complete new appointment. ${EVENT}`,
+  'DELETE /accounts/{account_code}/bookings/{booking_code}': `The eligibility can be booked again within its window. ${EVENT}`,
+  'POST /accounts/{account_code}/bookings/{booking_code}/absence': `After an excused absence the eligibility can be booked again. After an absence without excuse its final status is ABSENT. ${EVENT}`,
+  'GET /admin/candidates':
+    'The search finds the beginning of an id, code, name or e-mail address, in upper or lower case.',
   'GET /accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}/results':
-    'Each accepted body is a revision. Photo, video link and exam credentials are for callers with the scope `results` alone.',
-  'GET /admin/eligibilities': `PENDING alone, as long as the window lasts. ${LIST}`,
-  'GET /admin/eligibilities/{svc_id}': '`allows` is what may be done to it at this moment.',
-  'GET /admin/accounts/{account_code}/candidates/{candidate_id}': 'For all tests and of every status.',
+    'Each accepted body is a revision. Only callers with the scope `results` see the photo, the video link and the exam credentials.',
+  'GET /admin/eligibilities': `The list has the PENDING records of all accounts whose window has not ended. ${LIST}`,
+  'GET /admin/eligibilities/{svc_id}': '`allows` lists the actions that are possible at this moment.',
+  'GET /admin/accounts/{account_code}/candidates/{candidate_id}':
+    'The list has records for all tests and of every status.',
   'GET /admin/accounts/{account_code}/candidates/{candidate_id}/bookings':
-    'The bookings that clients read with the scope `bookings`.',
+    'These are the same bookings that clients read with the scope `bookings`.',
   'GET /admin/accounts/{account_code}/candidates/{candidate_id}/results':
-    'Whether there is a photo and a link; they are read one by one.',
-  'GET /admin/accounts/{account_code}/candidates/{candidate_id}/changes': 'Entries of the change feed.',
+    'The list states whether a result has a photo and a video link. Read a single result to see them.',
+  'GET /admin/accounts/{account_code}/candidates/{candidate_id}/changes':
+    'The entries have the same form as those of the change feed.',
   'GET /admin/accounts/{account_code}/candidates/{candidate_id}/audit': LIST,
   'GET /admin/eligibilities/{svc_id}/results/{revision}':
-    'examPassword and extExamToken are never shown here. Reading a photo or a link leaves an audit row.',
+    'The members examPassword and extExamToken are never shown here. The audit log records each reading of a photo or video link.',
   'GET /admin/unmatched-results/{id}':
     'As it was delivered; examPassword and extExamToken for callers with the scope `results` alone. Reading a photo or a link leaves an audit row.',
   'POST /accounts/{account_code}/eligibility-imports':
-    'Columns are the members of the Eligibility Model, and `action` (ADD, UPDATE, CANCEL). The rules are those of the single calls. A line that names a record (`svc_eligiblity_id`) means that record. `dry_run=true` changes nothing and reports as if.',
+    'A file has at most 1,000,000 rows and 512 MiB. Its columns are the members of the Eligibility Model and `action` (ADD, UPDATE or CANCEL). Each row follows the rules of the request for a single eligibility. A line with an `svc_eligiblity_id` applies to that record. With `dry_run=true` nothing is changed, and the report shows the outcome that the import would have.',
   'GET /accounts/{account_code}/eligibility-imports': LIST,
-  'GET /accounts/{account_code}/eligibility-imports/{import_id}': 'Counts of rows by outcome, as far as it is.',
+  'GET /accounts/{account_code}/eligibility-imports/{import_id}': 'The response counts the processed rows by outcome.',
   'GET /accounts/{account_code}/eligibility-imports/{import_id}/report':
-    'CSV: row, outcome, code, pointer, detail, line, candidate_id, test_code, svc_eligiblity_id, column, value.',
-  'POST /accounts/{account_code}/eligibility-imports/{import_id}/abort': 'An import that has ended is left as it is.',
+    'The report is a CSV file with the outcome of each processed row. A refused row has one line for each error. The columns are row, outcome, code, pointer, detail, line, candidate_id, test_code, svc_eligiblity_id, column and value.',
+  'POST /accounts/{account_code}/eligibility-imports/{import_id}/abort':
+    'Rows that were already processed stay processed. An import that has ended cannot be aborted.',
   'POST /admin/imports/{import_id}/abort':
-    'An import that has ended is left as it is. The report says that an operator ended it.',
-  'GET /accounts/{account_code}/eligibilities.csv': 'Streamed; safe against formulas in spreadsheets.',
+    'Rows that were already processed stay processed. The report states that an operator aborted the import. An import that has ended cannot be aborted.',
+  'GET /accounts/{account_code}/eligibilities.csv':
+    'The file has the columns of an import, newest record first. Cells that a spreadsheet would read as a formula are escaped.',
   'GET /admin/accounts/{account_code}/candidates/{candidate_id}/export':
-    'Records, bookings, results, notifications, audit subjects.',
-  'POST /admin/accounts/{account_code}/candidates/{candidate_id}/erase': `${JOB} It cannot be undone. An open booking is in the way: 409.`,
+    'The export has the records, bookings, results, notifications and audit subjects of the candidate. The audit log records the export.',
+  'POST /admin/accounts/{account_code}/candidates/{candidate_id}/erase': `${JOB} An erasure cannot be undone. The status is 409 while the candidate has an open booking.`,
   'GET /sandbox/clock': 'It runs as the machine’s does, ahead of it by as much as it was moved.',
   'GET /sandbox/received': 'Headers and body as they came, so that signatures can be verified.',
 };

@@ -128,100 +128,100 @@ export const KEPT_RESULT = ['unmatched_result_id'];
 export const validationError = defineProblem(
   'validation_error',
   'invalid',
-  'The request breaks one or more rules',
-  'Each entry of `errors` names one fault, by JSON Pointer into the body or by the name of a parameter.',
+  'The request is not valid',
+  'Each entry of `errors` describes one error. Its `pointer` is the JSON Pointer of a member of the body, and its `parameter` is the name of a parameter.',
   KEPT_RESULT,
 );
 export const malformedJson = defineProblem(
   'malformed_json',
   'invalid',
   'The body is not well-formed JSON',
-  'The body must be one JSON value in UTF-8 (RFC 8259), nested at most 64 levels deep, and no object may have a member twice.',
+  'The body must be one JSON value in UTF-8 (RFC 8259), nested at most 64 levels deep. No object may contain the same member twice.',
   KEPT_RESULT,
 );
 export const malformedRequest = defineProblem(
   'malformed_request',
   'invalid',
   'The request cannot be read',
-  'The path, a header or the transfer of the body breaks the rules of HTTP.',
+  'The path, a header or the transfer encoding of the request violates the rules of HTTP.',
 );
 export const unauthorized = defineProblem(
   'unauthorized',
   'unauthorized',
-  'A valid access token is needed',
-  'Send an access token of the token service as `Authorization: Bearer …` (RFC 6750).',
+  'A valid access token is required',
+  'Send an access token of this service in the header `Authorization: Bearer …` (RFC 6750).',
 );
 export const insufficientScope = defineProblem(
   'insufficient_scope',
   'forbidden',
   'The access token lacks a scope',
-  'The access token was not issued for the scope that this resource needs.',
+  'The access token does not have the scope that this operation requires.',
 );
 export const accountForbidden = defineProblem(
   'account_forbidden',
   'forbidden',
-  'Not your account',
-  'The caller does not belong to the account that the request names.',
+  'You have no access to this account',
+  'The user or application that sent the request has no access to the account that the request names.',
 );
 export const accountNotFound = defineProblem(
   'account_not_found',
   'invalid',
-  'No such account',
-  'No account has the account code that the request names.',
+  'The account does not exist',
+  'The request names an account code that does not exist.',
 );
 export const forbiddenOperation = defineProblem(
   'forbidden_operation',
   'forbidden',
-  'The operation is not allowed here',
-  'The state of the record, or a member that may not change, forbids the operation. Nothing was changed.',
+  'The operation is not allowed',
+  'The state of the record does not allow the operation, or the request changes a member that cannot be changed. Nothing was changed.',
 );
-export const notFound = defineProblem('not_found', 'not_found', 'Not found', 'There is nothing at this address.');
+export const notFound = defineProblem('not_found', 'not_found', 'Not found', 'Nothing exists at this address.');
 export const methodNotAllowed = defineProblem(
   'method_not_allowed',
   'method_not_allowed',
   'Method not allowed',
-  'The resource exists, but not for this method; the Allow header lists those that it takes.',
+  'This address does not support the HTTP method of the request. The Allow header lists the methods that it supports.',
 );
 export const requestTimeout = defineProblem(
   'request_timeout',
   'timed_out',
-  'The body did not arrive',
-  'The body stopped arriving, or came too slowly. Nothing was changed; the request may be sent again.',
+  'The body did not arrive in time',
+  'The body stopped arriving, or arrived too slowly. Nothing was changed. Send the request again.',
 );
 export const payloadTooLarge = defineProblem(
   'payload_too_large',
   'too_large',
   'The body is too large',
-  'The body exceeds the limit of this resource, in bytes or in the number of its JSON values (100,000).',
+  'The body has more bytes than this operation allows, or more than 100,000 JSON values.',
 );
 export const unsupportedMediaType = defineProblem(
   'unsupported_media_type',
   'unsupported',
   'Unsupported media type',
-  'The body must be sent as application/json in UTF-8.',
+  'Send the body in UTF-8 with the media type application/json.',
   KEPT_RESULT,
 );
 export const rateLimited = defineProblem(
   'rate_limited',
   'rate_limited',
   'Too many requests',
-  'The quota of this minute is used up; try again after the seconds in Retry-After.',
+  'The limit of requests per minute is reached. Wait for the number of seconds in the Retry-After header, and send the request again.',
 );
 export const headersTooLarge = defineProblem(
   'headers_too_large',
   'headers_too_large',
   'The headers are too large',
-  'The request line and the headers take more than 16 KiB.',
+  'The request line and the headers together are larger than 16 KiB.',
 );
 export const internalError = defineProblem(
   'internal_error',
   'internal',
   'Internal error',
-  'Something went wrong on our side. The change was made as a whole or, as a rule, not at all: look, or send it again with the same Idempotency-Key.',
+  'An unexpected error occurred in the service. The change was made completely or, more likely, not at all. Read the record to check, or send the request again with the same Idempotency-Key.',
 );
 export const serviceUnavailable = defineProblem(
   'service_unavailable',
   'unavailable',
   'Service unavailable',
-  'A component is down or overloaded. The change was made as a whole or, as a rule, not at all: after the seconds in Retry-After look, or send it again with the same Idempotency-Key.',
+  'A component of the service is down or overloaded. The change was made completely or, more likely, not at all. Wait for the number of seconds in the Retry-After header. Then send the request again with the same Idempotency-Key.',
 );

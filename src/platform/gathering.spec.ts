@@ -28,8 +28,8 @@ function gatheringOf(most: number) {
   return { batches, refused, add, endFirst };
 }
 
-describe('what is gathered', () => {
-  it('begins at once while nothing is under way, and what comes meanwhile is done together when that has ended', async () => {
+describe('batched work', () => {
+  it('begins at once while nothing is running, and work that arrives meanwhile runs together afterwards', async () => {
     const { batches, add, endFirst } = gatheringOf(10);
     add('one', 'a');
     add('one', 'b', 'c');
@@ -38,7 +38,7 @@ describe('what is gathered', () => {
     expect(batches).toEqual([['a'], ['b', 'c']]);
   });
 
-  it('does not wait for work that takes long, of which four are under way at most', async () => {
+  it('does not wait for slow batches, of which at most four run at once', async () => {
     const { batches, add, endFirst } = gatheringOf(10);
     for (const text of ['a', 'b', 'c', 'd', 'e', 'f']) {
       add('one', text);
@@ -49,7 +49,7 @@ describe('what is gathered', () => {
     expect(batches.slice(4)).toEqual([['e', 'f']]);
   });
 
-  it('is of callers in turn, whatever each has waiting, when it is more than is done at once', async () => {
+  it('takes work from callers in turn when a batch is full, however much each has queued', async () => {
     const { batches, add, endFirst } = gatheringOf(3);
     add('flood', 'f1', 'f2', 'f3', 'f4', 'f5', 'f6', 'f7');
     add('one', 'o1', 'o2');
@@ -58,14 +58,14 @@ describe('what is gathered', () => {
     expect(batches).toEqual([['f1'], ['f2', 'o1', 't1'], ['f3', 'o2', 'f4'], ['f5', 'f6', 'f7']]);
   });
 
-  it('is of one caller in the order in which it came, no more than is done at once', async () => {
+  it('takes the work of one caller in order of arrival, in full batches', async () => {
     const { batches, add, endFirst } = gatheringOf(2);
     add('one', 'a', 'b', 'c', 'd');
     for (let ended = 0; ended < 3; ended++) await endFirst();
     expect(batches).toEqual([['a'], ['b', 'c'], ['d']]);
   });
 
-  it('is refused when it has waited for five seconds, and nothing else with it', async () => {
+  it('refuses work that has waited for five seconds, and no other', async () => {
     jest.useFakeTimers();
     try {
       const { batches, refused, add, endFirst } = gatheringOf(10);

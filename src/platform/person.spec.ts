@@ -3,22 +3,22 @@ import { folded, hasFullName, namesPerson } from './person.js';
 const person = { ids: ['A-77 b', 'ada@example.org', '7'], names: [['Ada', 'K', 'Lovelace']] };
 
 it.each(['Lovelace asked', 'for ada.', 'id a77B', 'ADA@EXAMPLE.ORG wrote', 'Ms LOVELACE, by phone', 'seat 7'])(
-  'names the person: %j',
+  'detects that %j names the person',
   (text) => expect(namesPerson(text, person)).toBe(true),
 );
 
 it.each(['Adams asked', 'sent again after the outage', '77 of them', 'Glovelaces', 'K'])(
-  'names somebody else: %j',
+  'detects that %j names somebody else',
   (text) => expect(namesPerson(text, person)).toBe(false),
 );
 
 it.each([[['Ada', 'Lovelace']], [['ada lovelace']], [['LOVELACE, Ada K.']], [['Ms. Ada Lovelace looked away']]])(
-  'has the full name: %j',
+  'finds the full name in %j',
   (texts) => expect(hasFullName(texts, person)).toBe(true),
 );
 
-it.each([[['Ada']], [['Lovelace']], [['Ada', 'Byron']], [[]]])('has not the full name: %j', (texts) =>
+it.each([[['Ada']], [['Lovelace']], [['Ada', 'Byron']], [[]]])('does not find the full name in %j', (texts) =>
   expect(hasFullName(texts, person)).toBe(false),
 );
 
-it('folds blanks, case and punctuation away', () => expect(folded(' C-01 / ä.B ')).toBe('c01äb'));
+it('removes blanks, case and punctuation before it compares', () => expect(folded(' C-01 / ä.B ')).toBe('c01äb'));

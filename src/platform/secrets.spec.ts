@@ -13,7 +13,7 @@ function underTheKeyItself(sealed: Buffer): string {
   return Buffer.concat([decipher.update(sealed.subarray(33)), decipher.final()]).toString();
 }
 
-it('encryption and keyed hashes have keys of their own: neither is the key that they are derived from', () => {
+it('encryption and keyed hashes each use a derived key, never the configured key itself', () => {
   const sealed = secrets.encrypt('a photo', PURPOSE);
   expect(secrets.decrypt(sealed, PURPOSE).toString()).toBe('a photo');
   expect(() => underTheKeyItself(sealed)).toThrow();
@@ -22,7 +22,7 @@ it('encryption and keyed hashes have keys of their own: neither is the key that 
   expect(hash).not.toEqual(createHmac('sha256', key).update('username\0ada').digest());
 });
 
-it('a value moved to another place does not decrypt there', () => {
+it('a value that is moved to another row or column does not decrypt', () => {
   const sealed = secrets.encrypt('a photo', PURPOSE);
   expect(() => secrets.decrypt(sealed, 'table.column other')).toThrow();
 });

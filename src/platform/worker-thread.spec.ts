@@ -12,7 +12,7 @@ parentPort.on('message', (job) => {
   parentPort.postMessage(job === 'fail' ? { error: new Error('of the job') } : { result: job });
 });`;
 
-describe('a thread', () => {
+describe('a worker thread', () => {
   const folder = mkdtempSync(join(tmpdir(), 'worker-thread-'));
   const program = join(folder, 'program.cjs');
   writeFileSync(program, PROGRAM);
@@ -23,13 +23,13 @@ describe('a thread', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('does its jobs, and lives on when one fails', async () => {
+  it('completes its jobs, and continues after a job that fails', async () => {
     expect(await thread.run('one')).toBe('one');
     await expect(thread.run('fail')).rejects.toThrow('of the job');
     expect(await thread.run('two')).toBe('two');
   });
 
-  it.each(['throw', 'exit', 'eat'])('that dies (%s) takes its job along and no other', async (death) => {
+  it.each(['throw', 'exit', 'eat'])('fails only the current job of a thread that dies (%s)', async (death) => {
     const dying = thread.run(death).catch(() => 'dead');
     // Runs at the very moment when the thread's end is reported.
     expect(await dying.then(() => thread.run('next'))).toBe('next');

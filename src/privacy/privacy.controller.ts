@@ -33,7 +33,7 @@ export class PrivacyController {
   ) {}
 
   @Get('export')
-  @ApiOperation({ summary: 'Everything held about a candidate; leaves an audit row' })
+  @ApiOperation({ summary: 'Export all data about a candidate' })
   @ApiResponse({
     status: 200,
     description:
@@ -77,8 +77,8 @@ export class PrivacyController {
   @Post('erase')
   @HttpCode(202)
   @Idempotent()
-  @ApiOperation({ summary: 'Make everything held about a candidate tell nothing of them any more' })
-  @Answer(202, EraseAnswer, 'A job was made.')
+  @ApiOperation({ summary: 'Erase the personal data of a candidate' })
+  @Answer(202, EraseAnswer, 'A job was created.')
   @BodyProblems(404, 409)
   @IdempotencyHeader()
   erase(@Param() path: CandidatePath, @Body() { reason }: EraseBody): Promise<EraseAnswer> {

@@ -5,8 +5,8 @@ import { integer, listOf, text } from '../platform/validation/rules.js';
 
 declareFaults({
   not_listed: [
-    'The job does not list this result.',
-    'Give ids that the job of the erasure lists as unmatched_results.',
+    'The erasure job does not list a result with this id.',
+    'Send only ids that the erasure job lists in `unmatched_results`.',
   ],
 });
 

@@ -4,5 +4,5 @@ export const candidateHasOpenBooking = defineProblem(
   'candidate_has_open_booking',
   'conflict',
   'The candidate has an open booking',
-  'A candidate with a record that is SCHEDULED cannot be erased: cancel the booking first, or wait for the exam.',
+  'The data of a candidate with a SCHEDULED eligibility cannot be erased. Cancel the booking first, or wait until the exam is over.',
 );

@@ -18,10 +18,11 @@ export class TiedResultsController {
   @Post('erase')
   @HttpCode(204)
   @ApiOperation({
-    summary: 'Erase unmatched results that only a name ties to a candidate who was erased',
-    description: 'Of those that the job of the erasure lists as `unmatched_results`. It cannot be undone.',
+    summary: 'Erase unmatched results that name a candidate who was erased',
+    description:
+      'The request names results that the erasure job lists in `unmatched_results`. An erasure cannot be undone.',
   })
-  @AnswerEmpty(204, 'Erased; the job no longer lists them.')
+  @AnswerEmpty(204, 'The results are erased, and the job no longer lists them.')
   @BodyProblems(404)
   async erase(@Param() { job_id }: ErasureJobPath, @Body() { unmatched_results: ids }: TiedResultsBody): Promise<void> {
     await this.tied.erase(job_id, ids);

@@ -39,7 +39,7 @@ export class SandboxEvents {
     try {
       switch (reason) {
         case 'BOOKING_CREATED':
-          throw eventNotPossible.error({ detail: 'A booking is created once: make another one.' });
+          throw eventNotPossible.error({ detail: 'A booking can be created only once. Create another booking.' });
         case 'BOOKING_RESCHEDULED':
           return await this.move(account, bookingCode, booking);
         case 'BOOKING_CANCELLED':

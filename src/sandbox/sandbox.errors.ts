@@ -3,11 +3,14 @@ import { declareFaults, defineProblem, type Fault } from '../platform/errors.js'
 
 declareFaults({
   clock_backwards: [
-    'The sandbox’s clock only goes forward.',
-    'Name a later moment; `GET /sandbox/clock` tells the time.',
+    'The clock of the sandbox can only be moved forward.',
+    'Send a later time. `GET /sandbox/clock` shows the current time of the sandbox.',
   ],
-  clock_too_far: ['The sandbox’s clock ends with the year 8999.', 'Name an earlier moment.'],
-  clock_move_unclear: ['It is not clear how the clock is to be moved.', 'Send `advance_s` or `now`, one of the two.'],
+  clock_too_far: ['The clock of the sandbox cannot be moved beyond the end of the year 8999.', 'Send an earlier time.'],
+  clock_move_unclear: [
+    'The request must contain either `advance_s` or `now`, but not both.',
+    'Send exactly one of the two members.',
+  ],
 });
 
 export const clockBackwards = (now: Date): Fault => ({
@@ -29,6 +32,6 @@ export const clockMoveUnclear: Fault = {
 export const eventNotPossible = defineProblem(
   'event_not_possible',
   'conflict',
-  'The booking is in no state for this event',
-  'No transition of the booking raises it: a booking is created once, and one that is closed no longer changes.',
+  'The event is not possible for this booking',
+  'The current status of the booking does not allow this event. A booking can be created only once, and a closed booking can no longer be changed.',
 );

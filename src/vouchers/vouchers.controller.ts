@@ -30,7 +30,7 @@ export class VouchersController {
   ) {}
 
   @Get()
-  @ApiOperation({ summary: 'The vouchers of an account, with their uses' })
+  @ApiOperation({ summary: 'List the vouchers of an account with their uses' })
   @AnswerList(VoucherModel)
   @Problems(400)
   async list(
@@ -45,7 +45,7 @@ export class VouchersController {
   }
 
   @Get(':code')
-  @ApiOperation({ summary: 'Get a voucher' })
+  @ApiOperation({ summary: 'Read a voucher' })
   @Answer(200, VoucherModel)
   @Problems(400, 404)
   async get(@Param() { account_code, code }: VoucherPath): Promise<VoucherModel> {
@@ -56,8 +56,8 @@ export class VouchersController {
 
   @Put(':code')
   @ApiOperation({
-    summary: 'Make a voucher or replace its definition',
-    description: 'Its uses stay. Codes are case-sensitive.',
+    summary: 'Create a voucher or replace its definition',
+    description: 'The count of uses is kept. Voucher codes are case-sensitive.',
   })
   @ChecksMore()
   @Answer(200, VoucherModel)
@@ -93,7 +93,8 @@ export class VouchersController {
   @HttpCode(204)
   @ApiOperation({
     summary: 'Delete a voucher',
-    description: 'While an eligibility has it: 403 `forbidden_operation`; disable it instead.',
+    description:
+      'A voucher cannot be deleted while an eligibility has it (403 `forbidden_operation`). Disable the voucher instead.',
   })
   @AnswerEmpty(204)
   @Problems(400, 404)

@@ -18,13 +18,16 @@ import { declareFaults } from '../platform/errors.js';
 import { hasDecimalsOf, isMoney } from './vouchers.rules.js';
 
 declareFaults({
-  percent_too_high: ['The discount is more than 100 percent.', 'Give at most 100 for PERCENT.'],
-  ends_before_start: ['The validity ends before it begins.', 'Give a valid_until at or after valid_from.'],
-  discount_type_invalid: ['There is no such kind of discount.', 'Use PERCENT or AMOUNT.'],
+  percent_too_high: ['The discount is higher than 100 percent.', 'Send at most 100 when the discount type is PERCENT.'],
+  ends_before_start: [
+    'The voucher would expire before it becomes valid.',
+    'Send a valid_until that is not earlier than valid_from.',
+  ],
+  discount_type_invalid: ['The value is not a known type of discount.', 'Use PERCENT or AMOUNT.'],
   currency_invalid: ['The value is not a currency code.', 'Use a three-letter code of ISO 4217.'],
   too_many_decimals: [
-    'The discount has more decimals than its currency, or a percentage more than two.',
-    'Round it to the decimals of the currency.',
+    'The discount has more decimal places than its currency allows, or a percentage has more than two.',
+    'Round the discount to the decimal places of its currency, or a percentage to two.',
   ],
 });
 
@@ -44,7 +47,7 @@ const isPossible = {
 
 const hasItsDecimals = {
   code: 'too_many_decimals',
-  detail: 'Must have no more decimals than the currency; a percentage has two at most.',
+  detail: 'Must not have more decimal places than the currency allows. A percentage may have two.',
   holds({ discount_type, discount_value, currency }: Given): boolean {
     if (typeof discount_value !== 'number') return true;
     if (discount_type === 'PERCENT') return hasDecimalsOf(discount_value, null);

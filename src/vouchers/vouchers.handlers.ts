@@ -108,7 +108,10 @@ export class DeleteVoucherHandler implements ICommandHandler<DeleteVoucher> {
       });
     } catch (error) {
       if (violatedConstraint(error) === 'voucher_redemptions_voucher_fk')
-        throw forbiddenOperation.error({ detail: 'An eligibility has the voucher: disable it instead.', cause: error });
+        throw forbiddenOperation.error({
+          detail: 'An eligibility contains the voucher, so the voucher cannot be deleted. Disable the voucher instead.',
+          cause: error,
+        });
       throw error;
     }
   }

@@ -18,18 +18,18 @@ const after = new Date(NOW.getTime() + MOMENT);
 describe('a voucher', () => {
   it.each<[string, VoucherTerms | undefined, string | null]>([
     ['that does not exist is unknown', undefined, 'voucher_unknown'],
-    ['without limits is good', voucher(), null],
+    ['without limits is valid', voucher(), null],
     ['that is disabled is unknown', voucher({ disabled: true }), 'voucher_unknown'],
     ['that is disabled and expired is unknown', voucher({ disabled: true, valid_until: before }), 'voucher_unknown'],
     ['stored without a list of tests is for every test', voucher({ test_codes: null }), null],
-    ['for this test among others is good', voucher({ test_codes: ['OTHER', 'T'] }), null],
+    ['for this test among others is valid', voucher({ test_codes: ['OTHER', 'T'] }), null],
     ['for another test is not applicable', voucher({ test_codes: ['OTHER'] }), 'voucher_not_applicable'],
     ['for the test in another case is not applicable', voucher({ test_codes: ['t'] }), 'voucher_not_applicable'],
-    ['is good at its first moment', voucher({ valid_from: NOW }), null],
-    ['is not good before its first moment', voucher({ valid_from: after }), 'voucher_not_yet_valid'],
-    ['is good at its last moment', voucher({ valid_until: NOW }), null],
-    ['is not good after its last moment', voucher({ valid_until: before }), 'voucher_expired'],
-    ['with one use left is good', voucher({ max_uses: 3, uses: 2 }), null],
+    ['is valid at its first moment', voucher({ valid_from: NOW }), null],
+    ['is not valid before its first moment', voucher({ valid_from: after }), 'voucher_not_yet_valid'],
+    ['is valid at its last moment', voucher({ valid_until: NOW }), null],
+    ['is expired after its last moment', voucher({ valid_until: before }), 'voucher_expired'],
+    ['with one use left is valid', voucher({ max_uses: 3, uses: 2 }), null],
     ['with no use left is exhausted', voucher({ max_uses: 3, uses: 3 }), 'voucher_exhausted'],
     ['whose limit was lowered is exhausted', voucher({ max_uses: 1, uses: 3 }), 'voucher_exhausted'],
     ['that is expired and exhausted is expired', voucher({ valid_until: before, uses: 1 }), 'voucher_expired'],
@@ -44,7 +44,7 @@ describe('the vouchers of a record', () => {
     codes.map((voucher_code) => ({ ...voucher({ voucher_code, uses: 1, valid_until: before }), held: true }));
   const change = (wanted: string[], vouchers: Parameters<typeof changeOf>[1]) => changeOf(wanted, vouchers, 'T', NOW);
 
-  it('are redeemed when new, kept when held, released when left out', () => {
+  it('redeems new vouchers, keeps redeemed vouchers, and releases vouchers that are left out', () => {
     expect(change(['A', 'B'], [...stock('A'), ...held('B', 'C')])).toEqual({
       redeem: ['A'],
       release: ['C'],
@@ -52,19 +52,19 @@ describe('the vouchers of a record', () => {
     });
   });
 
-  it('are kept when they have expired and are used up since', () => {
+  it('keeps redeemed vouchers that expired or were used up since', () => {
     expect(change(['B'], held('B'))).toEqual({ redeem: [], release: [], refusals: [] });
   });
 
-  it('are all released by an empty list', () => {
+  it('releases all vouchers for an empty list', () => {
     expect(change([], held('A', 'B'))).toEqual({ redeem: [], release: ['A', 'B'], refusals: [] });
   });
 
-  it('collapse when repeated', () => {
+  it('redeems a repeated voucher once', () => {
     expect(change(['A', 'A'], stock('A')).redeem).toEqual(['A']);
   });
 
-  it('are refused all at once, each once', () => {
+  it('refuses all invalid vouchers at once, each named once', () => {
     expect(change(['X', 'A', 'Y', 'X'], stock('A')).refusals).toEqual([
       expect.objectContaining({ voucherCode: 'X', code: 'voucher_unknown' }),
       expect.objectContaining({ voucherCode: 'Y', code: 'voucher_unknown' }),

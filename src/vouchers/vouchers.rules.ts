@@ -3,13 +3,19 @@ import { declareFaults } from '../platform/errors.js';
 
 declareFaults({
   voucher_unknown: [
-    'The account has no such voucher, or it is disabled.',
-    'Codes are case-sensitive; ask the operator.',
+    'The account has no voucher with this code, or the voucher is disabled.',
+    'Check the upper and lower case of the code, or ask the operator of the service.',
   ],
-  voucher_not_applicable: ['The voucher is not for this test.', 'Use a voucher that is for the test.'],
-  voucher_not_yet_valid: ['The validity of the voucher has not begun.', 'Use it from its first day on.'],
-  voucher_expired: ['The validity of the voucher is over.', 'Use another voucher.'],
-  voucher_exhausted: ['The voucher is used up.', 'Use another voucher, or take it off a record that has it.'],
+  voucher_not_applicable: ['The voucher is not valid for this test.', 'Use a voucher that is valid for the test.'],
+  voucher_not_yet_valid: [
+    'The voucher is not valid yet.',
+    'Send the request again on or after the first day on which the voucher is valid.',
+  ],
+  voucher_expired: ['The voucher has expired.', 'Use another voucher.'],
+  voucher_exhausted: [
+    'The voucher has already been used as often as it may be used.',
+    'Use another voucher, or remove this voucher from an eligibility that has it.',
+  ],
 });
 
 /** The members of a voucher that the rules need. */
@@ -26,10 +32,13 @@ export interface VoucherTerms {
 type Refusal = Omit<VoucherRefusal, 'voucherCode'>;
 
 const UNKNOWN: Refusal = { code: 'voucher_unknown', detail: 'The account has no voucher with this code.' };
-const NOT_APPLICABLE: Refusal = { code: 'voucher_not_applicable', detail: 'The voucher is not for this test.' };
-const NOT_YET_VALID: Refusal = { code: 'voucher_not_yet_valid', detail: 'The validity of the voucher has not begun.' };
-const EXPIRED: Refusal = { code: 'voucher_expired', detail: 'The validity of the voucher is over.' };
-const EXHAUSTED: Refusal = { code: 'voucher_exhausted', detail: 'The voucher is used up.' };
+const NOT_APPLICABLE: Refusal = { code: 'voucher_not_applicable', detail: 'The voucher is not valid for this test.' };
+const NOT_YET_VALID: Refusal = { code: 'voucher_not_yet_valid', detail: 'The voucher is not valid yet.' };
+const EXPIRED: Refusal = { code: 'voucher_expired', detail: 'The voucher has expired.' };
+const EXHAUSTED: Refusal = {
+  code: 'voucher_exhausted',
+  detail: 'The voucher has already been used as often as it may be used.',
+};
 
 /**
  * Returns the reason why the voucher cannot be redeemed for the test now; null when it can. A disabled voucher looks

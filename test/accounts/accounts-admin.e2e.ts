@@ -14,7 +14,7 @@ const admin = (method: string, path: string, body?: unknown) =>
 const lastAudit = async () => (await app.call('GET', '/admin/audit?limit=1', { token: operator })).body[0];
 
 describe('an account', () => {
-  it('is opened with a random code of twelve characters, and audited', async () => {
+  it('opens an account with a random code of twelve characters, and audits it', async () => {
     const created = await admin('POST', '', { name: 'State Board' });
     expect(created.status).toBe(201);
     expect(created.body).toEqual({
@@ -34,7 +34,7 @@ describe('an account', () => {
     expect((await admin('GET', `/${created.body.account_code}`)).body).toEqual(created.body);
   });
 
-  it('is listed, newest first, page by page', async () => {
+  it('lists accounts newest first, page by page', async () => {
     const codes = [];
     for (const name of ['one', 'two', 'three']) codes.unshift((await admin('POST', '', { name })).body.account_code);
     const first = await admin('GET', '?limit=2');
@@ -54,7 +54,7 @@ describe('an account', () => {
       { name: 'n', account_code: 'X' },
       { pointer: '/account_code', code: 'unknown_field' },
     ],
-  ])('%s is not opened', async (_title, body, fault) => {
+  ])('refuses to open an account %s', async (_title, body, fault) => {
     const answer = await admin('POST', '', body);
     expect(answer.status).toBe(400);
     expect(answer.body.errors).toEqual([expect.objectContaining(fault)]);
@@ -62,7 +62,7 @@ describe('an account', () => {
 });
 
 describe('a change of an account', () => {
-  it('takes back what GET returned; a name cannot be cleared, a number of days can', async () => {
+  it('accepts the body that GET returned; null clears a number of days, and is refused for the name', async () => {
     const { account_code } = (await admin('POST', '', { name: 'Board' })).body;
     const path = `/${account_code}`;
     const put = await admin('PUT', path, { photo_retention_days: 30 });
@@ -77,7 +77,7 @@ describe('a change of an account', () => {
   });
 });
 
-describe('who may administer', () => {
+describe('permission to administer accounts', () => {
   it.each([
     ['POST', ''],
     ['GET', ''],
@@ -88,7 +88,7 @@ describe('who may administer', () => {
       ['PUT', `/{account}/${kind}/X`],
       ['DELETE', `/{account}/${kind}/X`],
     ]),
-  ])('%s /admin/accounts%s needs the scope admin', async (method, path) => {
+  ])('refuses %s /admin/accounts%s without the scope admin', async (method, path) => {
     const { account, token } = await app.given.scene();
     const address = `/admin/accounts${path.replace('{account}', account)}`;
     expect((await app.call(method, address)).status).toBe(401);
@@ -130,7 +130,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     account = await app.given.account();
   });
 
-  it('are made and replaced by PUT, and audited', async () => {
+  it('creates and replaces entries by PUT, and audits both', async () => {
     const made = await admin('PUT', entry('A-1'), first);
     expect([made.status, made.body]).toEqual([200, { account_code: account, [member]: 'A-1', ...first }]);
     expect(await lastAudit()).toMatchObject({ action: `${noun}.put`, subject: `${account}/A-1` });
@@ -139,7 +139,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect((await admin('GET', entry('A-1'))).body).toEqual(replaced.body);
   });
 
-  it('take back what GET returned', async () => {
+  it('accepts the body of an entry that GET returned', async () => {
     await admin('PUT', entry('A-2'), first);
     const { body } = await admin('GET', entry('A-2'));
     expect((await admin('PUT', entry('A-2'), body)).body).toEqual(body);
@@ -159,7 +159,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect([answer.status, answer.body.errors[0].parameter]).toEqual([400, 'code']);
   });
 
-  it('are listed, newest first, and a replaced one keeps its place', async () => {
+  it('lists entries newest first, and a replaced entry keeps its position', async () => {
     account = await app.given.account();
     for (const code of ['one', 'two', 'three', 'one']) await admin('PUT', entry(code), first);
     const page = await admin('GET', `/${account}/${kind}?limit=2`);
@@ -171,7 +171,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect(rest.headers.get('link')).toBeNull();
   });
 
-  it('belong to one account each', async () => {
+  it('keeps the entries of each account apart', async () => {
     const elsewhere = await app.given.account();
     await admin('PUT', entry('MINE'), first);
     expect((await admin('GET', `/${elsewhere}/${kind}/MINE`)).status).toBe(404);
@@ -179,7 +179,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect((await admin('GET', `/${elsewhere}/${kind}`)).body).toEqual([]);
   });
 
-  it('are deleted, and then there are none', async () => {
+  it('deletes an entry, which is 404 afterwards', async () => {
     await admin('PUT', entry('GONE'), first);
     expect((await admin('DELETE', entry('GONE'))).status).toBe(204);
     expect(await lastAudit()).toMatchObject({ action: `${noun}.delete`, subject: `${account}/GONE` });
@@ -189,7 +189,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     }
   });
 
-  it('of an account that does not exist are refused', async () => {
+  it('refuses entries for an unknown account', async () => {
     for (const method of ['GET', 'PUT', 'DELETE']) {
       const answer = await admin(method, `/ABCDEFGH2345/${kind}/X`, method === 'PUT' ? first : undefined);
       expect([answer.status, answer.body.code]).toEqual([400, 'account_not_found']);
@@ -208,7 +208,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect((await admin('GET', entry('BAD'))).status).toBe(404);
   });
 
-  it('may be put and deleted by many at once', async () => {
+  it('accepts simultaneous PUT and DELETE of an entry by many callers', async () => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
         index % 4 === 3 ? admin('DELETE', entry('RACE')) : admin('PUT', entry('RACE'), index % 2 ? first : other),
@@ -217,7 +217,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     for (const [index, { status }] of answers.entries()) expect(index % 4 === 3 ? [204, 404] : [200]).toContain(status);
   });
 
-  it('leave no audit row when refused', async () => {
+  it('writes no audit row for a refused entry', async () => {
     await admin('PUT', entry('AUDITED'), first);
     const before = await lastAudit();
     await admin('PUT', entry('AUDITED'), { name: '' });
@@ -227,14 +227,14 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
 });
 
 describe('an accommodation', () => {
-  it('must say whether it requires approval', async () => {
+  it('requires an accommodation to say whether it requires approval', async () => {
     const account = await app.given.account();
     const answer = await admin('PUT', `/${account}/accommodations/A`, { name: 'A' });
     expect(answer.body.errors).toEqual([expect.objectContaining({ pointer: '/requires_approval', code: 'required' })]);
   });
 });
 
-describe('an entry that eligibilities need', () => {
+describe('a catalogue entry that eligibilities use', () => {
   const mention = (kind: string, code: string) =>
     ({
       schools: { school_code: code },
@@ -242,7 +242,7 @@ describe('an entry that eligibilities need', () => {
       'attribute-keys': { additional_attributes: [{ key: code, value: 'v' }] },
     })[kind];
 
-  it.each(KINDS)('of $kind is not deleted while a live one has it', async ({ kind, first }) => {
+  it.each(KINDS)('refuses to delete an entry of $kind while a live eligibility has it', async ({ kind, first }) => {
     const scene = await app.given.scene();
     await admin('PUT', `/${scene.account}/${kind}/USED`, first);
     await app.given.eligibility(scene, { candidate: mention(kind, 'USED') });
@@ -253,7 +253,7 @@ describe('an entry that eligibilities need', () => {
   });
 
   it.each(KINDS.filter(({ kind }) => kind !== 'schools'))(
-    'of $kind is deleted once it is cancelled',
+    'deletes an entry of $kind once the eligibility is cancelled',
     async ({ kind, first }) => {
       const scene = await app.given.scene();
       await admin('PUT', `/${scene.account}/${kind}/USED`, first);

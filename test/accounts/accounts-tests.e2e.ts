@@ -42,7 +42,7 @@ describe('a test', () => {
     account = await app.given.account();
   });
 
-  it('is made and replaced by PUT: what is left out is gone', async () => {
+  it('creates and replaces a test by PUT, and clears members that are left out', async () => {
     const made = await admin('PUT', `/${account}/tests/RN-1`, FULL);
     expect([made.status, made.body]).toEqual([
       200,
@@ -66,13 +66,13 @@ describe('a test', () => {
     expect((await admin('GET', `/${account}/tests/RN-1`)).body).toEqual(replaced.body);
   });
 
-  it('takes back what GET returned', async () => {
+  it('accepts the body of a test that GET returned', async () => {
     await admin('PUT', `/${account}/tests/RN-2`, FULL);
     const { body } = await admin('GET', `/${account}/tests/RN-2`);
     expect((await admin('PUT', `/${account}/tests/RN-2`, body)).body).toEqual(body);
   });
 
-  it('takes codes that other systems refuse, and warns of them', async () => {
+  it('accepts a code that other systems refuse, with a warning', async () => {
     const body = { name: 'RN', exam_code: 'EX 1/Ü', portions: portions('A', 'B C') };
     const { status, body: made } = await admin('PUT', `/${account}/tests/RN-W`, body);
     expect([status, made.exam_code, codesOf(made as TestBody)]).toEqual([200, 'EX 1/Ü', ['A', 'B C']]);
@@ -87,13 +87,13 @@ describe('a test', () => {
     expect((await admin('GET', `/${account}/tests/RN-W`)).body).toEqual(made);
   });
 
-  it('keeps its portions in the order in which they were put', async () => {
+  it('keeps the portions of a test in the order in which they were put', async () => {
     await admin('PUT', `/${account}/tests/RN-3`, { name: 'RN', portions: portions('A', 'B', 'C') });
     await admin('PUT', `/${account}/tests/RN-3`, { name: 'RN', portions: portions('C', 'D', 'A') });
     expect(codesOf((await admin('GET', `/${account}/tests/RN-3`)).body)).toEqual(['C', 'D', 'A']);
   });
 
-  it('is listed with its own portions', async () => {
+  it('lists tests, each with its own portions', async () => {
     account = await app.given.account();
     await admin('PUT', `/${account}/tests/T-1`, { name: 'one', portions: portions('A', 'B') });
     await admin('PUT', `/${account}/tests/T-2`, { name: 'two', portions: portions('B') });
@@ -139,13 +139,13 @@ describe('a test', () => {
     ['with an exam code of 51 characters', { exam_code: 'e'.repeat(51) }, '/exam_code', 'too_long'],
     ['without a name', { name: undefined }, '/name', 'required'],
     ['with an unknown member', { launchUrl: 'https://x.example' }, '/launchUrl', 'unknown_field'],
-  ])('%s is refused', async (_title, change, pointer, code) => {
+  ])('refuses a test %s', async (_title, change, pointer, code) => {
     const answer = await admin('PUT', `/${account}/tests/BAD`, { ...FULL, ...change });
     expect([answer.status, answer.body.code]).toEqual([400, 'validation_error']);
     expect(answer.body.errors).toContainEqual(expect.objectContaining({ pointer, code }));
   });
 
-  it('gets all faults of its portions at once', async () => {
+  it('refuses a test with all faults of its portions at once', async () => {
     const answer = await admin('PUT', `/${account}/tests/BAD`, {
       name: 'T',
       portions: [{ portion_code: 'A' }, { portion_code: 'A', portion_name: '' }, { portion_nam: 'x' }, 7],
@@ -162,12 +162,12 @@ describe('a test', () => {
     expect(answer.body.errors).toHaveLength(5);
   });
 
-  it.each(['T_1', 'T.1', 'T 1', 'Té', 'T'.repeat(51)])('cannot have the code %s', async (code) => {
+  it.each(['T_1', 'T.1', 'T 1', 'Té', 'T'.repeat(51)])('refuses the test code %s', async (code) => {
     const answer = await admin('PUT', `/${account}/tests/${encodeURIComponent(code)}`, FULL);
     expect([answer.status, answer.body.errors[0].parameter]).toEqual([400, 'test_code']);
   });
 
-  it('is not put into an account that does not exist', async () => {
+  it('refuses a test for an unknown account', async () => {
     const answer = await admin('PUT', '/ABCDEFGH2345/tests/T-1', FULL);
     expect([answer.status, answer.body.code]).toEqual([400, 'account_not_found']);
   });
@@ -178,7 +178,7 @@ describe('a test in use', () => {
   const removal = (account: string, testCode: string, ...kept: string[]) =>
     admin('PUT', `/${account}/tests/${testCode}`, { name: 'T', portions: portions(...kept) });
 
-  it('keeps the portions that a live eligibility has', async () => {
+  it('refuses to remove a portion that a live eligibility has', async () => {
     const scene = await app.given.scene(TWO);
     await app.given.eligibility(scene, { portion_codes: ['A'] });
     const before = (await admin('GET', `/${scene.account}/tests/${scene.testCode}`)).body;
@@ -188,7 +188,7 @@ describe('a test in use', () => {
     expect((await admin('GET', `/${scene.account}/tests/${scene.testCode}`)).body).toEqual(before);
   });
 
-  it('gives up the portions that no live eligibility has', async () => {
+  it('removes a portion that no live eligibility has', async () => {
     const scene = await app.given.scene(TWO);
     const record = await app.given.eligibility(scene, { portion_codes: ['A'] });
     expect((await removal(scene.account, scene.testCode, 'A', 'C')).status).toBe(200);
@@ -200,7 +200,7 @@ describe('a test in use', () => {
     expect((await removal(scene.account, scene.testCode, 'C')).status).toBe(200);
   });
 
-  it('is not deleted once an eligibility was made for it', async () => {
+  it('refuses to delete a test once an eligibility was created for it', async () => {
     const scene = await app.given.scene();
     await app.given.eligibility(scene);
     const answer = await admin('DELETE', `/${scene.account}/tests/${scene.testCode}`);
@@ -208,7 +208,7 @@ describe('a test in use', () => {
     expect((await admin('GET', `/${scene.account}/tests/${scene.testCode}`)).body.portions).toHaveLength(1);
   });
 
-  it('is not deleted while a voucher names it', async () => {
+  it('refuses to delete a test while a voucher names it', async () => {
     const { account, testCode } = await app.given.scene();
     const voucher = await app.given.voucher(account, { test_codes: [testCode] });
     expect((await admin('DELETE', `/${account}/tests/${testCode}`)).status).toBe(403);
@@ -219,8 +219,8 @@ describe('a test in use', () => {
   });
 });
 
-describe('at once', () => {
-  it('leaving a portion out waits for the eligibility that is being written', async () => {
+describe('simultaneous changes of a test', () => {
+  it('makes the removal of a portion wait for an eligibility that is being written', async () => {
     const scene = await app.given.scene({ portions: portions('A', 'B') });
     const record = await app.given.eligibility(scene, { portion_codes: ['B'] });
     const client = await app.database.pool.connect();
@@ -245,7 +245,7 @@ describe('at once', () => {
     }
   });
 
-  it('twenty may put one test, and one definition stands whole', async () => {
+  it('stores one complete definition when twenty callers put a test at once', async () => {
     const account = await app.given.account();
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -261,7 +261,7 @@ describe('at once', () => {
     expect(codesOf(body)).toEqual([`P${winner}`, `Q${winner}`, 'SHARED']);
   });
 
-  it('a test is put and deleted without a fault', async () => {
+  it('lets callers put and delete a test at once without an error', async () => {
     const account = await app.given.account();
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
@@ -273,7 +273,7 @@ describe('at once', () => {
     for (const [index, { status }] of answers.entries()) expect(index % 2 ? [204, 404] : [200]).toContain(status);
   });
 
-  it('a voucher never comes to name a test that is being deleted', async () => {
+  it('never leaves a voucher that names a deleted test', async () => {
     for (let round = 0; round < 10; round++) {
       const { account, testCode } = await app.given.scene();
       const [deleted, put] = await Promise.all([

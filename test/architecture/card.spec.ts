@@ -22,8 +22,8 @@ function baseOf(file: string, name: string): string | undefined {
   return declared?.heritageClauses?.find(({ token }) => token === ts.SyntaxKind.ExtendsKeyword)?.types[0].getText();
 }
 
-describe('the card', () => {
-  it('names packages that the service runs from', () => {
+describe('the card of the project', () => {
+  it('names only packages that the service uses at run time', () => {
     const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<
       string,
       Record<string, string>
@@ -40,11 +40,11 @@ describe('the card', () => {
     expect(PACKAGES.filter((name) => !imported.has(name))).toEqual([]);
   });
 
-  it('names a top level that is there', () => {
+  it('names only files and folders that exist', () => {
     expect([...TOP, 'README.md'].filter((name) => !existsSync(join(root, name)))).toEqual([]);
   });
 
-  it('rests the access guard on Passport as its documents show it', () => {
+  it('describes the access guard and the bearer strategy as the code derives them from Passport', () => {
     expect(baseOf('src/auth/access.guard.ts', 'AccessGuard')).toBe("AuthGuard('bearer')");
     expect(baseOf('src/auth/tokens/bearer.strategy.ts', 'BearerStrategy')).toBe('PassportStrategy(Strategy)');
   });

@@ -110,7 +110,7 @@ function sectionsOf(document: string): string[] {
 }
 
 describe('the blocks of code in the documents', () => {
-  it.each(documents)('%s: each is compiled', (document) => {
+  it.each(documents)('compiles every block of code in %s', (document) => {
     const faults = blocksOf(readFileSync(join(root, document), 'utf8')).flatMap(({ language, code }) => {
       const fault = faultOf(language, code);
       return fault === null ? [] : [`${fault}\n${code}`];
@@ -118,7 +118,7 @@ describe('the blocks of code in the documents', () => {
     expect(faults).toEqual([]);
   });
 
-  it('are run by a program that names their document, or it is said why not', () => {
+  it('has a program that runs each block of commands, or a reason why none does', () => {
     const sections = documents.flatMap(sectionsOf);
     expect(sections.length).toBeGreaterThan(25);
     expect([...Object.keys(RUN_BY), ...Object.keys(NOT_RUN)].sort()).toEqual(sections.sort());
@@ -128,7 +128,7 @@ describe('the blocks of code in the documents', () => {
     }
   });
 
-  it('are found broken when they are', () => {
+  it('reports broken blocks of code', () => {
     for (const [language, code] of [
       ['sh', 'if true; then'],
       ['sh', 'npm run nothing'],

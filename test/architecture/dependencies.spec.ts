@@ -26,8 +26,8 @@ function violationsIn(folder: string, targets: string[]): Violation[] {
   return (JSON.parse(stdout) as { summary: { violations: Violation[] } }).summary.violations;
 }
 
-describe('the directions of the house', () => {
-  it('are kept by every source file', () => {
+describe('the import rules between modules', () => {
+  it('holds for every source file', () => {
     expect(
       violationsIn(root, ['src', 'console/src', 'ormconfig.ts']).map(
         ({ from, to, rule }) => `${rule.name}: ${from} → ${to}`,
@@ -35,7 +35,7 @@ describe('the directions of the house', () => {
     ).toEqual([]);
   });
 
-  it('are each broken by a planted violation, so that no rule checks nothing', () => {
+  it('reports a planted violation of every rule, so that no rule checks nothing', () => {
     const { forbidden } = createRequire(__filename)(config) as { forbidden: { name: string }[] };
     const broken = new Set(
       violationsIn(join(__dirname, 'violations'), ['src', 'console/src']).map(({ rule }) => rule.name),

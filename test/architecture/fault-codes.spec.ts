@@ -46,14 +46,14 @@ describe('the codes of faults', () => {
     .map((file) => ({ file, ...codesIn(readFileSync(join(root, 'src', file), 'utf8')) }));
   const declared = sources.flatMap((source) => source.declared);
 
-  it('are all in the catalogue: defineProblem or declareFaults, beside the rule', () => {
+  it('lists every fault code in the catalogue, by defineProblem or by declareFaults beside the rule', () => {
     const missing = sources.flatMap(({ file, answered }) =>
       answered.filter((code) => !declared.includes(code)).map((code) => `${file}: ${code}`),
     );
     expect(missing).toEqual([]);
   });
 
-  it('are all answered with by somebody', () => {
+  it('finds no fault code that no answer uses', () => {
     const answered = new Set(sources.flatMap((source) => source.answered));
     const meanings = sources.flatMap(
       ({ file }) => codesIn(onlyFaults(readFileSync(join(root, 'src', file), 'utf8'))).declared,
@@ -62,7 +62,7 @@ describe('the codes of faults', () => {
     expect(meanings.filter((code) => !answered.has(code))).toEqual([]);
   });
 
-  it('are found in the ways that they are written', () => {
+  it('finds fault codes in every form in which the code writes them', () => {
     const text = `fault('one', ''); oneOf(['A'], 'two'); add('/x', 'three', ''); text({ code: 'four' });
       throw new PartnerUrlError('five', ''); defineProblem('six', 'invalid'); declareFaults({ seven: ['', ''] });`;
     expect(codesIn(text)).toEqual({ answered: ['one', 'two', 'three', 'four', 'five'], declared: ['six', 'seven'] });

@@ -54,7 +54,7 @@ function notifyingFiles(folder: string): string[] {
   );
 }
 
-describe('in every module', () => {
+describe('the idioms of every module', () => {
   it('handlers are in *.handlers.ts', () => {
     expect(handlersElsewhere(root)).toEqual(EXCEPTIONS['handlers are in *.handlers.ts']);
   });
@@ -63,11 +63,11 @@ describe('in every module', () => {
     expect(controllersWithDatabase(root)).toEqual(EXCEPTIONS['controllers leave the database to a reader']);
   });
 
-  it('only hints, which are sent after the commit, use NOTIFY', () => {
+  it('only hints that are sent after the commit use NOTIFY', () => {
     expect(notifyingFiles(root)).toEqual(['src/platform/unit-of-work/hints.ts']);
   });
 
-  it('a planted violation breaks each of these rules', () => {
+  it('each of these rules reports a planted violation', () => {
     expect(handlersElsewhere(planted)).toEqual(['src/accounts/handles-elsewhere.ts']);
     expect(controllersWithDatabase(planted)).toEqual(['src/accounts/asks-itself.controller.ts']);
     expect(notifyingFiles(planted)).toEqual(['src/accounts/notifies-itself.ts']);

@@ -50,8 +50,8 @@ function faultsOf(checked: Manifest[]): string[] {
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
 }
 
-describe('the manifests that the chart renders', () => {
-  it('are what Kubernetes takes', () => {
+describe('the manifests that the Helm chart renders', () => {
+  it('are valid Kubernetes manifests', () => {
     expect(manifests.length).toBeGreaterThan(9);
     expect(faultsOf(manifests)).toEqual([]);
     for (const cell of cells) expect(faultsOf(cell.manifests)).toEqual([]);
@@ -59,7 +59,7 @@ describe('the manifests that the chart renders', () => {
     expect(faultsOf(everything.filter(({ kind }) => kind !== 'ServiceMonitor'))).toEqual([]);
   });
 
-  it('name the image by the version of the service, as `npm version` sets it', () => {
+  it('use the version of the service as the tag of the image, as `npm version` sets it', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(parse(read('deploy/chart/Chart.yaml'))).toMatchObject({ version, appVersion: version });
     expect(parse(read(`${folder}/kustomization.yaml`))).toMatchObject({ images: [{ newTag: version }] });
@@ -70,7 +70,7 @@ describe('the manifests that the chart renders', () => {
     for (const image of images) expect(image.split(':')[1]).toBe(version);
   });
 
-  it('make each cell a service of its own: its letter, its address, and everything else as without cells', () => {
+  it('make each cell a service with its own letter and address, and no other difference', () => {
     const environment = (of: Manifest[]) =>
       of
         .filter(({ kind }) => kind === 'Deployment')
@@ -94,14 +94,14 @@ describe('the manifests that the chart renders', () => {
     ['a name is misspelt', /"readinessProbe"/, '"readynessProbe"', /readynessProbe/],
     ['a value has the wrong type', /"containerPort":9464/, '"containerPort":"9464"', /'string' is not assignable/],
     ['a member is missing', /"selector":\{"matchLabels":\{[^}]*\}\},"strategy"/, '"strategy"', /selector/],
-  ])('would not be taken if %s', (_what, member, planted, fault) => {
+  ])('reports the manifests as invalid if %s', (_what, member, planted, fault) => {
     const deployment = JSON.stringify(named('Deployment')[0]);
     const broken = JSON.parse(deployment.replace(member, planted)) as Manifest;
     expect(JSON.stringify(broken)).not.toBe(deployment);
     expect(faultsOf([broken]).join()).toMatch(fault);
   });
 
-  it('run nothing as root, and nothing that could write to its image', () => {
+  it('run nothing as root, and let no container write to its image', () => {
     expect(pods.length).toBe(3);
     for (const pod of pods) {
       expect(pod.securityContext).toMatchObject({ runAsNonRoot: true });
@@ -115,7 +115,7 @@ describe('the manifests that the chart renders', () => {
     }
   });
 
-  it('bear the standard labels, of which a selector has only those that no release changes', () => {
+  it('have the standard labels, and selectors use only labels that no release changes', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     for (const { kind, metadata, spec } of everything) {
       expect(metadata.labels).toMatchObject({
@@ -133,7 +133,7 @@ describe('the manifests that the chart renders', () => {
     }
   });
 
-  it('let the migration alone have the credentials of the owner, and no other secret', () => {
+  it('give only the migration the credentials of the owner, and no other secret', () => {
     const secretsOf = (kind: string) =>
       named(kind).map(({ spec }) =>
         (spec['template'].spec.containers[0].env as Record<string, any>[]).flatMap(({ name, valueFrom }) =>
@@ -157,7 +157,7 @@ describe('the manifests that the chart renders', () => {
       expect(spec['template'].metadata.annotations['checksum/secrets']).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('have an Ingress at BASE_URL, a ServiceMonitor and an image by digest where they are asked for, and only there', () => {
+  it('have an Ingress at BASE_URL, a ServiceMonitor and an image by digest only where they are configured', () => {
     const kinds = ['Ingress', 'ServiceMonitor'];
     expect(manifests.filter(({ kind }) => kinds.includes(kind))).toEqual([]);
     const [ingress, monitor] = kinds.map((kind) => everything.find((one) => one.kind === kind)!.spec);
@@ -195,7 +195,7 @@ describe('the manifests that the chart renders', () => {
     }
   });
 
-  it('set only settings that there are, and secrets from secrets', () => {
+  it('set only existing settings, and take secrets from Secrets', () => {
     const documented = new Set(
       [...read('docs/configuration.md').matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, name]) => name),
     );
@@ -207,7 +207,7 @@ describe('the manifests that the chart renders', () => {
       }
   });
 
-  it('have for each deployment its probes, its budget, its scaling, and labels that agree', () => {
+  it('give each deployment probes, a disruption budget, scaling and matching labels', () => {
     for (const { metadata, spec } of named('Deployment')) {
       const { labels } = spec['template'].metadata;
       const [container] = spec['template'].spec.containers;
@@ -233,7 +233,7 @@ describe('the manifests that the chart renders', () => {
     ]);
   });
 
-  it('scale by figures that the adapter serves', () => {
+  it('scale by metrics that the adapter serves', () => {
     const { rules } = parse(read(`${folder}/prometheus-adapter.yaml`)) as {
       rules: { custom: { name: { as: string } }[]; external: { name: { as: string } }[] };
     };
@@ -259,7 +259,7 @@ describe('the compose files', () => {
   };
   const files = ['docker-compose.yml', 'docker-compose.scale.yml'];
 
-  it.each(files)('%s is what the Compose Specification takes', (file) => {
+  it.each(files)('%s is valid by the Compose Specification', (file) => {
     expect($schema).toBe('https://json-schema.org/draft-07/schema');
     expect(faultsIn(file)).toEqual([]);
   });
@@ -268,7 +268,7 @@ describe('the compose files', () => {
     ['a name is misspelt', 'read_only: true', 'readonly: true', 'readonly'],
     ['a condition does not exist', 'service_healthy', 'healthy', 'depends_on'],
     ['a value has the wrong type', 'cap_drop: [ALL]', 'cap_drop: ALL', 'cap_drop'],
-  ])('would not be taken if %s', (_what, right, wrong, fault) => {
+  ])('reports a compose file as invalid if %s', (_what, right, wrong, fault) => {
     for (const file of files) {
       expect(read(file)).toContain(right);
       expect(faultsIn(file, right, wrong).join()).toContain(fault);
@@ -276,7 +276,7 @@ describe('the compose files', () => {
   });
 
   it.each(files)(
-    '%s depends on services, and mounts volumes, that are there, and asks for what .env.example names',
+    '%s depends on existing services, mounts existing volumes, and requires the variables that .env.example names',
     (file) => {
       const { services, volumes } = parse(read(file), { merge: true }) as {
         services: Record<string, { depends_on?: string[] | object; volumes?: string[] }>;
@@ -308,7 +308,7 @@ describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) =
   const { services } = parse(read(file), { merge: true }) as { services: Record<string, Service> };
   const own = Object.entries(services).filter(([, { image }]) => image === 'candidate-eligibility-service');
 
-  it('lets the migration alone have the password of the owner, and the processes start after it', () => {
+  it('gives only the migration the password of the owner, and the processes start after it', () => {
     expect(own.map(([name]) => name)).toContain('migration');
     for (const [name, { environment = {}, command, depends_on: before }] of own) {
       const url = environment['DATABASE_URL'];
@@ -328,7 +328,7 @@ describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) =
     ]);
   });
 
-  it('bounds the logs of every container, and asks PostgreSQL by TCP', () => {
+  it('limits the logs of every container, and checks PostgreSQL by TCP', () => {
     for (const { logging } of Object.values(services))
       expect(logging?.options).toEqual({ 'max-size': expect.any(String), 'max-file': expect.any(String) });
     const asked = Object.values(services).flatMap(({ healthcheck }) => healthcheck?.test ?? []);
@@ -338,7 +338,7 @@ describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) =
     for (const line of ready) expect(line).toContain('-h 127.0.0.1');
   });
 
-  it('takes images of others by digest, where .env names one', () => {
+  it('uses the digests of other images that .env names', () => {
     const images = [...read(file).matchAll(/^ +(?:image|NODE|DEBIAN): (?!candidate)(\S+)$/gm)].map(
       ([, image]) => image,
     );
@@ -358,7 +358,7 @@ describe('docker-compose.scale.yml', () => {
   const withRole = (role: string) =>
     processes.filter(([, { environment }]) => environment?.['ROLES'] === role).map(([name]) => name);
 
-  it('has two processes for each role, and the proxy leads to those with the role api', () => {
+  it('has two processes for each role, and the proxy forwards to those with the role api', () => {
     expect(withRole('delivery')).toEqual(['delivery-1', 'delivery-2']);
     const servers = [...read('deploy/haproxy/haproxy.cfg').matchAll(/^ *server \S+ (\S+):3000$/gm)].map(
       ([, host]) => host,
@@ -367,7 +367,7 @@ describe('docker-compose.scale.yml', () => {
     expect(servers.length).toBe(2);
   });
 
-  it('sets only settings that there are, and mounts only files that there are', () => {
+  it('sets only existing settings, and mounts only existing files', () => {
     const documented = read('docs/configuration.md');
     for (const [, { environment }] of processes)
       for (const name of Object.keys(environment ?? {})) expect(documented).toContain(`\`${name}\``);

@@ -28,20 +28,20 @@ const bytes = Buffer.from(body, 'utf8');
 const now = Number(headers['webhook-timestamp']);
 
 describe('the receiver of docs/notifications.md', () => {
-  it('finds its own example genuine, and the library of Standard Webhooks agrees', () => {
+  it('accepts its own example, and the library of Standard Webhooks agrees', () => {
     expect(isGenuine(headers, bytes, secret, now + 299)).toBe(true);
     const signature = new Webhook(secret).sign(headers['webhook-id'], new Date(now * 1000), body);
     expect(signature).toBe(headers['webhook-signature']);
   });
 
-  it('accepts one right signature among several, and no other kind of signature', () => {
+  it('accepts one valid signature among several, and no other kind of signature', () => {
     const right = headers['webhook-signature'];
     const by = (signature: string) => isGenuine({ ...headers, 'webhook-signature': signature }, bytes, secret, now);
     expect([`v1,AAAA ${right}`, `${right} v1,AAAA`, `v1a,AAAA ${right}`].map(by)).toEqual([true, true, true]);
     expect(['v1,AAAA', 'v1', 'nonsense', right.replace('v1,', 'v2,')].map(by)).toEqual([false, false, false, false]);
   });
 
-  it('refuses what lacks a header, is old, was changed or was parsed, without falling over', () => {
+  it('refuses a request without a header, or that is old, changed or parsed, without an exception', () => {
     for (const name of Object.keys(headers))
       expect([name, isGenuine({ ...headers, [name]: undefined }, bytes, secret, now)]).toEqual([name, false]);
     expect(isGenuine(headers, bytes, secret, now + 301)).toBe(false);
@@ -50,7 +50,7 @@ describe('the receiver of docs/notifications.md', () => {
     expect(isGenuine(headers, JSON.parse(body) as Buffer, secret, now)).toBe(false);
   });
 
-  it('receives with Express beside express.json(): stores once it is genuine, answers 401 else', async () => {
+  it('works in Express beside express.json(): it stores a genuine notification, and answers 401 otherwise', async () => {
     const stored: unknown[] = [];
     const app = receiver({ secret, store: async (...entry) => Promise.resolve(stored.push(entry) > 0) });
     const server = app.listen(0, '127.0.0.1');

@@ -44,20 +44,20 @@ const resolved = (example: Json): Json =>
 describe('the names of operations', () => {
   const ids = operations.map(({ name, operation }) => `${operation['operationId'] as string} ${name}`);
 
-  it('are unique, and not names of classes', () => {
+  it('has unique operation ids, which contain no names of classes', () => {
     const names = ids.map((line) => line.split(' ')[0]);
     expect(new Set(names).size).toBe(names.length);
     expect(names.filter((name) => !/^[a-z][A-Za-z]+$/.test(name))).toEqual([]);
   });
 
-  it('are those of the list, to which a release only adds', () => {
+  it('has exactly the operation ids of the list, to which a release only adds', () => {
     const list = readFileSync(join(__dirname, '../fixtures/operation-ids.txt'), 'utf8').trim().split('\n');
     expect(ids.sort()).toEqual(list.sort());
   });
 });
 
 describe('every parameter and every member', () => {
-  it('is described', () => {
+  it('describes every parameter and member', () => {
     const parameters = operations.flatMap(({ name, operation }) =>
       ((operation['parameters'] ?? []) as Json[])
         .filter(({ description }) => description === undefined)
@@ -72,7 +72,7 @@ describe('every parameter and every member', () => {
     expect([...parameters, ...members]).toEqual([]);
   });
 
-  it('is described once', () => {
+  it('describes every parameter and member once', () => {
     const doubled: string[] = [];
     JSON.stringify(document, (key, value: unknown) => {
       if (key === 'description' && typeof value === 'string' && /(.{12,}?)\s+\1/s.test(value)) doubled.push(value);
@@ -81,7 +81,7 @@ describe('every parameter and every member', () => {
     expect(doubled).toEqual([]);
   });
 
-  it('of a query has no null', () => {
+  it('never allows null for a query parameter', () => {
     const nullable = operations.flatMap(({ name, operation }) =>
       ((operation['parameters'] ?? []) as Json[])
         .filter((parameter) => JSON.stringify(parameter).includes('"null"'))
@@ -92,14 +92,14 @@ describe('every parameter and every member', () => {
 });
 
 describe('every answer', () => {
-  it('that has a body has an example, or one for each code', () => {
+  it('has an example of every answer with a body, or an example for each code', () => {
     const without = answers.filter(
       ({ media }) => media['example'] === undefined && Object.keys((media['examples'] ?? {}) as Json).length === 0,
     );
     expect(without.map(({ name, status, type }) => `${name} ${status} ${type}`)).toEqual([]);
   });
 
-  it('has examples that its schema accepts', () => {
+  it('has only examples of answers that their schema accepts', () => {
     const faults = answers.flatMap(({ name, status, media }) => {
       const examples = [
         ...('example' in media ? [media['example'] as unknown] : []),
@@ -116,14 +116,14 @@ describe('every answer', () => {
     expect(faultsOf({ $ref: '#/components/schemas/ErrorModel' }, { status: 'x' })).toHaveLength(1);
   });
 
-  it('says that a request can be at fault, below /accounts and /admin', () => {
+  it('includes the 400 of a faulty request, below /accounts and /admin', () => {
     const silent = operations.filter(
       ({ name, operation }) => / \/(accounts|admin)\//.test(name) && operation['responses']['400'] === undefined,
     );
     expect(silent.map(({ name }) => name)).toEqual([]);
   });
 
-  it('has the headers that every answer has', () => {
+  it('documents the headers that every answer has', () => {
     const silent = operations.flatMap(({ name, operation }) =>
       Object.entries(operation['responses'] as Record<string, Json>)
         .filter(([, { headers = {} }]) => !('X-Request-Id' in headers) || !('RateLimit' in headers))
@@ -133,7 +133,7 @@ describe('every answer', () => {
   });
 });
 
-it('has every code of the catalogue at some answer, but those of unknown routes, of the sandbox and of rows of imports', () => {
+it('documents its problem codes: every code of the catalogue except for unknown routes, the sandbox and import rows', () => {
   const placed = new Set(answers.flatMap(({ media }) => Object.keys((media['examples'] ?? {}) as Json)));
   const nowhere = problemCatalogue()
     .map(({ code }) => code)
@@ -141,7 +141,7 @@ it('has every code of the catalogue at some answer, but those of unknown routes,
   expect(nowhere.sort()).toEqual(['event_not_possible', 'headers_too_large', 'method_not_allowed', 'record_differs']);
 });
 
-it('declares in ErrorModel every member that a problem of the catalogue may carry', () => {
+it('declares in ErrorModel every member that a problem of the catalogue may have', () => {
   const declared = Object.keys(document['components'].schemas.ErrorModel.properties as Json);
   const carried = problemCatalogue().flatMap(({ members }) => [...members]);
   expect(carried.length).toBeGreaterThan(5);

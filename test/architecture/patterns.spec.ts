@@ -23,12 +23,12 @@ const TEXTS = JSON.parse(readFileSync(join(__dirname, 'pattern-texts.json'), 'ut
 describe('the patterns of the OpenAPI document', () => {
   const patterns = [...new Set(patternsIn(JSON.parse(document)))];
 
-  it('use no class, look-around or flag that some dialect lacks or reads otherwise', () => {
+  it('uses no class, look-around or flag that a dialect of regular expressions lacks or reads differently', () => {
     expect(patterns.length).toBeGreaterThan(10);
     expect(patterns.filter((pattern) => unportable(pattern).length > 0)).toEqual([]);
   });
 
-  it('mean the same with and without the u flag', () => {
+  it('uses patterns that mean the same with and without the u flag', () => {
     const differing = patterns.flatMap((pattern) =>
       TEXTS.filter((text) => new RegExp(pattern).test(text) !== new RegExp(pattern, 'u').test(text)).map((text) => [
         pattern,
@@ -38,7 +38,7 @@ describe('the patterns of the OpenAPI document', () => {
     expect(differing).toEqual([]);
   });
 
-  it('are refused when they do not: the check sees it', () => {
+  it('reports patterns that a dialect reads differently', () => {
     for (const pattern of [
       '\\p{C}',
       '\\s',

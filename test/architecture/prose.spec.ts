@@ -26,24 +26,24 @@ const programs = ['src', 'console', 'test', 'scripts', 'site', 'tools', 'clients
   .flatMap((folder) => filesIn(root, folder, ['.ts', '.tsx', '.mjs', '.cjs']))
   .filter((file) => !GENERATED.includes(file));
 
-describe('the prose', () => {
-  it.each(documents)('of %s keeps the rules', (document) => {
+describe('the prose rules', () => {
+  it.each(documents)('hold in %s', (document) => {
     expect(passagesOfMarkdown(read(root, document)).flatMap(faultsOf)).toEqual([]);
   });
 
-  it('of the OpenAPI document keeps the rules', () => {
+  it('hold in the OpenAPI document', () => {
     const texts = textsOf(JSON.parse(read(root, 'docs/openapi.json')));
     expect(texts.length).toBeGreaterThan(1_000);
     expect(texts.flatMap(passagesOfMarkdown).flatMap(faultsOf)).toEqual([]);
   });
 
-  it('of comments and of titles of tests keeps the rules', () => {
+  it('hold in comments and in titles of tests', () => {
     expect(programs.length).toBeGreaterThan(500);
     const faulty = programs.map((file) => ({ file, faults: passagesOfProgram(read(root, file)).flatMap(faultsOf) }));
     expect(faulty.filter(({ faults }) => faults.length > 0)).toEqual([]);
   });
 
-  it('is read in every kind of passage', () => {
+  it('are applied to every kind of passage', () => {
     expect(
       passagesOfMarkdown('# 1. Title\n\n- one\n- two\n  more\n\n| A | B |\n| - | - |\n\n```sh\ncode\n```\n'),
     ).toEqual([...['Title', 'one', 'two\n  more', 'A', 'B'], ...['-', '-']]);
@@ -73,11 +73,11 @@ describe('the prose', () => {
     ['Each partner has a lane.', 'private word'],
     ['The gathering is full.', 'private word'],
     ['Mend the body.', 'private word'],
-  ] as const)('is found at fault: %s', (text, rule) => {
+  ] as const)('report a fault: %s', (text, rule) => {
     expect(faultsOf(text).map((fault) => fault.rule)).toEqual([rule]);
   });
 
-  it('may ask, name code, and use the words where they are the right ones', () => {
+  it('allow questions, names of code, and private words in their plain meaning', () => {
     for (const text of ['What is left?', '`What` is a header.', 'It shows who waits.', 'Tell the partner.'])
       expect(faultsOf(text)).toEqual([]);
   });

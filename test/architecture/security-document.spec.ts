@@ -36,35 +36,35 @@ function faultsOfLine(line: string[]): string[] {
 }
 
 describe('docs/security.md', () => {
-  it('names a test behind each line of what is checked, and each is there', () => {
+  it('names an existing test for each line of its table of checks', () => {
     const [, checked] = document.split('## One caller does not slow another');
     const lines = linesOf(checked);
     expect(lines.length).toBeGreaterThan(50);
     expect(lines.flatMap(faultsOfLine)).toEqual([]);
   });
 
-  it('has a line for each of the ten risks', () => {
+  it('has a line for each of the ten API risks of OWASP', () => {
     const risks = [...document.matchAll(/^\| API(\d+) /gm)].map(([, number]) => Number(number));
     expect(risks).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 });
 
 describe('docs/oauth.md', () => {
-  it('names a test behind each line of its conformance, and each is there', () => {
+  it('names an existing test for each line of its conformance', () => {
     const lines = linesOf(read('docs/oauth.md').split('## Conformance')[1]);
     expect(lines.length).toBeGreaterThan(8);
     expect(lines.flatMap(faultsOfLine)).toEqual([]);
   });
 });
 
-describe('the check', () => {
+describe("the check of the documents' tables", () => {
   const table = (line: string) => linesOf(`| A | B |\n| --- | --- |\n${line}\n`);
 
   it.each([
     ['a line without a test', '| nothing | tested by eye |', ['nothing: no test']],
     ['a test that is gone', '| gone | `audit`, `no-such-test` |', ['gone: no-such-test']],
     ['a spec that is gone', '| gone | `no-such.spec.ts` |', ['gone: no-such.spec.ts']],
-  ])('notices %s', (_title, line, faults) => {
+  ])('reports %s', (_title, line, faults) => {
     expect(table(line).flatMap(faultsOfLine)).toEqual(faults);
   });
 });

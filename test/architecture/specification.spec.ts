@@ -16,7 +16,7 @@ function testedIn(source: string): string[] {
   return [...written, ...numbers.filter((number) => sections.some((section) => number.startsWith(section)))];
 }
 
-test('each sentence has one number and one test', () => {
+test('has one number and one test for each sentence of the specification', () => {
   const tested = readdirSync(folder)
     .filter((name) => name.endsWith('.e2e.ts'))
     .flatMap((name) => testedIn(readFileSync(join(folder, name), 'utf8')));
@@ -24,7 +24,7 @@ test('each sentence has one number and one test', () => {
   expect([...tested].sort()).toEqual([...numbers].sort());
 });
 
-test('the page of the specification is made from the list', () => {
+test('has a page of the specification that is generated from the list', () => {
   const made = execFileSync(process.execPath, ['scripts/specification.mjs', '--print'], {
     cwd: root,
     encoding: 'utf8',

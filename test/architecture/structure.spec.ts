@@ -11,7 +11,7 @@ function sourcesIn(folder: string): string[] {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }
 
-describe('the sources', () => {
+describe('the source files', () => {
   const ofClients = readdirSync(join(root, 'clients')).flatMap((name) =>
     // Generated from the OpenAPI document.
     sourcesIn(join(root, 'clients', name, 'src')).filter((file) => basename(file) !== 'openapi.ts'),
@@ -23,7 +23,7 @@ describe('the sources', () => {
     expect(long).toEqual([]);
   });
 
-  it('have no folder for what has no home', () => {
+  it('have no folder for miscellaneous code', () => {
     expect(sources.filter((file) => HOMELESS.includes(basename(dirname(file))))).toEqual([]);
   });
 
@@ -33,7 +33,7 @@ describe('the sources', () => {
     expect(sources.filter((file) => basename(file) === 'index.ts' && !entry.test(file))).toEqual([]);
   });
 
-  it('are all known to the data source, when they are entities or migrations', () => {
+  it('include no entity or migration that the data source does not know', () => {
     const known = readFileSync(join(root, 'src/schema.ts'), 'utf8');
     const tables = sources.filter((file) => file.endsWith('.entity.ts') || file.startsWith('src/migrations/'));
     expect(tables.length).toBeGreaterThan(0);
@@ -48,7 +48,7 @@ describe('the sources', () => {
     expect(entities.filter((file) => stated.test(readFileSync(join(root, file), 'utf8')))).toEqual([]);
   });
 
-  it('skip and single out no test', () => {
+  it('neither skip a test nor restrict a run to a single test', () => {
     const marked = /\b(it|test|describe)\.(skip|only|todo|failing)\(|\bx(it|describe)\(/;
     const tests = [...sources, ...sourcesIn(join(root, 'test'))].filter((file) => /\.(spec|e2e)\.ts$/.test(file));
     expect(tests.filter((file) => marked.test(readFileSync(join(root, file), 'utf8')))).toEqual([]);

@@ -38,17 +38,17 @@ beforeAll(async () => {
 
 const toldOf = ({ file, name, text }: SqlText): string => `${file}: ${name ?? text.replace(/\s+/g, ' ').slice(0, 60)}`;
 
-describe("the statements that PostgreSQL's parser reads", () => {
-  it('are all that the service can run: each function that makes one is known', () => {
+describe('the statements that the check parses as PostgreSQL does', () => {
+  it('finds every SQL statement of the service, because every function that builds a statement is known', () => {
     expect([...assembled].sort()).toEqual(assemblers);
     expect(strayIn(root, new Set(schema.keys()), statements)).toEqual([]);
   });
 
-  it('are SQL', () => {
+  it('finds only valid SQL', () => {
     expect(statements.filter((statement) => !isSql(statement)).map(toldOf)).toEqual([]);
   });
 
-  it('leave out neither what is planted outside of them nor what is planted as none', () => {
+  it('finds every planted statement, and no planted text that is not SQL', () => {
     const { statements: all, assembled: unknown } = sqlTextsIn(violations, new Loader(violations));
     expect(unknown).toEqual(['src/eligibility/assembles-a-statement.ts: ']);
     expect(all.filter((statement) => !isSql(statement)).map(toldOf)).toEqual(['src/eligibility/is-no-sql.ts: no-sql']);
@@ -63,22 +63,22 @@ describe("the statements that PostgreSQL's parser reads", () => {
 describe('a table belongs to one module', () => {
   const owners = ownersIn(root);
 
-  it('in whose folder its entity stands; every table of the migrations has one', () => {
+  it("every table of the migrations has an entity in its owner's folder", () => {
     expect([...owners.keys()].sort()).toEqual([...schema.keys()].sort());
   });
 
-  it('and is read by SQL of modules that may use the owner, and changed by no other', () => {
+  it('every table is read only by modules that may use its owner, and changed only by the owner', () => {
     const wrong = arrowsIn(statements, owners).filter((arrow) => brokenBy(arrow).length > 0);
     expect(wrong.map((arrow) => `${brokenBy(arrow).join()}: ${arrow.file} → ${arrow.to} (${arrow.table})`)).toEqual([]);
   });
 
-  it('and its name is written in the statement, not put together at run time', () => {
+  it('every statement contains its table names literally, not built at run time', () => {
     expect(hiddenTablesIn(root)).toEqual([]);
   });
 });
 
 describe('the check of the tables', () => {
-  it('is broken by planted SQL in the ways that SQL is written', () => {
+  it('reports a planted violation in every form in which the code writes SQL', () => {
     const found = arrowsIn(planted, ownersIn(violations)).map((arrow) => [arrow.file, arrow.table, ...brokenBy(arrow)]);
     const inOtherModules = found.filter(([file]) => !file.endsWith('bound.ts'));
     expect(inOtherModules).toEqual([
@@ -99,7 +99,7 @@ describe('the check of the tables', () => {
 });
 
 describe('a statement on a table with an account', () => {
-  it('bounds the account, or says by a reason of acrossAccounts why not', () => {
+  it('limits every statement to the account, or finds its reason in acrossAccounts', () => {
     const wrong = statements.flatMap((statement) =>
       brokenBounds(statement, schema).map((rule) => `${rule}: ${toldOf(statement)}`),
     );
@@ -108,7 +108,7 @@ describe('a statement on a table with an account', () => {
 
   const of = (file: string): SqlText[] => planted.filter((statement) => statement.file === file);
 
-  it('is caught when it does not, in each way that is planted', () => {
+  it('reports a statement without the account in each planted form', () => {
     const found: Record<string, string[]> = {};
     for (const statement of of('src/eligibility/unbound.ts'))
       for (const rule of brokenBounds(statement, schema)) (found[rule] ??= []).push(statement.name!);
@@ -149,15 +149,15 @@ describe('a statement on a table with an account', () => {
     });
   });
 
-  it('passes when it does, in each way that is accepted', () => {
+  it('accepts a statement with the account in each accepted form', () => {
     expect(of('src/eligibility/bound.ts').length).toBe(9);
     for (const statement of of('src/eligibility/bound.ts'))
       expect([statement.name, brokenBounds(statement, schema)]).toEqual([statement.name, []]);
   });
 });
 
-describe('a statement means the same wherever it is carried out', () => {
-  it('no volatile function is in SQL but where rows are made', () => {
+describe('volatile functions in SQL', () => {
+  it('finds volatile functions only where rows are created', () => {
     expect(volatileFunctionsIn(root)).toEqual([
       'src/notifications/delivery/delivery.entity.ts: clock_timestamp',
       'src/notifications/delivery/notification.entity.ts: clock_timestamp',
@@ -166,7 +166,7 @@ describe('a statement means the same wherever it is carried out', () => {
     ]);
   });
 
-  it('and planted ones are found, in an UPDATE and in a part of one', () => {
+  it('reports volatile functions that are planted in an UPDATE or in a part of a statement', () => {
     expect(volatileFunctionsIn(violations)).toEqual([
       'src/notifications/draws-in-an-update.ts: clock_timestamp',
       'src/notifications/draws-in-an-update.ts: random',

@@ -111,7 +111,7 @@ describe('every route of the document', () => {
 describe('the bearer token (RFC 6750)', () => {
   const path = '/admin/users';
 
-  it('receives the same answer when it is malformed, unknown, expired or revoked', async () => {
+  it('answers malformed, unknown, expired and revoked tokens identically', async () => {
     const expired = await app.given.operator();
     await app.given.sql('UPDATE access_tokens SET expires_at = now()');
     const revoked = await app.given.operator();
@@ -124,7 +124,7 @@ describe('the bearer token (RFC 6750)', () => {
     expect(answers[0].status).toBe(401);
   });
 
-  it('is read only from the header, its scheme in any case', async () => {
+  it('reads the token only from the header, its scheme in any case', async () => {
     const token = await app.given.operator();
     expect((await app.call('GET', path, { headers: { authorization: `bearer ${token}` } })).status).toBe(200);
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -144,7 +144,7 @@ describe('the bearer token (RFC 6750)', () => {
 });
 
 describe('the accounts of a user', () => {
-  it("are closed to the user's tokens at the next call after a removal, in every process", async () => {
+  it("refuses a removed account to the user's tokens at the next call, in every process", async () => {
     const other = await startApp({ databaseUrl: app.databaseUrl });
     try {
       const oauth = new OAuth(app);
@@ -163,7 +163,7 @@ describe('the accounts of a user', () => {
     }
   });
 
-  it('limit a token without the scope admin, even when its user is an operator', async () => {
+  it("limits a token without the scope admin to its user's accounts, even when the user is an operator", async () => {
     const account = await app.given.account();
     const oauth = new OAuth(app);
     const operator = await oauth.login({ scopes: SCOPES });
@@ -174,7 +174,7 @@ describe('the accounts of a user', () => {
     expect((await ask(operator.account)).body.code).toBe('candidate_not_found');
   });
 
-  it('do not limit a token with the scope admin, for which an unknown account is 400', async () => {
+  it('gives a token with the scope admin all accounts, and answers 400 to an unknown account', async () => {
     const account = await app.given.account();
     const oauth = new OAuth(app);
     const operator = await oauth.login({ scopes: SCOPES });

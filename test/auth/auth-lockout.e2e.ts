@@ -24,7 +24,7 @@ const fail = async (login: Login, times = ATTEMPTS) => {
 };
 
 describe('a lockout after wrong passwords', () => {
-  it('applies to the application that guessed, and to no other', async () => {
+  it('locks a user for the application that guessed, and for no other', async () => {
     const login = await oauth.login();
     const stranger = { ...login, ...(await oauth.application()) };
     await fail(stranger, 2 * ATTEMPTS);
@@ -32,7 +32,7 @@ describe('a lockout after wrong passwords', () => {
     expect((await oauth.byPassword(login)).status).toBe(200);
   });
 
-  it('is lifted by POST /admin/users/{username}/unlock, for every application', async () => {
+  it('lifts a lockout by POST /admin/users/{username}/unlock, for every application', async () => {
     const login = await oauth.login();
     const elsewhere = { ...login, ...(await oauth.application()) };
     await fail(login);
@@ -47,7 +47,7 @@ describe('a lockout after wrong passwords', () => {
     expect([unknown.status, unknown.body.code]).toEqual([404, 'not_found']);
   });
 
-  it('is lifted by npm run admin -- unlock-user', async () => {
+  it('lifts a lockout by npm run admin -- unlock-user', async () => {
     const login = await oauth.login();
     await fail(login);
     const said = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
@@ -69,7 +69,7 @@ describe('refused password grants', () => {
     await Promise.all([1, 2, 3].map(() => app.app.get(TokenRefusals, { strict: false }).write()));
   };
 
-  it('from one application and address within a minute become one audit row with their count', async () => {
+  it('writes one audit row with a count for the refused grants of an application and address within a minute', async () => {
     const login = await oauth.login();
     await fail(login, 5);
     expect(await audited(login.consumer_key)).toEqual([]);
@@ -95,7 +95,7 @@ describe('refused password grants', () => {
     expect(await app.given.sql('SELECT * FROM token_refusals')).toEqual([]);
   });
 
-  it('name an existing user, but neither an unknown text nor a single user among several', async () => {
+  it('names an existing user in the audit row, but neither an unknown text nor one user among several', async () => {
     const unknown = await oauth.login();
     const typed = 'a password in the wrong field';
     await fail({ ...unknown, username: typed }, 2);
@@ -114,7 +114,7 @@ describe('refused password grants', () => {
     expect(found).toBe(0);
   });
 
-  it('are written at the end of their minute without another request', async () => {
+  it('writes the audit row of refused grants at the end of their minute without another request', async () => {
     const login = await oauth.login();
     await fail(login, 1);
     await app.given.sql(`UPDATE token_refusals SET since = since - interval '1 minute'`);

@@ -59,7 +59,7 @@ describe('the last operator', () => {
     },
   );
 
-  it('remains when two operators disable each other at the same moment, in two processes', async () => {
+  it('keeps one of two operators when they disable each other at the same moment, in two processes', async () => {
     const other = await startApp({ databaseUrl: app.databaseUrl });
     try {
       for (let round = 0; round < 5; round++) {
@@ -77,7 +77,7 @@ describe('the last operator', () => {
     }
   });
 
-  it('can always sign in: by password while allowed, or by identity provider while one is configured', async () => {
+  it('lets the last operator sign in: by password while allowed, or by identity provider while one is configured', async () => {
     const { username } = second;
     await app.given.sql(`INSERT INTO operator_identities VALUES ('https://id.example', 'person', $1)`, [username]);
     // Nobody comes from a provider here.
@@ -103,7 +103,7 @@ describe('the last operator', () => {
     }
   });
 
-  it('can always use the console: its application can neither be disabled nor lose the scope admin', async () => {
+  it('lets the last operator use the console: its application can neither be disabled nor lose the scope admin', async () => {
     await signedIn(app, first);
     for (const body of [{ disabled: true }, { scopes: ['support'] }, { scopes: null }, { scopes: [], name: 'Other' }])
       expect(refusal(await app.call('PUT', CONSOLE, { token, body }))).toEqual([409, 'console_application']);
@@ -142,7 +142,7 @@ describe('a right that was removed and granted again', () => {
     ['the user', () => user({ disabled: true }), () => user({ disabled: false })],
     ['a scope of the application', () => application({ scopes: ['read'] }), () => application({ scopes: SCOPES })],
     ['the application', () => application({ disabled: true }), () => application({ disabled: false })],
-  ] as const)('does not revive a token that had it: %s', async (_what, take, give) => {
+  ] as const)('does not revive a token that had the removed right: %s', async (_what, take, give) => {
     const tokens = await oauth.tokens(login, { scope: 'read update' });
     await oauth.commands.execute(take());
     await oauth.commands.execute(give());
@@ -163,14 +163,14 @@ describe('a right that was removed and granted again', () => {
     expect((await inConsole(app, jar, '/admin/jobs')).status).toBe(401);
   });
 
-  it('leaves tokens valid that did not have it', async () => {
+  it('leaves tokens valid that did not have the removed right', async () => {
     const { access_token } = await oauth.tokens(login, { scope: 'read' });
     await oauth.commands.execute(user({ scopes: ['read', 'create'], accountCodes: [login.account] }));
     await oauth.commands.execute(application({ scopes: ['read'], name: 'Other' }));
     expect((await oauth.knock(login, access_token)).status).toBe(404);
   });
 
-  it('is recorded in the audit log, even when the command line removed it', async () => {
+  it('records the removed right in the audit log, even when the command line removed it', async () => {
     await app.call('PUT', `/admin/users/${login.username}`, { token: admin, body: { scopes: null } });
     await runAdminCommand(['disable-user', '--username', login.username], app.app);
     const rows = await app.given.sql(

@@ -192,7 +192,7 @@ function notFound(route: string): string {
 }
 
 describe('the scope support, on every route that accepts it', () => {
-  it('is tested here on every route', async () => {
+  it('tests every route here that the scope support can call', async () => {
     const { body } = await app.call('GET', '/openapi.json');
     const documented = Object.entries(body.paths as Record<string, Record<string, any>>).flatMap(([path, operations]) =>
       Object.entries(operations)
@@ -260,7 +260,7 @@ describe('the scope support, on every route that accepts it', () => {
 });
 
 describe('bulk jobs of staff', () => {
-  it('count and include only notifications of their accounts, whatever the filter leaves open', async () => {
+  it("counts and includes only notifications of the staff's accounts, whatever the filter leaves open", async () => {
     const dry = await ask('POST', '/admin/error-queue/resolve', { ...REASON, filter: {}, dry_run: true });
     expect([dry.status, dry.body.matched]).toEqual([200, 2]);
     const started = await ask('POST', '/admin/error-queue/resend', { ...REASON, filter: {} });
@@ -278,7 +278,7 @@ describe('bulk jobs of staff', () => {
     expect(marks(mine).some((mark) => items.text.includes(mark))).toBe(true);
   });
 
-  it('are visible to staff who have all accounts of the job', async () => {
+  it('shows a bulk job to staff who have all accounts of the job', async () => {
     const none = { ...REASON, filter: { failure: 'dns' } };
     const ofAll = await jobs.start('error-queue/resolve', { filter: { failure: 'dns' } });
     const ofBoth = (await ask('POST', '/admin/error-queue/resolve', none, supportOfBoth)).body.job_id as string;
@@ -305,7 +305,7 @@ describe('bulk jobs of staff', () => {
     expect(refusal(await ask('GET', `/admin/jobs/${ofNone.body.job_id}`))).toEqual([404, 'not_found']);
   });
 
-  it('do not allow staff to pause or abort an erasure', async () => {
+  it('does not allow staff to pause or abort an erasure', async () => {
     const { scene, operator } = mine.subscribed;
     const record = await app.given.eligibility(scene);
     const path = `/admin/accounts/${mine.account}/candidates/${record['candidate'].candidate_id}/erase`;
@@ -317,7 +317,7 @@ describe('bulk jobs of staff', () => {
     expect(answer.headers.get('www-authenticate')).toContain('scope="admin"');
   });
 
-  it('write audit rows that the staff of the account can read', async () => {
+  it('writes audit rows of bulk jobs that the staff of the account can read', async () => {
     const rows = (await ask('GET', '/admin/audit?action=job.resend')).body as Record<string, unknown>[];
     expect(rows.map(({ account_code }) => account_code)).toEqual([mine.account]);
   });

@@ -90,7 +90,7 @@ describe('the scope support', () => {
     expect(new Set(rows.map(({ account_code }) => account_code))).toEqual(new Set([mine.account]));
   });
 
-  it('has no access to users, applications, accounts, the catalogue and the routes of clients', async () => {
+  it('refuses support access to users, applications, accounts, the catalogue and the routes of clients', async () => {
     const { account } = mine;
     for (const [method, path] of [
       ['GET', '/admin/users'],
@@ -111,7 +111,7 @@ describe('the scope support', () => {
       expect([method, path, ...refusal(await ask(method, path))]).toEqual([method, path, 403, 'insufficient_scope']);
   });
 
-  it('can be given to users and applications', async () => {
+  it('can be granted to users and applications', async () => {
     const username = app.given.unique('helper-');
     const made = await ask(
       'POST',

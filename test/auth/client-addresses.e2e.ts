@@ -10,7 +10,7 @@ const FORMS: [string, (port: number) => string][] = [
     'an IPv4 address mapped to IPv6, in every way to write it',
     (port) => (port % 2 ? '::ffff:cb00:7107' : '203.0.113.7'),
   ],
-  ['a word in place of an address', (port) => `unknown-${port}`],
+  ['a word instead of an address', (port) => `unknown-${port}`],
   ['proxies with ports behind the address', (port) => `198.51.100.9, 203.0.113.11:${port}`],
 ];
 

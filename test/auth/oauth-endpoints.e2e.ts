@@ -55,7 +55,7 @@ describe('POST /revoke (RFC 7009)', () => {
     expect((await oauth.byRefreshToken(login, refresh_token)).status).toBe(200);
   });
 
-  it('requires a client and a token', async () => {
+  it('refuses to revoke without a client and a token', async () => {
     expect((await oauth.post('/revoke', null, { token: 'x' })).body.error).toBe('invalid_client');
     expect((await oauth.post('/revoke', login, {})).body.error).toBe('invalid_request');
     expect((await app.call('GET', '/revoke')).status).toBe(405);
@@ -125,7 +125,7 @@ describe('POST /introspect (RFC 7662)', () => {
     expect(await ask(narrow.refresh_token)).toEqual({ active: false });
   });
 
-  it('requires a client and a token to introspect', async () => {
+  it('refuses to introspect without a client and a token', async () => {
     expect((await oauth.post('/introspect', null, { token: 'x' })).status).toBe(401);
     expect((await oauth.post('/introspect', login, {})).body.error).toBe('invalid_request');
   });

@@ -35,7 +35,7 @@ describe('limits that hold across processes', () => {
       one.given.sql('UPDATE login_attempts SET forget_at = forget_at - make_interval(secs => $1)', [seconds]);
     beforeEach(() => one.given.sql('TRUNCATE token_request_counts, login_attempts'));
 
-    it('applies in every process for its duration, and no longer', async () => {
+    it("locks the user name in every process for the lockout's duration, and no longer", async () => {
       const login = await oauth.login();
       await withWrongPassword(oauth, login);
       await withWrongPassword(elsewhere, login);
@@ -75,7 +75,7 @@ describe('limits that hold across processes', () => {
       expect(row).toEqual({ failures: 4 });
     });
 
-    it('is lifted by a new password', async () => {
+    it('lifts the lockout by a new password', async () => {
       const login = await oauth.login();
       for (let attempt = 0; attempt < 3; attempt++) await withWrongPassword(oauth, login);
       const password = 'another new long password';
@@ -96,7 +96,7 @@ describe('limits that hold across processes', () => {
   });
 
   describe('the quota of an address', () => {
-    it('is shared by all processes, and exceeding it is 429 with Retry-After', async () => {
+    it('shares the quota between all processes, and answers 429 with Retry-After beyond it', async () => {
       const third = await startApp({
         env: { SECRETS_KEY, TOKEN_RATE_LIMIT_PER_MINUTE: '10' },
         databaseUrl: one.databaseUrl,

@@ -45,7 +45,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(row).toEqual({ actor: login.username });
   });
 
-  it('keeps the other families of the user', async () => {
+  it("keeps the user's other token families", async () => {
     const [one, other] = [await oauth.tokens(login), await oauth.tokens(login)];
     await oauth.byRefreshToken(login, one.refresh_token);
     expectInvalidGrant(await oauth.byRefreshToken(login, one.refresh_token));
@@ -53,7 +53,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect((await oauth.byRefreshToken(login, other.refresh_token)).status).toBe(200);
   });
 
-  it('accepts exactly one of ten parallel requests with one token', async () => {
+  it('accepts exactly one of ten parallel requests with one refresh token', async () => {
     for (let round = 0; round < 3; round++) {
       const { refresh_token } = await oauth.tokens(login);
       const answers = await Promise.all(Array.from({ length: 10 }, () => oauth.byRefreshToken(login, refresh_token)));

@@ -34,7 +34,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
   const guessed = (times: number) =>
     one.given.sql(`UPDATE login_attempts SET failures = $1 WHERE consumer_key = ''`, [times]);
 
-  it('is 100 over all addresses, applications and processes; after that no password is checked', async () => {
+  it('checks at most 100 passwords of a name in an hour over all addresses, applications and processes', async () => {
     const login = await operator();
     const [through, elsewhere] = [new OAuth(one), new OAuth(two)];
     const refusal = (await elsewhere.byPassword(wrong(await operator()))).text;
@@ -72,7 +72,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     expect(await counted()).toMatchObject([{ failures: 1 }]);
   });
 
-  it('receives the same answer for an unknown name as for a known name', async () => {
+  it('answers the same for an unknown name as for a known name', async () => {
     const login = { ...(await operator()), username: 'nobody-here' };
     await signIn(one, login);
     await guessed(100);
@@ -80,7 +80,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     expect([answer.status, answer.body.code]).toEqual([429, 'rate_limited']);
   });
 
-  it('is reset by unlocking the user', async () => {
+  it('resets the limit when the user is unlocked', async () => {
     const login = await operator();
     await signIn(one, wrong(login));
     await guessed(100);
@@ -90,7 +90,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     expect((await signIn(two, login)).status).toBe(204);
   });
 
-  it('applies to simultaneous guesses', async () => {
+  it('applies the limit to simultaneous guesses', async () => {
     const login = await operator();
     await signIn(one, wrong(login));
     await guessed(97);

@@ -90,14 +90,14 @@ describe('a PUT of the unchanged appointment', () => {
 describe('two bookings of one candidate that overlap', () => {
   const overlap = (code: string) => ({ status: 403, code: 'booking_overlaps', booking_code: code });
 
-  it('are refused at the same second, with the code of the other booking', async () => {
+  it('refuses bookings at the same second, with the code of the other booking', async () => {
     const testCode = await otherTest();
     const first = await booked();
     expect((await book(testCode, at(0))).body).toMatchObject(overlap(first));
     expect((await book(testCode, at(1000))).status).toBe(201);
   });
 
-  it('are refused until the other exam is over, and accepted from its end on', async () => {
+  it('refuses a booking until the other exam is over, and accepts one from its end on', async () => {
     await setTest(scene.testCode, 'duration_minutes', 90);
     const [during, after, before] = [await otherTest(), await otherTest(), await otherTest({ duration_minutes: 60 })];
     const first = await booked();
@@ -107,7 +107,7 @@ describe('two bookings of one candidate that overlap', () => {
     expect((await book(before, at(-60 * 60_000))).status).toBe(201);
   });
 
-  it('are accepted with allow_overlap, and when the other booking was cancelled', async () => {
+  it('accepts an overlap with allow_overlap, or when the other booking was cancelled', async () => {
     const [one, two] = [await otherTest(), await otherTest()];
     const first = await booked();
     expect((await book(one, { ...at(0), allow_overlap: true })).status).toBe(201);
@@ -117,14 +117,14 @@ describe('two bookings of one candidate that overlap', () => {
     expect((await book(two, at(0))).status).toBe(201);
   });
 
-  it('are refused for a move as for a new booking', async () => {
+  it('refuses an overlapping move like an overlapping booking', async () => {
     const first = await booked();
     const second = await booked(await otherTest(), at(HOUR_MS));
     expect((await call('PUT', second, at(0))).body).toMatchObject(overlap(first));
     expect((await call('PUT', second, { ...at(0), allow_overlap: true })).status).toBe(200);
   });
 
-  it('are never both accepted when they arrive at the same moment', async () => {
+  it('never accepts both of two overlapping bookings that arrive at the same moment', async () => {
     for (let round = 0; round < 10; round++) {
       candidate = app.given.unique('C-');
       const tests = [await otherTest(), await otherTest(), await otherTest()];
@@ -133,7 +133,7 @@ describe('two bookings of one candidate that overlap', () => {
     }
   });
 
-  it('are compared for the candidate of one account only', async () => {
+  it('compares bookings of the candidate in one account only', async () => {
     await booked();
     const other = await app.given.scene();
     const there = await app.given.eligibility(other, { candidate: { candidate_id: candidate } });
@@ -142,7 +142,7 @@ describe('two bookings of one candidate that overlap', () => {
 });
 
 describe('the cut-off for changes of a test', () => {
-  it('refuses clients who move or cancel later than the cut-off, and allows staff to', async () => {
+  it('refuses clients who move or cancel a booking later than the cut-off, and never refuses staff', async () => {
     const code = await booked(scene.testCode, { ...siteBooking(), booking_on: dateTime(Date.now() + 20 * HOUR_MS) });
     await setTest(scene.testCode, 'change_cutoff_hours', 24);
     const later = { ...siteBooking(), booking_on: dateTime(Date.now() + 30 * HOUR_MS) };
@@ -157,7 +157,7 @@ describe('the cut-off for changes of a test', () => {
     expect((await call('DELETE', second, undefined, await app.given.operator())).status).toBe(204);
   });
 
-  it('is set with the test, and returned', async () => {
+  it('sets the cut-off with the test, and returns it', async () => {
     const operator = await app.given.operator();
     const path = `/admin/accounts/${scene.account}/tests/CUT-OFF`;
     const portions = [{ portion_code: 'MAIN', portion_name: null }];
@@ -194,7 +194,7 @@ describe('an absence that is excused afterwards', () => {
     expect(await statusOf()).toBe('EXPIRED');
   });
 
-  it('is refused when the candidate has a newer eligibility for the test, or a result since', async () => {
+  it('refuses the excuse when the candidate has a newer eligibility for the test, or a result since', async () => {
     const code = await booked();
     await absence(code, false);
     await app.given.eligibility(scene, { candidate: { candidate_id: candidate } });
@@ -208,7 +208,7 @@ describe('an absence that is excused afterwards', () => {
     expect((await absence(missed, true)).body.code).toBe('booking_closed');
   });
 
-  it('raises one event when it is excused twice at the same moment', async () => {
+  it('raises one event when an absence is excused twice at the same moment', async () => {
     const code = await booked();
     await absence(code, false);
     const answers = await Promise.all([absence(code, true), absence(code, true)]);

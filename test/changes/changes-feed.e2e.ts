@@ -48,8 +48,8 @@ const endNow = (record: Entry) =>
     [record['svc_eligiblity_id']],
   );
 
-describe('an entry', () => {
-  it('follows the earlier changes of its record, by a transaction that began later too', async () => {
+describe('an entry of the change feed', () => {
+  it('lists an entry after the earlier changes of its record, even if its transaction began earlier', async () => {
     const [first, second] = [await app.given.eligibility(scene), await app.given.eligibility(scene)];
     const id = second['svc_eligiblity_id'] as string;
     const unitOfWork = app.app.get(UnitOfWork);
@@ -74,7 +74,7 @@ describe('an entry', () => {
     expect(told.map(({ change }) => change)).toEqual(['CREATED', 'HELD', 'RELEASED']);
   });
 
-  it('has every member', async () => {
+  it('returns every member of an entry', async () => {
     const record = await app.given.eligibility(scene);
     expect(await feed()).toEqual([
       {
@@ -94,7 +94,7 @@ describe('an entry', () => {
     ]);
   });
 
-  it('keeps its id whenever and however it is read', async () => {
+  it('keeps the id of an entry whenever and however it is read', async () => {
     await app.given.eligibility(scene);
     await app.given.eligibility(scene);
     const ids = (await feed()).map((entry) => entry['id']);
@@ -102,7 +102,7 @@ describe('an entry', () => {
     expect((await feed('?kind=ELIGIBILITY&limit=1')).map((entry) => entry['id'])).toEqual(ids.slice(0, 1));
   });
 
-  it('is there for each change of a record, with its status after that', async () => {
+  it('adds an entry for each change of a record, with the status after the change', async () => {
     const approval = await app.given.accommodation(scene.account, true);
     const voucher = await app.given.voucher(scene.account);
     const record = await app.given.eligibility(scene, {
@@ -130,7 +130,7 @@ describe('an entry', () => {
     ]);
   });
 
-  it('is not made by a call that is refused or changes nothing', async () => {
+  it('adds no entry for a call that is refused or changes nothing', async () => {
     const record = await app.given.eligibility(scene);
     await call('PUT', pathOf(record), (await call('GET', pathOf(record))).body[0]);
     await call('POST', `/accounts/${scene.account}/candidates`, app.given.eligibilityBody('unknown'));
@@ -149,8 +149,8 @@ describe('an entry', () => {
   });
 });
 
-describe('a booking', () => {
-  it('is one entry for each change, with the very notification that partners are sent', async () => {
+describe('a booking in the change feed', () => {
+  it('adds one entry for each change of a booking, with the notification that partners receive', async () => {
     const subscribed = await Subscribed.start(app, {}, { scene });
     const one = await app.given.eligibility(scene);
     const booking = await app.given.booking(scene, one);
@@ -203,8 +203,8 @@ const REMOTE = {
   location_timezone: 'Europe/Oslo',
 };
 
-describe('a result', () => {
-  it('is one entry: the first with its notification and status COMPLETED, later ones revised', async () => {
+describe('a result in the change feed', () => {
+  it('adds one entry for each result: the first with its notification and status COMPLETED, later entries as revised', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(scene);
     const booking = await app.given.booking(scene, record);
@@ -227,7 +227,7 @@ describe('a result', () => {
     expect(await changes()).toEqual(['CREATED', 'SCHEDULED', 'RESULT_RECEIVED', 'RESULT_REVISED']);
   });
 
-  it('of a simulated exam changes no status, and the exam itself has its entry when it is taken', async () => {
+  it('adds an entry without a change of status for a simulated exam, and another when the exam is taken', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(scene);
     const examMetaData = { examCode: record['svc_eligiblity_id'] };
@@ -251,7 +251,7 @@ describe('a result', () => {
     ]);
   });
 
-  it('of an exam without a booking has the booking that it got', async () => {
+  it('names the booking that a result created for an exam without a booking', async () => {
     const record = await app.given.eligibility(scene);
     await new Deliveries(app).put(scene, accountBody(record['candidate'].candidate_id));
     const [entry] = await feed('?kind=RESULT');
@@ -260,8 +260,8 @@ describe('a result', () => {
   });
 });
 
-describe('an expiry', () => {
-  it('is one entry at its moment, however many processes sweep', async () => {
+describe('an expiry in the change feed', () => {
+  it('adds one entry for an expiry at its moment, however many processes sweep', async () => {
     const record = await app.given.eligibility(scene);
     await endNow(record);
     await Promise.all(Array.from({ length: 5 }, sweep));
@@ -272,7 +272,7 @@ describe('an expiry', () => {
     ]);
   });
 
-  it('has its entry when a new record takes the place before the sweep', async () => {
+  it('adds the entry of an expiry when a new record replaces the expired record before the sweep', async () => {
     const record = await app.given.eligibility(scene);
     await endNow(record);
     await app.given.eligibility(scene, { candidate: record['candidate'] });
@@ -280,7 +280,7 @@ describe('an expiry', () => {
     expect(await changes()).toEqual(['CREATED', 'EXPIRED', 'CREATED']);
   });
 
-  it('has one entry before a change that comes before the sweep', async () => {
+  it('adds the entry of an expiry before any change that occurs before the sweep', async () => {
     const admin = (record: Entry, what: string, body?: object) =>
       call('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/${what}`, body, operator);
     const voucher = await app.given.voucher(scene.account);
@@ -307,7 +307,7 @@ describe('an expiry', () => {
     }
   });
 
-  it('by an update or a cancelled booking is no second entry', async () => {
+  it('adds no second entry for an expiry that an update or a cancelled booking caused', async () => {
     const record = await app.given.eligibility(scene);
     const body = (await call('GET', pathOf(record))).body[0];
     await call('PUT', pathOf(record), { ...body, eligibility_end_date: '2020-01-01T00:00:00Z' });
@@ -319,8 +319,8 @@ describe('an expiry', () => {
   });
 });
 
-describe('the pages', () => {
-  it('lead on from every answer, an empty one too', async () => {
+describe('the pages of the change feed', () => {
+  it('links every page to the next page, even an empty page', async () => {
     let { entries, next } = await page();
     expect(entries).toEqual([]);
     await app.given.eligibility(scene);
@@ -333,7 +333,7 @@ describe('the pages', () => {
     expect(entries).toHaveLength(1);
   });
 
-  it('hold limit entries, oldest first, each once', async () => {
+  it('fills a page with limit entries, oldest first, each once', async () => {
     for (let n = 0; n < 7; n++) await app.given.eligibility(scene);
     const all = (await feed()).map((entry) => entry['id']);
     expect(all).toHaveLength(7);
@@ -348,7 +348,7 @@ describe('the pages', () => {
     expect(walked).toEqual(all);
   });
 
-  it('begin here with after=now', async () => {
+  it('begins at the current moment with after=now', async () => {
     await app.given.eligibility(scene);
     const { entries, next } = await page(`/accounts/${scene.account}/changes?after=now`);
     expect(entries).toEqual([]);
@@ -357,7 +357,7 @@ describe('the pages', () => {
     expect((await page(next)).entries).toHaveLength(1);
   });
 
-  it('hold the changes of the account alone', async () => {
+  it('lists only the changes of the account', async () => {
     const other = await app.given.scene();
     await app.given.eligibility(other);
     expect(await feed()).toEqual([]);
@@ -368,12 +368,12 @@ describe('the pages', () => {
     ['after=nonsense', 'after', 'cursor_invalid'],
     ['limit=0', 'limit', 'limit_invalid'],
     ['kind=ALL', 'kind', 'kind_unknown'],
-  ])('%s is 400', async (query, parameter, code) => {
+  ])('refuses %s with 400', async (query, parameter, code) => {
     const answer = await call('GET', `/accounts/${scene.account}/changes?${query}`);
     expect([answer.status, answer.body.errors]).toEqual([400, [expect.objectContaining({ parameter, code })]]);
   });
 
-  it('refuse the cursor of another list', async () => {
+  it('refuses the cursor of another list', async () => {
     await app.given.eligibility(scene);
     await app.given.eligibility(scene);
     const list = await call('GET', `/accounts/${scene.account}/eligibilities?limit=1`);
@@ -381,19 +381,19 @@ describe('the pages', () => {
     expect((await call('GET', `/accounts/${scene.account}/changes?after=${cursor}`)).status).toBe(400);
   });
 
-  it('need the scope read', async () => {
+  it('requires the scope read', async () => {
     const token = await app.given.token([scene.account], ['create']);
     expect((await call('GET', `/accounts/${scene.account}/changes`, undefined, token)).status).toBe(403);
   });
 });
 
-describe('an entry that has expired', () => {
+describe('an entry whose retention has ended', () => {
   const partitions = async () =>
     (await app.given.sql(
       `SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = 'changes'::regclass ORDER BY 1`,
     )) as { relname: string }[];
 
-  it('is dropped by the month, and a cursor from before is 410', async () => {
+  it('deletes expired entries by the month, and answers 410 to a cursor from before', async () => {
     const { next } = await page();
     await app.given.sql(
       `CREATE TABLE changes_202001 PARTITION OF changes FOR VALUES FROM ('2020-01-01Z') TO ('2020-02-01Z')`,
@@ -417,7 +417,7 @@ describe('an entry that has expired', () => {
   });
 });
 
-describe('what has aged out behind a cursor', () => {
+describe('an entry of a past month after a cursor', () => {
   let sandbox: TestApp;
 
   beforeAll(async () => {
@@ -436,7 +436,7 @@ describe('what has aged out behind a cursor', () => {
     expect((await sandbox.call('POST', '/sandbox/clock', { token, body })).status).toBe(200);
   };
 
-  it('is read as long as it is kept, and the cursor is 410 once it is not', async () => {
+  it('returns entries of a past month while they are retained, and 410 to the cursor afterwards', async () => {
     const today = new Date();
     const lastDay = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 2, 0, 20));
     await move({ now: dateTime(lastDay.getTime()) });

@@ -134,13 +134,13 @@ function nextOf(answer: Answer): string {
   return /<([^>]+)>/.exec(answer.headers.get('link')!)![1].slice(app.url.length);
 }
 
-test(`in ${ROUNDS} transactions nothing is skipped and nothing comes twice`, async () => {
+test(`skips no entry and repeats no entry in ${ROUNDS} transactions`, async () => {
   const { committed, ...faults } = await faultsIn(ROUNDS);
   expect(committed).toBeGreaterThan(ROUNDS);
   expect(faults).toEqual({ skipped: 0, twice: 0, undone: 0 });
 }, 600_000);
 
-test('a feed that shows entries beyond a transaction that still runs is found out', async () => {
+test('detects a feed that shows entries beyond a transaction that is still running', async () => {
   const query = app.database.query.bind(app.database);
   const faulty = jest
     .spyOn(app.database, 'query')
@@ -160,7 +160,7 @@ test('a feed that shows entries beyond a transaction that still runs is found ou
   }
 }, 600_000);
 
-test('after a restore into another cluster, whose transactions are counted anew, a cursor leads on', async () => {
+test('accepts a cursor after a restore into another cluster, whose transaction ids start anew', async () => {
   const client = await connect();
   const page = async (path: string) => {
     const answer = await app.call('GET', path, { token: scene.token });

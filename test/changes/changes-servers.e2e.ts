@@ -95,7 +95,7 @@ class Dump {
   }
 }
 
-describe('the feed', () => {
+describe('the change feed after a failure of the database', () => {
   let server: PostgresServer;
   let app: TestApp;
   let scene: Scene;
@@ -114,7 +114,7 @@ describe('the feed', () => {
   });
 
   it.each(['an empty page', 'after=now'])(
-    'after a crash, when ids of transactions are given again, leads on from %s',
+    'continues from %s after a crash in which transaction ids are reused',
     async (where) => {
       const first = await created(app, scene);
       await app.given.settled();
@@ -132,7 +132,7 @@ describe('the feed', () => {
     },
   );
 
-  it('after a restore goes on where a reader stood, and says so when that is not known any more', async () => {
+  it("continues from the reader's position after a restore, or reports that the position is unknown", async () => {
     const { next: atStart } = await ask(app, scene, 'after=now');
     const kept = [await created(app, scene), await created(app, scene)];
     await app.given.settled();
@@ -216,7 +216,7 @@ describe('a failover to a synchronous standby', () => {
     for (const server of [standby, primary]) await server?.end();
   });
 
-  it('shows readers who keep their cursors every acknowledged change once, whoever writes meanwhile', async () => {
+  it('shows readers with a cursor every acknowledged change once, whatever other writes occur', async () => {
     const acknowledged: string[] = [];
     let writing = true;
     const writers = Array.from({ length: 4 }, async () => {

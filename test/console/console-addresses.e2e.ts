@@ -66,7 +66,7 @@ describe('an address written by somebody else', () => {
     expect(driver.refusals().filter((refusal) => !/^4(00|03|04) GET /.test(refusal))).toEqual([]);
   });
 
-  it('with an unknown choice of a filter is answered with the fault', async () => {
+  it('shows the fault for an unknown choice of a filter in the address', async () => {
     for (const path of [
       `/queue/notifications${query('failure', SCRIPT)}`,
       `/queue/notifications${query('http_status', LINK)}`,
@@ -80,7 +80,7 @@ describe('an address written by somebody else', () => {
     expect(driver.refusals().every((refusal) => refusal.startsWith('400 GET '))).toBe(true);
   });
 
-  it('with unknown, repeated or bracketed filters is shown without them', async () => {
+  it('ignores unknown, repeated or bracketed filters in the address', async () => {
     for (const search of [
       '?__proto__[hacked]=1',
       '?constructor=1&toString=2',
@@ -96,7 +96,7 @@ describe('an address written by somebody else', () => {
   });
 
   const named = ['/notifications/', '/jobs/', '/partners/', '/work/unmatched/', '/candidates/A/', '/setup/accounts/'];
-  it.each(named)('of an unknown item below %s shows that it does not exist', async (path) => {
+  it.each(named)('shows that an item does not exist below %s', async (path) => {
     for (const id of [UNKNOWN, MARKUP, SCRIPT, LINK, LONG.slice(0, 500), '..%2f..%2fadmin', '\u0000', "'"]) {
       const name = id.includes('%') ? id : encodeURIComponent(id);
       await driver.goTo(`${path}${name}`);
@@ -104,7 +104,7 @@ describe('an address written by somebody else', () => {
       await page
         .locator('main')
         .getByRole('alert')
-        .or(page.getByText(/waits for nobody|no such page/))
+        .or(page.getByText(/no longer in the list|no such page/))
         .first()
         .waitFor();
       await expectHarmless(path + name);
@@ -112,7 +112,7 @@ describe('an address written by somebody else', () => {
     expect(driver.refusals().filter((refusal) => !/^4(00|03|04|14) GET /.test(refusal))).toEqual([]);
   });
 
-  it('is answered with the same page and policy, whatever text it contains', async () => {
+  it('answers any address with the same page and policy, whatever text it contains', async () => {
     const plain = await fetch(`${app.url}/console/queue`);
     const html = await plain.text();
     for (const path of [`/queue${query('a', SCRIPT)}`, `/jobs?${encodeURIComponent(MARKUP)}`, `/queue#${MARKUP}`]) {

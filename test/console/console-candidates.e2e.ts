@@ -51,7 +51,7 @@ async function act(button: string, yes: string, told: string): Promise<void> {
 }
 
 describe('candidates in the console', () => {
-  it('are found by the beginning of a name, and the link to a match works', async () => {
+  it('finds candidates by the beginning of a name, and the link to a match works', async () => {
     await driver.title('Candidates');
     await driver.page.getByLabel('Name, e-mail, id or code').fill('lovel');
     await driver.page.keyboard.press('Enter');
@@ -67,7 +67,7 @@ describe('candidates in the console', () => {
     await driver.expectGoodPage('candidate');
   });
 
-  it('can be approved, held with a reason and released', async () => {
+  it('approves, holds with a reason and releases a record', async () => {
     expect(await badges()).toEqual(['PENDING', 'WAITING']);
     await act('Approve the accommodations …', 'Approve', 'The accommodations are approved.');
     await driver.button('Hold …').click();
@@ -80,7 +80,7 @@ describe('candidates in the console', () => {
     expect(await statusOf()).toBe('ELIGIBLE');
   });
 
-  it("can be given vouchers, and a voucher's fault is shown at the field", async () => {
+  it("adds vouchers to a record, and shows a voucher's fault at the field", async () => {
     const voucher = await app.given.voucher(scene.account);
     await driver.button('Vouchers …').click();
     await driver.dialog().getByLabel('Voucher codes').fill('NO-SUCH');
@@ -93,7 +93,7 @@ describe('candidates in the console', () => {
     await driver.page.locator('.record').getByText(voucher).waitFor();
   });
 
-  it('can be booked, and the booking moved and cancelled, by the rules of the document', async () => {
+  it('books an exam, moves and cancels the booking, by the rules of the document', async () => {
     await driver.button('Book …').click();
     await driver.inDialog('Book').click();
     await driver.dialog().getByText('Required.').waitFor();
@@ -114,7 +114,7 @@ describe('candidates in the console', () => {
     await changes.getByText('Rescheduled').waitFor();
   });
 
-  it('show a result, and its photo only after an audited click', async () => {
+  it('shows a result, and its photo only after an audited click', async () => {
     const deliveries = new Deliveries(app);
     const driverToken = await app.given.token([scene.account], ['results']);
     const examMetaData = { examCode: record['svc_eligiblity_id'] as string };
@@ -138,7 +138,7 @@ describe('candidates in the console', () => {
     expect(rows.filter(({ action }) => action === 'result.read-photo')).toHaveLength(1);
   });
 
-  it('can be exported as one document', async () => {
+  it('exports a candidate as one document', async () => {
     await driver.button('Export …').click();
     const download = driver.page.waitForEvent('download');
     await driver.inDialog('Export').click();
@@ -148,7 +148,7 @@ describe('candidates in the console', () => {
     await driver.told('The export is ready.');
   });
 
-  it('can be erased after the id was typed and a reason given, and the page follows the job to its end', async () => {
+  it('erases a candidate after the id was typed and a reason given, and follows the job to its end', async () => {
     await driver.button('Erase …').click();
     await driver.dialog().getByText('This cannot be undone.').waitFor();
     await driver.expectGoodPage('candidate-erase');
@@ -159,7 +159,7 @@ describe('candidates in the console', () => {
     await driver.page.locator('.page-head', { hasText: 'DONE' }).waitFor();
     await open();
     await driver.page
-      .getByText(/not found|no such/i)
+      .getByText(/not found|does not exist/i)
       .first()
       .waitFor();
     expect(driver.refusals().length).toBeGreaterThan(0);

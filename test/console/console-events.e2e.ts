@@ -140,7 +140,7 @@ it('sends staff of one account nothing about jobs and imports of another', async
   for (const listener of [ofMine, ofOther]) listener.stop();
 }, 60_000);
 
-it('closes with the session, and does not extend it', async () => {
+it('closes the stream with the session, and does not extend the session', async () => {
   const login = await new OAuth(app).login({ scopes: SCOPES });
   const jar = new CookieJar();
   const { username, password } = login;
@@ -173,7 +173,7 @@ it('closes with the session, and does not extend it', async () => {
   expect(listener.text.endsWith('event: end\ndata: {}\n\n')).toBe(true);
 }, 60_000);
 
-it('is refused to clients, and beyond ten streams of one user', async () => {
+it('refuses the stream to clients, and more than ten streams of one user', async () => {
   expect((await Listener.of(subscribed.scene.token)).response.status).toBe(403);
   const token = await app.given.operator();
   const listeners = await Promise.all(Array.from({ length: 10 }, () => Listener.of(token)));
@@ -187,7 +187,7 @@ it('is refused to clients, and beyond ten streams of one user', async () => {
   });
 });
 
-it('does not delay the shutdown of the process', async () => {
+it('does not delay the shutdown of the process by an open stream', async () => {
   const other = await startApp();
   const token = await other.given.operator();
   const response = await fetch(`${other.url}/admin/events`, { headers: { authorization: `Bearer ${token}` } });

@@ -91,7 +91,7 @@ describe('a list of the console', () => {
     expect(await focused('tagName')).toBe('H1');
   });
 
-  it('has a number of rows, a choice of columns and a CSV on every page', async () => {
+  it('shows the number of rows, a choice of columns and a CSV download on every page with a list', async () => {
     const { account } = subscribed.scene;
     const catalogue = ['tests', 'schools', 'accommodations', 'attribute-keys', 'vouchers'];
     const lists: [path: string, count: number][] = [

@@ -317,7 +317,7 @@ describe('signing out', () => {
     app.call('DELETE', path, { headers: { ...FROM_CONSOLE, cookie: jar.header } });
 
   it.each(['/console/session', '/console/sessions'])(
-    'by DELETE %s continues at the provider if requested, and ends the session there',
+    'continues the sign-out by DELETE %s at the provider if requested, and ends the session there',
     async (path) => {
       await provider.person({ sub: 'person-8', preferred_username: 'robin', groups: ['exam-admins'] });
       const { jar } = await signIn();

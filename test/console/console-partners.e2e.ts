@@ -166,7 +166,7 @@ describe('partners in the console', () => {
     await driver.link('Settings').click();
     await driver.page.getByLabel('Address').fill('https://other.example/hooks');
     await driver.button('Save').click();
-    await driver.page.getByText('The credentials must come with the new host').waitFor();
+    await driver.page.getByText('The credentials for the new host are missing').waitFor();
     expect(driver.refusals()).toEqual([`400 PATCH /admin/subscriptions/${subscribed.id}`]);
     const { account } = subscribed.scene;
     const { body } = await subscribed.admin('POST', 'subscriptions', {
@@ -225,7 +225,7 @@ describe('partners in the console', () => {
     await eventually(async () => (await subscribed.queue()).length === 2);
     await open();
     await driver.button('Delete …').click();
-    await driver.dialog().getByText('2 bookings that it has not received are resolved').waitFor();
+    await driver.dialog().getByText('2 bookings that the partner has not received are resolved').waitFor();
     await driver.inDialog('Delete').click();
     await driver.dialog().getByText('Does not match.').waitFor();
     await driver.dialog().getByLabel('Type delete to go on').fill('delete');

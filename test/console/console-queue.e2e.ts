@@ -53,7 +53,7 @@ describe('the error queue in the console', () => {
     ]);
     expect(cells[3]).toMatch(/UTC · in \d+d|UTC · in \d+/);
     expect(cells[4]).toMatch(/^\d\d \w+ \d{4} \d\d:\d\d:\d\d .*\d\d:\d\d:\d\d UTC · /);
-    expect(cells[5]).toContain('The partner refuses these events: read what it says');
+    expect(cells[5]).toContain('The partner refuses these events. Read the answer');
     await driver.expectGoodPage('queue');
   });
 
@@ -78,7 +78,7 @@ describe('the error queue in the console', () => {
     await driver.link(bookings[0]).click();
     await driver.title(`Booking created ${bookings[0]}`);
     await driver.page.getByText(`No such exam ${MARKUP}`).waitFor();
-    await driver.page.getByText('Show what is sent').click();
+    await driver.page.getByText('Show the notification body').click();
     await driver.page.getByText(JSON.stringify(MARKUP)).waitFor();
     await driver.page.getByText('Request headers').click();
     await driver.page.getByText('v1,••••••••').waitFor();

@@ -46,8 +46,8 @@ async function askedFor(perform: () => Promise<void>, content: string): Promise<
 
 const link = (name: string) => driver.page.locator('main').getByRole('link', { name }).first();
 
-describe('each part of a page is requested once when it opens:', () => {
-  it('the causes, a single cause, its next rows, and a notification', async () => {
+describe('the requests of a page', () => {
+  it('are sent once for the causes, a single cause, its next rows and a notification', async () => {
     await open('');
     await driver.page.locator('.tile').first().waitFor();
     const area = driver.page.getByRole('navigation', { name: 'Areas' }).getByRole('link', { name: 'Error queue' });
@@ -69,7 +69,7 @@ describe('each part of a page is requested once when it opens:', () => {
     ]);
   });
 
-  it('the resend dialog of a cause, with the count and the first matches', async () => {
+  it('are sent once for the resend dialog of a cause: the count and the first matches', async () => {
     await open('/queue');
     await driver.page.locator('main tbody tr').first().waitFor();
     const dialog = () => driver.button(/^Resend … Refused/).click();
@@ -79,7 +79,7 @@ describe('each part of a page is requested once when it opens:', () => {
     ]);
   });
 
-  it('a partner', async () => {
+  it('are sent once for a partner', async () => {
     await open('/partners');
     await link(subscribed.partner.url).waitFor();
     const partner = `GET /admin/subscriptions/${subscribed.id}`;
@@ -89,7 +89,7 @@ describe('each part of a page is requested once when it opens:', () => {
     ]);
   });
 
-  it('a candidate, with all parts of the page', async () => {
+  it('are sent once for a candidate, with all parts of the page', async () => {
     await driver.goTo(`/candidates?q=${candidate}`);
     const row = driver.page.locator('main tbody td.main a');
     await row.waitFor();

@@ -21,7 +21,7 @@ const field = (label: string) => driver.page.getByLabel(label).first();
 const inDialog = (label: string) => driver.dialog().getByLabel(label).first();
 
 describe('the set-up pages', () => {
-  it('open an account and store its settings, by the rules of the document', async () => {
+  it('opens an account and stores its settings, by the rules of the document', async () => {
     await driver.title('Accounts');
     await driver.expectGoodPage('setup');
     await driver.button('Open an account …').click();
@@ -49,7 +49,7 @@ describe('the set-up pages', () => {
     ['accommodations', 'Accommodations', 'New accommodation …', 'Accommodation code', 'A-CONSOLE', 'Name'],
     ['attribute-keys', 'Attribute keys', 'New attribute key …', 'Key', 'k-console', 'Name'],
     ['vouchers', 'Vouchers', 'New voucher …', 'Voucher code', 'V-CONSOLE', 'Value'],
-  ])('create, change and delete %s', async (kind, title, make, codeLabel, code, other) => {
+  ])('creates, changes and deletes %s', async (kind, title, make, codeLabel, code, other) => {
     const account = await app.given.account();
     await driver.goTo(`/setup/accounts/${account}/${kind}`);
     await driver.title(title);
@@ -68,7 +68,7 @@ describe('the set-up pages', () => {
     await driver.told('Deleted.');
   });
 
-  it('create and disable users, and show the secret of an application once', async () => {
+  it('creates and disables users, and shows the secret of an application once', async () => {
     await driver.goTo('/setup/users');
     await driver.title('Users');
     const username = app.given.unique('made-');
@@ -100,7 +100,7 @@ describe('the set-up pages', () => {
     await driver.expectGoodPage('setup-applications');
   });
 
-  it('connect a client with command lines that work', async () => {
+  it('connects a client with command lines that work', async () => {
     const { account } = await app.given.scene();
     const username = app.given.unique('client-');
     await driver.goTo('/setup/connect-client');
@@ -124,7 +124,7 @@ describe('the set-up pages', () => {
     expect((await app.call('GET', address, { token: access_token })).body).toEqual([]);
   });
 
-  it('connect a partner: a sample is delivered, and the partner receives events', async () => {
+  it('connects a partner: a sample is delivered, and the partner receives events', async () => {
     const { account } = await app.given.scene();
     const partner = await startPartner();
     try {

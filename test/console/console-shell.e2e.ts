@@ -18,7 +18,7 @@ describe('the files of the console', () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(`${app.url}${path}`, { headers, redirect: 'manual' });
 
-  it('are one page at every address, under a policy that allows no injected markup', async () => {
+  it('serves one page at every address, under a policy that allows no injected markup', async () => {
     for (const path of [
       '/console',
       '/console/queue',
@@ -41,7 +41,7 @@ describe('the files of the console', () => {
       expect([path, (await get(path)).status]).toEqual([path, 404]);
   });
 
-  it('may be cached forever, and are compressed for browsers that accept it', async () => {
+  it('lets browsers cache the files forever, and compresses them where accepted', async () => {
     const html = await (await get('/console')).text();
     const [, script] = /<script[^>]* src="([^"]+)"/.exec(html)!;
     const address = new URL(script, `${app.url}/console`).pathname.replace('/v1', '');
@@ -53,7 +53,7 @@ describe('the files of the console', () => {
     expect(await compressed.text()).toBe(await plain.text());
   });
 
-  it(`include less than ${MOST_BYTES / 1024} KiB of JavaScript for the first page`, async () => {
+  it(`includes less than ${MOST_BYTES / 1024} KiB of JavaScript in the first page`, async () => {
     const driver = await ConsoleDriver.start(app);
     let loaded: Map<string, number>;
     try {

@@ -39,7 +39,7 @@ const texts = (selector: string) => events().locator(selector).allTextContents()
 const EVENTS = ['Booking created', 'Booking rescheduled', 'Booking rescheduled', 'Booking cancelled'];
 
 describe('the timeline of a booking', () => {
-  it('has only its events, in order, each with its outcome, and marks the current event', async () => {
+  it("shows only the booking's events, in order, each with its outcome, and marks the current event", async () => {
     const [, second] = (await of(booking)).sort((one, other) => one['event_sequence'] - other['event_sequence']);
     await driver.goTo(`/notifications/${second['id']}`);
     await events().first().waitFor();
@@ -58,7 +58,7 @@ describe('the timeline of a booking', () => {
     expect(await texts('.sequence')).toEqual(['1', '2', '3', '4']);
   });
 
-  it('is also on the page of the candidate: events and notifications, newest first', async () => {
+  it('shows events and notifications also on the page of the candidate, newest first', async () => {
     await driver.goTo(`/candidates/${subscribed.scene.account}/${record['candidate'].candidate_id}`);
     const rows = (name: string, column: string) =>
       driver.page.getByRole('region', { name }).locator(`td[data-label="${column}"]`);

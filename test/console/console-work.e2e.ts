@@ -28,7 +28,7 @@ const statusOf = async (id: string) =>
   (await app.given.sql('SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1', [id]))[0]['status'] as string;
 
 describe('the work lists', () => {
-  it('approve accommodations from a list that others change at the same time', async () => {
+  it('approves accommodations from a list that others change at the same time', async () => {
     const code = await app.given.accommodation(scene.account, true);
     const special_accommodations = [code];
     const { svc_eligiblity_id: id } = await record({
@@ -51,7 +51,7 @@ describe('the work lists', () => {
     expect(await statusOf(id as string)).toBe('ELIGIBLE');
   });
 
-  it('release holds by keyboard alone', async () => {
+  it('releases holds by keyboard alone', async () => {
     const { svc_eligiblity_id: id } = await record({ last_name: 'Holder' });
     const operator = await app.given.operator();
     await app.call('POST', `/admin/eligibilities/${id}/hold`, {
@@ -69,10 +69,10 @@ describe('the work lists', () => {
     await driver.page.keyboard.press('Enter');
     await driver.told('Released.');
     expect(await statusOf(id as string)).toBe('ELIGIBLE');
-    await driver.page.getByText('Nothing is held.').waitFor();
+    await driver.page.getByText('No record is on hold.').waitFor();
   });
 
-  it('show an unmatched result beside its likely candidates, and accept it for one', async () => {
+  it('shows an unmatched result beside its likely candidates, and accepts it for one of them', async () => {
     const named = { first_name: 'Grace', last_name: 'Unmatched', email: 'grace@example.org' };
     const { svc_eligiblity_id: id } = await record(named);
     await new Deliveries(app).register(
@@ -98,7 +98,7 @@ describe('the work lists', () => {
     expect(await statusOf(id as string)).toBe('COMPLETED');
   });
 
-  it('show in three clicks which exam a typed code belongs to before the result is accepted', async () => {
+  it('shows in three clicks which exam a typed code belongs to before the result is accepted', async () => {
     const eligibility = await record({ first_name: 'Typed', last_name: 'Exam' });
     const id = eligibility['svc_eligiblity_id'] as string;
     const { booking_code: code } = await app.given.booking(scene, eligibility);
@@ -124,11 +124,11 @@ describe('the work lists', () => {
     expect(await statusOf(id)).toBe('COMPLETED');
   });
 
-  it('download the bytes of a body that is not a JSON object', async () => {
+  it('downloads the bytes of a body that is not a JSON object', async () => {
     const bytes = Buffer.from([0x7b, 0xff, 0x00, 0x22]);
     await app.call('PUT', `/accounts/${scene.account}`, { token: scene.token, body: bytes });
     await driver.goTo('/work/unmatched');
-    await driver.link(/names nobody/).click();
+    await driver.link(/without a candidate/).click();
     const [saved] = await Promise.all([
       driver.page.waitForEvent('download'),
       driver.button('Download the raw body').click(),
@@ -140,7 +140,7 @@ describe('the work lists', () => {
     await driver.told('Rejected.');
   });
 
-  it('reject a result, with a reason', async () => {
+  it('rejects a result, with a reason', async () => {
     await new Deliveries(app).register(
       scene.token,
       registrationBody({ examMetaData: { examCode: 'NOWHERE' }, examTakerLastName: 'Stray' }),
@@ -153,10 +153,10 @@ describe('the work lists', () => {
     await driver.dialog().getByLabel('Reason').fill('A rehearsal.');
     await driver.inDialog('Reject').click();
     await driver.told('Rejected.');
-    await driver.page.getByText('Every result found its exam.').waitFor();
+    await driver.page.getByText('All results are matched to an exam.').waitFor();
   });
 
-  it('check a file, import it, and show its report', async () => {
+  it('checks a file, imports it, and shows its report', async () => {
     await driver.goTo('/work/imports');
     await driver.title('Imports');
     const csv = `candidate_id,first_name,last_name,test_code\nUP-1,Ada,L,${scene.testCode}\nUP-2,Ada,L,NO-SUCH-TEST\n`;
@@ -185,7 +185,7 @@ describe('the work lists', () => {
     expect(await app.given.sql(`SELECT 1 FROM eligibilities WHERE candidate_id = 'UP-1'`)).toHaveLength(1);
   });
 
-  it('show the progress of a running import without moving the row under the pointer', async () => {
+  it('shows the progress of a running import without moving the row under the pointer', async () => {
     const gate = new pg.Client({ connectionString: app.databaseUrl });
     await gate.connect();
     await gate.query('SELECT pg_advisory_lock(1)');

@@ -126,7 +126,7 @@ describe('the list filtered by updated_since', () => {
 });
 
 describe('a record whose window is over', () => {
-  it('is listed only under EXPIRED, in its order, whether its expiry was recorded or not', async () => {
+  it('lists the record only under EXPIRED, in its order, whether its expiry was recorded or not', async () => {
     const own = await app.given.scene();
     const ids: string[] = [];
     for (let n = 0; n < 6; n++) ids.unshift((await app.given.eligibility(own))['svc_eligiblity_id'] as string);

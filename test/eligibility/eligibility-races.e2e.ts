@@ -114,7 +114,7 @@ describe('§5 races, on two applications and one database', () => {
     expect((shared[0] as { transactions: number }).transactions).toBeLessThan(free.length);
   });
 
-  it('of 20 redemptions of a one-use voucher, by create, update and vouchers, one succeeds', async () => {
+  it('accepts one of 20 redemptions of a one-use voucher, by create, update and vouchers', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const code = await app.given.voucher(scene.account);
       const records = await Promise.all(Array.from({ length: 14 }, () => app.given.eligibility(scene)));
@@ -156,7 +156,7 @@ describe('§5 races, on two applications and one database', () => {
     for (const row of rows) expect([row['uses'], row['uses'] <= 3]).toEqual([row['redemptions'], true]);
   });
 
-  it('of two bookings of one eligibility one is 201 and the other 403, with one event', async () => {
+  it('accepts one of two bookings of one eligibility with 201 and refuses the other with 403, with one event', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const record = await app.given.eligibility(scene);
       const answers = await Promise.all(
@@ -174,7 +174,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('of a cancellation and a booking at once one succeeds, never both', async () => {
+  it('accepts one of a simultaneous cancellation and booking, never both', async () => {
     for (let round = 0; round < 2 * ROUNDS; round++) {
       const record = await app.given.eligibility(scene);
       const [booked, cancelled] = await Promise.all([
@@ -199,7 +199,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('of a cancellation, an absence and an excused absence of one booking one succeeds, or the absence and then its excuse', async () => {
+  it('accepts one of a cancellation, an absence and an excused absence of a booking, or the absence and then its excuse', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const booking = await app.given.booking(scene, await app.given.eligibility(scene));
       const path = `/accounts/${scene.account}/bookings/${booking['booking_code']}`;

@@ -53,7 +53,7 @@ describe('§5 Update', () => {
     expect(await read(record)).toEqual({ ...record, candidate: { ...record['candidate'], city: 'Troy' } });
   });
 
-  it('null clears a value', async () => {
+  it('clears a value that is null', async () => {
     const key = await app.given.attributeKey(scene.account);
     const filled = {
       ...{ middle_name: 'K', suffix: 'S', address1: 'a', address2: 'b', city: 'c', postal_code: '1' },
@@ -268,12 +268,12 @@ describe('§5 Update', () => {
 
 describe('§5 Update: which record it addresses when there are several', () => {
   const cases: [string, string[], string | number][] = [
-    ['the live one', ['EXPIRED', 'CANCELLED', 'ELIGIBLE'], 'ELIGIBLE'],
-    ['the live one, although a newer one is closed', ['ELIGIBLE', 'COMPLETED'], 'ELIGIBLE'],
-    ['else the newest EXPIRED one', ['EXPIRED', 'EXPIRED', 'CANCELLED'], 'EXPIRED'],
-    ['newest is COMPLETED: 403 eligibility_closed', ['EXPIRED', 'COMPLETED'], 403],
-    ['newest is ABSENT: 403 eligibility_closed', ['CANCELLED', 'ABSENT'], 403],
-    ['none: 404 eligibility_not_found', ['CANCELLED'], 404],
+    ['the live record is addressed', ['EXPIRED', 'CANCELLED', 'ELIGIBLE'], 'ELIGIBLE'],
+    ['the live record is addressed, although a newer record is closed', ['ELIGIBLE', 'COMPLETED'], 'ELIGIBLE'],
+    ['otherwise the newest EXPIRED record is addressed', ['EXPIRED', 'EXPIRED', 'CANCELLED'], 'EXPIRED'],
+    ['a COMPLETED newest record is 403 eligibility_closed', ['EXPIRED', 'COMPLETED'], 403],
+    ['an ABSENT newest record is 403 eligibility_closed', ['CANCELLED', 'ABSENT'], 403],
+    ['no open record is 404 eligibility_not_found', ['CANCELLED'], 404],
   ];
   it.each(cases)('%s (%j, oldest first)', async (_title, statuses, expected) => {
     const body = app.given.eligibilityBody(scene.testCode, { portion_codes: ['P1'] });

@@ -35,7 +35,7 @@ async function needingApproval(scene: typeof mine, changes: { candidate?: object
 }
 
 describe('the records of a candidate', () => {
-  it('show what they wait for and which actions are possible', async () => {
+  it('shows the reasons for waiting and the possible actions of a record', async () => {
     const voucher = await app.given.voucher(mine.account);
     const record = await app.given.eligibility(mine, { voucher_codes: [voucher] });
     const id = record['svc_eligiblity_id'] as string;
@@ -74,7 +74,7 @@ describe('the records of a candidate', () => {
     expect(bookings.body).toEqual([booking]);
   });
 
-  it('offer neither a booking before the window nor the approval of an approved accommodation', async () => {
+  it('offers neither a booking before the window nor the approval of an approved accommodation', async () => {
     const later = new Date(Date.now() + 86_400_000).toISOString().slice(0, 19) + 'Z';
     const record = await needingApproval(mine, { schedule_start_date: later });
     const path = `/admin/eligibilities/${record['svc_eligiblity_id']}`;
@@ -84,7 +84,7 @@ describe('the records of a candidate', () => {
     for (const action of ['APPROVE', 'BOOK', 'LAUNCH']) expect(await allows()).not.toContain(action);
   });
 
-  it('list the changes and audit rows of this candidate only', async () => {
+  it('lists the changes and audit rows of one candidate only', async () => {
     const record = await app.given.eligibility(mine);
     await app.given.eligibility(mine);
     const candidate = record['candidate'].candidate_id as string;
@@ -103,7 +103,7 @@ describe('the records of a candidate', () => {
     ]);
   });
 
-  it('list results, whose photo and link are read one at a time and write an audit row', async () => {
+  it('lists results, whose photo and link are read one at a time and write an audit row', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(mine);
     const id = record['svc_eligiblity_id'] as string;
@@ -154,7 +154,7 @@ describe('the records of a candidate', () => {
     expect((await get(`/admin/eligibilities/${id}/results/0`)).status).toBe(400);
   });
 
-  it('are refused for another account or an unknown candidate', async () => {
+  it('refuses records of another account or an unknown candidate', async () => {
     const record = await app.given.eligibility(foreign);
     const candidate = record['candidate'].candidate_id as string;
     const ofCandidate = (account: string, id: string) => `/admin/accounts/${account}/candidates/${id}`;
@@ -185,7 +185,7 @@ describe('the records that wait for an operator', () => {
   const waiting = (wait: string, more = '', token = operator) =>
     get(`/admin/eligibilities?waiting_for=${wait}${more}`, token);
 
-  it('are records of all accounts with accommodations to approve or a hold', async () => {
+  it('lists records of all accounts with accommodations to approve or a hold', async () => {
     const approval = (await needingApproval(mine))['svc_eligiblity_id'];
     const held = (await app.given.eligibility(foreign))['svc_eligiblity_id'];
     const both = (await needingApproval(foreign))['svc_eligiblity_id'];
@@ -200,7 +200,7 @@ describe('the records that wait for an operator', () => {
     expect(first).toMatchObject({ account_code: foreign.account, hold_reason: 'Identity', approval_pending: false });
   });
 
-  it('do not include records that are booked or cancelled, or whose window is over', async () => {
+  it('leaves out records that are booked or cancelled, or whose window is over', async () => {
     const record = await needingApproval(mine);
     const id = record['svc_eligiblity_id'];
     await app.given.sql(
@@ -210,7 +210,7 @@ describe('the records that wait for an operator', () => {
     expect(idsOf(await waiting('APPROVAL', `&account_code=${mine.account}`))).toEqual([]);
   });
 
-  it('are listed page by page', async () => {
+  it('lists waiting records page by page', async () => {
     const made: unknown[] = [];
     for (let n = 0; n < 3; n++) made.unshift((await needingApproval(mine))['svc_eligiblity_id']);
     const first = await waiting('APPROVAL', `&account_code=${mine.account}&limit=2`);
@@ -218,7 +218,7 @@ describe('the records that wait for an operator', () => {
     expect([...idsOf(first), ...idsOf(await get(next))]).toEqual(made);
   });
 
-  it('require a known reason for waiting and a known account', async () => {
+  it('requires a known reason for waiting and a known account', async () => {
     expect(refusal(await waiting('NOTHING'))).toEqual([400, 'validation_error']);
     expect((await get('/admin/eligibilities')).status).toBe(400);
     expect(refusal(await waiting('HOLD', '&account_code=NOSUCHACCOUNT'))).toEqual([400, 'account_not_found']);
@@ -228,7 +228,7 @@ describe('the records that wait for an operator', () => {
     ]);
   });
 
-  it('are read from an index that contains no other records', async () => {
+  it('reads waiting records from an index that contains no other records', async () => {
     await app.given.records(20_000, foreign, { updated_datetime: `'2020-01-01Z'` });
     await app.given.sql('ANALYZE eligibilities');
     await needingApproval(mine);

@@ -30,7 +30,7 @@ const endAt = (record: Made, end: Date) =>
 const past = () => new Date(Math.floor(Date.now() / 1000) * 1000 - 2000);
 
 describe('bookings of a candidate', () => {
-  it('are listed newest first, and filtered by status and test', async () => {
+  it("lists a candidate's bookings newest first, and filters them by status and test", async () => {
     const record = await app.given.eligibility(scene);
     const first = await app.given.booking(scene, record);
     await call('DELETE', `/accounts/${scene.account}/bookings/${first['booking_code']}`);
@@ -49,14 +49,14 @@ describe('bookings of a candidate', () => {
     ]);
   });
 
-  it('are 404 for an unknown candidate, and an empty list for a candidate without bookings', async () => {
+  it('answers 404 for an unknown candidate, and an empty list for a candidate without bookings', async () => {
     const answer = await call('GET', `/accounts/${scene.account}/candidates/nobody/bookings`);
     expect([answer.status, answer.body.code]).toEqual([404, 'candidate_not_found']);
     const record = await app.given.eligibility(scene);
     expect((await call('GET', `${candidateOf(record)}/bookings`)).body).toEqual([]);
   });
 
-  it('require the scope bookings', async () => {
+  it('requires the scope bookings to list bookings', async () => {
     const token = await app.given.token([scene.account], ['read']);
     expect((await call('GET', `/accounts/${scene.account}/candidates/x/bookings`, undefined, token)).status).toBe(403);
   });
@@ -76,7 +76,7 @@ it('refuses a second booking with the code of the open booking', async () => {
 });
 
 describe('vouchers', () => {
-  it('of a record are read at the route that sets them', async () => {
+  it("returns a record's vouchers at the route that sets them", async () => {
     const codes = [await app.given.voucher(scene.account), await app.given.voucher(scene.account)].sort();
     const record = await app.given.eligibility(scene, { voucher_codes: codes });
     expect((await call('GET', `${testOf(record)}/vouchers`)).body).toEqual({ voucher_codes: codes });
@@ -87,7 +87,7 @@ describe('vouchers', () => {
   });
 
   it.each([true, false])(
-    'of an expired record are transferred to its successor (with vouchers of its own: %s)',
+    "transfers an expired record's voucher uses to its successor (with vouchers of its own: %s)",
     async (asks) => {
       const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
       const { candidate } = await app.given
@@ -99,7 +99,7 @@ describe('vouchers', () => {
     },
   );
 
-  it('of an expired record stay redeemed when the record that would replace it is refused', async () => {
+  it("leaves an expired record's vouchers redeemed when the record that would replace it is refused", async () => {
     const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
     const record = await app.given.eligibility(scene, { voucher_codes: [voucher] });
     await endAt(record, past());
@@ -130,31 +130,34 @@ describe('vouchers', () => {
 describe('a result that was refused and later accepted', () => {
   const unmatched = async () => (await new Deliveries(app).unmatched(operator)).body as Made[];
 
-  it.each(['REGISTRATION', 'ACCOUNT'])('is no longer listed as unmatched: %s', async (source) => {
-    const deliveries = new Deliveries(app);
-    const candidateId = app.given.unique('late-');
-    const clientId = app.given.unique('ce-');
-    const send = () =>
-      source === 'ACCOUNT'
-        ? deliveries.put(scene, accountBody(candidateId))
-        : deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: clientId } }));
-    expect((await send()).status).toBe(400);
-    const [{ id }] = await unmatched();
-    const record = await app.given.eligibility(scene, {
-      client_eligibility_id: clientId,
-      candidate: { candidate_id: candidateId },
-    });
-    expect((await send()).status).toBe(200);
-    expect((await unmatched()).map((row) => row['id'])).not.toContain(id);
-    expect((await call('GET', `/admin/unmatched-results/${id}`, undefined, operator)).body).toMatchObject({
-      settled_by: 'MATCHED',
-      svc_eligiblity_id: record['svc_eligiblity_id'],
-    });
-    const other = await app.given.eligibility(scene);
-    const body = { svc_eligiblity_id: other['svc_eligiblity_id'] };
-    expect((await call('POST', `/admin/unmatched-results/${id}/accept`, body, operator)).status).toBe(409);
-    expect((await call('GET', testOf(other))).body[0].status).toBe('ELIGIBLE');
-  });
+  it.each(['REGISTRATION', 'ACCOUNT'])(
+    'removes the result from the unmatched results when it is accepted later: %s',
+    async (source) => {
+      const deliveries = new Deliveries(app);
+      const candidateId = app.given.unique('late-');
+      const clientId = app.given.unique('ce-');
+      const send = () =>
+        source === 'ACCOUNT'
+          ? deliveries.put(scene, accountBody(candidateId))
+          : deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: clientId } }));
+      expect((await send()).status).toBe(400);
+      const [{ id }] = await unmatched();
+      const record = await app.given.eligibility(scene, {
+        client_eligibility_id: clientId,
+        candidate: { candidate_id: candidateId },
+      });
+      expect((await send()).status).toBe(200);
+      expect((await unmatched()).map((row) => row['id'])).not.toContain(id);
+      expect((await call('GET', `/admin/unmatched-results/${id}`, undefined, operator)).body).toMatchObject({
+        settled_by: 'MATCHED',
+        svc_eligiblity_id: record['svc_eligiblity_id'],
+      });
+      const other = await app.given.eligibility(scene);
+      const body = { svc_eligiblity_id: other['svc_eligiblity_id'] };
+      expect((await call('POST', `/admin/unmatched-results/${id}/accept`, body, operator)).status).toBe(409);
+      expect((await call('GET', testOf(other))).body[0].status).toBe('ELIGIBLE');
+    },
+  );
 });
 
 it('writes an audit row when a launch link is redeemed', async () => {
@@ -190,7 +193,7 @@ it('stores the year 1 as the year 1 in a process whose time zone is not UTC', as
 }, 180_000);
 
 describe('a record that expires while it is being read', () => {
-  it('is shown with the status that the filter found', async () => {
+  it('shows a record that expires while it is read with the status that the filter found', async () => {
     const record = await app.given.eligibility(scene);
     const end = new Date(Math.floor(Date.now() / 1000) * 1000 + 3_600_000);
     await endAt(record, end);

@@ -10,7 +10,7 @@ function withoutExamples(document: Part): Part {
 }
 
 /** Checks for losses when many modules become one file: files beside them, names of classes, a second copy of a package. */
-describe('the service out of its one file', () => {
+describe('the service from its bundled file', () => {
   const data = dataFolder();
   let service: ServiceProcess;
   let url: string;
@@ -25,7 +25,7 @@ describe('the service out of its one file', () => {
     data.remove();
   });
 
-  it('answers the document of the sources, with the names and rules of every model', async () => {
+  it('serves the same document as from its sources, with the names and rules of every model', async () => {
     const committed = JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')) as Part;
     const served = (await (await fetch(`${url}/openapi.json`)).json()) as Part;
     // The sandbox has more: its tools, its own codes in examples, its own address.
@@ -40,7 +40,7 @@ describe('the service out of its one file', () => {
     expect({ ...withoutExamples(served), servers: null }).toEqual({ ...withoutExamples(committed), servers: null });
   });
 
-  it('is a text of ASCII alone, of which V8 keeps one byte a character', () => {
+  it('contains only ASCII, so that V8 stores the text with one byte a character', () => {
     const text = readFileSync(join(__dirname, '../../dist/main.js'), 'latin1');
     expect(text.match(/.{0,20}[^\x00-\x7f].{0,20}/g)).toBeNull();
   });
@@ -65,7 +65,7 @@ describe('the service out of its one file', () => {
     expect(refused.body.errors.length).toBeGreaterThan(1);
   });
 
-  it('logs under the names that Nest gives its modules', () => {
+  it('logs with the names that Nest gives its modules', () => {
     const initialized = [...service.output.matchAll(/"context":"(\w+)","msg":"(\w+) dependencies initialized"/g)];
     expect(initialized.map(([, , name]) => name)).toEqual(expect.arrayContaining(['TypeOrmModule', 'CqrsModule']));
     const renamed = initialized.flatMap(([, ...names]) => names).filter((name) => /^_|\d$/.test(name));

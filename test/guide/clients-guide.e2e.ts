@@ -122,7 +122,7 @@ const WAYS: Record<string, Way[]> = {
 const read = async (record: Entity) =>
   ((await succeeds('GET', pathOf(record))) as unknown as Entity[])[0]['status'] as string;
 
-describe('an eligibility', () => {
+describe('the diagram of an eligibility', () => {
   const arrows = arrowsOf('An eligibility');
   /** From where these two lead, the record has a past of its own. */
   const own = [
@@ -131,12 +131,12 @@ describe('an eligibility', () => {
   ];
   const common = arrows.filter(({ from, to, label }) => !own.includes(`${from} ${to} ${label}`));
 
-  it('has every arrow once', () => {
+  it('contains every arrow once', () => {
     expect(new Set(arrows.map((arrow) => JSON.stringify(arrow))).size).toBe(arrows.length);
     expect(arrows.length - common.length).toBe(own.length);
   });
 
-  it.each(common)('from $from to $to: $label', async ({ from, to, label }) => {
+  it.each(common)('shows the change from $from to $to: $label', async ({ from, to, label }) => {
     expect(Object.keys(WAYS)).toContain(label);
     for (const way of WAYS[label]) {
       const record = await IN_STATE[from]();
@@ -146,7 +146,7 @@ describe('an eligibility', () => {
     }
   });
 
-  it('with accommodations to approve begins as PENDING, and is that again when its window is opened once more', async () => {
+  it('begins as PENDING with accommodations to approve, and returns to PENDING when its window is reopened', async () => {
     const record = await createToApprove();
     expect(record['status']).toBe('PENDING');
     await end(record);
@@ -155,7 +155,7 @@ describe('an eligibility', () => {
     expect(await read(record)).toBe('PENDING');
   });
 
-  it('goes to no state by anything that leaves it where no arrow leads', async () => {
+  it('contains every cancellation, booking and hold that changes the state', async () => {
     for (const state of Object.keys(IN_STATE).slice(1))
       for (const [method, path] of [
         ['DELETE', (record: Entity) => pathOf(record)],
@@ -181,7 +181,7 @@ describe('an eligibility', () => {
   });
 });
 
-describe('a booking', () => {
+describe('the diagram of a booking', () => {
   const arrows = arrowsOf('A booking');
   const states: Record<string, () => Promise<Entity>> = {
     '[*]': create,
@@ -199,7 +199,7 @@ describe('a booking', () => {
     'result of an exam without a booking': deliver,
   };
 
-  it.each(arrows)('from $from to $to: $label', async ({ from, to, label }) => {
+  it.each(arrows)('shows the change from $from to $to: $label', async ({ from, to, label }) => {
     const record = await states[from]();
     await ways[label](record);
     expect((await succeeds('GET', await bookingOf(record)))['status']).toBe(to);

@@ -12,7 +12,7 @@ describe('npm run demo', () => {
   beforeAll(() => (folder = mkdtempSync(join(tmpdir(), 'eligibility-demo-test-'))));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('walks the whole flow, ends with exit code 0, and leaves nothing behind', async () => {
+  it('runs the whole flow, exits with code 0, and leaves nothing behind', async () => {
     const { code, output } = await run(folder);
     expect(output).toContain('The demo succeeded');
     expect(code).toBe(0);

@@ -69,19 +69,19 @@ async function login({ consumer_key, consumer_secret, username, password }: Reco
   return (JSON.parse(said) as { access_token: string }).access_token;
 }
 
-describe('the lines of the documents', () => {
+describe('the command lines of the documents', () => {
   let token: string;
   let operator: string;
   let account: string;
 
-  it('of docs/oauth.md get a token', async () => {
+  it('gets a token with the lines of docs/oauth.md', async () => {
     token = await login(sandbox['client']);
     operator = await login(sandbox['operator']);
     account = sandbox['account_code'];
     expect((await app.call('GET', `/accounts/${account}/eligibilities`, { token })).status).toBe(200);
   });
 
-  it('of docs/import.md try a file', async () => {
+  it('checks a file with the lines of docs/import.md', async () => {
     writeFileSync(
       join(folder, 'season.csv'),
       'candidate_id,first_name,last_name,test_code\nS-1,Ada,Lovelace,SANDBOX-ONE\n',
@@ -107,7 +107,7 @@ describe('the lines of the documents', () => {
   const statusOf = async (candidate: string) =>
     (await app.call('GET', `/accounts/${account}/candidates/${candidate}`, { token })).body[0].status as string;
 
-  it('of docs/test-drivers.md deliver a result by each of the two routes', async () => {
+  it('delivers a result by each of the two routes with the lines of docs/test-drivers.md', async () => {
     const [byRegistration] = blocksOf('docs/test-drivers.md', 'By registration', 'sh');
     expect(await type(byRegistration, { TOKEN: token, BOOKING: await book('driver-1') })).toBe('200\n');
     expect(await statusOf('driver-1')).toBe('COMPLETED');
@@ -117,7 +117,7 @@ describe('the lines of the documents', () => {
     expect(await statusOf('driver-2')).toBe('COMPLETED');
   });
 
-  it('of docs/sandbox.md move the clock, raise an event, and are what its file holds', async () => {
+  it('moves the clock and raises an event with the lines of docs/sandbox.md, which match the file of the sandbox', async () => {
     const [advance] = blocksOf('docs/sandbox.md', 'A clock that can be moved', 'json');
     const post = (path: string, body: unknown) => app.call('POST', path, { token: operator, body });
     const before = (await app.call('GET', '/sandbox/clock', { token: operator })).body.now as string;
@@ -132,7 +132,7 @@ describe('the lines of the documents', () => {
       expect(Object.keys(sandbox[name])).toEqual(Object.keys(member));
   });
 
-  it('of docs/main-job.http do the main job, and the partner receives both notifications', async () => {
+  it('runs the main flow with docs/main-job.http, and the partner receives both notifications', async () => {
     const [script, ...requests] = readFileSync(join(ROOT, 'docs/main-job.http'), 'utf8').split(/^### .*$/m);
     const known: Record<string, any> = {};
     const valueOf = (expression: string) =>
@@ -173,14 +173,14 @@ describe('the lines of the documents', () => {
     expect(JSON.stringify(last)).toContain('BOOKING_CREATED');
   });
 
-  it('of docs/notifications.md are a notification of every member', () => {
+  it('shows a notification with every member in docs/notifications.md', () => {
     const [body] = blocksOf('docs/notifications.md', 'The request', 'json').map((text) => JSON.parse(text) as object);
     const schema = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')).components.schemas
       .NotificationRequest as { properties: object };
     expect(Object.keys(body).sort()).toEqual(Object.keys(schema.properties).sort());
   });
 
-  it('of docs/install.md show the migrations, run them, and give the role its rights', async () => {
+  it('shows the migrations, runs them and grants the role its rights with the lines of docs/install.md', async () => {
     const [lines] = blocksOf('docs/install.md', 'Upgrade', 'sh');
     const [install, ...rest] = lines.split('\n');
     // The walk of the page installs.
@@ -193,7 +193,7 @@ describe('the lines of the documents', () => {
     expect(row).toEqual({ may: true });
   }, 240_000);
 
-  it('compile nothing when only the packages of the clients were built since', () => {
+  it('compiles nothing when only the client packages were built since', () => {
     const built = join(ROOT, 'clients/typescript/dist');
     mkdirSync(built, { recursive: true });
     writeFileSync(join(built, '.built-just-now'), '');
@@ -205,7 +205,7 @@ describe('the lines of the documents', () => {
     expect([status, stderr]).toEqual([2, 'usage: npm run migrate [-- --grant-to ROLE]\n']);
   });
 
-  it('of docs/operations.md put what is stored under a new key', async () => {
+  it('encrypts stored data under a new key with the lines of docs/operations.md', async () => {
     const [lines] = blocksOf('docs/operations.md', 'Keys', 'sh');
     const { partner_url, ca_pem } = sandbox['partner'];
     const body = { account_code: account, partner_url, ca_pem };

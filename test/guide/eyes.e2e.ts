@@ -71,7 +71,7 @@ describe('§14 alert rules, dashboards and runbook', () => {
   });
   afterAll(() => app.close());
 
-  it('ask for nothing that no process exports', () => {
+  it('uses only metrics that a process exports', () => {
     expect(alerts.length).toBeGreaterThan(15);
     expect(alerts.map(({ alert, expr }) => [alert, unknownIn(expr, exported)]).filter(([, u]) => u.length > 0)).toEqual(
       [],
@@ -91,11 +91,11 @@ describe('§14 alert rules, dashboards and runbook', () => {
     ['a label of a matcher', 'notifications_undelivered{exam="2h"}', ['label exam']],
     ['a label of a grouping', 'sum by (partner) (notification_attempts_total)', ['label partner']],
     ['a parenthesis', 'sum(up', ['syntax of sum(up']],
-  ])('would be found out if %s were wrong', (_what, query, found) => {
+  ])('reports the alerts and dashboards if %s is wrong', (_what, query, found) => {
     expect(unknownIn(query, exported)).toEqual(found);
   });
 
-  it('ask for the times until the exam that there are', async () => {
+  it('uses only existing values of the time until the exam', async () => {
     await app.app.get(UndeliveredFigures).count();
     const text = await app.app.get(Metrics).registry.metrics();
     const asked = [...alerts.map(({ expr }) => expr), ...targets.map(({ expr }) => expr ?? '')].flatMap((expr) =>
@@ -105,19 +105,19 @@ describe('§14 alert rules, dashboards and runbook', () => {
     for (const value of asked) expect(text).toContain(`notifications_undelivered{exam_in="${value}"}`);
   });
 
-  it('ask PostgreSQL what it can answer', async () => {
+  it('uses only SQL that PostgreSQL accepts', async () => {
     const statements = targets.filter(({ rawSql }) => rawSql !== undefined);
     expect(statements.length).toBeGreaterThan(5);
     for (const { rawSql } of statements) await app.database.pool.query(rawSql!);
   });
 
-  it('begin with what is undelivered by the time left to the exam', () => {
+  it('begins with undelivered notifications by the time left to the exam', () => {
     const [first] = dashboards.find(({ file }) => file === 'delivery.json')!.panels;
     expect(first.gridPos).toMatchObject({ x: 0, y: 0 });
     expect(first.targets[0].expr).toMatch(/by \(exam_in\) \(notifications_undelivered/);
   });
 
-  it('lead from each alert to its entry in the runbook, and from each entry to an alert', () => {
+  it('links from each alert to its entry in the runbook, and from each entry to an alert', () => {
     const names = alerts.map(({ alert }) => alert);
     expect(new Set(names).size).toBe(names.length);
     expect(missingIn(runbook, names)).toEqual([]);
@@ -133,7 +133,7 @@ describe('§14 alert rules, dashboards and runbook', () => {
     expect(figures.filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  it('would be found out if an entry or a part of it were missing', () => {
+  it('reports a missing runbook entry, or a missing part of it', () => {
     expect(missingIn(runbook, ['Unheard', ...alerts.map(({ alert }) => alert)])).toEqual(['Unheard']);
     expect(
       missingIn(
@@ -144,7 +144,7 @@ describe('§14 alert rules, dashboards and runbook', () => {
     expect(missingIn('### A\n**Means** x **Look** y **Do** z\n', ['A'])).toEqual(['A: **over**']);
   });
 
-  it('have a test of each alert that fires', () => {
+  it('has a test of each alert that fires', () => {
     const { tests } = parse(read('deploy/prometheus/rules.test.yml')) as {
       tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[];
     };

@@ -9,7 +9,7 @@ const SCOPES = ['read', 'create', 'update', 'delete', 'launch', 'results', 'book
 const DAY_MS = 86_400_000;
 
 /** The whole flow as users of the service have it: by the packages that they install, and by nothing else. */
-describe('the flow, by the packages of clients and partners', () => {
+describe('the main flow with the packages of clients and partners', () => {
   let app: TestApp;
   let partner: Partner;
   let operator: string;
@@ -45,7 +45,7 @@ describe('the flow, by the packages of clients and partners', () => {
     await app?.close();
   });
 
-  it('eligibility, voucher, launch, booking, move, result: what the client reads, the partner hears and the feed tells', async () => {
+  it('shows eligibility, voucher, launch, booking, move and result to the client, the partner and the feed', async () => {
     const { api } = client;
     const path = { account_code: account, candidate_id: 'ADA-1', test_code };
     const ofTest = '/accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}';
@@ -110,7 +110,7 @@ describe('the flow, by the packages of clients and partners', () => {
     expect(pushed).toEqual(received.map(({ json }) => json));
   });
 
-  it('an exam that is imported is there at once, and tells how far it is on the way', async () => {
+  it('shows an imported exam at once, and reports the progress of the import', async () => {
     const rows = Array.from({ length: 250 }, (_, n) => `I-${n},Grace,Hopper,${test_code}`);
     const seen: number[] = [];
     const { progress, report } = await client.import(

@@ -50,7 +50,7 @@ describe('README.md', () => {
     expect(files.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
   });
 
-  describe('the walk through', () => {
+  describe('the commands of the walk-through', () => {
     let folder: string;
     let service: Running;
     let partner: Running;
@@ -73,7 +73,7 @@ describe('README.md', () => {
       return new Running(child);
     }
 
-    it('does what it says, typed as it stands', async () => {
+    it('work exactly as they are written', async () => {
       const [first, ...lines] = blocksOf(README, 'A walk through');
       expect(first).toBe('npm run partner\n');
       service = start('start', { PORT: '0', METRICS_PORT: '0', LOG_LEVEL: 'warn' });
@@ -101,7 +101,7 @@ describe('README.md', () => {
       expect(partner.output.split(booking.booking_code)).toHaveLength(3);
     }, 240_000);
 
-    it('leads to the error queue of docs/operations.md, whose lines do what they say', async () => {
+    it('lead to the error queue of docs/operations.md, whose command lines work, too', async () => {
       const base = await service.says(/Ready: (\S+)/);
       const sandbox = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'));
       const { consumer_key, consumer_secret, username, password } = sandbox.operator;
@@ -163,7 +163,7 @@ describe('docs/', () => {
     },
   );
 
-  it('configuration.md has every setting, with its default', () => {
+  it('configuration.md documents every setting with its default', () => {
     const rows = [...read('docs/configuration.md').matchAll(/^\| `([A-Z_]+)` +\| (.*?) +\|/gm)];
     const documented = new Map(rows.map(([, name, fallback]) => [name, fallback]));
     const source = read('src/config.ts') + read('src/oidc-settings.ts');
@@ -173,7 +173,7 @@ describe('docs/', () => {
       if (fallback) expect(`${name} ${documented.get(name)}`).toBe(`${name} ${written(fallback)}`);
   });
 
-  it('operations.md has every metric of its own', () => {
+  it('operations.md documents every metric of the service', () => {
     const sources = [
       'src/notifications/delivery/delivery-metrics.ts',
       'src/notifications/delivery/replication-gate.ts',
@@ -190,13 +190,13 @@ describe('docs/', () => {
     expect(documented.sort()).toEqual(own.sort());
   });
 
-  it('decisions/README.md lists every record', () => {
+  it('decisions/README.md lists every decision record', () => {
     const records = readdirSync(join(ROOT, 'docs/decisions')).filter((file) => /^\d/.test(file));
     const listed = [...read('docs/decisions/README.md').matchAll(/\]\((\d[^)]+)\)/g)].map(([, file]) => file);
     expect(listed).toEqual(records.sort());
   });
 
-  it('notifications.md shows a signature check that accepts what is genuine and nothing else', () => {
+  it('notifications.md shows a signature check that accepts only genuine notifications', () => {
     const [, code] = /^```js\n([\s\S]*?)^```$/m.exec(read('docs/notifications.md'))!;
     // eslint-disable-next-line @typescript-eslint/no-implied-eval
     const isGenuine = new Function('require', `${code}; return isGenuine;`)(require) as typeof isSigned;

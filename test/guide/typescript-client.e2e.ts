@@ -99,7 +99,7 @@ const list = (of: EligibilityClient) =>
   of.api.GET('/accounts/{account_code}/eligibilities', { params: { path: { account_code: account } } });
 
 describe('the client for TypeScript', () => {
-  it('asks for one token for many calls, and for one more when it was revoked', async () => {
+  it('requests one token for many calls, and another when it was revoked', async () => {
     const caller = client();
     await Promise.all(Array.from({ length: 8 }, () => list(caller)));
     expect(tokens()).toBe(1);
@@ -113,7 +113,7 @@ describe('the client for TypeScript', () => {
     expect(tokens()).toBe(4);
   });
 
-  it('throws what the token service and the service refuse', async () => {
+  it('throws the refusals of the token service and of the service', async () => {
     await expect(list(client({ password: 'wrong' }))).rejects.toThrow(TokenError);
     await expect(list(client({ password: 'wrong' }))).rejects.toMatchObject({ status: 400, code: 'invalid_grant' });
     const caller = client();
@@ -124,7 +124,7 @@ describe('the client for TypeScript', () => {
     await expect(refused).rejects.toMatchObject({ status: 403, code: 'account_forbidden' });
   });
 
-  it('tries again what may pass, and makes one record when an answer was lost', async () => {
+  it('retries temporary failures, and creates one record when an answer was lost', async () => {
     const caller = client();
     const path = `POST /accounts/${account}/candidates`;
     plan = (line, count) => (line === path && count <= 2 ? (count === 1 ? 503 : 'lose') : 'forward');
@@ -135,7 +135,7 @@ describe('the client for TypeScript', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('gives up after the last repeat, and never repeats what is refused', async () => {
+  it('gives up after the last retry, and never retries a refusal', async () => {
     plan = (line) => (line.startsWith('GET') ? 503 : 'forward');
     await expect(list(client({}, 2))).rejects.toMatchObject({ status: 503, code: 'unreadable' });
     expect(seen.filter((line) => line.startsWith('GET'))).toHaveLength(3);
@@ -148,7 +148,7 @@ describe('the client for TypeScript', () => {
     expect(seen.filter((line) => line.startsWith('GET'))).toHaveLength(1);
   });
 
-  it('reads lists of several pages, and the feed from where it was left', async () => {
+  it('reads lists of several pages, and continues the feed from a cursor', async () => {
     const caller = client();
     const pages: string[] = [];
     for (let n = 0; n < 3; n += 1) await create(caller);
@@ -176,7 +176,7 @@ describe('the client for TypeScript', () => {
 });
 
 describe('clients/typescript/README.md', () => {
-  it('shows a program that works, with the packed package', async () => {
+  it('contains a program that works with the packed package', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-client-'));
     const built = spawnSync('node', ['scripts/build-clients.mjs', folder], { cwd: ROOT, encoding: 'utf8' });
     expect(`${built.status} ${built.stderr}`).toMatch(/^0/);

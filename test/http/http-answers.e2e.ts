@@ -40,7 +40,7 @@ const KINDS: [string, () => Promise<{ status: number; headers: Headers; body: an
 /** Requests that nobody could route, with their answers. */
 const UNREADABLE: [string, string | Buffer, number, string][] = [
   ['no request line', 'garbage\r\n\r\n', 400, 'malformed_request'],
-  ['a method that nobody knows', 'FROB / HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'malformed_request'],
+  ['an unknown method', 'FROB / HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'malformed_request'],
   ['a tunnel', 'CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'malformed_request'],
   ['no host', 'GET /health/live HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'malformed_request'],
   ['a header without a name', 'GET / HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n', 400, 'malformed_request'],
@@ -79,7 +79,7 @@ describe('§2 every answer', () => {
     expect(answer.status).toBe(200);
   });
 
-  it('is complete even when unreadable bytes follow the request', async () => {
+  it('sends a complete answer even when unreadable bytes follow the request', async () => {
     const whole = 'GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n';
     const texts = (await rawBytes(app.url, `${whole}garbage\r\n\r\n`)).split(/(?=HTTP\/1\.1 )/);
     for (const text of texts) {
@@ -271,7 +271,7 @@ describe('a message with two possible meanings', () => {
     ['two types', () => [mine(), 'Content-Type: application/json', 'Content-Type: text/plain']],
     ['a transfer coding before chunked', () => [mine(), 'Transfer-Encoding: x, chunked']],
     ['chunked twice', () => [mine(), 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked']],
-  ])('is refused with 400 and its connection is closed: %s', async (_title, headers) => {
+  ])('refuses an ambiguous message with 400 and closes its connection: %s', async (_title, headers) => {
     const first = head(`GET ${path()} HTTP/1.1`, 'Host: localhost', ...headers());
     const answer = await rawBytes(app.url, `${first}${head('GET /health/live HTTP/1.1', 'Host: localhost')}`);
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -279,14 +279,14 @@ describe('a message with two possible meanings', () => {
     expect(answer.split('HTTP/1.1 ')).toHaveLength(2);
   });
 
-  it('does not include a repeated header that may be repeated', async () => {
+  it('accepts a repeated header that may be repeated', async () => {
     const headers = { authorization: `Bearer ${scene.token}`, accept: ['a/b', 'application/json'] };
     expect((await rawCall(app.url, 'GET', path(), { headers })).status).toBe(200);
   });
 });
 
 describe('§2 the headers RateLimit', () => {
-  it('are on every answer, with or without a caller', async () => {
+  it('sends the headers on every answer, with or without a caller', async () => {
     const limited = await startApp({
       env: { RATE_LIMIT_PER_MINUTE: '6000', TOKEN_RATE_LIMIT_PER_MINUTE: '60' },
       databaseUrl: app.databaseUrl,

@@ -14,7 +14,7 @@ afterAll(() => app.close());
 const origin = () => new URL(app.url).origin;
 
 describe('§1 BASE_PATH=/v1', () => {
-  it('prefixes every route of the document: a route answers with it and is 404 without it', async () => {
+  it('answers every route of the document below the base path, and 404 without it', async () => {
     const document = (await app.call('GET', '/openapi.json')).body;
     expect(document.servers).toEqual([{ url: '/v1' }]);
     for (const [template, item] of Object.entries(document.paths as Record<string, object>)) {

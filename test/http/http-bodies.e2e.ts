@@ -153,7 +153,7 @@ describe('§2 size and type of bodies', () => {
     });
   });
 
-  it('a body with very many faults is answered with 100 faults and a note about the rest', async () => {
+  it('names 100 faults of a body with very many, and a note about the rest', async () => {
     for (const wide of [
       `{${Array.from({ length: 20_000 }, (_, at) => `"m${at}":1`).join()}}`,
       json().replace('}', `,"additional_attributes":[${Array(60_000).fill('{}').join()}]}`),

@@ -61,7 +61,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('names the parts of readiness as the service does, in its examples too', async () => {
+  it('names the parts of readiness as the service does, also in its examples', async () => {
     const { '200': ready, '503': unready } = document.paths['/health/ready'].get.responses as Schema;
     const { parts } = (await app.call('GET', '/health/ready')).body as { parts: object };
     expect(Object.keys(parts).sort()).toEqual(['database', 'deliveries', 'delivery loop', 'migrations']);

@@ -45,7 +45,7 @@ describe('§2 a query parameter that the route does not have', () => {
     expect(told(answer.body.errors)).toContain(`${parameter} unknown_parameter`);
   });
 
-  it('is refused with a hint at the nearest known name', async () => {
+  it('suggests the nearest known name for an unknown query parameter', async () => {
     const { body } = await app.call('GET', '/admin/error-queue?acount_code=X&limit=0', { token: operator });
     expect(body.errors).toEqual([
       {
@@ -57,14 +57,14 @@ describe('§2 a query parameter that the route does not have', () => {
     ]);
   });
 
-  it('is ignored on routes that are open to everybody', async () => {
+  it('ignores unknown query parameters on public routes', async () => {
     for (const path of ['/health/live?x=1', '/problems?x=1', '/.well-known/jwks.json?x=1'])
       expect([path, (await app.call('GET', path)).status]).toEqual([path, 200]);
   });
 });
 
 describe('§2 the faults of a request', () => {
-  it('are all named at once, for path, query and body', async () => {
+  it('names all faults of path, query and body at once', async () => {
     const answer = await app.call('PUT', `/accounts/${scene.account}/candidates/%20x/tests/a_b?x=1`, {
       token: scene.token,
       body: { test_cod: 'T' },
@@ -79,14 +79,14 @@ describe('§2 the faults of a request', () => {
     ]);
   });
 
-  it('are at most a hundred, followed by a note about the rest', async () => {
+  it('names at most a hundred faults, followed by a note about the rest', async () => {
     const body = Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`m${at}`, at]));
     const { errors } = (await create(body)).body;
     expect(errors).toHaveLength(101);
     expect(told(errors.slice(98))).toEqual(['/m98 unknown_field', '/m99 unknown_field', ' too_many_faults']);
   });
 
-  it.each(['.', '..'])('include candidate_id %s', async (candidate_id) => {
+  it.each(['.', '..'])('reports candidate_id %s as a fault', async (candidate_id) => {
     const body = app.given.eligibilityBody(scene.testCode);
     const { errors } = (await create({ ...body, candidate: { ...body.candidate, candidate_id } })).body;
     expect(told(errors)).toEqual(['/candidate/candidate_id candidate_id_invalid']);
@@ -101,13 +101,16 @@ describe('§2 the faults of a request', () => {
     },
   );
 
-  it.each(['\u0001', '\t', '\n', '\u007f', '\u0085', '\u009f'])('include %j in a text', async (character) => {
-    const body = app.given.eligibilityBody(scene.testCode);
-    const { errors } = (await create({ ...body, candidate: { ...body.candidate, city: `a${character}b` } })).body;
-    expect(told(errors)).toEqual(['/candidate/city control_character']);
-  });
+  it.each(['\u0001', '\t', '\n', '\u007f', '\u0085', '\u009f'])(
+    'reports %j in a text as a fault',
+    async (character) => {
+      const body = app.given.eligibilityBody(scene.testCode);
+      const { errors } = (await create({ ...body, candidate: { ...body.candidate, city: `a${character}b` } })).body;
+      expect(told(errors)).toEqual(['/candidate/city control_character']);
+    },
+  );
 
-  it('do not include lines and tabs in a reason, but do include other control characters', async () => {
+  it('accepts lines and tabs in a reason, and reports other control characters', async () => {
     const record = await app.given.eligibility(scene);
     const hold = (reason: string) =>
       app.call('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/hold`, {
@@ -145,7 +148,7 @@ describe('§2 the catalogue of errors', () => {
     expect(await members('verification_failed')).toEqual(['failure', 'reason', 'http_status', 'excerpt']);
   });
 
-  it('is a page for a browser, and JSON for programs', async () => {
+  it('serves the catalogue as a page to a browser, and as JSON to programs', async () => {
     const asked = (accept: string) => app.call('GET', '/problems/voucher_expired', { headers: { accept } });
     const page = await asked('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8');
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');

@@ -188,7 +188,7 @@ describe('§5 Idempotency-Key', () => {
     }
   });
 
-  it('is accepted on every writing booking route: each request is executed once', async () => {
+  it('accepts a key on every writing booking route, and executes each request once', async () => {
     const record = await app.given.eligibility(scene);
     const events = async () =>
       (
@@ -246,7 +246,7 @@ describe('§5 Idempotency-Key', () => {
     const transactionsOf = async (table: string, column: string, values: string[]) =>
       (await app.given.sql(`SELECT DISTINCT xmin::text FROM ${table} WHERE ${column} = ANY ($1)`, [values])).length;
 
-    it('are written in batches for records and bookings, and each answer is stored', async () => {
+    it('writes records and bookings of many requests in batches, and stores each answer', async () => {
       const sent = Array.from({ length: 40 }, () => ({ key: newKey(), body: body() }));
       const created = await Promise.all(sent.map((one) => create(one.body, one.key)));
       expect(created.map(({ status }) => status)).toEqual(sent.map(() => 200));
@@ -268,7 +268,7 @@ describe('§5 Idempotency-Key', () => {
       );
     });
 
-    it('are each executed once, however often they are sent', async () => {
+    it('executes each request once, however often it is sent', async () => {
       const one = siteBooking();
       const all = (await records(10)).map((record) => ({ record, key: newKey() }));
       const answers = await Promise.all(
@@ -285,7 +285,7 @@ describe('§5 Idempotency-Key', () => {
       }
     });
 
-    it('are refused individually, and a refusal leaves its key free at once', async () => {
+    it('refuses only the faulty requests of a batch, and leaves their keys free at once', async () => {
       const [refusedOne, ...others] = await records(20);
       await app.call('DELETE', `${path()}/${refusedOne['candidate'].candidate_id}/tests/${scene.testCode}`, {
         token: scene.token,
@@ -304,7 +304,7 @@ describe('§5 Idempotency-Key', () => {
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
     });
 
-    it('are refused individually when the record already exists', async () => {
+    it('refuses only the requests of a batch whose record already exists', async () => {
       const taken = body();
       await create(taken, newKey());
       const unknownTest = { ...body(), test_code: 'UNKNOWN' };
@@ -314,7 +314,7 @@ describe('§5 Idempotency-Key', () => {
       expect(answers[1].body).toMatchObject({ code: 'duplicate_eligibility' });
     });
 
-    it('delay no other account while one waits for a locked record', async () => {
+    it('delays no other account while one request waits for a locked record', async () => {
       const there = await app.given.scene();
       const made = await app.given.eligibility(scene);
       const others = await Promise.all(Array.from({ length: 3 }, () => app.given.eligibility(there)));
@@ -343,14 +343,14 @@ describe('§5 Idempotency-Key', () => {
       expect((await waiting).body).toMatchObject({ code: 'duplicate_eligibility' });
     });
 
-    it('replay answers that are long complete, and are not refused as in progress', async () => {
+    it('replays answers that are long complete, and does not refuse them as in progress', async () => {
       const [key, sent] = [newKey(), body()];
       expect((await create(sent, key)).status).toBe(200);
       const answers = await Promise.all(Array.from({ length: 12 }, () => create(sent, key)));
       expect(answers.map((answer) => [answer.status, replayed(answer)])).toEqual(answers.map(() => [200, 'true']));
     });
 
-    it('are executed while the record of one request is locked, which waits', async () => {
+    it('executes the other requests of a batch while the record of one is locked', async () => {
       const [locked, ...others] = await records(8);
       const release = await app.given.lock(
         `SELECT 1 FROM eligibilities WHERE svc_eligiblity_id = '${locked['svc_eligiblity_id']}' FOR UPDATE`,

@@ -71,7 +71,7 @@ describe('a body over the limit', () => {
     ['a result', 'POST', () => RESULTS, [JSON_TYPE], 8 * 1024 * 1024],
     ['a result of an account', 'PUT', () => `/accounts/${scene.account}`, [JSON_TYPE], 8 * 1024 * 1024],
   ])(
-    'of %s is refused with 413 by its length alone, and the connection is closed',
+    'refuses a large body of %s with 413 by its length alone, and closes the connection',
     async (_route, method, path, headers, limit) => {
       for (const length of [limit + 1, 1_000_000_000]) {
         const wire = await Wire.open();
@@ -83,7 +83,7 @@ describe('a body over the limit', () => {
     },
   );
 
-  it('of the token service is refused with 413 by its length alone, and the connection is closed', async () => {
+  it('refuses a large body at the token service with 413 by its length alone, and closes the connection', async () => {
     const { key, secret } = await client();
     const wire = await Wire.open();
     const basic = `Authorization: Basic ${btoa(`${key}:${secret}`)}`;
@@ -92,12 +92,12 @@ describe('a body over the limit', () => {
     expect(await wire.closes()).toBe(true);
   });
 
-  it('is answered even if the sender sends all of it', async () => {
+  it('answers 413 even if the sender sends all of a large body', async () => {
     const answer = await app.call('POST', candidates(), { token: scene.token, body: ' '.repeat(5_000_000) });
     expect([answer.status, answer.body.code]).toEqual([413, 'payload_too_large']);
   });
 
-  it('is not read from a caller without permission', async () => {
+  it('does not read a large body from a caller without permission', async () => {
     const wire = await Wire.open();
     wire.head('POST', candidates(), JSON_TYPE, 'Content-Length: 1000000000');
     expect(await wire.until('"code":"unauthorized"')).toMatch(/^HTTP\/1\.1 401 /);
@@ -116,7 +116,7 @@ describe('a body over the limit', () => {
 });
 
 describe('Expect: 100-continue', () => {
-  it('is answered with 100 when the body will be read', async () => {
+  it('answers 100 when the body will be read', async () => {
     const body = JSON.stringify(app.given.eligibilityBody(scene.testCode));
     const wire = await Wire.open();
     wire.head('POST', candidates(), bearer(), JSON_TYPE, `Content-Length: ${body.length}`, 'Expect: 100-continue');
@@ -140,7 +140,7 @@ describe('Expect: 100-continue', () => {
 });
 
 describe('a body that stops arriving', () => {
-  it('is refused within 30 s with 408, or 500 on the result routes, and the connection is closed', async () => {
+  it('refuses a stopped body within 30 s with 408, or 500 on the result routes, and closes the connection', async () => {
     // A test driver sends again after a 500.
     const stopped: [string, string, string, number][] = [
       [candidates(), 'Content-Length: 5000', '{"a":', 408],
@@ -162,7 +162,7 @@ describe('a body that stops arriving', () => {
     );
   });
 
-  it('is refused with 408 within 30 s, even if a byte arrives every second', async () => {
+  it('refuses a body within 30 s with 408, even if a byte arrives every second', async () => {
     const wire = await Wire.open();
     wire.head('POST', candidates(), bearer(), JSON_TYPE, 'Content-Length: 5000');
     const drip = setInterval(() => wire.send(' '), 1000);
@@ -175,7 +175,7 @@ describe('a body that stops arriving', () => {
 describe('the number of values in a body', () => {
   const wide = (values: number) => `{"more":[${'1,'.repeat(values - 3)}1]}`;
 
-  it('is at most 100,000 in a result', async () => {
+  it('accepts at most 100,000 values in a result', async () => {
     const deliveries = new Deliveries(app);
     const { svc_eligiblity_id } = await app.given.eligibility(scene);
     const result = registrationBody({ examMetaData: { examCode: svc_eligiblity_id }, more: [] });
@@ -189,7 +189,7 @@ describe('the number of values in a body', () => {
       });
   });
 
-  it('is at most 100,000 on every other route', async () => {
+  it('accepts at most 100,000 values on every other route', async () => {
     const send = (body: string) => app.call('POST', candidates(), { token: scene.token, body });
     expect((await send(wide(100_000))).status).toBe(400);
     expect((await send(wide(100_001))).body).toMatchObject({ status: 413, code: 'payload_too_large' });
@@ -210,7 +210,7 @@ describe('the number of values in a body', () => {
     expect(order).toEqual(['mine 400', 'theirs 400', 'mine 400', expect.stringMatching(/^mine (400|429)$/)]);
   });
 
-  it('includes values whose names are repeated', async () => {
+  it('counts values whose names are repeated', async () => {
     const again = `{${Array(870_000).fill('"a":1').join()}}`;
     expect((await new Deliveries(app).register(scene.token, again)).status).toBe(413);
   });

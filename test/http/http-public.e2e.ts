@@ -6,7 +6,7 @@ import { startApp, type Answer, type TestApp } from '../support/app';
 import { buildGuide } from '../support/guide';
 
 describe('/.well-known/security.txt (RFC 9116)', () => {
-  it('names the configured contact, and an expiry within a year', async () => {
+  it('names the configured contact of security.txt, and an expiry within a year', async () => {
     const app = await startApp({ env: { SECURITY_CONTACT: 'mailto:security@example.org' } });
     const answer = await app.call('GET', '/.well-known/security.txt').finally(() => app.close());
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
@@ -26,7 +26,7 @@ describe('/.well-known/security.txt (RFC 9116)', () => {
     expect([days > 170, days < 365]).toEqual([true, true]);
   });
 
-  it('is 404 without the setting, and an invalid contact prevents the start', async () => {
+  it('answers 404 without the setting, and an invalid contact prevents the start', async () => {
     const app = await startApp();
     expect((await app.call('GET', '/.well-known/security.txt').finally(() => app.close())).status).toBe(404);
     await expect(startApp({ env: { SECURITY_CONTACT: 'somebody' } })).rejects.toThrow(/^SECURITY_CONTACT /);
@@ -142,7 +142,7 @@ describe('the quota of an address on public routes', () => {
     throw new Error('Nobody was refused.');
   }
 
-  it('is 1200 a minute over all routes; then 429, and other addresses are not affected', async () => {
+  it('limits an address to 1200 requests a minute over all public routes with 429, without affecting other addresses', async () => {
     const paths = ['/problems/not_found', '/console', '/.well-known/jwks.json', `/launch/${'x'.repeat(43)}`];
     const [answered, refused] = await untilRefused('192.0.2.1', paths, 6000);
     expect(answered).toBeGreaterThanOrEqual(1200);
@@ -195,7 +195,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('GET / under "$basePath"'
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('is a page for a browser and JSON for programs, and links to the public documents', async () => {
+  it('serves a page to a browser and JSON to programs, with links to the public documents', async () => {
     const app = await startApp({ env: { BASE_PATH: basePath } });
     try {
       const { body } = await app.call('GET', '/');

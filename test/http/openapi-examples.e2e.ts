@@ -82,12 +82,12 @@ describe('the examples of the document, against a sandbox', () => {
     made['booking_code'] = (await tryOut(`POST ${ofTest}/bookings`)).body.booking_code;
   };
 
-  it('name the sandbox’s account', () => {
+  it('uses the sandbox’s account in every example', () => {
     const [parameter] = document.paths[`${ofAccount}/candidates`].post.parameters;
     expect(parameter).toMatchObject({ name: 'account_code', example: sandbox.account_code });
   });
 
-  it('get tokens with the credentials in the file of the sandbox', async () => {
+  it('gets tokens with the credentials in the file of the sandbox', async () => {
     const { username, password } = sandbox.client;
     const granted = await tryOut('POST /token', { username, password });
     tokens['client'] = granted.body.access_token;
@@ -111,7 +111,7 @@ describe('the examples of the document, against a sandbox', () => {
     tokens['client'] = (await tryOut('POST /token', { username, password })).body.access_token;
   });
 
-  it('work on the public documents', () =>
+  it('runs the examples of the public documents', () =>
     all([
       'GET /',
       'GET /health/live',
@@ -122,7 +122,7 @@ describe('the examples of the document, against a sandbox', () => {
       'GET /.well-known/jwks.json',
     ]));
 
-  it('work on the catalogue, users and applications', async () => {
+  it('runs the examples of the catalogue, users and applications', async () => {
     for (const kind of ['tests', 'schools', 'accommodations', 'attribute-keys', 'vouchers']) {
       const code = kind === 'tests' ? 'test_code' : 'code';
       const one = `${inCatalogue}/${kind}/{${code}}`;
@@ -136,7 +136,7 @@ describe('the examples of the document, against a sandbox', () => {
     await all(['GET /admin/applications', `GET ${one}`, `PUT ${one}`, `POST ${one}/rotate-secret`]);
   });
 
-  it('work on partners and their notifications', async () => {
+  it('runs the examples of partners and their notifications', async () => {
     const one = '/admin/subscriptions/{id}';
     made['id'] = (await tryOut('POST /admin/subscriptions')).body.id;
     await all([`POST ${one}/verify`, 'GET /admin/subscriptions', `GET ${one}`, `GET ${one}/statistics`]);
@@ -144,7 +144,7 @@ describe('the examples of the document, against a sandbox', () => {
     await all([`POST ${one}/suspend`, `POST ${one}/resume`, `POST ${one}/rotate-secret`]);
   });
 
-  it('work on eligibilities, bookings and launches', async () => {
+  it('runs the examples of eligibilities, bookings and launches', async () => {
     await create();
     await all([`PUT ${ofTest}`, `PUT ${ofTest}/vouchers`, `GET ${ofTest}/vouchers`, `GET ${ofTest}`]);
     const ofCandidate = `${ofAccount}/candidates/{candidate_id}`;
@@ -173,7 +173,7 @@ describe('the examples of the document, against a sandbox', () => {
     await all(['GET /admin/candidates', `GET ${ofAccount}/changes`, `GET ${ofAccount}/eligibilities.csv`]);
   });
 
-  it('work on results', async () => {
+  it('runs the examples of results', async () => {
     await book();
     await tryOut('POST /registrations/registration/results');
     await tryOut(`PUT ${ofAccount}`);
@@ -205,7 +205,7 @@ describe('the examples of the document, against a sandbox', () => {
     await tryOut('GET /admin/unmatched-results/{id}/raw', { id: broken.body.unmatched_result_id });
   });
 
-  it('work on imports, in both forms', async () => {
+  it('runs the examples of imports, in both forms', async () => {
     const imports = `${ofAccount}/eligibility-imports`;
     for (const type of ['text/csv', 'application/x-ndjson'])
       made['import_id'] = (await tryOut(`POST ${imports}`, {}, type)).body.import_id;
@@ -220,7 +220,7 @@ describe('the examples of the document, against a sandbox', () => {
       await tryOut(`POST ${path}/{import_id}/abort`).catch((error: Error) => expect(error.message).toContain('409'));
   });
 
-  it('work on notifications, the error queue and jobs', async () => {
+  it('runs the examples of notifications, the error queue and jobs', async () => {
     const { partner_url, ca_pem } = sandbox.partner;
     const one = '/admin/subscriptions/{id}';
     const change = (body: object) =>
@@ -260,7 +260,7 @@ describe('the examples of the document, against a sandbox', () => {
     await tryOut(`DELETE ${one}`);
   });
 
-  it('work on the data held about a candidate', async () => {
+  it('runs the examples of the data held about a candidate', async () => {
     await tryOut(`DELETE ${ofAccount}/bookings/{booking_code}`);
     await tryOut(`GET ${inCatalogue}/candidates/{candidate_id}/export`);
     const { body } = await tryOut(`POST ${inCatalogue}/candidates/{candidate_id}/erase`);
@@ -268,7 +268,7 @@ describe('the examples of the document, against a sandbox', () => {
     await all(['GET /admin/audit', 'GET /admin/audit/seals']);
   });
 
-  it('exist for every operation', () => {
+  it('has an example of every operation', () => {
     const operations = Object.entries(document.paths as Record<string, object>).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     );

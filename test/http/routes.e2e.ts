@@ -47,25 +47,25 @@ describe('every route', () => {
     expect(() => assertAccessDeclared(app.app)).not.toThrow();
   });
 
-  it('is refused at the start when it declares no scope', async () => {
+  it('refuses to start with a route that declares no scope', async () => {
     const silent = await NestFactory.create(SilentModule, { logger: false });
     expect(() => assertAccessDeclared(silent)).toThrow('SilentController_get');
     await silent.close();
   });
 
-  it('is refused at the start when nothing limits it to the accounts of its caller', async () => {
+  it('refuses to start with a route that nothing limits to the accounts of its caller', async () => {
     const unbounded = await NestFactory.create(UnboundedModule, { logger: false });
     expect(() => assertAccessDeclared(unbounded)).toThrow('Routes without @Bounded: UnboundedController_get.');
     await unbounded.close();
   });
 
-  it('is described in docs/openapi.json exactly as the code declares it', () => {
+  it('matches docs/openapi.json exactly', () => {
     const committed = JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')) as object;
     const built = JSON.parse(JSON.stringify(openApiDocument(app.app, app.config))) as object;
     expect(built).toEqual(committed);
   });
 
-  it('is described identically as JSON and as YAML', async () => {
+  it('serves the same document as JSON and as YAML', async () => {
     const json = await app.call('GET', '/openapi.json');
     const yaml = await app.call('GET', '/openapi.yaml');
     expect(json.body.openapi).toBe('3.1.0');

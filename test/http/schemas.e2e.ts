@@ -23,12 +23,12 @@ describe('the schemas', () => {
       schema,
     );
 
-  it('are the schemas of the document, which links to their list', () => {
+  it('serves the schemas of the document, which links to their list', () => {
     expect(document.externalDocs.url).toBe(`http://localhost:3000${BASE_PATH}/openapi/schemas`);
     expect(list.map(({ name }) => name)).toEqual(Object.keys(document.components.schemas as object));
   });
 
-  it('are each complete in JSON Schema 2020-12, and served at their $id', async () => {
+  it('serves each schema at its $id, complete in JSON Schema 2020-12', async () => {
     expect(list.length).toBeGreaterThan(60);
     for (const { name, address } of list) {
       const answer = await fetch(address);
@@ -41,7 +41,7 @@ describe('the schemas', () => {
     }
   });
 
-  it('accept the examples of the document, and refuse them with a member of a wrong type', async () => {
+  it('accepts the examples of the document, and refuses them with a member of a wrong type', async () => {
     let compared = 0;
     for (const item of Object.values(document.paths as Record<string, Record<string, any>>))
       for (const { requestBody } of Object.values(item)) {
@@ -61,7 +61,7 @@ describe('the schemas', () => {
     expect(compared).toBeGreaterThan(20);
   });
 
-  it('are public with an ETag, like the document, and an unknown name is 404', async () => {
+  it('serves schemas publicly with an ETag, like the document, and answers 404 to an unknown name', async () => {
     const { address } = list[0];
     const first = await fetch(address);
     const again = await fetch(address, { headers: { 'if-none-match': first.headers.get('etag')! } });

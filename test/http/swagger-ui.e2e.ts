@@ -227,7 +227,7 @@ describe('Swagger UI of a sandbox', () => {
     for (const name of ['console/session', 'problems', 'health/ready']) await execute(`GET /${name}`);
   }, 120_000);
 
-  it('has such an example for every tag of the document', () => {
+  it("has a client's or operator's example for every tag of the document", () => {
     const tags = Object.values(paths).flatMap((item) => Object.values(item).flatMap((operation) => operation.tags));
     expect([...tried].sort()).toEqual([...new Set(tags)].sort());
   });

@@ -216,7 +216,7 @@ describe('an import of CSV', () => {
     ['bytes that are not UTF-8', Buffer.from('candidate_id,test_code\nC-\xff,x\n', 'latin1'), 400, 'malformed_csv'],
     ['half a character at its end', Buffer.from('candidate_id,test_code\nC-\xc3', 'latin1'), 400, 'malformed_csv'],
     ['a line of 300 KiB', `candidate_id,test_code\n${'x'.repeat(300 * 1024)},y\n`, 413, 'payload_too_large'],
-  ])('is refused as a whole for %s', async (_what, body, status, code) => {
+  ])('refuses a CSV file as a whole for %s', async (_what, body, status, code) => {
     const answer = await send(body);
     expect([answer.status, answer.body.code]).toEqual([status, code]);
     expect(await app.given.sql('SELECT 1 FROM eligibility_imports WHERE account_code = $1', [scene.account])).toEqual(
@@ -224,7 +224,7 @@ describe('an import of CSV', () => {
     );
   });
 
-  it('is refused before its first byte when its declared length is over 512 MiB', async () => {
+  it('refuses a file before its first byte when its declared length is over 512 MiB', async () => {
     const sender = request(`${app.url}/accounts/${scene.account}/eligibility-imports`, {
       method: 'POST',
       headers: { ...CSV, authorization: `Bearer ${scene.token}`, 'content-length': String(512 * 1024 * 1024 + 1) },
@@ -272,7 +272,7 @@ describe('an import of CSV', () => {
     ]);
   });
 
-  it('is hidden from other accounts, and refused without the scope', async () => {
+  it('hides imports from other accounts, and refuses them without the scope', async () => {
     const { id } = await imported('candidate_id,test_code\n');
     const other = await app.given.scene();
     for (const path of ['', '/report'])

@@ -32,7 +32,7 @@ describe('an import that stops early', () => {
     (await read(account, `${id}/report`)).text.trim().split('\r\n').at(-1)!.split(',').slice(0, 3);
   const put = (path: string, body: unknown) => app.call('PUT', path, { token: operator, body });
 
-  it('stops when its sender loses the right to import, and its report gives the reason', async () => {
+  it('stops an import when its sender loses the right to import, and gives the reason in its report', async () => {
     const without = ['read', 'update'];
     const losses: [string, (user: string, application: string) => Promise<{ status: number }>][] = [
       ['user is disabled', (user) => put(user, { disabled: true })],
@@ -77,7 +77,7 @@ describe('an import that stops early', () => {
     expect(audit.map((row) => row['actor'])).toEqual(losses.map(() => 'system'));
   }, 120_000);
 
-  it('can be aborted by operators, and by support for its accounts, and the abort is audited', async () => {
+  it('lets operators, and support for its accounts, abort an import, and audits the abort', async () => {
     const scene = await app.given.scene();
     const other = await app.given.token([await app.given.account()], ['support']);
     const support = await app.given.token([scene.account], ['support']);

@@ -45,13 +45,13 @@ describe('a file for an import', () => {
       'empty rows, and empty columns at the right',
       () => fileOf(',', 'F-1', 'F-2').replaceAll('\r\n', ',,\r\n,,,,,\r\n \r\n') + ',,,',
     ],
-  ])('is read with %s', async (_what, file) => {
+  ])('reads a file with %s', async (_what, file) => {
     const result = await imports().imported(file());
     expect([result['created'], result['refused'], result.report.map(({ code }) => code)]).toEqual([2, 0, ['', '']]);
     expect((await imports().records('F-2'))[0]['candidate']).toMatchObject({ first_name: 'Zoë', last_name: 'Ørsted' });
   });
 
-  it("may have lists whose separator differs from the file's commas", async () => {
+  it("accepts lists in cells whose separator differs from the file's commas", async () => {
     const test = await app.given.test(scene.account, {
       portions: ['P1', 'P2'].map((portion_code) => ({ portion_code, portion_name: null })),
     });
@@ -59,7 +59,7 @@ describe('a file for an import', () => {
     expect((await imports().records('F-3'))[0]['portion_codes']).toEqual(['P1', 'P2']);
   });
 
-  it('is read in the encoding that its type declares', async () => {
+  it('reads a file in the encoding that its type declares', async () => {
     const body = Buffer.from(fileOf(',', 'F-4'), 'latin1');
     await imports().imported(body, { 'content-type': 'text/csv; charset=windows-1252' });
     expect((await imports().records('F-4'))[0]['candidate'].first_name).toBe('Zoë');
@@ -75,8 +75,8 @@ describe('a file for an import', () => {
       /^Line 3 .*CSV UTF-8/,
     ],
     ['JSON', '\n [{"test_code":"A"}]', /JSON.*application\/x-ndjson/],
-    ['nothing but blank rows', '\n,,\n  \n', /empty/],
-  ])('is refused with the remedy when it is %s', async (_what, body, detail) => {
+    ['only blank rows', '\n,,\n  \n', /empty/],
+  ])('refuses a file with the remedy when it is %s', async (_what, body, detail) => {
     expect(await refusal(body)).toMatchObject({
       status: 400,
       code: 'malformed_csv',
@@ -84,7 +84,7 @@ describe('a file for an import', () => {
     });
   });
 
-  it('is refused with the line of the quote that is never closed', async () => {
+  it('refuses a file with the line of the quote that is never closed', async () => {
     const rows = Array.from({ length: 3000 }, (_, number) => `C-${number},"two\r\nlines",B,T`);
     rows[1500] = 'C-1500,"first\r\nsecond","open,B,T';
     // One line for the columns, two for each row before, and the row's own first cell of two lines.
@@ -92,7 +92,7 @@ describe('a file for an import', () => {
     expect((await refusal(`${HEADER.join(',')}\nA,B,C,T\n\nA,"open,C,T\n`)).detail).toMatch(/line 4/);
   });
 
-  it('is refused for an unknown column, with its number and the nearest known name', async () => {
+  it('refuses an unknown column with its number and the nearest known name', async () => {
     const { errors } = await refusal('candidate_id,test_code,End Date,familyName,givenName,Start-Date,colour\n');
     expect(errors.map(({ detail }: { detail: string }) => detail)).toEqual([
       'Column 3, "End Date": there is no such column. Did you mean "eligibility_end_date"?',
@@ -103,17 +103,17 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('is refused with an explanation when whole lines are in quotes', async () => {
+  it('refuses a file with an explanation when whole lines are in quotes', async () => {
     const { errors } = await refusal('"candidate_id,first_name,last_name,test_code"\n"A,B,C,T"\n');
     expect(errors[0].detail).toMatch(/whole line stands in one pair of quotes/);
   });
 
-  it('is reported as having no rows', async () => {
+  it('reports that a file has no rows', async () => {
     const { report } = await imports().imported(`${HEADER.join(',')}\n`);
     expect(report).toMatchObject([{ outcome: 'NOT_DONE', code: 'import_empty' }]);
   });
 
-  it("has a report whose lines match the file's, counting blank lines and cells of several lines", async () => {
+  it('reports the line numbers of the file, counting blank lines and cells of several lines', async () => {
     const { report } = await imports().imported(
       `\n${HEADER.join(',')},address1\nL-1,A,B,${scene.testCode},\n\n\nL-2,"A\r\nB",C,${scene.testCode},\nL-3,A,B,NONE,x\n`,
     );
@@ -126,7 +126,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('has a report that names the record that blocks a row', async () => {
+  it('reports the record that blocks a row', async () => {
     const made = await app.given.eligibility(scene, {
       client_eligibility_id: 'EL-9',
       candidate: { candidate_id: 'W-1' },
@@ -141,7 +141,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('is accepted with a warning where a spreadsheet seems to have changed values', async () => {
+  it('accepts values that a spreadsheet seems to have changed, with a warning', async () => {
     const { report, ...result } = await imports().imported(
       `${HEADER.join(',')},home_phone\n1.23E+12,A,B,${scene.testCode},#####\n`,
     );
@@ -152,7 +152,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('has a report that gives the correct value for blank cells and for a state that includes its country', async () => {
+  it('reports the correct value for blank cells and for a state that includes its country', async () => {
     const { report } = await imports().imported(
       `${HEADER.join(',')},country,province_state,eligibility_end_date\nB-1,A,B,${scene.testCode},US,US-MA,  \nB-2,A,B,${scene.testCode},US,ny,2031-05-14\n`,
     );
@@ -164,7 +164,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('is refused as NDJSON with the remedy when it is an array', async () => {
+  it('refuses an array as NDJSON, and names the remedy', async () => {
     const answer = await refusal('[\n{"test_code":"T"}\n]\n', { 'content-type': 'application/x-ndjson' });
     expect(answer).toMatchObject({
       status: 400,
@@ -173,12 +173,12 @@ describe('a file for an import', () => {
     });
   });
 
-  it('is refused as NDJSON with a message about a comma at the end of a line', async () => {
+  it('refuses NDJSON with a comma at the end of a line, and names the comma', async () => {
     const { report } = await imports().imported(`{"test_code":"A"},\n`, { 'content-type': 'application/x-ndjson' });
     expect(report).toMatchObject([{ code: 'malformed_json', detail: expect.stringContaining('ends with a comma') }]);
   });
 
-  it('has a report and an export that begin with a byte order mark', async () => {
+  it('begins the report and the export with a byte order mark', async () => {
     const { body } = await imports().send(`${HEADER.join(',')}\nBOM-1,A,B,${scene.testCode}\n`);
     await imports().ended(body.import_id as string);
     const report = `${imports().path()}/${body.import_id}/report`;
@@ -188,7 +188,7 @@ describe('a file for an import', () => {
     }
   });
 
-  it('creates one import for one Idempotency-Key, and another file with the key is refused', async () => {
+  it('creates one import for one Idempotency-Key, and refuses another file with the key', async () => {
     const file = fileOf(',', 'I-1');
     const headers = { 'idempotency-key': 'season-1' };
     const [first, second] = [await imports().send(file, headers), await imports().send(file, headers)];
@@ -200,7 +200,7 @@ describe('a file for an import', () => {
     expect(list.body.map(({ import_id: id }: { import_id: string }) => id)).toEqual([first.body.import_id]);
   });
 
-  it('creates one import when it is sent twenty times at once with one Idempotency-Key', async () => {
+  it('creates one import for a file sent twenty times at once with one Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'season-2' };
     const answers = await Promise.all(Array.from({ length: 20 }, () => imports().send(fileOf(',', 'I-2'), headers)));
     expect(answers.every(({ status }) => status === 202 || status === 409)).toBe(true);
@@ -208,13 +208,13 @@ describe('a file for an import', () => {
     expect(list.body).toHaveLength(1);
   });
 
-  it('leaves its Idempotency-Key unused when it is refused', async () => {
+  it('leaves the Idempotency-Key of a refused file unused', async () => {
     const headers = { 'idempotency-key': 'season-3' };
     expect((await refusal('colour\n', headers)).status).toBe(400);
     expect((await imports().send(fileOf(',', 'I-3'), headers)).status).toBe(202);
   });
 
-  it('has a report without the data of a candidate who was erased', async () => {
+  it('reports no data of a candidate who was erased', async () => {
     const { import_id: id } = await imports().imported(
       `${HEADER.join(',')},country\nE-77,Edeltraud,B,${scene.testCode},\ne 77,A,B,${scene.testCode},Edeltraud\nE-78,A,B,${scene.testCode},XX\n`,
     );
@@ -233,7 +233,7 @@ describe('a file for an import', () => {
   });
 
   it.each(['\u2010', '\u2013', '\u2014', '\u2212'])(
-    'has a report that names the existing test when a test code is written with %j',
+    'suggests the existing test when a test code is written with %j',
     async (dash) => {
       const code = scene.testCode.replace('-', dash);
       const { report } = await imports().imported(`${HEADER.join(',')}\nD-1,A,B,${code}\n`);
@@ -242,7 +242,7 @@ describe('a file for an import', () => {
     },
   );
 
-  it('has a report that names the test that differs by case, and the booking that blocks a cancellation', async () => {
+  it('suggests a test code that differs only by case, and names the booking that blocks a cancellation', async () => {
     const made = await app.given.eligibility(scene, { candidate: { candidate_id: 'N-1' } });
     const { booking_code } = await app.given.booking(scene, made);
     const { report } = await imports().imported(
@@ -254,7 +254,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('is listed only for its own account', async () => {
+  it('lists an import only for the account that sent it', async () => {
     const { status, body } = await app.call('GET', imports().path(), { token: scene.token });
     expect([status, body]).toEqual([200, []]);
     const other = await app.given.scene();

@@ -76,12 +76,12 @@ describe('an import of NDJSON', () => {
   it.each([
     ['bytes that are not UTF-8', Buffer.from('{"a":"\xff"}', 'latin1'), 400, 'malformed_ndjson'],
     ['a line of 300 KiB', `{"a":"${'x'.repeat(300 * 1024)}"}`, 413, 'payload_too_large'],
-  ])('is refused as a whole for %s', async (_what, body, status, code) => {
+  ])('refuses an NDJSON file as a whole for %s', async (_what, body, status, code) => {
     const answer = await send(body);
     expect([answer.status, answer.body.code]).toEqual([status, code]);
   });
 
-  it('is DONE at once when it has no rows', async () => {
+  it('completes a file without rows at once', async () => {
     expect(await imported([])).toMatchObject({ state: 'DONE', rows: 0, done: 0, lines: [] });
   });
 

@@ -40,7 +40,7 @@ describe('imports of several processes', () => {
   const recordsOf = async (account: string): Promise<number> =>
     Number((await app.given.sql('SELECT count(*) FROM eligibilities WHERE account_code = $1', [account]))[0]['count']);
 
-  it('of one account at once are both completed, and each row is processed once', async () => {
+  it('completes simultaneous imports of one account, and processes each row once', async () => {
     const scene = await app.given.scene();
     const workers = [await worker(), await worker()];
     // The second half of each file is the same: whoever comes later is refused.
@@ -62,7 +62,7 @@ describe('imports of several processes', () => {
     for (const each of workers) await each.close();
   });
 
-  it("alternate between accounts: a small import does not wait for another account's many imports", async () => {
+  it("alternates between accounts: a small import does not wait for another account's many imports", async () => {
     const [many, one] = [await app.given.scene(), await app.given.scene()];
     // In the order in which they come, the small one last.
     for (let number = 0; number < 20; number++) await start(many, rowsOf(many.testCode, `m${number}`, 20));
@@ -79,7 +79,7 @@ describe('imports of several processes', () => {
     for (const each of workers) await each.close();
   });
 
-  it('alternate between accounts even when an account sends only small imports', async () => {
+  it('alternates between accounts even when an account sends only small imports', async () => {
     const [many, long] = [await app.given.scene(), await app.given.scene()];
     for (let number = 0; number < 6; number++) await start(many, rowsOf(many.testCode, `n${number}`, 1));
     for (let number = 0; number < 6; number++) await start(long, rowsOf(long.testCode, `l${number}`, 1));
@@ -96,7 +96,7 @@ describe('imports of several processes', () => {
     await heir.close();
   });
 
-  it('continue where a killed process stopped, and no row counts twice', async () => {
+  it('continues an import where a killed process stopped, and counts no row twice', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-import-'));
     const scene = await app.given.scene();
     const path = await start(scene, rowsOf(scene.testCode, 'k', 6000));
@@ -128,7 +128,7 @@ describe('imports of several processes', () => {
     rmSync(folder, { recursive: true });
   }, 120_000);
 
-  it('commit nothing for a worker that has lost its lease', async () => {
+  it('stores nothing from a worker that has lost its lease', async () => {
     const scene = await app.given.scene();
     const path = await start(scene, rowsOf(scene.testCode, 'l', 100));
     await app.given.sql(`
@@ -142,7 +142,7 @@ describe('imports of several processes', () => {
     await heir.close();
   });
 
-  it('are aborted: processed rows stay, other rows are never processed, and their content is deleted', async () => {
+  it('aborts an import: processed rows stay, other rows are never processed, and their content is deleted', async () => {
     const scene = await app.given.scene();
     const path = await start(scene, rowsOf(scene.testCode, 'x', 500));
     const aborted = await app.call('POST', `${path}/abort`, { token: scene.token });
@@ -157,7 +157,7 @@ describe('imports of several processes', () => {
     await heir.close();
   });
 
-  it('store nothing when the caller disconnects before the end', async () => {
+  it('stores nothing of an import whose caller disconnects before the end', async () => {
     const scene = await app.given.scene();
     const call = request(`${app.url}/accounts/${scene.account}/eligibility-imports`, {
       method: 'POST',
@@ -173,7 +173,7 @@ describe('imports of several processes', () => {
     await eventually(async () => expect(await app.given.sql('SELECT 1 FROM eligibility_imports')).toEqual([]));
   });
 
-  it('that end while their body arrives answer 503 when they FAILED, and 202 when they were aborted', async () => {
+  it('answers 503 to an import that FAILED while its body arrived, and 202 to one that was aborted', async () => {
     const scene = await app.given.scene();
     for (const [state, status] of [
       ['FAILED', 503],
@@ -210,7 +210,7 @@ describe('imports of several processes', () => {
     }
   });
 
-  it('that a killed process was receiving become FAILED, and their rows are deleted', async () => {
+  it('sets an import to FAILED that a killed process was receiving, and deletes its rows', async () => {
     const scene = await app.given.scene();
     const path = await start(scene, rowsOf(scene.testCode, 'f', 10));
     await app.given.sql(`UPDATE eligibility_imports SET state = 'RECEIVING', rows = 0, leased_until = now()`);

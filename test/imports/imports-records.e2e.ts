@@ -45,7 +45,7 @@ describe('a line of a file with the id of its record', () => {
     expect(await imports().records('M-2')).toHaveLength(2);
   });
 
-  it('is refused with eligibility_closed when the exam was taken, and the record does not change', async () => {
+  it('refuses a line with eligibility_closed when the exam was taken, and does not change the record', async () => {
     const { svc_eligiblity_id: id } = await app.given.eligibility(scene, { candidate: { candidate_id: 'M-3' } });
     await app.given.sql(`UPDATE eligibilities SET status = 'COMPLETED' WHERE svc_eligiblity_id = $1`, [id]);
     const result = await imports().imported(withAction(await imports().exported(), 'UPDATE'));
@@ -73,7 +73,7 @@ describe('a line of a file with the id of its record', () => {
     expect(told(result)).toEqual([`REFUSED record_differs ${id}`, `CANCELLED  ${id}`]);
   });
 
-  it('is refused when a spreadsheet has changed the id', async () => {
+  it('refuses a line whose id a spreadsheet has changed', async () => {
     const result = await imports().imported(
       `candidate_id,first_name,last_name,test_code,svc_eligiblity_id\nM-6,A,B,${scene.testCode},2.35E+81\n`,
     );
@@ -136,7 +136,7 @@ describe('a line of a file with the id of its record', () => {
     ]);
   });
 
-  it('is refused when its attributes and those of the record are more than 50 together', async () => {
+  it('refuses a line when its attributes and those of the record are more than 50 together', async () => {
     const keys = Array.from({ length: 52 }, (_, n) => `key-${n}`);
     for (const key of keys) await app.given.attributeKey(scene.account, key);
     const additional_attributes = keys.slice(0, 49).map((key) => ({ key, value: 'v' }));
@@ -154,7 +154,7 @@ UPDATE,M-50,${scene.testCode},${added.map(() => 'w').join()}
     expect(await imports().imported(line(keys[0], keys[50]))).toMatchObject({ refused: 0 });
   });
 
-  it('is not needed to extend a window: candidate, test and end are enough', async () => {
+  it('extends a window by a line with only candidate, test and end', async () => {
     await app.given.eligibility(scene, { candidate: { candidate_id: 'M-10' } });
     const result = await imports().imported(
       `candidate_id,test_code,eligibility_end_date,action\nM-10,${scene.testCode},2032-01-31T08:00:00Z,UPDATE\n`,

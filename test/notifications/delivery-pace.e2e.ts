@@ -76,7 +76,7 @@ test('delivers a burst of 120 at 80 % of the rate of a partner that accepts five
 describe('a partner that says it is busy', () => {
   test.each([
     ['429', 429, undefined],
-    ['503, where that is retried', 503, ['503']],
+    ['503 that is retried', 503, ['503']],
   ])('%s: keeps the event as AUTO until Retry-After, and the partner stays UP', async (_name, status, autoRetryOn) => {
     subscribed = await Subscribed.start(app, autoRetryOn && { auto_retry_on: autoRetryOn });
     subscribed.partner.answer((_request, index) =>
@@ -102,7 +102,7 @@ describe('a partner that says it is busy', () => {
     expect(attempts.map((attempt: Record<string, unknown>) => attempt['http_status'])).toEqual([status, 200]);
   });
 
-  test('no probe is sent before Retry-After, and a 500 with Retry-After sets the time of the next probe', async () => {
+  test('receives no probe before Retry-After, and a 500 with Retry-After sets the time of the next probe', async () => {
     subscribed = await Subscribed.start(app);
     const answers = [
       { status: 500, headers: { 'retry-after': '2' } },
@@ -116,7 +116,7 @@ describe('a partner that says it is busy', () => {
     expect(third - second).toBeGreaterThanOrEqual(2.9);
   }, 20_000);
 
-  test('a bulk job sends it nothing before Retry-After, and does not pause', async () => {
+  test('receives nothing from a bulk job before Retry-After, and the job is not paused', async () => {
     subscribed = await Subscribed.start(app);
     subscribed.partner.answer({ status: 400 });
     for (let made = 0; made < 3; made++) await subscribed.booking();
@@ -141,7 +141,7 @@ describe('a partner that says it is busy', () => {
     );
   }, 20_000);
 
-  test('its 429 waits for an operator if auto_retry_on does not include 429', async () => {
+  test('has its 429 left to an operator if auto_retry_on does not include 429', async () => {
     subscribed = await Subscribed.start(app, { auto_retry_on: ['500'] });
     subscribed.partner.answer({ status: 429 });
     await subscribed.booking();
@@ -151,7 +151,7 @@ describe('a partner that says it is busy', () => {
   });
 });
 
-test('notifications for a partner that only ever answers "busy" are given up after the limit; a partner that accepts some keeps them', async () => {
+test('gives up notifications for a partner that only ever answers "busy", and not for a partner that accepts some', async () => {
   const impatient = await startApp({ env: { RETRY_GIVE_UP_H: String(3 / 3600) } });
   subscribed = await Subscribed.start(impatient);
   try {

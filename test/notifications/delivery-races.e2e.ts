@@ -118,7 +118,7 @@ describe('races of delivery', () => {
   });
 
   describe('suspending a partner', () => {
-    it('waits for a claimed probe, which is released', async () => {
+    it('waits, when a partner is suspended, until a claimed probe is released', async () => {
       subscribed.partner.answer({ status: 500 });
       const hold = holdAny(both(), 'probe claimed');
       await subscribed.booking();
@@ -136,7 +136,7 @@ describe('races of delivery', () => {
       expect(subscribed.partner.requests).toHaveLength(before);
     });
 
-    it('prevents claims while its transaction is about to commit; new notifications wait for resume', async () => {
+    it('prevents claims while a suspension is about to commit, and new notifications wait for resume', async () => {
       await known();
       const hold = holdAt(first, 'changing subscription');
       const suspended = subscribed.post('suspend');
@@ -162,7 +162,7 @@ describe('races of delivery', () => {
       await refused(subscribed, 2);
     });
 
-    it('sends nothing if it is aborted while its items are queued and no process was notified', async () => {
+    it('sends nothing of a bulk job that is aborted while its items are queued and no process was notified', async () => {
       const hold = holdAny(both(), 'handed over');
       const id = await resend();
       await hold.reached;
@@ -177,7 +177,7 @@ describe('races of delivery', () => {
     });
 
     it.each(['pause', 'abort'] as const)(
-      'sends nothing more after %s, even if a process has claimed some of its items',
+      'sends nothing more of a bulk job after %s, even if a process has claimed some of its items',
       async (action) => {
         const hold = holdAny(both(), 'claimed');
         const id = await resend();

@@ -18,7 +18,7 @@ afterEach(() => subscribed.stop());
 afterAll(() => app.close());
 
 describe('a single notification of the error queue', () => {
-  test('is sent again byte for byte by a resend, and leaves the queue', async () => {
+  test('resends a notification byte for byte, and removes it from the error queue', async () => {
     const [row] = await refused(subscribed, 1);
     const before = await subscribed.notification(row['id']);
     const answer = await subscribed.admin('POST', `error-queue/${row['id']}/resend`, { reason: 'they have it now' });
@@ -38,7 +38,7 @@ describe('a single notification of the error queue', () => {
     expect([again.status, again.body.code]).toEqual([409, 'not_in_error_queue']);
   });
 
-  test('is sent once by ten resends at the same moment', async () => {
+  test('sends a notification once for ten resends at the same moment', async () => {
     const [row] = await refused(subscribed, 1);
     subscribed.partner.answer({ status: 200, delayMs: 200 });
     const answers = await Promise.all(
@@ -49,7 +49,7 @@ describe('a single notification of the error queue', () => {
     expect(subscribed.partner.requests).toHaveLength(1);
   });
 
-  test('is not resent while an automatic retry is running', async () => {
+  test('refuses to resend a notification while its automatic retry is running', async () => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
     const [row] = await eventually(async () => {
@@ -66,7 +66,7 @@ describe('a single notification of the error queue', () => {
     expect(subscribed.partner.requests).toHaveLength(2);
   });
 
-  test('returns to the queue when the resend fails', async () => {
+  test('returns a notification to the error queue when its resend fails', async () => {
     const [row] = await refused(subscribed, 1);
     subscribed.partner.answer({ status: 403 });
     await subscribed.admin('POST', `error-queue/${row['id']}/resend`);
@@ -75,7 +75,7 @@ describe('a single notification of the error queue', () => {
     );
   });
 
-  test('can be resolved outside the service, and is never sent again', async () => {
+  test('never sends a notification again that was resolved outside the service', async () => {
     const [row] = await refused(subscribed, 1);
     const missing = await subscribed.admin('POST', `error-queue/${row['id']}/resolve`, {});
     expect(missing.body.errors).toEqual([expect.objectContaining({ pointer: '/reason', code: 'required' })]);

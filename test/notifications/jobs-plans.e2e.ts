@@ -97,13 +97,13 @@ async function withdraw(id: string): Promise<Values> {
 }
 
 const STATEMENTS: [string, string, Statement, (id: string) => Values | Promise<Values>][] = [
-  ['what is sent again is handed over', 'RESEND', HAND_OVER_RESENDS, (id) => [id]],
-  ['what is replayed is handed over', 'REPLAY', HAND_OVER_REPLAYS, (id) => [id]],
+  ['the items of a resend are queued', 'RESEND', HAND_OVER_RESENDS, (id) => [id]],
+  ['the items of a replay are queued', 'REPLAY', HAND_OVER_REPLAYS, (id) => [id]],
   ['items are resolved', 'RESOLVE', RESOLVE_ITEMS, (id) => [id, 0]],
-  ['the end of what is lost', 'RESEND', END_ORPHANS, (id) => [id]],
+  ['lost items are completed', 'RESEND', END_ORPHANS, (id) => [id]],
   ['items begin', 'RESEND', BEGIN_ITEMS, begin],
   ['deliveries are recorded', 'RESEND', RECORD_DELIVERED, recordDelivered],
-  ['what was handed over is withdrawn', 'RESEND', WITHDRAW, withdraw],
+  ['queued items are withdrawn', 'RESEND', WITHDRAW, withdraw],
 ];
 
 describe.each([

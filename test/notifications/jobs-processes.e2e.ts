@@ -48,7 +48,7 @@ describe('a bulk job with the API in one process and delivery in two others', ()
     expect([ids.length, new Set(ids).size]).toEqual([500, 500]);
   }, 90_000);
 
-  test('is paused in all processes, whatever they have claimed', async () => {
+  test('is paused in all processes, even for the items that they have claimed', async () => {
     await queueMany(subscribed, 400);
     subscribed.partner.answer({ status: 200, delayMs: 100 });
     const id = await jobs.start('error-queue/resend', { filter: { subscription_id: subscribed.id } });

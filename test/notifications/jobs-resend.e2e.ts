@@ -195,7 +195,7 @@ describe('one partner of a job', () => {
     await jobs.having(id, { state: 'DONE', sent: 6, delivered: 5, failed: 1 });
   });
 
-  test('has its items skipped when it was deleted', async () => {
+  test('has its items skipped when its subscription was deleted', async () => {
     await subscribed.post('suspend');
     const id = await pair();
     await jobs.having(id, { delivered: 3 });

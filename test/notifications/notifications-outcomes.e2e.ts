@@ -24,7 +24,7 @@ async function queued(n = 1) {
   });
 }
 
-describe('every failure but a 500 waits for an operator', () => {
+describe('a failure other than a 500', () => {
   test.each<[string, PartnerAnswer, string, number | null]>([
     ['201', { status: 201 }, 'protocol', 201],
     ['204', { status: 204 }, 'protocol', 204],
@@ -40,7 +40,7 @@ describe('every failure but a 500 waits for an operator', () => {
     ['a body that drips', { status: 200, body: 'x'.repeat(100), drip: 50 }, 'timeout', 200],
     ['a reset before the answer', { rst: 'before' }, 'connect', null],
     ['a body that breaks off', { status: 200, body: 'half', rst: 'body' }, 'protocol', 200],
-  ])('%s', async (_name, answer, failure, status) => {
+  ])('waits for an operator: %s', async (_name, answer, failure, status) => {
     subscribed.partner.answer(answer);
     await subscribed.booking();
     const [row] = await queued();
@@ -56,7 +56,7 @@ describe('every failure but a 500 waits for an operator', () => {
     expect(subscribed.partner.requests).toHaveLength(triggers.length);
   });
 
-  test('is reported as such when the partner refuses connections', async () => {
+  test('waits for an operator when the partner refuses connections', async () => {
     await subscribed.partner.goDown();
     await subscribed.booking();
     const [row] = await queued();
@@ -64,7 +64,7 @@ describe('every failure but a 500 waits for an operator', () => {
   });
 });
 
-describe('every PUT is recorded as an attempt', () => {
+describe('the attempts of a notification', () => {
   const attemptsOf = async (bookingCode: string) => {
     const row = await eventually(async () => {
       const [found] = await subscribed.notifications(`&booking_code=${bookingCode}`);

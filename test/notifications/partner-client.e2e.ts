@@ -95,7 +95,7 @@ const failed = (failure: string, httpStatus: number | null = null) => ({ deliver
 const delivered = { delivered: true, httpStatus: 200, failure: null };
 
 describe('the request to a partner', () => {
-  it('is a PUT to {partner_url}/notifications with our headers and the unchanged bytes of the body', async () => {
+  it('sends a PUT to {partner_url}/notifications with our headers and the unchanged bytes of the body', async () => {
     const { outcome, partner } = await attempt({ status: 200, body: '{"ok":true}' }, {});
     expect(outcome).toMatchObject({ ...delivered, reason: null, excerpt: '{"ok":true}' });
     expect(outcome.durationMs).toBeGreaterThanOrEqual(0);
@@ -106,7 +106,7 @@ describe('the request to a partner', () => {
     expect(request.raw.toString()).toBe(body);
   });
 
-  it.each(['/hook', '/hook/'])('has one slash after the path %s', async (path) => {
+  it.each(['/hook', '/hook/'])('sends one slash after the path %s', async (path) => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     await client.put(endpointOf(partner, { url: partner.url + path }), headers, Buffer.from(body));
     expect(partner.requests[0]).toMatchObject({ path: '/hook/notifications', raw: Buffer.from(body) });
@@ -122,7 +122,7 @@ describe('the request to a partner', () => {
       { type: 'headers', headers: [{ name: 'Authorization', value: 'ApiKey abc' }] } satisfies PartnerEndpoint['auth'],
       'ApiKey abc',
     ],
-  ])('carries %o', async (auth, expected) => {
+  ])('sends the authentication %o', async (auth, expected) => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     await client.put(endpointOf(partner, { auth }), headers, body);
     expect(partner.requests[0].headers.authorization).toBe(expected);
@@ -133,7 +133,7 @@ describe('the request to a partner', () => {
     { type: 'headers' },
     { type: 'basic', username: 'ann', password: 'secret' },
     { type: 'bearer', token: 'abc.def' },
-  ])('carries the partner’s own headers beside %o, and asks for no content coding', async (auth) => {
+  ])('sends the partner’s own headers beside %o, and asks for no content coding', async (auth) => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const own = [
       { name: 'X-Api-Key', value: 'k3y with blanks' },
@@ -149,7 +149,7 @@ describe('the request to a partner', () => {
     });
   });
 
-  it('is not sent, and fails as auth, when a bearer token contains characters that a header forbids', async () => {
+  it('does not send a bearer token with characters that a header forbids, and fails as auth', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const outcome = await client.put(
       endpointOf(partner, { auth: { type: 'bearer', token: 'a\r\nb: c' } }),
@@ -232,7 +232,7 @@ describe('the answer of a partner', () => {
       { bytes: `HTTP/1.1 200 OK${CRLF}content-length: 1${CRLF}content-length: 2${CRLF}${CRLF}ab` },
       failed('protocol'),
     ],
-    ['a length that is none', { bytes: `HTTP/1.1 200 OK${CRLF}content-length: -1${CRLF}${CRLF}` }, failed('protocol')],
+    ['an invalid length', { bytes: `HTTP/1.1 200 OK${CRLF}content-length: -1${CRLF}${CRLF}` }, failed('protocol')],
     [
       'an upgrade',
       { bytes: `HTTP/1.1 101 Switching${CRLF}upgrade: x${CRLF}connection: upgrade${CRLF}${CRLF}`, keep: true },
@@ -277,7 +277,7 @@ describe('the answer of a partner', () => {
       delivered,
     ],
     [
-      '103 and then nothing',
+      '103 and no further answer',
       { bytes: `HTTP/1.1 103 Early Hints${CRLF}${CRLF}`.repeat(100), keep: true },
       failed('timeout'),
       late,
@@ -302,13 +302,13 @@ describe('the excerpt of an answer', () => {
   const excerptOf = async (answer: PartnerAnswer, changes?: Partial<PartnerEndpoint>) =>
     (await attempt(answer, changes)).outcome.excerpt;
 
-  it('is at most 2 KiB, cut between characters', async () => {
+  it('limits the excerpt to 2 KiB, cut between characters', async () => {
     const excerpt = await excerptOf({ status: 400, body: `x${'é'.repeat(5000)}` });
     expect(Buffer.byteLength(excerpt ?? '')).toBe(2047);
     expect(excerpt).toMatch(/^xé+$/);
   });
 
-  it('is text without control characters, whatever the bytes', async () => {
+  it('removes control characters from the excerpt, whatever the bytes', async () => {
     const noise = Buffer.from([
       0x00, 0x41, 0x0d, 0x0a, 0x42, 0x1b, 0x7f, 0xc2, 0x85, 0xff, 0xfe, 0xed, 0xa0, 0x80, 0x43,
     ]);
@@ -316,16 +316,16 @@ describe('the excerpt of an answer', () => {
     expect(excerpt).toMatch(/^A B\ufffd+C$/);
   });
 
-  it('is empty for an empty or compressed body', async () => {
+  it('leaves the excerpt of an empty or compressed body empty', async () => {
     expect(await excerptOf({ status: 500 })).toBeNull();
     expect(await excerptOf({ status: 500, body: gzipSync('x'), headers: { 'Content-Encoding': 'gzip' } })).toBeNull();
   });
 
-  it('holds the part that was received of a body that broke off', async () => {
+  it('keeps the received part of a broken body as the excerpt', async () => {
     expect(await excerptOf({ status: 500, body: 'part of it', rst: 'body' })).toBe('part of it');
   });
 
-  it('does not contain credentials that the partner repeats', async () => {
+  it('removes credentials that the partner repeats from the excerpt', async () => {
     const auth = { type: 'basic', username: 'ann', password: 'Tops"cret&' } as const;
     const echo = `${JSON.stringify({ password: auth.password })} ${Buffer.from('ann:Tops"cret&').toString('base64')} ${encodeURIComponent(auth.password)}`;
     const excerpt = await excerptOf({ status: 400, body: echo }, { auth });
@@ -442,7 +442,7 @@ describe('TLS to a partner', () => {
     ['caPem', { caPem: 'garbage' }],
     ['an empty caPem', { caPem: '' }],
     ['a client certificate without its key', { clientCertPem: 'garbage' }],
-    ['a client key that is none', { clientCertPem: 'garbage', clientKeyPem: 'garbage' }],
+    ['an invalid client key', { clientCertPem: 'garbage', clientKeyPem: 'garbage' }],
   ])('reports invalid PEM without an exception: %s', async (_name, changes) => {
     const partner = await aPartner();
     const outcome = await (await aClient()).put(endpointOf(partner, changes), headers, body);
@@ -621,7 +621,7 @@ describe('a partner that cannot be reached', () => {
 });
 
 describe('connections to a partner', () => {
-  it('are kept up to the limit; a request that waits for a free connection in vain is a timeout', async () => {
+  it('keeps connections up to the limit; a request that waits for a free connection in vain is a timeout', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const endpoint = endpointOf(partner, { connections: 2, waitMs: 1500 });
     const outcomes = await Promise.all(Array.from({ length: 40 }, () => client.put(endpoint, headers, body)));
@@ -645,7 +645,7 @@ describe('connections to a partner', () => {
     expect(summary(await client.put(endpointOf(partner, { waitMs: 1000 }), headers, body))).toEqual(delivered);
   });
 
-  it('are closed without an error when the attempt is cancelled at the moment they open', async () => {
+  it('closes a connection without an error when its attempt is cancelled at the moment it opens', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     for (let i = 0; i < 200; i += 1) {
       const attempt = client.put(endpointOf(partner), headers, body, () => false);
@@ -654,7 +654,7 @@ describe('connections to a partner', () => {
     expect(partner.requests).toHaveLength(0);
   });
 
-  it('are opened anew when the partner closed them between requests', async () => {
+  it('opens a new connection when the partner closed the old connection between requests', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     for (let i = 0; i < 20; i += 1) {
       const outcome = client.put(endpointOf(partner), headers, body);
@@ -664,7 +664,7 @@ describe('connections to a partner', () => {
     expect(partner.requests).toHaveLength(20);
   });
 
-  it('are kept while other partners are sent to, unless the partner announces a shorter keep-alive', async () => {
+  it('keeps a connection while it sends to other partners, unless the partner announces a shorter keep-alive', async () => {
     const [client, silent, brief] = await Promise.all([aClient(), aPartner(), aPartner()]);
     silent.answer({ headers: { connection: 'keep-alive' } });
     brief.answer({ headers: { connection: 'keep-alive', 'keep-alive': 'timeout=3' } });
@@ -677,7 +677,7 @@ describe('connections to a partner', () => {
     expect([silent.connections, brief.connections]).toEqual([1, 2]);
   });
 
-  it('are limited in all while idle: the one idle for longest is closed', async () => {
+  it('limits all idle connections together, and closes the connection that was idle for longest', async () => {
     const [client, partner] = await Promise.all([aClient(LOOPBACK, undefined, new IdleConnections(2)), aPartner()]);
     const put = async (key: string) => {
       expect(summary(await client.put(endpointOf(partner, { key }), headers, body))).toEqual(delivered);
@@ -700,7 +700,7 @@ describe('connections to a partner', () => {
   });
 
   it.each(['TLSv1.2', 'TLSv1.3'] as const)(
-    'resume the TLS session when they are opened anew (%s)',
+    'resumes the TLS session on a new connection (%s)',
     async (maxTlsVersion) => {
       const [client, partner] = await Promise.all([aClient(), aPartner({ maxTlsVersion })]);
       for (let i = 0; i < 3; i += 1) {
@@ -711,7 +711,7 @@ describe('connections to a partner', () => {
     },
   );
 
-  it('cost one attempt, not one each, when they died silently while idle', async () => {
+  it('fails one attempt, not one for each connection, when idle connections died silently', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const between = await freezable(Number(new URL(partner.url).port));
     const endpoint = endpointOf(partner, { url: between.url, waitMs: 2000 });
@@ -728,7 +728,7 @@ describe('connections to a partner', () => {
     expect((await puts()).map(summary)).toEqual(Array(4).fill(delivered));
   });
 
-  it('are retried once when they break during a later request, but not during their first request', async () => {
+  it('retries once when a connection breaks during a later request, but not during its first request', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const put = async () => summary(await client.put(endpointOf(partner), headers, body));
     partner.answer((_request, index) => (index === 1 ? { rst: 'before' } : { status: 200 }));
@@ -740,7 +740,7 @@ describe('connections to a partner', () => {
     expect(partner.requests).toHaveLength(5);
   });
 
-  it('are retried once when they break during a later request, even if no new attempt may begin', async () => {
+  it('retries once when a connection breaks during a later request, even if no new attempt may begin', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     await client.put(endpointOf(partner), headers, body);
     partner.answer((_request, index) => (index === 1 ? { rst: 'before' } : { status: 200 }));
@@ -750,7 +750,7 @@ describe('connections to a partner', () => {
     expect(partner.requests).toHaveLength(3);
   });
 
-  it('are not retried when they break during an answer', async () => {
+  it('does not retry when a connection breaks during an answer', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const put = async () => summary(await client.put(endpointOf(partner), headers, body));
     expect(await put()).toEqual(delivered);
@@ -759,7 +759,7 @@ describe('connections to a partner', () => {
     expect(partner.requests).toHaveLength(2);
   });
 
-  it('are closed by forget and close after running requests', async () => {
+  it('closes connections in forget and close after running requests', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     partner.answer({ delayMs: 200 });
     const first = client.put(endpointOf(partner), headers, body);
@@ -943,12 +943,7 @@ describe('OAuth2 client credentials', () => {
       'auth',
       'token_malformed',
     ],
-    [
-      'a life that is below nothing',
-      { body: JSON.stringify({ ...good, expires_in: -1 }) },
-      'auth',
-      'token_expires_in_invalid',
-    ],
+    ['a negative lifetime', { body: JSON.stringify({ ...good, expires_in: -1 }) }, 'auth', 'token_expires_in_invalid'],
     [
       'a life that is no number',
       { body: JSON.stringify({ ...good, expires_in: 'soon' }) },
@@ -985,7 +980,7 @@ describe('OAuth2 client credentials', () => {
   });
 
   it.each([
-    ['a coding that nobody knows', { body: 'x', headers: { 'content-encoding': 'zstd2' } }],
+    ['an unknown coding', { body: 'x', headers: { 'content-encoding': 'zstd2' } }],
     ['no gzip', { body: 'x', headers: { 'content-encoding': 'gzip' } }],
     ['a gzip bomb', { body: gzipSync(Buffer.alloc(20_000_000)), headers: { 'content-encoding': 'gzip' } }],
   ])('reports a token answer in %s', async (_name, answer) => {

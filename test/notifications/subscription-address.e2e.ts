@@ -20,7 +20,7 @@ const create = (partner_url: string, settings: object = {}) =>
   call('POST', '', { account_code: account, partner_url, ...settings });
 const faultsOf = (errors: { pointer: string; code: string }[]) => errors.map(({ pointer, code }) => [pointer, code]);
 
-describe('credentials are not taken along to another host', () => {
+describe('credentials of a subscription whose host changes', () => {
   const OLD = 'https://partner.example/hooks';
   const ELSEWHERE = 'https://other.example/hooks';
   const oauth2 = {
@@ -77,7 +77,7 @@ describe('credentials are not taken along to another host', () => {
     expect((await call('PATCH', `/${id}`, { partner_url: OLD, ...without })).status).toBe(200);
   });
 
-  test('names other faults of the same request beside it', async () => {
+  test('names a missing auth together with the other faults of the request', async () => {
     const { id } = (await create(OLD, { auth: { type: 'bearer', token: 'x' } })).body;
     const refused = await call('PATCH', `/${id}`, { partner_url: 'https://10.0.0.1/', ca_pem: 'none' });
     expect([refused.status, refused.body.code, faultsOf(refused.body.errors).sort()]).toEqual([
@@ -136,7 +136,7 @@ describe('the same address in another spelling', () => {
       expect((await call('PATCH', `/${id}`, { partner_url: other })).body.state).toBe('UNVERIFIED');
   });
 
-  test('is reported in warnings, not refused, for two subscriptions of an account', async () => {
+  test('reports two subscriptions of an account with the same address in warnings, and does not refuse them', async () => {
     const first = await create('https://bücher.example/hooks', {});
     expect([first.status, first.body.warnings]).toEqual([201, []]);
     const warned = [expect.objectContaining({ pointer: '/partner_url', code: 'address_repeated' })];
@@ -170,27 +170,30 @@ describe('a setting that can only fail', () => {
     [`https://${'ü'.repeat(60)}.example/x`, 'url_host'],
   ];
 
-  test.each(ADDRESSES)('is refused as partner_url and as token_url: %s', async (address, code) => {
-    const auth = { type: 'oauth2_client_credentials', client_id: 'svc', client_secret: 'x', token_url: address };
-    const refused = await create(address, { auth });
-    expect([refused.status, faultsOf(refused.body.errors).sort()]).toEqual([
-      400,
-      [
-        ['/auth/token_url', code],
-        ['/partner_url', code],
-      ],
-    ]);
-    const { id } = (await create('https://partner.example/')).body;
-    for (const body of [{ partner_url: address }, { auth }])
-      expect((await call('PATCH', `/${id}`, body)).body.errors[0].code).toBe(code);
-  });
+  test.each(ADDRESSES)(
+    'refuses, as partner_url and as token_url, an address that can only fail: %s',
+    async (address, code) => {
+      const auth = { type: 'oauth2_client_credentials', client_id: 'svc', client_secret: 'x', token_url: address };
+      const refused = await create(address, { auth });
+      expect([refused.status, faultsOf(refused.body.errors).sort()]).toEqual([
+        400,
+        [
+          ['/auth/token_url', code],
+          ['/partner_url', code],
+        ],
+      ]);
+      const { id } = (await create('https://partner.example/')).body;
+      for (const body of [{ partner_url: address }, { auth }])
+        expect((await call('PATCH', `/${id}`, body)).body.errors[0].code).toBe(code);
+    },
+  );
 
-  test('does not include the longest valid host names, which are accepted', async () => {
+  test('accepts the longest valid host names', async () => {
     for (const host of [`${LABEL.slice(1)}.example`, `${LONG.slice(4)}`])
       expect((await create(`https://${host}/`)).status).toBe(201);
   });
 
-  test('is refused: an expired client certificate, and one with another key', async () => {
+  test('refuses an expired client certificate, and a certificate with another key', async () => {
     const { expired, client, foreignClient } = await sharedCertificates();
     const pairs: [object, string, string][] = [
       [{ client_cert_pem: expired.certPem, client_key_pem: expired.keyPem }, '/client_cert_pem', 'certificate_expired'],

@@ -117,7 +117,7 @@ describe('an event that cannot be translated', () => {
     );
   });
 
-  test('is set aside and reported by the metrics, and delays no other event', async () => {
+  test('is set aside and reported by the metrics, and does not delay other events', async () => {
     await leftOver(40);
     await app.given.sql(
       `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)

@@ -77,7 +77,7 @@ async function command(argv: string[], by = app): Promise<[code: number, out: st
 }
 
 describe('an audit seal that was copied to another place', () => {
-  it('is found in a history that has grown since', async () => {
+  it('finds a copied seal in a history that has grown since', async () => {
     const first = await sealed();
     const last = await sealed(1);
     expect(await verify(first.seal)).toMatchObject({ agrees: true, rows: 3, upToAnchor: { rows: 2, seals: 1 } });
@@ -88,7 +88,7 @@ describe('an audit seal that was copied to another place', () => {
     ]);
   });
 
-  it('shows that the newest rows were deleted together with their seals', async () => {
+  it('detects by a copied seal that the newest rows were deleted together with their seals', async () => {
     const first = await sealed();
     const last = await sealed();
     await tamper('DELETE FROM audit_log WHERE id = ANY ($1)', [last.ids]);
@@ -101,7 +101,7 @@ describe('an audit seal that was copied to another place', () => {
     ]);
   });
 
-  it('shows that a history was emptied, or sealed again by the service after a change', async () => {
+  it('detects by a copied seal that a history was emptied, or sealed again by the service after a change', async () => {
     const { seal: kept } = await sealed();
     await tamper('TRUNCATE audit_seals');
     await tamper(`UPDATE audit_log SET actor = 'nobody'`);
@@ -112,7 +112,7 @@ describe('an audit seal that was copied to another place', () => {
     expect(await verify(kept)).toMatchObject({ agrees: false, because: NOT_THERE });
   });
 
-  it('is reported as agreeing, with the first changed row, when only a later row was changed', async () => {
+  it('reports that the history agrees up to a copied seal when only a later row was changed', async () => {
     const first = await sealed();
     const { ids } = await sealed();
     await tamper(`UPDATE audit_log SET actor = 'nobody' WHERE id = $1`, [ids[0]]);
@@ -123,14 +123,14 @@ describe('an audit seal that was copied to another place', () => {
     });
   });
 
-  it('must have 64 hexadecimal digits; anything else is a usage error', async () => {
+  it('accepts a seal of 64 hexadecimal digits; anything else is a usage error', async () => {
     for (const rest of [['--from', 'abc'], ['--from'], ['--to', 'a'.repeat(64)], ['x']])
       expect(await command(['verify-audit', ...rest])).toEqual([2, expect.stringContaining('--from')]);
   });
 });
 
 describe('the signature of a seal', () => {
-  it('cannot be forged by the owner of the tables, who does not have the key', async () => {
+  it('prevents the owner of the tables, who does not have the key, from forging a seal', async () => {
     const { ids } = await sealed();
     await tamper('TRUNCATE audit_seals');
     await tamper(`UPDATE audit_log SET actor = 'nobody' WHERE id = $1`, [ids[1]]);
@@ -154,7 +154,7 @@ describe('the signature of a seal', () => {
     ['hash', `decode(repeat('ab', 32), 'hex')`],
     ['mac', `decode(repeat('ab', 32), 'hex')`],
     ['key_id', `decode(repeat('ab', 4), 'hex')`],
-  ])('covers the column %s (%s)', async (column, value) => {
+  ])('covers the column %s of a seal (%s)', async (column, value) => {
     await sealed();
     await shift('-20 minutes');
     await sealed();
@@ -166,7 +166,7 @@ describe('the signature of a seal', () => {
     expect(state.body).toMatchObject({ agrees: false, from_row: ids[0], checked_seals: column === 'key_id' ? 3 : 2 });
   });
 
-  it('can be verified after keys rotate, and reencrypt makes the old key unnecessary', async () => {
+  it('can verify seals after keys rotate, and reencrypt makes the old key unnecessary', async () => {
     const old = await sealed();
     const both = `${newKey},${key}`;
     expect(await verify(null, both)).toMatchObject({ agrees: true, underNewestKey: false });
@@ -187,7 +187,7 @@ describe('the signature of a seal', () => {
     expect(await verify(null, newKey)).toMatchObject({ agrees: false, fromRow: old.ids[1] });
   });
 
-  it('is made with the newest key by reencrypt, in a process that has both keys', async () => {
+  it('signs seals with the newest key by reencrypt, in a process that has both keys', async () => {
     await sealed();
     const rotated = await startApp({ env: { SECRETS_KEY: `${newKey},${key}` }, databaseUrl: app.databaseUrl });
     try {
@@ -202,7 +202,7 @@ describe('the signature of a seal', () => {
     expect(await verify(null, newKey)).toMatchObject({ agrees: true, rows: 2, seals: 2 });
   });
 
-  it('is not added to a seal that no known key has signed, neither by the service nor by reencrypt', async () => {
+  it('adds no signature to a seal that no known key has signed, neither by the service nor by reencrypt', async () => {
     const { ids } = await sealed(1, foreignKey);
     await sealed();
     expect(await sql('SELECT count(*)::int AS count FROM audit_seals')).toEqual([{ count: 1 }]);
@@ -212,7 +212,7 @@ describe('the signature of a seal', () => {
 });
 
 describe('the sealed history', () => {
-  it('does not agree when the first rows are deleted together with their seals', async () => {
+  it('detects that the first rows were deleted together with their seals', async () => {
     const first = await sealed();
     const { ids } = await sealed();
     await tamper('DELETE FROM audit_log WHERE id = ANY ($1)', [first.ids]);
@@ -257,7 +257,7 @@ describe('the metrics of seals', () => {
     return app.app.get(Metrics).registry.metrics();
   };
 
-  it('show the newest seal of the previous minute, and the last sealed row', async () => {
+  it('shows the newest seal of the previous minute, and the last sealed row', async () => {
     expect(await figures()).toMatch(/^audit_sealed_through 0$/m);
     const first = await sealed();
     await shift('-2 minutes');
@@ -273,7 +273,7 @@ describe('the metrics of seals', () => {
     expect(await figures()).toMatch(new RegExp(`^audit_sealed_through ${first.ids[1]}$`, 'm'));
   });
 
-  it('are absent until the database has answered, because 0 would mean a shrunken history', async () => {
+  it('shows no value until the database has answered, because 0 would mean a shrunken history', async () => {
     const metrics = new Metrics(app.config);
     const figures = new AuditMetrics(app.app.get(Database), app.app.get(Logger), metrics);
     expect(await metrics.registry.metrics()).not.toMatch(/^audit_seal/m);

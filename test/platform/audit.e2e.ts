@@ -41,7 +41,7 @@ async function ownerOf(token: string): Promise<{ actor: string; application: str
 }
 
 describe('an audit row', () => {
-  it('names actor, application, account, subject, request and changed members, and contains no values', async () => {
+  it('records actor, application, account, subject, request and changed members of an action, and no values', async () => {
     const scene = await app.given.scene();
     const owner = await ownerOf(scene.token);
     const created = await app.given.eligibility(scene);
@@ -72,7 +72,7 @@ describe('an audit row', () => {
     expect(JSON.stringify(rows)).not.toContain('Springfield');
   });
 
-  it('names the members of an administrative body, and the account of the subject', async () => {
+  it('records the members of an administrative body, and the account of the subject', async () => {
     const scene = await app.given.scene();
     const [id] = [(await app.given.eligibility(scene))['svc_eligiblity_id'] as string];
     await app.call('POST', `/admin/eligibilities/${id}/hold`, { token: operator, body: { reason: 'Fee is open' } });
@@ -94,7 +94,7 @@ describe('an audit row', () => {
     ]);
   });
 
-  it('is written when a launch link is redeemed', async () => {
+  it('records the redemption of a launch link', async () => {
     const scene = await app.given.scene();
     const { svc_eligiblity_id: id } = await app.given.eligibility(scene);
     const info = await app.call('GET', `/eligibilities/${id}/testLaunchInfo`, { token: scene.token });
@@ -162,7 +162,7 @@ describe('the seals of the audit log', () => {
     }
   };
 
-  it('are added in the background by any number of processes, and each row is in exactly one seal', async () => {
+  it('seals rows in the background in any number of processes, each row in exactly one seal', async () => {
     await Promise.all(Array.from({ length: 40 }, (_, at) => add(`row ${at}`)));
     await eventually(async () => {
       const verdict = await verify();
@@ -175,7 +175,7 @@ describe('the seals of the audit log', () => {
     expect(new Set(ids.map(({ id }) => id)).size).toBe(41);
   });
 
-  it('cover rows that were committed after later rows had been sealed', async () => {
+  it('seals rows that were committed after later rows had been sealed', async () => {
     still();
     const slow = new pg.Client({ connectionString: sealed.databaseUrl });
     await slow.connect();
@@ -196,7 +196,7 @@ describe('the seals of the audit log', () => {
   it.each([
     ['changed', (id: number) => [`UPDATE audit_log SET actor = 'nobody' WHERE id = ${id}`, 'the row was changed']],
     ['taken away', (id: number) => [`DELETE FROM audit_log WHERE id = ${id}`, 'the row is gone']],
-  ])('report the row from which a history does not agree when one is %s', async (_what, tampering) => {
+  ])('reports the row from which a history does not agree when one is %s', async (_what, tampering) => {
     still();
     const ids: number[] = [];
     for (let at = 0; at < 6; at++) {
@@ -223,7 +223,7 @@ describe('the seals of the audit log', () => {
     expect([code, out]).toEqual([1, expect.stringContaining(`from row ${ids[3]} on`)]);
   });
 
-  it('do not agree after a row was inserted, or a seal changed or deleted', async () => {
+  it('detects an inserted row, and a seal that was changed or deleted', async () => {
     still();
     const [{ id: between }] = await sealed.given.sql(
       `SELECT nextval(pg_get_serial_sequence('audit_log', 'id'))::int AS id`,
@@ -247,7 +247,7 @@ describe('the seals of the audit log', () => {
     expect(await verify()).toMatchObject({ agrees: false, fromRow: Number(second) });
   });
 
-  it('report how far the log is sealed, and the rows without a seal', async () => {
+  it('reports how far the log is sealed, and the rows without a seal', async () => {
     still();
     expect((await state()).body).toEqual({
       sealed_through: null,
@@ -276,7 +276,7 @@ describe('the seals of the audit log', () => {
     expect((await sealed.call('GET', '/admin/audit/seals', { token: support })).status).toBe(403);
   });
 
-  it('cannot be changed, and neither can the rows', async () => {
+  it('prevents changes of seals and of rows', async () => {
     await add('row');
     await seal();
     for (const statement of ['UPDATE audit_seals SET at = now()', 'DELETE FROM audit_log', 'TRUNCATE audit_seals'])

@@ -60,7 +60,7 @@ describe('a pooler in session mode', () => {
     expect((await app.call('GET', '/health/ready')).status).toBe(200);
   });
 
-  it('receives the limits of a connection after it is opened, including those of units of work', async () => {
+  it('limits a connection after it is opened, also in units of work', async () => {
     const limits = async () =>
       (
         await app.given.sql(
@@ -94,7 +94,7 @@ describe('a pooler in transaction mode', () => {
 });
 
 describe('starting the service', () => {
-  it('behind another process that migrates gives up with one line of explanation', async () => {
+  it('gives up with one line of explanation behind another process that migrates', async () => {
     const holder = new pg.Client({ connectionString: database.url });
     await holder.connect();
     await holder.query('SELECT pg_advisory_lock(7031946)');
@@ -107,7 +107,7 @@ describe('starting the service', () => {
     await migrate(database.url, { waitS: 4 });
   });
 
-  it('on a read-only server fails with one line of explanation', async () => {
+  it('fails with one line of explanation on a read-only server', async () => {
     const name = new URL(database.url).pathname.slice(1);
     const admin = new pg.Client({ connectionString: database.url });
     await admin.connect();
@@ -121,7 +121,7 @@ describe('starting the service', () => {
     expect(await locks()).toBe(0);
   });
 
-  it('as a role without rights fails with one line of explanation, whatever right is missing', async () => {
+  it('fails with one line of explanation for a role without rights, whatever right is missing', async () => {
     const admin = new pg.Client({ connectionString: database.url });
     await admin.connect();
     const name = new URL(database.url).pathname.slice(1);

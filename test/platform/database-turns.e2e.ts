@@ -50,7 +50,7 @@ describe.each(kinds)('%s', (_kind, work, most) => {
   it.each([
     ['another caller', callerOf('other')],
     ['background work', null],
-  ])('of %s receive a connection before most of one caller’s flood', async (_who, other) => {
+  ])('gives %s a connection before most of one caller’s flood', async (_who, other) => {
     expect(await doneBefore(work, other)).toBeLessThan(most);
   });
 });

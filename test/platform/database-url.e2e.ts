@@ -70,14 +70,14 @@ describe('a fault in DATABASE_URL', () => {
       (url) => (url.search = '?sslmode=require'),
       /asks for TLS, which the server does not speak/,
     ],
-  ])('is reported in one line, without the password: %s', async (_, change, expected) => {
+  ])('reports a fault in one line, without the password: %s', async (_, change, expected) => {
     const fault = await faultOf(changed(change));
     expect(fault).toMatch(expected);
     expect(fault).not.toContain('tr0ub4dor');
     expect(fault).not.toContain(new URL(database.url).password);
   });
 
-  it('is reported within seconds when another program listens on the port', async () => {
+  it('reports within seconds that another program listens on the port', async () => {
     const server = createServer((socket) => socket.on('error', () => undefined));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { port: number };
@@ -152,7 +152,7 @@ describe('sslmode', () => {
     ],
     ['require with another authority', '?sslmode=require&sslrootcert=FOREIGN', 'localhost', /verifies the certificate/],
     [
-      'an sslcert that is none',
+      'an invalid sslcert',
       '?sslmode=require&sslcert=NONE',
       'localhost',
       /ERR_OSSL\w+\) has an sslcert or sslkey that cannot be used/,

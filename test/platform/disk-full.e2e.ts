@@ -76,7 +76,7 @@ const onSmallDisk = () => {
 };
 if (isMounted) describe('while the disk of the database is full', onSmallDisk);
 
-it('a write that the server refuses for a full disk is 503, and is done when it is repeated', async () => {
+it('answers 503 to a write that the server refuses for a full disk, and accepts the repeated write', async () => {
   const app = await startApp();
   try {
     const scene = await app.given.scene();

@@ -382,7 +382,7 @@ describe('the programs of PostgreSQL', () => {
     await expect(run(data, { project }).started()).rejects.toThrow(/is gone/);
   });
 
-  it('are completed with library links that blocked install scripts did not create', async () => {
+  it('creates the library links that blocked install scripts did not create', async () => {
     const project = join(room, 'project');
     installWithoutScripts(project);
     const data = [join(room, 'one'), join(room, 'two')];
@@ -403,7 +403,7 @@ describe('the programs of PostgreSQL', () => {
     expect(realpathSync(`/proc/${postmasterPid(data)}/exe`).startsWith(project)).toBe(false);
   });
 
-  it('are searched for on PATH, and an error names the missing program', async () => {
+  it('searches PATH for the programs, and names the missing program in an error', async () => {
     const project = join(room, 'project');
     const lone = join(project, 'node_modules', PACKAGE, 'dist');
     mkdirSync(lone, { recursive: true });

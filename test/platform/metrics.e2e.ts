@@ -16,7 +16,7 @@ describe('§14 the metrics of delivery', () => {
   });
   afterAll(() => app.close());
 
-  it('count undelivered notifications by the time left to the exam, each in one bucket, and time attempts by partner', async () => {
+  it('counts undelivered notifications by the time left to the exam, each in one bucket, and times attempts by partner', async () => {
     const subscribed = await Subscribed.start(app);
     const minutes = (n: number) => ({ booking_on: dateTime(Date.now() + n * 60_000) });
     await subscribed.booking(minutes(60));
@@ -48,7 +48,7 @@ describe('§14 the metrics of a process', () => {
   });
   afterAll(() => app.close());
 
-  it('measure by pool how long calls wait for a connection', async () => {
+  it('measures by pool how long calls wait for a connection', async () => {
     const acquired = async (pool: string) =>
       Number(
         new RegExp(`^database_pool_acquisition_seconds_count\\{pool="${pool}"\\} (\\d+)$`, 'm').exec(
@@ -63,7 +63,7 @@ describe('§14 the metrics of a process', () => {
     expect(await acquired('units_of_work')).toBeGreaterThan(units);
   });
 
-  it('measure each request by route pattern, method and class of status, never by its path', async () => {
+  it('measures each request by route pattern, method and class of status, never by its path', async () => {
     await app.call('GET', '/health/live');
     await app.call('GET', '/accounts/ACCOUNT/candidates/ada-0001');
     await fetch(`${app.url}/nowhere/at/all`);
@@ -80,14 +80,14 @@ describe('§14 the metrics of a process', () => {
     expect(text).not.toMatch(/ada-0001|nowhere|ACCOUNT/);
   });
 
-  it('show the connection pools and the running version', async () => {
+  it('shows the connection pools and the running version', async () => {
     const text = await metricsOf(app);
     for (const pool of ['statements', 'units_of_work'])
       expect(text).toMatch(new RegExp(`^database_pool_waiting\\{pool="${pool}"\\} 0$`, 'm'));
     expect(text).toMatch(/^build_info\{version="\d+\.\d+\.\d+[^"]*",node="v\d+[^"]*",roles="api,delivery"\} 1$/m);
   });
 
-  it('have names and types that Prometheus accepts', async () => {
+  it('gives metrics names and types that Prometheus accepts', async () => {
     const named = namesIn(await metricsOf(app));
     expect(named.length).toBeGreaterThan(20);
     expect(named.filter(({ name, type }) => name.endsWith('_total') !== (type === 'counter'))).toEqual([]);
@@ -96,7 +96,7 @@ describe('§14 the metrics of a process', () => {
   it.each([
     ['api', /^http_/, /^notification|^domain_events/],
     ['delivery', /^notification/, /^http_/],
-  ])('contain only the metrics of the role in a process with the role %s', async (role, has, hasNot) => {
+  ])('exports only the metrics of the role from a process with the role %s', async (role, has, hasNot) => {
     const other = await startApp({ databaseUrl: app.databaseUrl, env: { ROLES: role } });
     const names = namesIn(await metricsOf(other)).map(({ name }) => name);
     await other.close();

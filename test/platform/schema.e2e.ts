@@ -31,7 +31,7 @@ describe('the schema', () => {
     return upQueries.map(({ query }) => query).filter((query) => !MIGRATIONS_ALONE.some((own) => own.test(query)));
   };
 
-  it('of the migrations is the schema that the entities describe', async () => {
+  it('matches the entities when the migrations have run', async () => {
     expect(await drift()).toEqual([]);
   });
 

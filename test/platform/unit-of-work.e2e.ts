@@ -36,7 +36,7 @@ const audited = async (subject: string) =>
   (await app.given.sql('SELECT * FROM audit_log WHERE subject = $1', [subject])).length;
 
 describe('statements that a unit of work sends without waiting', () => {
-  it('are committed in order, with its events and audit rows', async () => {
+  it("commits sent statements in order, with the unit's events and audit rows", async () => {
     await unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['a']);
       unitOfWork.send(RENAME, ['a']);
@@ -47,14 +47,14 @@ describe('statements that a unit of work sends without waiting', () => {
     expect(await audited('sent-a')).toBe(1);
   });
 
-  it('are visible to its later queries', async () => {
+  it('shows the effect of sent statements to later queries of the unit', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['a']);
       expect(await database.query(LOCK, ['a'])).toEqual([{ name: 'a', seen: 0 }]);
     });
   });
 
-  it('fail the whole unit when the database refuses one: nothing is committed, and that error is thrown', async () => {
+  it('fails the whole unit when the database refuses a sent statement: nothing is committed, and that error is thrown', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     let published = false;
     const work = unitOfWork.run(async () => {
@@ -71,7 +71,7 @@ describe('statements that a unit of work sends without waiting', () => {
     expect(published).toBe(false);
   });
 
-  it('cause the thrown error when a later query fails because of them', async () => {
+  it('throws the error of a sent statement when a later query fails because of it', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     const work = unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['taken']);
@@ -80,7 +80,7 @@ describe('statements that a unit of work sends without waiting', () => {
     await expect(work).rejects.toMatchObject({ code: '23505' });
   });
 
-  it('leave the connection usable after a refusal', async () => {
+  it('leaves the connection usable after a refusal', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     for (let round = 0; round < 30; round++) {
       const refused = unitOfWork.run(() => Promise.resolve(unitOfWork.send(INSERT, ['taken'])));
@@ -90,7 +90,7 @@ describe('statements that a unit of work sends without waiting', () => {
     expect(await names()).toEqual(['free', 'taken']);
   });
 
-  it('are all repeated after a deadlock', async () => {
+  it('repeats all sent statements after a deadlock', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('one'), ('two')`);
     let runs = 0;
     let met: () => void = () => undefined;
@@ -117,7 +117,7 @@ describe('statements that a unit of work sends without waiting', () => {
 describe('rows that a unit of work buffers', () => {
   const seen = () => database.query<{ name: string }>(ALL);
 
-  it('are committed by one statement for all rows, and are visible to its later queries', async () => {
+  it('commits buffered rows by one statement, and shows them to later queries of the unit', async () => {
     await unitOfWork.run(async () => {
       for (const name of ['a', 'b']) unitOfWork.keep(KEEP, { name });
       expect(await seen()).toEqual([{ name: 'a' }, { name: 'b' }]);
@@ -126,7 +126,7 @@ describe('rows that a unit of work buffers', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('are rolled back with the part of the unit that buffered them, and with no other part', async () => {
+  it('rolls buffered rows back with the part of the unit that buffered them, and with no other part', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.keep(KEEP, { name: 'before' });
       const failing = unitOfWork.part(() => {
@@ -164,14 +164,14 @@ describe('units of work that share a transaction', () => {
     );
   beforeEach(() => (round += 1));
 
-  it('are committed together, each under the name of its own caller', async () => {
+  it('commits units together, each under the name of its own caller', async () => {
     await Promise.all(['a', 'b', 'c', 'd'].map((name) => shared(name)));
     // The first finds nothing under way.
     expect(await transactions()).toEqual([['a'], ['b', 'c', 'd']]);
     for (const name of ['a', 'b', 'c', 'd']) expect(await actorOf(name)).toEqual([name]);
   });
 
-  it('stay committed when one unit is refused, which leaves no rows', async () => {
+  it('commits the other units when one unit is refused, which leaves no rows', async () => {
     const called: string[] = [];
     const refuse = () => {
       keep('refused');
@@ -192,7 +192,7 @@ describe('units of work that share a transaction', () => {
     expect(called).toEqual(['a', 'b']);
   });
 
-  it('are each repeated alone when the database refuses the rows of one, and only that unit fails', async () => {
+  it('repeats each unit alone when the database refuses the rows of one, and only that unit fails', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     const outcomes = await Promise.allSettled(['a', 'b', 'taken', 'c'].map((name) => shared(name)));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
@@ -201,7 +201,7 @@ describe('units of work that share a transaction', () => {
     for (const name of ['a', 'b', 'c']) expect(await actorOf(name)).toEqual([name]);
   });
 
-  it('are each repeated alone when one breaks the transaction', async () => {
+  it('repeats each unit alone when one breaks the transaction', async () => {
     const broken = () => database.query({ text: 'SELECT 1 / 0' });
     const outcomes = await Promise.allSettled([shared('a'), shared('b'), shared('broken', broken), shared('c')]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
@@ -209,7 +209,7 @@ describe('units of work that share a transaction', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('are each repeated alone when writing the rows of one takes longer than allowed', async () => {
+  it('repeats each unit alone when writing the rows of one takes longer than allowed', async () => {
     const release = await app.given.lock(`INSERT INTO names VALUES ('waited for')`);
     const waits = async () => {
       if (unitOfWork.isShared) await database.query({ text: `SET LOCAL statement_timeout = '100ms'` });
@@ -223,7 +223,7 @@ describe('units of work that share a transaction', () => {
     expect(await names()).toEqual(['a', 'b', 'c', 'waited for']);
   });
 
-  it('are not repeated when the answer to COMMIT is lost, by whatever error', async () => {
+  it('does not repeat units when the answer to COMMIT is lost, by whatever error', async () => {
     let tries = 0;
     const lost = () => {
       tries++;
@@ -247,7 +247,7 @@ describe('units of work that share a transaction', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('stay complete when one unit has already written and is then refused', async () => {
+  it('commits the other units whole when one unit has already written and is then refused', async () => {
     const write = async () => {
       await database.execute({ text: `INSERT INTO names VALUES ('written')` });
       throw validationError.error();
@@ -257,13 +257,13 @@ describe('units of work that share a transaction', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('do not include a unit that needs a transaction of its own', async () => {
+  it('runs a unit that needs a transaction of its own apart from the others', async () => {
     const own = () => unitOfWork.run(() => database.execute({ text: `INSERT INTO names VALUES ('own')` }));
     await Promise.all([shared('a'), shared('b'), shared('own', own), shared('c')]);
     expect(await transactions()).toEqual([['a'], ['b', 'c'], ['own']]);
   });
 
-  it('report a refusal only when the transaction has ended and released its locks', async () => {
+  it('reports a refusal only when the transaction has ended and released its locks', async () => {
     const lock = async () => {
       const [{ locked }] = await database.query<{ locked: boolean }>({
         text: 'SELECT pg_try_advisory_xact_lock(4711) AS locked',
@@ -286,7 +286,7 @@ describe('units of work that share a transaction', () => {
     expect(told.status).toBe('fulfilled');
   });
 
-  it('never include two units of the same record', async () => {
+  it('never combines two units of the same record', async () => {
     const twice = () => {
       keep(`same-${unitOfWork.isShared ? 'shared' : 'alone'}`);
     };
@@ -308,13 +308,13 @@ describe('units of work that share a transaction', () => {
       },
     ],
     [
-      'has what it kept written at once',
+      'writes its buffered rows at once',
       () => {
         keep('alone');
         unitOfWork.recordNow();
       },
     ],
-  ])('do not include a unit that %s: it runs in a transaction of its own', async (_what, work) => {
+  ])('runs a unit that %s in a transaction of its own', async (_what, work) => {
     await Promise.all([shared('a'), shared('alone', work), shared('b'), shared('c')]);
     expect(await transactions()).toEqual([['a'], ['alone'], ['b', 'c']]);
     expect(await actorOf('alone')).toEqual(['alone']);
@@ -322,7 +322,7 @@ describe('units of work that share a transaction', () => {
 });
 
 describe('units of work that wait for a lock', () => {
-  it('release their connections to units that can run, and answer 503 with Retry-After beyond the limit', async () => {
+  it('releases the connections of waiting units to other units, and answers 503 with Retry-After beyond the limit', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('held')`);
     const holder = await database.pool.connect();
     await holder.query(`BEGIN; SELECT * FROM names WHERE name = 'held' FOR UPDATE`);

@@ -265,26 +265,26 @@ describe.each([
   });
 });
 
-describe('a migration of the next release is reported when it', () => {
+describe('a migration of the next release', () => {
   async function found(up: (runner: QueryRunner) => Promise<unknown>): Promise<Upgrade> {
     const upgrade = await Upgrade.of(present, [next(up)]);
     await upgrade.database.drop();
     return upgrade;
   }
 
-  it('rewrites a large table', async () => {
+  it('reports a migration of the next release that rewrites a large table', async () => {
     const { rewritten } = await found((runner) =>
       runner.query('ALTER TABLE bookings ALTER COLUMN event_sequence TYPE bigint'),
     );
     expect(rewritten).toEqual(['bookings']);
   });
 
-  it('builds an index under a lock', async () => {
+  it('reports a migration that builds an index under a lock', async () => {
     const { locking } = await found((runner) => runner.query('CREATE INDEX planted_ix ON bookings (status)'));
     expect(locking).toEqual(['CREATE INDEX planted_ix ON bookings']);
   });
 
-  it('refuses statements of a process of this release', async () => {
+  it('reports a migration that refuses statements of a process of this release', async () => {
     const { refused } = await found(async (runner) => {
       await runner.query(`ALTER TABLE audit_log ADD COLUMN planted text NOT NULL DEFAULT ''`);
       await runner.query('ALTER TABLE audit_log ALTER COLUMN planted DROP DEFAULT');
@@ -292,7 +292,7 @@ describe('a migration of the next release is reported when it', () => {
     expect(refused).toContainEqual(expect.objectContaining({ code: '23502', table: 'audit_log' }));
   });
 
-  it('changes a value, or loses rows', async () => {
+  it('reports a migration that changes a value, or loses rows', async () => {
     const upgrade = await found(async (runner) => {
       await runner.query(`UPDATE eligibilities SET city = 'Oslo' WHERE status = 'PENDING'`);
       await runner.query('DELETE FROM notification_attempts');

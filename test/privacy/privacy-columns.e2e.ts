@@ -23,8 +23,8 @@ function declared(): Map<string, string> {
   return columns;
 }
 
-describe('the schema', () => {
-  it('has no column of which it is not said what an erasure does with it', async () => {
+describe('the list of columns with personal data', () => {
+  it('says for every column of the schema what an erasure does with it', async () => {
     const database = await cloneDatabase();
     const dataSource = await new DataSource(dataSourceOptions(database.url, 1)).initialize();
     try {

@@ -51,7 +51,7 @@ function planted() {
   return { ...values, email: `zq${mark}y@example.org`, tester_email: `zq${mark}t@example.org` };
 }
 
-describe('a candidate', () => {
+describe('the data of a candidate', () => {
   let app: TestApp;
   let subscribed: Subscribed;
   let operator: string;
@@ -172,7 +172,7 @@ describe('a candidate', () => {
     return { values, scene, created: created.body, open: open.body, booking };
   }
 
-  it('gets everything that is held about them, with photo and link, and that leaves an audit row', async () => {
+  it('exports all data of a candidate, with photo and link, which writes an audit row', async () => {
     const { values, scene, created, booking } = await known();
     const answer = await admin('GET', ofCandidate(scene.account, values.candidate_id, 'export'));
     expect(answer.status).toBe(200);
@@ -190,7 +190,7 @@ describe('a candidate', () => {
     expect(answer.body.records.map((record: any) => record.svc_eligiblity_id)).toContain(created.svc_eligiblity_id);
   });
 
-  it('is erased: no value is in any table or answer, and what counts is still there', async () => {
+  it('erases a candidate: no value is left in any table or answer, and counts are kept', async () => {
     const { values, scene, created, open, booking } = await known();
     const everything = Object.values(values);
     expect((await whereIs(everything)).length).toBeGreaterThan(20);
@@ -272,7 +272,7 @@ describe('a candidate', () => {
   const keptUnmatched = async () =>
     (await app.given.sql(`SELECT body::json->>'marker' AS marker FROM unmatched_results`)).map(({ marker }) => marker);
 
-  it('is named in unmatched results by client_eligibility_id, and by e-mail address as the matching compares it', async () => {
+  it('includes unmatched results with the client_eligibility_id, or with an e-mail address equal by the rules of matching', async () => {
     const { account, token } = subscribed.scene;
     const mark = app.given.unique('m');
     const clientId = app.given.unique('CE');
@@ -293,7 +293,7 @@ describe('a candidate', () => {
     expect((await keptUnmatched()).filter((marker) => marker?.startsWith(mark))).toEqual([`${mark}-else`]);
   });
 
-  it('of one account has nothing of the unmatched results of another, whatever they name', async () => {
+  it('includes no unmatched results of another account, whatever they name', async () => {
     const mine = subscribed.scene;
     const other = await app.given.scene();
     const marker = app.given.unique('m');
@@ -320,7 +320,7 @@ describe('a candidate', () => {
     expect(await unmatchedOf(mine.account, again['candidate'].candidate_id as string)).toEqual([marker]);
   });
 
-  it('is erased in another go when the first ends in a deadlock', async () => {
+  it('erases the candidate in a second attempt when the first is ended by a deadlock', async () => {
     const { account } = subscribed.scene;
     const record = await app.given.eligibility(subscribed.scene);
     // No transaction takes back the numbers of a sequence.
@@ -342,7 +342,7 @@ describe('a candidate', () => {
     }
   });
 
-  it('with an open booking is not erased, and nothing changes', async () => {
+  it('refuses an erasure while a booking is open, and changes nothing', async () => {
     const eligibility = await app.given.eligibility(subscribed.scene);
     const { booking_code } = await app.given.booking(subscribed.scene, eligibility);
     const id = eligibility['candidate'].candidate_id;
@@ -357,7 +357,7 @@ describe('a candidate', () => {
     ]);
   });
 
-  it('of an account with a long history is erased by what is theirs, and not by a walk through what is others’', async () => {
+  it("erases a candidate without reading other candidates' rows, however long the account's history", async () => {
     const { account, testCode } = subscribed.scene;
     const eligibility = await app.given.eligibility(subscribed.scene);
     await app.given.sql(
@@ -396,7 +396,7 @@ describe('a candidate', () => {
     await fresh.end();
   });
 
-  it('that nobody knows is 404, and another account or a client cannot ask', async () => {
+  it('answers 404 for an unknown candidate, and refuses another account or a client', async () => {
     const { account, token } = subscribed.scene;
     expect((await admin('GET', ofCandidate(account, 'nobody', 'export'))).status).toBe(404);
     expect((await admin('POST', ofCandidate(account, 'nobody', 'erase'), { reason: 'x' })).status).toBe(404);
@@ -412,7 +412,7 @@ describe('a candidate', () => {
       ).toBe(403);
   });
 
-  it('is not made anew by rows of an import that wait', async () => {
+  it('does not create an erased candidate anew from waiting rows of an import', async () => {
     const receiver = await startApp({
       databaseUrl: app.databaseUrl,
       env: { ROLES: 'api', SECRETS_KEY: app.config.secretsKeys[0].toString('base64') },
@@ -451,13 +451,13 @@ describe('a candidate', () => {
   });
 });
 
-describe('what an account keeps for a time', () => {
+describe('the retention of an account', () => {
   let app: TestApp;
 
   beforeAll(async () => (app = await startApp()));
   afterAll(() => app.close());
 
-  it('is said by PUT, which merges, and shown by GET', async () => {
+  it('sets the retention of an account by PUT, which merges, and shows it by GET', async () => {
     const operator = await app.given.operator();
     const account = await app.given.account();
     const path = `/admin/accounts/${account}`;
@@ -480,7 +480,7 @@ describe('what an account keeps for a time', () => {
     );
   });
 
-  it('goes when its days are over: photos, links, candidates; nothing else', async () => {
+  it('deletes photos, links and candidates when their retention ends, and nothing else', async () => {
     const operator = await app.given.operator();
     const scene = await app.given.scene();
     const old = await app.given.eligibility(scene, { candidate: { candidate_id: 'old' } });
@@ -543,7 +543,7 @@ describe('what an account keeps for a time', () => {
     await app.given.sql(`DELETE FROM eligibilities WHERE first_name = 'Recent'`);
   });
 
-  it('takes photos and links out of results that no exam was found for as well', async () => {
+  it('deletes photos and links of unmatched results at the end of their retention, too', async () => {
     const operator = await app.given.operator();
     const scene = await app.given.scene();
     const other = await app.given.scene();
@@ -580,7 +580,7 @@ describe('what an account keeps for a time', () => {
     }
   });
 
-  it('goes in a round of its own, every ten minutes of the clock that the rules go by', async () => {
+  it("runs the deletion in a round of its own, every ten minutes of the service's clock", async () => {
     const operator = await app.given.operator();
     const scene = await app.given.scene();
     const eligibility = await app.given.eligibility(scene);

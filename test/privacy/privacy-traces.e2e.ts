@@ -64,8 +64,8 @@ async function known(changes: object = {}) {
 const keptMarkers = async () =>
   (await app.given.sql(`SELECT body::json->>'marker' AS marker FROM unmatched_results`)).map(({ marker }) => marker);
 
-describe('an erasure leaves nothing', () => {
-  it('of the keys of calls whose answer has no body', async () => {
+describe('an erasure', () => {
+  it('removes stored answers of calls without a body', async () => {
     const { scene, who, record } = await known();
     const booking = await app.given.booking(scene, record as any);
     const key = `cancel-${randomUUID()}`;
@@ -77,7 +77,7 @@ describe('an erasure leaves nothing', () => {
     expect(await whereIs(key)).toEqual([]);
   });
 
-  it('of names in reasons of jobs, holds, rejections and of the erasure itself, and nothing of other reasons', async () => {
+  it('removes names from reasons of jobs, holds, rejections and of the erasure itself, and keeps other reasons', async () => {
     const { scene, who } = await known();
     const other = await app.given.eligibility(scene);
     const held = await app.given.eligibility(scene);
@@ -108,7 +108,7 @@ describe('an erasure leaves nothing', () => {
     for (const value of [who.first, who.last, who.id]) expect(await whereIs(value)).toEqual([]);
   });
 
-  it('of unmatched results whose id differs by blanks, case or punctuation, and those of another candidate stay', async () => {
+  it('removes unmatched results whose id differs by blanks, case or punctuation, and keeps those of other candidates', async () => {
     const { scene, who, svcId } = await known();
     const put = (marker: string, candidateId: string) =>
       deliveries.put(scene, accountBody(candidateId, { marker: `${who.mark}-${marker}` }));
@@ -124,7 +124,7 @@ describe('an erasure leaves nothing', () => {
     expect((await keptMarkers()).filter((marker) => marker?.startsWith(who.mark))).toEqual([`${who.mark}-else`]);
   });
 
-  it('lists unmatched results that only a name ties to the candidate, and erases them by one more call', async () => {
+  it('lists unmatched results that only a name connects to the candidate, and erases them by one more call', async () => {
     const { scene, who } = await known();
     const named = (marker: string, changes: object) =>
       deliveries.register(scene.token, registrationBody({ marker: `${who.mark}-${marker}`, ...changes }));
@@ -152,7 +152,7 @@ describe('an erasure leaves nothing', () => {
     expect(audit.body).toMatchObject([{ account_code: scene.account }]);
   });
 
-  it('has one entry, however often the candidate is erased', async () => {
+  it('writes one entry, however often the candidate is erased', async () => {
     const { scene, who } = await known();
     const path = `accounts/${scene.account}/candidates/${encodeURIComponent(who.id)}/erase`;
     const calls = await Promise.all(Array.from({ length: 5 }, () => admin('POST', path, { reason: 'asked for' })));
@@ -177,7 +177,7 @@ describe('an erasure leaves nothing', () => {
   });
 });
 
-describe('what arrives for an erased record', () => {
+describe('a result for an erased record', () => {
   const secret = (mark: string) => ({
     examTakerFirstName: `Late${mark}`,
     examTakerEmail: `late${mark}@example.org`,
@@ -187,7 +187,7 @@ describe('what arrives for an erased record', () => {
     note: `note${mark}`,
   });
 
-  it('is kept without personal members, photo and link: a revised registration result', async () => {
+  it('stores a revised registration result for an erased record without personal members, photo and link', async () => {
     const { scene, who, svcId } = await known();
     const meta = { examCode: svcId, extRecordLocator: `Loc${who.mark}` };
     await deliveries.register(scene.token, registrationBody({ examMetaData: meta }));
@@ -212,7 +212,7 @@ describe('what arrives for an erased record', () => {
     expect(await whereIs(who.mark)).toEqual([]);
   });
 
-  it('is kept without personal members: a revised account result, by the id of the result', async () => {
+  it('stores a revised account result for an erased record without personal members, by the id of the result', async () => {
     const { scene, who, svcId } = await known();
     const body = accountBody(who.id, { result_id: `R${who.mark}` });
     expect((await deliveries.put(scene, body)).status).toBe(200);
@@ -225,7 +225,7 @@ describe('what arrives for an erased record', () => {
     expect(await whereIs(who.mark)).toEqual([]);
   });
 
-  it('is kept without personal members: an unmatched result that an operator accepts', async () => {
+  it('stores an unmatched result that an operator accepts for an erased record without personal members', async () => {
     const { scene, who, svcId } = await known();
     await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: svcId } }));
     await erase(scene.account, who.id);
@@ -243,7 +243,7 @@ describe('what arrives for an erased record', () => {
     expect(await whereIs(who.mark)).toEqual([]);
   });
 
-  it('is kept without personal members, when both come at the same moment', async () => {
+  it('stores two results for an erased record that arrive at the same moment without personal members', async () => {
     for (let round = 0; round < 6; round++) {
       const { scene, who, svcId } = await known();
       await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: svcId } }));
@@ -258,7 +258,7 @@ describe('what arrives for an erased record', () => {
     }
   });
 
-  it('is kept without personal members, when its record was cancelled by the erasure', async () => {
+  it('stores a result without personal members when the erasure cancelled its record', async () => {
     for (let round = 0; round < 3; round++) {
       const { scene, who, svcId } = await known();
       const body = registrationBody({ ...secret(who.mark), examMetaData: { examCode: svcId } });

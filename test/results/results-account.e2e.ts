@@ -67,7 +67,7 @@ async function deliver(changes: Record<string, unknown> = {}, candidateId: strin
 }
 
 describe('the result_id of an account result', () => {
-  it('finds its exam when it was seen in this account with the same candidate or none', async () => {
+  it('finds the exam of a result_id that was seen in this account with the same candidate or none', async () => {
     const id = await anExam();
     const result_id = app.given.unique('R-');
     expect(await deliver({ result_id })).toBe(id);
@@ -77,7 +77,7 @@ describe('the result_id of an account result', () => {
     expect((await deliveries.revisions(id)).map(({ revision }) => revision as number)).toEqual([1, 2, 3]);
   });
 
-  it('is refused with result_id_conflict when it was seen in this account with another candidate', async () => {
+  it('refuses a result_id that was seen in this account with another candidate with result_id_conflict', async () => {
     await anExam();
     const other = app.given.unique('C-');
     await anExam({ candidate: other });
@@ -87,7 +87,7 @@ describe('the result_id of an account result', () => {
     expect(await deliver({ result_id }, 'UNKNOWN')).toBe('result_id_conflict');
   });
 
-  it('is unknown in this account when only another account has used it', async () => {
+  it('treats a result_id that only another account has used as unknown', async () => {
     const result_id = app.given.unique('R-');
     await anExam();
     await deliver({ result_id });
@@ -97,7 +97,7 @@ describe('the result_id of an account result', () => {
     expect(await deliver({ result_id })).toBe(id);
   });
 
-  it('is compared exactly as it was sent', async () => {
+  it('compares a result_id exactly as it was sent', async () => {
     const first = await anExam();
     const second = await anExam({ bookedAt: hoursFromNow(5) });
     const result_id = app.given.unique('r-');
@@ -105,7 +105,7 @@ describe('the result_id of an account result', () => {
     expect(await deliver({ result_id: result_id.toUpperCase() })).toBe(first);
   });
 
-  it('is accepted for one candidate and a conflict for the other when both deliver it at once', async () => {
+  it('accepts a result_id for one candidate, and refuses it for another who sends it at the same moment', async () => {
     await anExam();
     const other = app.given.unique('C-');
     await anExam({ candidate: other });
@@ -120,7 +120,7 @@ describe('the result_id of an account result', () => {
 });
 
 describe('the candidate_id of an account result', () => {
-  it('is required and must be known in the account, otherwise candidate_exam_not_found', async () => {
+  it('requires a candidate_id that the account knows, otherwise answers candidate_exam_not_found', async () => {
     await anExam();
     expect(await deliver({}, null)).toBe('candidate_exam_not_found');
     expect(await deliver({}, '')).toBe('candidate_exam_not_found');
@@ -130,7 +130,7 @@ describe('the candidate_id of an account result', () => {
     expect(await accountResults()).toEqual([]);
   });
 
-  it('is unknown in this account when only another account has the candidate', async () => {
+  it('treats a candidate_id of another account as unknown', async () => {
     await anExam();
     scene = await app.given.scene();
     expect(await deliver()).toBe('candidate_exam_not_found');
@@ -138,7 +138,7 @@ describe('the candidate_id of an account result', () => {
 });
 
 describe("the candidate's exams are searched group by group", () => {
-  it('in the order (a) COMPLETED, (b) SCHEDULED in the past, (c) SCHEDULED in the future, (d) all others', async () => {
+  it('searches in the order (a) COMPLETED, (b) SCHEDULED in the past, (c) SCHEDULED in the future, (d) all others', async () => {
     const future = await anExam({ bookedAt: hoursFromNow(2) });
     const open = await anExam();
     const past = await anExam({ bookedAt: hoursFromNow(-2) });
@@ -186,7 +186,7 @@ describe("the candidate's exams are searched group by group", () => {
 });
 
 describe('an account result without result_id', () => {
-  it('is compared by hash first, so the same body again is 200', async () => {
+  it('compares the hash of a result without result_id first, so the same body again is 200', async () => {
     const first = await anExam();
     const body = accountBody(candidate);
     expect((await deliveries.put(scene, body)).status).toBe(200);
@@ -197,7 +197,7 @@ describe('an account result without result_id', () => {
     expect(await deliveries.status(second)).toBe('COMPLETED');
   });
 
-  it('is the same body when only the order of its members differs', async () => {
+  it('treats bodies that differ only in the order of members as the same', async () => {
     const id = await anExam();
     const body = accountBody(candidate);
     await deliveries.put(scene, body);

@@ -35,7 +35,7 @@ const audited = async (action: string, subject: string) =>
   (await app.call('GET', `/admin/audit?action=${action}&subject=${subject}`, { token: operator })).body as object[];
 
 describe('examPassword and extExamToken', () => {
-  it('are stored apart from the body, and shown only to callers with the scope results', async () => {
+  it('shows examPassword and extExamToken, which are stored apart, only to callers with the scope results', async () => {
     const scene = await app.given.scene();
     const record = await app.given.eligibility(scene);
     const id = record['svc_eligiblity_id'] as string;
@@ -59,7 +59,7 @@ describe('examPassword and extExamToken', () => {
     expect(await audited('result.read-video-link', id)).toHaveLength(1);
   });
 
-  it('are stored apart in unmatched results too; reading a single one writes audit rows', async () => {
+  it('stores examPassword and extExamToken of unmatched results apart, and reading a single result writes audit rows', async () => {
     const scene = await app.given.scene();
     const body = bodyFor('NOWHERE');
     expect((await deliveries.register(scene.token, body)).status).toBe(400);
@@ -83,7 +83,7 @@ describe('examPassword and extExamToken', () => {
     expect(await audited('unmatched-result.read-video-link', listed.id as string)).toHaveLength(1);
   });
 
-  it('are left out of a revision, like photo and link, for operators without the scope results, and no audit row is written', async () => {
+  it('leaves credentials, photo and link out for operators without the scope results, and writes no audit row', async () => {
     const scene = await app.given.scene();
     const record = await app.given.eligibility(scene);
     const id = record['svc_eligiblity_id'] as string;
@@ -97,7 +97,7 @@ describe('examPassword and extExamToken', () => {
     expect(await audited('result.read-photo', id)).toHaveLength(1);
   });
 
-  it('are stored apart at every place of the body, as photos and links are, in both kinds of results, matched or not', async () => {
+  it('stores credentials, photos and links apart at every place of the body, in both kinds of results, matched or not', async () => {
     const scene = await app.given.scene();
     const inside = {
       list: [{ a: 1, examPassword: PASSWORD, b: [{ extExamToken: TOKEN }] }],
@@ -138,7 +138,7 @@ describe('examPassword and extExamToken', () => {
 });
 
 describe('the unmatched results that support sees', () => {
-  it('are those of its accounts, and registration results that their users sent or that name their exams', async () => {
+  it('includes those of its accounts, and registration results that their users sent or that name their exams', async () => {
     const mine = await app.given.scene();
     const foreign = await app.given.scene();
     const support = await app.given.token([mine.account], ['support']);

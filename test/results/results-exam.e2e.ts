@@ -120,7 +120,7 @@ async function snapshot() {
 }
 
 describe('the first accepted result of an exam', () => {
-  it('sets COMPLETED and raises EXAM_COMPLETED once', async () => {
+  it('sets COMPLETED on the exam and raises EXAM_COMPLETED once', async () => {
     const booking = await app.given.booking(scene, eligibility);
     await register({ n: 1 });
     await register({ n: 2 });
@@ -200,19 +200,19 @@ describe('a late result', () => {
 });
 
 describe('results of both sources for one exam', () => {
-  it('are accepted when the account result arrives before the registration result', async () => {
+  it('accepts the account result before the registration result', async () => {
     expect((await put()).status).toBe(200);
     expect((await register()).status).toBe(200);
     expect([await numbers(), await deliveries.completions(id)]).toEqual([[1, 2], 1]);
   });
 
-  it('are accepted when the registration result arrives before the account result', async () => {
+  it('accepts the registration result before the account result', async () => {
     expect((await register()).status).toBe(200);
     expect((await put()).status).toBe(200);
     expect([await numbers(), await deliveries.completions(id)]).toEqual([[1, 2], 1]);
   });
 
-  it('are accepted when both arrive at once', async () => {
+  it('accepts both results at once', async () => {
     const answers = await Promise.all([put(), register(), put(), register()]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect([await numbers(), await deliveries.completions(id)]).toEqual([[1, 2], 1]);
@@ -220,14 +220,14 @@ describe('results of both sources for one exam', () => {
 });
 
 describe('results in parallel for one exam', () => {
-  it('create one revision and one event for 20 identical bodies', async () => {
+  it('creates one revision and one event for 20 identical results in parallel', async () => {
     const body = registrationBody({ examMetaData: { examCode: id, extRecordLocator: app.given.unique('L-') } });
     const answers = await Promise.all(Array.from({ length: 20 }, () => deliveries.register(scene.token, body)));
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
     expect([await numbers(), await deliveries.completions(id)]).toEqual([[1], 1]);
   });
 
-  it('create 20 revisions and one event for 20 different bodies', async () => {
+  it('creates 20 revisions and one event for 20 different results in parallel', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => register({ n })));
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
     expect([await numbers(), await deliveries.completions(id)]).toEqual([
@@ -236,7 +236,7 @@ describe('results in parallel for one exam', () => {
     ]);
   });
 
-  it('create 20 revisions and one event for 20 different bodies with large photos', async () => {
+  it('creates 20 revisions and one event for 20 different results with large photos in parallel', async () => {
     const photo = (n: number) => Buffer.alloc(400_000, n).toString('base64');
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) => register({ userPhotoBase64String: photo(n) })),
@@ -245,7 +245,7 @@ describe('results in parallel for one exam', () => {
     expect([(await numbers()).length, await deliveries.completions(id)]).toEqual([20, 1]);
   });
 
-  it('keep the result while the booking is being cancelled, whichever comes first', async () => {
+  it('stores the result while the booking is being cancelled, whichever comes first', async () => {
     for (let round = 0; round < 10; round++) {
       eligibility = await app.given.eligibility(scene);
       id = eligibility['svc_eligiblity_id'] as string;
@@ -273,7 +273,7 @@ describe('results in parallel for one exam', () => {
     }
   });
 
-  it('keep the result while the exam is being booked', async () => {
+  it('stores the result while the exam is being booked', async () => {
     for (let round = 0; round < 5; round++) {
       eligibility = await app.given.eligibility(scene);
       id = eligibility['svc_eligiblity_id'] as string;
@@ -360,7 +360,7 @@ describe('reading results', () => {
 });
 
 describe('photos and video links', () => {
-  it('are stored encrypted, apart from the body', async () => {
+  it('stores photos and video links encrypted, apart from the body', async () => {
     await register({ userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' });
     const [row] = await deliveries.revisions(id);
     expect(row['body']).not.toMatch(/userPhotoBase64String|videoReviewLink|SECRETPHOTO|secret/);
@@ -370,7 +370,7 @@ describe('photos and video links', () => {
     }
   });
 
-  it('cannot be decrypted in another revision', async () => {
+  it('cannot decrypt a photo or link that was moved to another revision', async () => {
     await register({ n: 1, userPhotoBase64String: 'QUJD' });
     await register({ n: 2 });
     await app.given.sql(
@@ -381,14 +381,14 @@ describe('photos and video links', () => {
     await expect(deliveries.read(scene, candidate)).rejects.toThrow();
   });
 
-  it('of 5 MiB are accepted and returned', async () => {
+  it('accepts and returns photos of 5 MiB', async () => {
     const userPhotoBase64String = Buffer.alloc(5 * 1024 * 1024, 7).toString('base64');
     expect((await register({ userPhotoBase64String })).status).toBe(200);
     const { body } = await deliveries.read(scene, candidate);
     expect(body[0].body.userPhotoBase64String === userPhotoBase64String).toBe(true);
   });
 
-  it('of more than 5 MiB are stored, and named in the faults of the revision', async () => {
+  it('stores photos of more than 5 MiB, and names them in the faults of the revision', async () => {
     const userPhotoBase64String = Buffer.alloc(5 * 1024 * 1024 + 1, 7).toString('base64');
     const answer = await register({ userPhotoBase64String });
     expect(answer.status).toBe(200);
@@ -397,7 +397,7 @@ describe('photos and video links', () => {
     expect(body[0].body.userPhotoBase64String === userPhotoBase64String).toBe(true);
   });
 
-  it('may be empty', async () => {
+  it('accepts an empty photo or link', async () => {
     expect((await register({ userPhotoBase64String: '', videoReviewLink: '' })).status).toBe(200);
     const { body } = await deliveries.read(scene, candidate);
     expect(body[0].body).toMatchObject({ userPhotoBase64String: '', videoReviewLink: '' });
@@ -421,14 +421,14 @@ describe('unusual bodies that real drivers send', () => {
     vendor: { deep: [[{ ok: true }]], '': 'an empty name', 'line\nbreak': 'bell \u0007' },
   };
 
-  it('are accepted and stored: booleans as words, dates as free text, a UUID as e-mail, extra members at every level', async () => {
+  it('accepts and stores unusual bodies: booleans as words, dates as free text, a UUID as e-mail, extra members at every level', async () => {
     const body = { ...REAL, examMetaData: { examCode: id, simulatedExam: 'False', reviewedExam: 'fALSE', more: 1 } };
     expect((await deliveries.register(scene.token, body)).status).toBe(200);
     expect((await deliveries.read(scene, candidate)).body[0].body).toEqual(body);
     expect(await deliveries.status(id)).toBe('COMPLETED');
   });
 
-  it('are refused with 400, all faults and their pointers when they cannot be stored as sent; no exam gets them', async () => {
+  it('refuses bodies that cannot be stored as sent with 400, all faults and their pointers; no exam gets them', async () => {
     const before = await snapshot();
     const answer = await register({
       examDate: 20150715,
@@ -446,15 +446,12 @@ describe('unusual bodies that real drivers send', () => {
     expect(await snapshot()).toEqual({ ...before, unmatched: before.unmatched + 1 });
   });
 
-  it.each([['[]'], ['"text"'], ['7'], ['null']])(
-    'are refused with 400 when they are not an object: %s',
-    async (json) => {
-      for (const answer of [await deliveries.register(scene.token, json), await deliveries.put(scene, json)])
-        expect(answer.body).toMatchObject({ status: 400, code: 'validation_error', errors: [{ pointer: '' }] });
-    },
-  );
+  it.each([['[]'], ['"text"'], ['7'], ['null']])('refuses a body that is not an object with 400: %s', async (json) => {
+    for (const answer of [await deliveries.register(scene.token, json), await deliveries.put(scene, json)])
+      expect(answer.body).toMatchObject({ status: 400, code: 'validation_error', errors: [{ pointer: '' }] });
+  });
 
-  it('are refused when they are not JSON, not UTF-8 or not declared as JSON', async () => {
+  it('refuses a body that is not JSON, not UTF-8 or not declared as JSON', async () => {
     expect((await deliveries.register(scene.token, '{"a":')).body.code).toBe('malformed_json');
     expect((await deliveries.put(scene, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))).body.code).toBe(
       'malformed_json',
@@ -468,7 +465,7 @@ describe('unusual bodies that real drivers send', () => {
     expect((await app.call('PUT', `/accounts/${scene.account}`, { token: scene.token })).status).toBe(400);
   });
 
-  it('are refused with 413 when they contain 100,000 comments', async () => {
+  it('refuses a body with 100,000 comments with 413', async () => {
     const comment = {
       comments: 'The candidate looked away.',
       duration: 1,
@@ -483,7 +480,7 @@ describe('unusual bodies that real drivers send', () => {
     expect(await deliveries.revisions(id)).toEqual([]);
   });
 
-  it('are accepted with 19,000 comments that make 95,000 values', async () => {
+  it('accepts a body with 19,000 comments that make 95,000 values', async () => {
     const comment = { comments: 'The candidate looked away.', duration: 1, eventStart: 1, eventFinish: 2 };
     expect((await register({ webCamComments: Array(19_000).fill(comment) })).status).toBe(200);
   });

@@ -79,7 +79,7 @@ async function expectHidden(id: string, token: string): Promise<void> {
 }
 
 describe('an account result sent by a driver of two accounts', () => {
-  it('is hidden from the staff of an account that its path does not name', async () => {
+  it('hides the result from the staff of an account that is not in its path', async () => {
     const [atA, atZ] = [await counted(staffOfA), await counted(staffOfZ)];
     const id = await accountResult(a);
     await expectHidden(id, staffOfZ);
@@ -89,7 +89,7 @@ describe('an account result sent by a driver of two accounts', () => {
     expect([await counted(staffOfA), await counted(staffOfZ)]).toEqual([atA + 1, atZ]);
   });
 
-  it('is read and rejected by the staff of the account that its path names', async () => {
+  it('lets the staff of the account in the path read and reject the result', async () => {
     const id = await accountResult(a);
     expect((await ask(staffOfA, 'GET', `/admin/unmatched-results/${id}`)).body).toMatchObject({
       account_code: a.account,
@@ -100,14 +100,14 @@ describe('an account result sent by a driver of two accounts', () => {
 });
 
 describe('a registration result', () => {
-  it('is visible to operators only, when a user of two accounts sends it and it names no exam', async () => {
+  it('shows a result that names no exam, from a user of two accounts, to operators only', async () => {
     const id = await registrationResult('NOWHERE');
     await expectHidden(id, staffOfA);
     await expectHidden(id, staffOfZ);
     expect(await listed(operator)).toContain(id);
   });
 
-  it('is visible to the staff of the account whose exam it names, and to no other account', async () => {
+  it('shows a result to the staff of the account whose exam it names, and to no other account', async () => {
     const cancelled = await app.given.eligibility(a);
     const { svc_eligiblity_id, candidate } = cancelled as { svc_eligiblity_id: string; candidate: any };
     await ask(a.token, 'DELETE', `/accounts/${a.account}/candidates/${candidate.candidate_id}/tests/${a.testCode}`);
@@ -116,13 +116,13 @@ describe('a registration result', () => {
     expect(await listed(staffOfA)).toContain(id);
   });
 
-  it('is visible to the staff of the account when a user of this account alone sends it', async () => {
+  it('shows a result of a user of one account to the staff of this account', async () => {
     const id = await registrationResult('NOWHERE', await app.given.token([a.account], ['results']));
     await expectHidden(id, staffOfZ);
     expect(await listed(staffOfA)).toContain(id);
   });
 
-  it('is visible to operators only when an operator sends it, whatever accounts the operator has', async () => {
+  it("shows an operator's result to operators only, whatever accounts the operator has", async () => {
     const id = await registrationResult('NOWHERE', await app.given.token([a.account], ['results', 'admin']));
     await expectHidden(id, staffOfA);
     expect(await listed(operator)).toContain(id);

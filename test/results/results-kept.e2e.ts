@@ -107,7 +107,7 @@ describe('a member that occurs twice in one object', () => {
     ['REGISTRATION', (id) => `{"examMetaData":{"examCode":"ABCD2345","examCode":"${id}"}}`, '/examMetaData/examCode'],
     ['REGISTRATION', (id) => `{"examMetaData":{"a":1},"examMetaData":{"examCode":"${id}"}}`, '/examMetaData'],
   ])(
-    'refuses the result of %s with two values for an identifying member or score, and keeps the body',
+    'refuses the result of %s with two values for an identifying member or a score, and stores the body',
     async (route, body, pointer) => {
       const { status, body: problem } = await send(route, body(id, candidate));
       expect([status, problem['code']]).toEqual([400, 'validation_error']);
@@ -129,7 +129,7 @@ describe('a member that occurs twice in one object', () => {
     ]);
   });
 
-  it('is treated as one member when both values are equal', async () => {
+  it('accepts a member that occurs twice with equal values', async () => {
     const json = `{"candidate_id":"${candidate}","candidate_id": "${candidate}"}`;
     expect((await send('ACCOUNT', json)).status).toBe(200);
     expect((await deliveries.read(scene, candidate)).body[0].faults).toEqual([]);
@@ -145,12 +145,18 @@ it('finds the exam by numbers as well as by texts', async () => {
 describe('a body that is not a JSON object', () => {
   let sentBefore = 0;
   it.each<[string, string | Buffer, Record<string, string>, number, string]>([
-    ['half of one', '{"candidate_id": "C', {}, 400, 'malformed_json'],
+    ['half of a JSON object', '{"candidate_id": "C', {}, 400, 'malformed_json'],
     ['bytes that are no UTF-8', Buffer.from([0xff, 0, 1]), {}, 400, 'malformed_json'],
     ['a list', '[1]', {}, 400, 'validation_error'],
     ['another media type', '<result/>', { 'Content-Type': 'application/xml' }, 415, 'unsupported_media_type'],
     ['an unknown coding', 'packed', { 'Content-Encoding': 'zstd' }, 415, 'unsupported_media_type'],
-    ['no gzip, though it says so', '{"candidate_id": "C-1"}', { 'Content-Encoding': 'gzip' }, 400, 'malformed_request'],
+    [
+      'a body that is declared as gzip and is not',
+      '{"candidate_id": "C-1"}',
+      { 'Content-Encoding': 'gzip' },
+      400,
+      'malformed_request',
+    ],
     [
       'half of a gzip',
       gzipSync(JSON.stringify({ of: randomBytes(40_000).toString('hex') })).subarray(0, 20_000),
@@ -165,33 +171,36 @@ describe('a body that is not a JSON object', () => {
       400,
       'malformed_request',
     ],
-  ])('is stored once, as encrypted bytes: %s', async (_title, bytes, headers, status, code) => {
-    const blanks = Buffer.from(' '.repeat(++sentBefore));
-    const sent = Buffer.concat([Buffer.from(bytes), blanks]);
-    for (const route of ['REGISTRATION', 'ACCOUNT'] as const) {
-      const answers = [await send(route, sent, headers), await send(route, sent, headers)];
-      expect(answers.map((answer) => [answer.status, answer.body['code']])).toEqual([
-        [status, code],
-        [status, code],
-      ]);
-      const [kept, again] = answers.map(({ body }) => body['unmatched_result_id'] as string);
-      expect(again).toBe(kept);
-      expect((await rawOf(kept)).equals(sent)).toBe(true);
-      expect((await unmatched(kept)).body).toMatchObject({ code, body: null, source: route });
-      expect((await accept(kept, { svc_eligiblity_id: id })).body.code).toBe('forbidden_operation');
-      const [row] = await app.given.sql('SELECT raw FROM unmatched_results WHERE id = $1', [kept]);
-      expect((row['raw'] as Buffer).includes(sent)).toBe(false);
-    }
-  });
+  ])(
+    'stores a body that is not a JSON object once, as encrypted bytes: %s',
+    async (_title, bytes, headers, status, code) => {
+      const blanks = Buffer.from(' '.repeat(++sentBefore));
+      const sent = Buffer.concat([Buffer.from(bytes), blanks]);
+      for (const route of ['REGISTRATION', 'ACCOUNT'] as const) {
+        const answers = [await send(route, sent, headers), await send(route, sent, headers)];
+        expect(answers.map((answer) => [answer.status, answer.body['code']])).toEqual([
+          [status, code],
+          [status, code],
+        ]);
+        const [kept, again] = answers.map(({ body }) => body['unmatched_result_id'] as string);
+        expect(again).toBe(kept);
+        expect((await rawOf(kept)).equals(sent)).toBe(true);
+        expect((await unmatched(kept)).body).toMatchObject({ code, body: null, source: route });
+        expect((await accept(kept, { svc_eligiblity_id: id })).body.code).toBe('forbidden_operation');
+        const [row] = await app.given.sql('SELECT raw FROM unmatched_results WHERE id = $1', [kept]);
+        expect((row['raw'] as Buffer).includes(sent)).toBe(false);
+      }
+    },
+  );
 
-  it('shows its bytes only to callers with the scope results', async () => {
+  it('shows the bytes of a body only to callers with the scope results', async () => {
     const { body } = await send('ACCOUNT', `{ ${app.given.unique('m')}`);
     const token = await app.given.token([scene.account], ['support']);
     const path = `/admin/unmatched-results/${body['unmatched_result_id']}/raw`;
     expect((await app.call('GET', path, { token })).body.code).toBe('insufficient_scope');
   });
 
-  it('is kept, and so is a valid body that is refused for its address', async () => {
+  it('stores such a body, and also a valid body that is refused for its address', async () => {
     const data = accountBody(candidate, { marker: app.given.unique('m') });
     const answer = await app.call('PUT', `/accounts/${scene.account}?mistyped=1`, { token: scene.token, body: data });
     expect([answer.status, answer.body.errors[0].code]).toEqual([400, 'unknown_parameter']);
@@ -231,7 +240,7 @@ it('shows which exam a typed code belongs to before an operator accepts the resu
 });
 
 describe('one body of a result', () => {
-  it('completes one exam, whether the driver’s retry or the operator’s accept for another exam comes first', async () => {
+  it('completes one exam with one body, whether the driver’s retry or the operator’s accept for another exam comes first', async () => {
     for (let round = 0; round < 8; round++) {
       const code = app.given.unique('LATE-');
       const body = registrationBody({ examMetaData: { examCode: code, extRecordLocator: app.given.unique('L-') } });
@@ -293,7 +302,7 @@ describe('any body that a driver may send', () => {
     route: fc.constantFrom<'REGISTRATION' | 'ACCOUNT'>('REGISTRATION', 'ACCOUNT'),
   });
 
-  it('is stored exactly once when the answer is 200, 400 or 415', async () => {
+  it('stores any body exactly once when the answer is 200, 400 or 415', async () => {
     let n = 0;
     await fc.assert(
       fc.asyncProperty(members, async ({ outer, meta, api, leads, cut, type, route }) => {

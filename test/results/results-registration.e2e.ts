@@ -66,7 +66,7 @@ describe('the exam code of a registration result', () => {
     expect(await deliver(meta(clientId))).toBe(id);
   });
 
-  it('is tried as svc_eligiblity_id, booking code and client_eligibility_id, in that order', async () => {
+  it('tries the exam code as svc_eligiblity_id, booking code and client_eligibility_id, in that order', async () => {
     const first = await app.given.eligibility(scene);
     const { booking_code } = await app.given.booking(scene, first);
     const id = first['svc_eligiblity_id'] as string;
@@ -77,7 +77,7 @@ describe('the exam code of a registration result', () => {
     expect(await deliver(meta(id))).toBe(id);
   });
 
-  it('is read from examMetaData, otherwise from examApiData', async () => {
+  it('reads the exam code from examMetaData, otherwise from examApiData', async () => {
     const [first, second] = [await anExam(), await anExam()];
     expect(await deliver({ examApiData: { examCode: second } })).toBe(second);
     expect(await deliver({ examMetaData: { examCode: first }, examApiData: { examCode: second } })).toBe(first);
@@ -85,7 +85,7 @@ describe('the exam code of a registration result', () => {
     expect(await deliver({ examMetaData: { examCode: null }, examApiData: { examCode: second } })).toBe(second);
   });
 
-  it('is registration_ambiguous when it is a client_eligibility_id in two of the caller’s accounts', async () => {
+  it('answers registration_ambiguous to a client_eligibility_id of two of the caller’s accounts', async () => {
     const clientId = app.given.unique('ce-');
     const id = await anExam({ client_eligibility_id: clientId });
     const other = await app.given.scene();
@@ -126,7 +126,7 @@ describe('the exam code of a registration result', () => {
 });
 
 describe('the record locator of a registration result', () => {
-  it('finds its registration again, in any case', async () => {
+  it('finds the registration of a locator again, in any case', async () => {
     const id = await anExam();
     const locator = aLocator();
     expect(await deliver(meta(null, locator))).toBe('registration_not_found');
@@ -136,14 +136,14 @@ describe('the record locator of a registration result', () => {
     expect(await deliver(meta(null, locator.toLowerCase()))).toBe(id);
   });
 
-  it('finds the registration when a code agrees with it', async () => {
+  it('finds the registration when locator and code agree', async () => {
     const id = await anExam();
     const locator = aLocator();
     await deliver(meta(id, locator));
     expect(await deliver(meta(id, locator.toUpperCase()))).toBe(id);
   });
 
-  it('is registration_mismatch when a code finds another registration', async () => {
+  it('answers registration_mismatch when locator and code find different registrations', async () => {
     const [first, second] = [await anExam(), await anExam()];
     const locator = aLocator();
     await deliver(meta(first, locator));
@@ -152,21 +152,21 @@ describe('the record locator of a registration result', () => {
     expect(await deliveries.status(second)).toBe('ELIGIBLE');
   });
 
-  it('is registration_mismatch when the registration already has another locator', async () => {
+  it('answers registration_mismatch when the registration already has another locator', async () => {
     const id = await anExam();
     await deliver(meta(id, aLocator()));
     expect(await deliver(meta(id, aLocator()))).toBe('registration_mismatch');
     expect(await deliver(meta(id))).toBe(id);
   });
 
-  it('finds the registration alone when the code is unknown', async () => {
+  it('finds the registration by the locator alone when the code is unknown', async () => {
     const id = await anExam();
     const locator = aLocator();
     await deliver(meta(id, locator));
     expect(await deliver(meta('NOWHERE', locator))).toBe(id);
   });
 
-  it('is assigned to one of two registrations that send it at once', async () => {
+  it('assigns a locator to one of two registrations that send it at once', async () => {
     const [first, second] = [await anExam(), await anExam()];
     const locator = aLocator();
     const codes = await Promise.all(
@@ -273,7 +273,7 @@ it('never matches CANCELLED records', async () => {
 });
 
 describe('a simulatedExam', () => {
-  it.each([[true], ['True'], ['tRuE']])('is stored and changes no state: %j', async (simulatedExam) => {
+  it.each([[true], ['True'], ['tRuE']])('stores a simulated exam and changes no state: %j', async (simulatedExam) => {
     const id = await anExam();
     const locator = aLocator();
     expect(await deliver({ examMetaData: { examCode: id, extRecordLocator: locator, simulatedExam } })).toBe(id);
@@ -283,7 +283,7 @@ describe('a simulatedExam', () => {
     expect(await deliver(meta(null, locator))).toBe('registration_not_found');
   });
 
-  it('does not block the exam itself', async () => {
+  it('accepts the real result after a simulated exam', async () => {
     const id = await anExam();
     await deliver({ examMetaData: { examCode: id, extRecordLocator: aLocator(), simulatedExam: 'True' } });
     expect(

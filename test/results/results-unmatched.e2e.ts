@@ -41,7 +41,7 @@ async function refusedAccount(candidateId: string | null, changes: Record<string
 }
 
 describe('a body that matched no exam', () => {
-  it('is shown to operators with id, source, received_datetime, code, username, account_code and body', async () => {
+  it('shows an unmatched result to operators with id, source, received_datetime, code, username, account_code and body', async () => {
     const begun = Math.floor(Date.now() / 1000) * 1000;
     const body = registrationBody({ examMetaData: { examCode: 'NOWHERE' }, extra: { n: 1 } });
     await deliveries.register(scene.token, body);
@@ -66,7 +66,7 @@ describe('a body that matched no exam', () => {
     expect(Date.parse(first['received_datetime'] as string)).toBeGreaterThanOrEqual(begun);
   });
 
-  it('is stored whatever the code of the refusal', async () => {
+  it('stores an unmatched body whatever the code of the refusal', async () => {
     const locator = app.given.unique('L-');
     const other = (await app.given.eligibility(scene))['svc_eligiblity_id'] as string;
     await deliveries.register(
@@ -97,7 +97,7 @@ describe('a body that matched no exam', () => {
     ]);
   });
 
-  it('is stored once, however often it arrives', async () => {
+  it('stores an unmatched body once, however often it arrives', async () => {
     const body = registrationBody({ examMetaData: { examCode: 'NOWHERE' }, marker: app.given.unique('m') });
     await Promise.all(Array.from({ length: 10 }, () => deliveries.register(scene.token, body)));
     expect((await list()).filter((row) => row['body']?.marker === body['marker'])).toHaveLength(1);
@@ -120,7 +120,7 @@ describe('a body that matched no exam', () => {
     );
   });
 
-  it('can be read without personal members, which writes no audit row', async () => {
+  it('can show an unmatched result without personal members, which writes no audit row', async () => {
     const photo = { userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' };
     const unmatched = await refused({ ...photo, examApiData: { examCode: 'NOWHERE', examPassword: 'hunter2' } });
     const { body, status } = await get(`${unmatched}?media=false`);
@@ -137,7 +137,7 @@ describe('a body that matched no exam', () => {
     expect((await get(`${unmatched}?media=maybe`)).status).toBe(400);
   });
 
-  it('is deleted after 30 days', async () => {
+  it('deletes unmatched results after 30 days', async () => {
     const [old, young] = [await refused(), await refused()];
     const age = (unmatched: string, days: number) =>
       app.given.sql(
@@ -151,7 +151,7 @@ describe('a body that matched no exam', () => {
     expect((await get(young)).status).toBe(200);
   });
 
-  it('is listed page by page, newest first', async () => {
+  it('lists unmatched results page by page, newest first', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 3; i++) ids.unshift(await refused());
     const first = await app.call('GET', '/admin/unmatched-results?limit=2', { token: operator });
@@ -165,7 +165,7 @@ describe('a body that matched no exam', () => {
     expect(none.status).toBe(400);
   });
 
-  it('can be read by operators only', async () => {
+  it('lets only operators read unmatched results', async () => {
     const unmatched = await refused();
     for (const [method, path] of [
       ['GET', '/admin/unmatched-results'],
@@ -179,7 +179,7 @@ describe('a body that matched no exam', () => {
 });
 
 describe('accepting an unmatched result as an operator', () => {
-  it('has the effects of a matched delivery for a registration result by svc_eligiblity_id, and is audited', async () => {
+  it('accepting a registration result by svc_eligiblity_id has the effects of a matched delivery, and is audited', async () => {
     const locator = app.given.unique('L-');
     const unmatched = await refused({
       examMetaData: { examCode: 'TYPO', extRecordLocator: locator },
@@ -207,14 +207,14 @@ describe('accepting an unmatched result as an operator', () => {
     ]);
   });
 
-  it('is possible by booking_code', async () => {
+  it('accepts a result by booking_code', async () => {
     const { booking_code } = await app.given.booking(scene, eligibility);
     const unmatched = await refused();
     expect((await accept(unmatched, { booking_code })).status).toBe(204);
     expect(await deliveries.bookings(id)).toEqual([expect.objectContaining({ booking_code, status: 'COMPLETED' })]);
   });
 
-  it('makes the result_id of an account result known from then on', async () => {
+  it('knows the result_id of an accepted account result from then on', async () => {
     const result_id = app.given.unique('R-');
     const unmatched = await refusedAccount('TYPO', { result_id });
     expect((await accept(unmatched, { svc_eligiblity_id: id })).status).toBe(204);
@@ -226,7 +226,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await deliveries.completions(id)).toBe(1);
   });
 
-  it('makes the same body again, without result_id, a 200', async () => {
+  it('answers 200 to the same body without result_id after it was accepted', async () => {
     const body = accountBody('TYPO', { marker: app.given.unique('m') });
     await deliveries.put(scene, body);
     await accept((await list())[0]['id'] as string, { svc_eligiblity_id: id });
@@ -234,7 +234,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await deliveries.revisions(id)).toHaveLength(1);
   });
 
-  it('makes the same body again a 200 without changes while it is the newest, whatever its first refusal', async () => {
+  it('answers 200 without changes to the same body while it is the newest, whatever its first refusal', async () => {
     const waiting = async (marker: string) => (await list()).filter(({ body }) => body?.marker === marker);
     const [marker, accountMarker] = [app.given.unique('m'), app.given.unique('m')];
     const body = registrationBody({ examMetaData: { examCode: 'TYPO' }, marker });
@@ -255,14 +255,14 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await waiting(marker)).toHaveLength(2);
   });
 
-  it('stores a simulated exam and changes no state', async () => {
+  it('stores an accepted simulated exam and changes no state', async () => {
     const unmatched = await refused({ examMetaData: { simulatedExam: 'True' } });
     expect((await accept(unmatched, { svc_eligiblity_id: id })).status).toBe(204);
     expect(await deliveries.revisions(id)).toEqual([expect.objectContaining({ simulated: true })]);
     expect(await deliveries.status(id)).toBe('ELIGIBLE');
   });
 
-  it('leaves the locator at its registration after a mismatch', async () => {
+  it('leaves the locator at its registration when a mismatch is accepted', async () => {
     const locator = app.given.unique('L-');
     const other = (await app.given.eligibility(scene))['svc_eligiblity_id'] as string;
     const body = (examCode: string) => ({ examMetaData: { examCode, extRecordLocator: locator } });
@@ -284,13 +284,13 @@ describe('accepting an unmatched result as an operator', () => {
     expect((await get(unmatched)).body).toMatchObject({ svc_eligiblity_id: id, accepted_datetime: expect.any(String) });
   });
 
-  it('completes a record that is EXPIRED or ABSENT', async () => {
+  it('completes an EXPIRED or ABSENT record when a result is accepted for it', async () => {
     await app.given.sql(`UPDATE eligibilities SET status = 'ABSENT' WHERE svc_eligiblity_id = $1`, [id]);
     expect((await accept(await refused(), { svc_eligiblity_id: id })).status).toBe(204);
     expect(await deliveries.status(id)).toBe('COMPLETED');
   });
 
-  it('is 403 forbidden_operation for a CANCELLED record', async () => {
+  it('refuses a CANCELLED record with 403 forbidden_operation', async () => {
     await app.given.sql(`UPDATE eligibilities SET status = 'CANCELLED' WHERE svc_eligiblity_id = $1`, [id]);
     const unmatched = await refused();
     const answer = await accept(unmatched, { svc_eligiblity_id: id });
@@ -298,14 +298,14 @@ describe('accepting an unmatched result as an operator', () => {
     expect((await list())[0]['id']).toBe(unmatched);
   });
 
-  it('is 403 forbidden_operation for an exam of another account than the account of the delivery', async () => {
+  it("refuses an exam of another account than the delivery's with 403 forbidden_operation", async () => {
     const unmatched = await refusedAccount('TYPO', { marker: app.given.unique('m') });
     const other = (await app.given.eligibility(await app.given.scene()))['svc_eligiblity_id'] as string;
     expect((await accept(unmatched, { svc_eligiblity_id: other })).body.code).toBe('forbidden_operation');
     expect(await deliveries.revisions(other)).toEqual([]);
   });
 
-  it('is 404 for unknown results, bookings and eligibilities', async () => {
+  it('answers 404 to unknown results, bookings and eligibilities', async () => {
     const unmatched = await refused();
     const exam = { svc_eligiblity_id: id };
     for (const unknown of ['01a1f92d-04c9-711b-9d51-664e3a5595bb', 'x'])
@@ -338,7 +338,7 @@ describe('rejecting an unmatched result as an operator', () => {
   const reject = (unmatched: string, body: unknown = { reason: 'A rehearsal.' }, token = operator) =>
     app.call('POST', `/admin/unmatched-results/${unmatched}/reject`, { token, body });
 
-  it('removes it from the list with a reason; the same body is not listed again, and can still be accepted', async () => {
+  it('removes a rejected result from the list; the same body is not listed again, and can still be accepted', async () => {
     const body = registrationBody({ marker: app.given.unique('m') });
     await deliveries.register(scene.token, body);
     const [{ id: unmatched }] = await list();
@@ -358,7 +358,7 @@ describe('rejecting an unmatched result as an operator', () => {
     expect((await reject(unmatched)).body).toMatchObject({ status: 409, code: 'unmatched_result_accepted' });
   });
 
-  it("is possible for results of the operator's own accounts only", async () => {
+  it("rejects results of the operator's own accounts only", async () => {
     const unmatched = await refusedAccount('TYPO', { marker: app.given.unique('m') });
     const support = await app.given.token([(await app.given.scene()).account], ['support']);
     expect((await reject(unmatched, { reason: 'x' }, support)).body.code).toBe('unmatched_result_not_found');
@@ -375,7 +375,7 @@ describe('the suggested exams for an unmatched result', () => {
   const exam = async (candidate_: object, where = scene) =>
     (await app.given.eligibility(where, { candidate: candidate_ }))['svc_eligiblity_id'] as string;
 
-  it('are found by e-mail address, names and test, the likeliest first', async () => {
+  it('finds the exams of an unmatched result by e-mail address, names and test, the likeliest first', async () => {
     const named = { first_name: 'Grace', last_name: 'Hopper' };
     const byName = await exam({ ...named, email: 'other@example.org' });
     const byMail = await exam({ first_name: 'G', last_name: 'H', email: 'Grace@Example.org' });
@@ -399,7 +399,7 @@ describe('the suggested exams for an unmatched result', () => {
     ]);
   });
 
-  it('are found by the codes and the locator of the result, and by the candidate_id of an account result', async () => {
+  it('finds exams by the codes and the locator of the result, and by the candidate_id of an account result', async () => {
     const booked = await app.given.booking(scene, eligibility);
     const locator = app.given.unique('L-');
     const other = await exam({});
@@ -433,9 +433,9 @@ describe('the suggested exams for an unmatched result', () => {
     ['with blanks, in small letters', ' rn 100 020', 'ID_SPELLING'],
     ['with another character', 'RN-100021', 'ID_ONE_CHARACTER'],
     ['with a character too few', 'RN-10002', 'ID_ONE_CHARACTER'],
-    ['with one too many, and dots', 'RN.1000.203', 'ID_ONE_CHARACTER'],
+    ['with an additional character, and dots', 'RN.1000.203', 'ID_ONE_CHARACTER'],
     ['with two characters that changed places', 'RN-010020', 'ID_ONE_CHARACTER'],
-  ])('are found by an id %s', async (_how, given, because) => {
+  ])('finds exams by an id %s', async (_how, given, because) => {
     const own = await exam({ candidate_id: 'RN-100020', first_name: 'A', last_name: 'B' });
     const ownClient = await app.given.eligibility(scene, { client_eligibility_id: 'RN-100020' });
     await exam({ candidate_id: 'RN-100999' });
@@ -451,7 +451,7 @@ describe('the suggested exams for an unmatched result', () => {
     expect((await likely(ofRegistration)).map(([svc]) => svc as string).sort()).toEqual(spelled.sort());
   });
 
-  it('are found by a misspelled code of the service, and by a locator', async () => {
+  it('finds exams by a misspelled code of the service, and by a locator', async () => {
     const { booking_code: code } = await app.given.booking(scene, eligibility);
     const other = await exam({});
     const locator = app.given.unique('Loc-');
@@ -471,7 +471,7 @@ describe('the suggested exams for an unmatched result', () => {
     expect(found).toContainEqual([other, ['ID_SPELLING']]);
   });
 
-  it("are exams of the caller's accounts only; a result without any clue has none", async () => {
+  it("suggests only exams of the caller's accounts, and none for a result without any clue", async () => {
     const nothing = await refused({ examTakerFirstName: null, examTakerLastName: '  ' });
     expect(await likely(nothing)).toEqual([]);
     const both = await app.given.token([scene.account, (await app.given.scene()).account]);

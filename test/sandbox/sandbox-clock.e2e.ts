@@ -47,7 +47,7 @@ describe('the clock of the sandbox', () => {
   const timeOf = async (app: TestApp) =>
     Date.parse((await app.call('GET', '/sandbox/clock', { token: await one.given.operator() })).body.now);
 
-  it('goes forward in every process at once, and tells so', async () => {
+  it('advances the clock in every process at once, and writes an audit row', async () => {
     expect(Math.abs((await timeOf(one)) - Date.now())).toBeLessThan(5_000);
     const answer = await move({ advance_s: DAY_S });
     const shown = Date.parse(answer.body.now);
@@ -62,14 +62,14 @@ describe('the clock of the sandbox', () => {
     expect(Date.parse(row.at)).toBeGreaterThanOrEqual(Date.parse(later));
   });
 
-  it('costs a statement nothing: what tells the time is part of its plan', async () => {
+  it('adds no cost to a statement: the offset is part of its plan', async () => {
     for (const name of ['now', 'statement_timestamp', 'clock_timestamp']) {
       const plan = await one.given.sql(`EXPLAIN (VERBOSE) SELECT ${name}()`);
       expect(JSON.stringify(plan)).toContain(`(pg_catalog.${name}() + '`);
     }
   });
 
-  it('refuses to go back, to go beyond its end, and what is not clear', async () => {
+  it('refuses to move back, to move beyond its end, and ambiguous bodies', async () => {
     const before = dateTime((await timeOf(one)) - 10_000);
     const faults = async (body: object) => {
       const answer = await move(body);
@@ -86,7 +86,7 @@ describe('the clock of the sandbox', () => {
     expect(await timeOf(two)).toBeGreaterThanOrEqual(Date.parse(before) + 10_000);
   });
 
-  it('is an operator’s, and stands nowhere else than in the sandbox', async () => {
+  it('lets only an operator move the clock, and only in a sandbox', async () => {
     const { token } = await one.given.scene();
     expect((await one.call('GET', '/sandbox/clock', { token })).status).toBe(403);
     expect((await one.call('GET', '/sandbox/clock')).status).toBe(401);
@@ -105,7 +105,7 @@ describe('the clock of the sandbox', () => {
     }
   });
 
-  it('ends windows, and the change feed tells it', async () => {
+  it('closes windows, and the change feed reports the expiries', async () => {
     const scene = await one.given.scene();
     const now = await timeOf(one);
     const record = await one.given.eligibility(scene, { eligibility_end_date: dateTime(now + 2 * DAY_S * 1000) });
@@ -126,7 +126,7 @@ describe('the clock of the sandbox', () => {
     });
   });
 
-  it('ends tokens and launch links', async () => {
+  it('expires tokens and launch links', async () => {
     const scene = await one.given.scene();
     const now = await timeOf(one);
     const record = await one.given.eligibility(scene, { eligibility_end_date: dateTime(now + 9 * DAY_S * 1000) });
@@ -150,7 +150,7 @@ describe('the clock of the sandbox', () => {
     );
   });
 
-  it('brings the next probe of a partner that is down, and the end of trying', async () => {
+  it('makes the next probe of a DOWN partner due, and later gives up its notifications', async () => {
     const subscribed = await startSubscribed();
     const { partner } = subscribed;
     partner.answer({ status: 500 });
@@ -172,7 +172,7 @@ describe('the clock of the sandbox', () => {
     );
   });
 
-  it('lets no lease lapse: an attempt under way is not begun again', async () => {
+  it('expires no lease: a running attempt is not started again', async () => {
     const subscribed = await startSubscribed();
     let answer = (): void => undefined;
     subscribed.partner.answer(async () => {
@@ -205,7 +205,7 @@ describe('the clock of the sandbox', () => {
     expect(Math.abs(sent - Date.now() / 1000)).toBeLessThan(60);
   });
 
-  it('ends what is kept for a time; what happens years later has its place in the feed', async () => {
+  it('ends retention periods, and the feed records an event that occurs years later', async () => {
     expect(await one.given.sql(`SELECT 1 FROM notifications WHERE state = 'DELIVERED'`)).toHaveLength(1);
     await advance(95 * DAY_S);
     await eventually(
@@ -220,7 +220,7 @@ describe('the clock of the sandbox', () => {
     expect(Date.parse(entry.at)).toBeGreaterThan(Date.now() + 890 * DAY_S * 1000);
   });
 
-  it('is kept by a restart', async () => {
+  it('keeps the moved time after a restart', async () => {
     const before = await timeOf(one);
     const three = await startApp({ env: SANDBOX, databaseUrl: one.databaseUrl });
     try {

@@ -66,7 +66,7 @@ describe('SANDBOX=true', () => {
   it.each([
     ['accounts', `INSERT INTO accounts (account_code, name) VALUES ('ACMEACMEACME', 'Acme')`],
     ['users', null],
-  ])('is refused by a database that has %s and is no sandbox, before anything changes there', async (_what, insert) => {
+  ])('refuses a database that has %s and is not a sandbox, before it changes anything', async (_what, insert) => {
     const url = await database();
     if (insert) await sql(url, insert);
     else {
@@ -85,7 +85,7 @@ describe('SANDBOX=true', () => {
     await service.stop();
   });
 
-  it('makes a sandbox of an empty database, which no other process adopts afterwards, nor a copy of it', async () => {
+  it('makes an empty database a sandbox, which neither another process nor a copy can use afterwards', async () => {
     const url = await database({ migrated: false });
     const sandbox = await start(url, { SANDBOX: 'true' });
     const token = await sandbox.token(sandbox.sandbox.operator);
@@ -111,7 +111,7 @@ describe('SANDBOX=true', () => {
     await again.stop();
   });
 
-  it('lets the command line make the first operator of an empty database, and the service the rest', async () => {
+  it('lets the command line create the first operator of an empty database, and the service the rest', async () => {
     const url = await database({ migrated: false });
     const env = { DATABASE_URL: url, SANDBOX: 'true' };
     const made = await run(['admin', 'create-operator', '--username', 'olga'], env, 'seven grey herons wait\n');

@@ -38,7 +38,7 @@ describe('a voucher', () => {
     ({ account, testCode } = await app.given.scene());
   });
 
-  it('is made by PUT with its defaults, and audited', async () => {
+  it('creates a voucher by PUT with its defaults, and audits it', async () => {
     const answer = await admin('PUT', `/${account}/vouchers/V-1`, PERCENT);
     expect([answer.status, answer.body]).toEqual([
       200,
@@ -58,7 +58,7 @@ describe('a voucher', () => {
     expect(await lastAudit()).toMatchObject({ action: 'voucher.put', subject: `${account}/V-1` });
   });
 
-  it('is replaced whole, and takes back what GET returned', async () => {
+  it('replaces a voucher as a whole, and accepts the body that GET returned', async () => {
     const full = {
       discount_type: 'AMOUNT',
       discount_value: 10.55,
@@ -83,12 +83,12 @@ describe('a voucher', () => {
     });
   });
 
-  it('has a currency in upper case', async () => {
+  it('stores the currency of a voucher in upper case', async () => {
     const answer = await admin('PUT', `/${account}/vouchers/V-3`, { ...PERCENT, currency: 'eur' });
     expect(answer.body.currency).toBe('EUR');
   });
 
-  it('is listed with its uses', async () => {
+  it('lists vouchers with their number of uses', async () => {
     const scene = await app.given.scene();
     const code = await app.given.voucher(scene.account, { max_uses: 3 });
     await app.given.eligibility(scene, { voucher_codes: [code] });
@@ -116,14 +116,14 @@ describe('a voucher', () => {
     ['with a date that does not exist', { valid_from: '2027-02-30T00:00:00Z' }, '/valid_from', 'date_time_invalid'],
     ['for a test that does not exist', { test_codes: ['NO_SUCH'] }, '/test_codes/0', 'test_unknown'],
     ['with an unknown member', { code: 'V' }, '/code', 'unknown_field'],
-  ])('%s is refused', async (_title, change, pointer, code) => {
+  ])('refuses a voucher %s', async (_title, change, pointer, code) => {
     const answer = await admin('PUT', `/${account}/vouchers/BAD`, { ...PERCENT, ...change });
     expect([answer.status, answer.body.code]).toEqual([400, 'validation_error']);
     expect(answer.body.errors).toEqual([expect.objectContaining({ pointer, code })]);
     expect((await admin('GET', `/${account}/vouchers/BAD`)).status).toBe(404);
   });
 
-  it('names each unknown test where it stands', async () => {
+  it('refuses a voucher with the position of each unknown test', async () => {
     const foreign = await app.given.scene();
     const answer = await admin('PUT', `/${account}/vouchers/BAD`, {
       ...PERCENT,
@@ -135,7 +135,7 @@ describe('a voucher', () => {
     ]);
   });
 
-  it('without the currency of its amount, for an unknown test and with a fault of form gets all faults at once', async () => {
+  it('names all faults of a voucher at once: a missing currency, an unknown test and a fault of form', async () => {
     const answer = await admin('PUT', `/${account}/vouchers/BAD`, {
       discount_type: 'AMOUNT',
       discount_value: -1,
@@ -149,7 +149,7 @@ describe('a voucher', () => {
     ]);
   });
 
-  it('tells all faults of its form at once', async () => {
+  it('names all faults of the form of a voucher at once', async () => {
     const answer = await admin('PUT', `/${account}/vouchers/BAD`, {
       discount_type: 'PERCENT',
       discount_value: 101,
@@ -165,7 +165,7 @@ describe('a voucher', () => {
     );
   });
 
-  it('may be an amount over 100', async () => {
+  it('accepts an amount over 100', async () => {
     const body = { discount_type: 'AMOUNT', discount_value: 250.5, currency: 'USD' };
     expect((await admin('PUT', `/${account}/vouchers/V-4`, body)).body).toMatchObject(body);
   });
@@ -176,7 +176,7 @@ describe('a voucher', () => {
     ['kwd', 1.005, 1.0005],
     ['BHD', 9_999_999_999.999, 0.0001],
     ['CLF', 1.0005, 0.50001],
-  ])('in %s has the decimals of its currency and no more', async (currency, discount_value, finer) => {
+  ])('accepts the decimals of the currency in %s and no more', async (currency, discount_value, finer) => {
     const body = { discount_type: 'AMOUNT', discount_value, currency };
     const path = `/${account}/vouchers/${currency}`;
     expect((await admin('PUT', path, body)).status).toBe(200);
@@ -186,7 +186,7 @@ describe('a voucher', () => {
     expect((await admin('GET', path)).body.discount_value).toBe(discount_value);
   });
 
-  it('is put by twenty at once without a fault', async () => {
+  it('accepts a PUT of one voucher by twenty callers at once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         admin('PUT', `/${account}/vouchers/RACE`, { ...PERCENT, max_uses: index + 1, test_codes: [testCode] }),
@@ -195,7 +195,7 @@ describe('a voucher', () => {
     expect(answers.map((answer) => answer.status)).toEqual(Array(20).fill(200));
   });
 
-  it('is deleted while no eligibility has it', async () => {
+  it('deletes a voucher while no eligibility has it', async () => {
     const scene = await app.given.scene();
     const code = await app.given.voucher(scene.account);
     const record = await app.given.eligibility(scene, { voucher_codes: [code] });
@@ -209,7 +209,7 @@ describe('a voucher', () => {
 });
 
 describe('the uses of a voucher', () => {
-  it('stay when its definition is replaced, even below them', async () => {
+  it("keeps the number of uses when a voucher's definition is replaced, even with a lower limit", async () => {
     const scene = await app.given.scene();
     const code = await app.given.voucher(scene.account, { max_uses: 2 });
     for (let i = 0; i < 2; i++) await app.given.eligibility(scene, { voucher_codes: [code] });
@@ -217,7 +217,7 @@ describe('the uses of a voucher', () => {
     expect([body.uses, body.max_uses]).toEqual([2, 1]);
   });
 
-  it('follow the records that have it', async () => {
+  it('counts the records that have a voucher as its uses', async () => {
     const scene = await app.given.scene();
     const [a, b] = [await app.given.voucher(scene.account), await app.given.voucher(scene.account)];
     const record = await app.given.eligibility(scene, { voucher_codes: [a] });
@@ -232,7 +232,7 @@ describe('the uses of a voucher', () => {
     expect(await uses()).toEqual([0, 0]);
   });
 
-  it('are never more than allowed, however many ask at once', async () => {
+  it('never exceeds the limit of uses, however many requests arrive at once', async () => {
     const scene = await app.given.scene();
     const codes = await Promise.all([1, 2, 3].map(() => app.given.voucher(scene.account, { max_uses: 5 })));
     const answers = await Promise.all(
@@ -256,7 +256,7 @@ describe('the uses of a voucher', () => {
     for (const code of codes) expect(await usesOf(scene, code)).toBe(5);
   });
 
-  it('agree with the redemptions after swaps and cancellations at once', async () => {
+  it('keeps uses equal to redemptions after simultaneous swaps and cancellations', async () => {
     const scene = await app.given.scene();
     const codes = await Promise.all([1, 2, 3, 4].map(() => app.given.voucher(scene.account, { max_uses: 4 })));
     const records = await Promise.all(Array.from({ length: 6 }, () => app.given.eligibility(scene)));
@@ -291,7 +291,7 @@ describe('the vouchers of a record', () => {
     ['expired', { valid_until: past }, 'voucher_expired'],
     ['not yet valid', { valid_from: future }, 'voucher_not_yet_valid'],
     ['for another test', { test_codes: ['OTHER'] }, 'voucher_not_applicable'],
-  ])('are refused together when one is %s', async (title, setup, code) => {
+  ])('refuses the vouchers of a record together when one is %s', async (title, setup, code) => {
     const scene = await app.given.scene();
     const good = await app.given.voucher(scene.account);
     const bad = title === 'unknown' ? 'NOPE' : await app.given.voucher(scene.account, setup);
@@ -302,7 +302,7 @@ describe('the vouchers of a record', () => {
     expect(await usesOf(scene, good)).toBe(0);
   });
 
-  it('stay when they expire, are used up or are disabled afterwards', async () => {
+  it('keeps vouchers of a record that expire, are used up or are disabled afterwards', async () => {
     const scene = await app.given.scene();
     const [held, added] = [await app.given.voucher(scene.account), await app.given.voucher(scene.account)];
     const record = await app.given.eligibility(scene, { voucher_codes: [held] });

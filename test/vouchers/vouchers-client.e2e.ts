@@ -35,7 +35,7 @@ const faultsOf = (answer: { body: any }) =>
   ((answer.body.errors ?? []) as { pointer: string; code: string }[]).map(({ pointer, code }) => `${pointer} ${code}`);
 
 describe('§5 Vouchers', () => {
-  it('a JSON array or {"voucher_codes": […]} replaces the set of the record, [] clears it: 204', async () => {
+  it('a JSON array or {"voucher_codes": […]} replaces the vouchers of the record with 204, and [] removes them', async () => {
     const [a, b, c] = [
       await app.given.voucher(scene.account),
       await app.given.voucher(scene.account),
@@ -55,7 +55,7 @@ describe('§5 Vouchers', () => {
     expect([await uses(a), await uses(b), await uses(c)]).toEqual([0, 0, 0]);
   });
 
-  it('all or nothing: every bad code is named by its index, and the set stays', async () => {
+  it('all codes are applied or none: every bad code is named by its index, and the record keeps its vouchers', async () => {
     const kept = await app.given.voucher(scene.account);
     const good = await app.given.voucher(scene.account, { code: app.given.unique('Case') });
     const other = await app.given.account();
@@ -94,7 +94,7 @@ describe('§5 Vouchers', () => {
     expect(faultsOf(create)).toEqual(faultsOf(wrapped));
   });
 
-  it('a voucher that the record has stays, although it expired or was used up since', async () => {
+  it('a voucher of the record can be kept after it expired or was used up', async () => {
     const code = await app.given.voucher(scene.account);
     const more = await app.given.voucher(scene.account);
     const record = await app.given.eligibility(scene, { voucher_codes: [code] });
@@ -104,7 +104,7 @@ describe('§5 Vouchers', () => {
     expect(await uses(code)).toBe(1);
   });
 
-  it('max_uses says how many records may have it at once; taking it off one gives the use back', async () => {
+  it('max_uses limits how many records have it at once, and removing it from a record returns the use', async () => {
     const code = await app.given.voucher(scene.account, { max_uses: 2, test_codes: ['X', scene.testCode] });
     const records: Record_[] = [];
     for (let at = 0; at < 3; at++) records.push(await app.given.eligibility(scene));
@@ -135,7 +135,7 @@ describe('§5 Vouchers', () => {
     expect([answer.status, faultsOf(answer)]).toEqual([400, faults]);
   });
 
-  it('beside codes that are none, those that cannot be redeemed are named as well', async () => {
+  it('codes that cannot be redeemed are named together with values that are not codes', async () => {
     const kept = await app.given.voucher(scene.account);
     const good = await app.given.voucher(scene.account);
     const expired = await app.given.voucher(scene.account, { valid_until: new Date('2020-01-01') });
@@ -163,7 +163,7 @@ describe('§5 Vouchers', () => {
     ]);
   });
 
-  it('a record that is not there is 404, a SCHEDULED one 403 eligibility_booked', async () => {
+  it('an unknown record is 404, a SCHEDULED record 403 eligibility_booked', async () => {
     const nobody = { test_code: scene.testCode, candidate: { candidate_id: 'nobody' } };
     expect((await put(nobody, [])).body).toMatchObject({ status: 404, code: 'eligibility_not_found' });
     const record = await app.given.eligibility(scene);
@@ -171,7 +171,7 @@ describe('§5 Vouchers', () => {
     expect((await put(record, ['NONE'])).body).toMatchObject({ status: 403, code: 'eligibility_booked' });
   });
 
-  it('GET shows the record that PUT changes: the expired one, although a newer one was cancelled', async () => {
+  it('GET shows the record that PUT changes: the expired record, even if a newer record was cancelled', async () => {
     const [first, second, third] = [
       await app.given.voucher(scene.account),
       await app.given.voucher(scene.account),

@@ -33,16 +33,16 @@ describe('the package’s NotificationRequest', () => {
     expect([...CHANGE_REASONS].sort()).toEqual([...schema.properties['change_reason'].enum!].sort());
   });
 
-  it('is what the service sends', () => {
+  it('matches the body that the service sends', () => {
     expect(parseNotification(JSON.parse(JSON.stringify(sample)))).toEqual(sample);
     expect(isSample(parseNotification(sample))).toBe(true);
   });
 
-  it('has members that are new, and keeps them', () => {
+  it('accepts unknown members, and keeps them', () => {
     expect(parseNotification({ ...sample, seat: 7 })).toHaveProperty('seat', 7);
   });
 
-  it.each(Object.keys(REQUIRED_MEMBERS))('is none without %s', (name) => {
+  it.each(Object.keys(REQUIRED_MEMBERS))('is refused without %s', (name) => {
     expect(() => parseNotification({ ...sample, [name]: undefined })).toThrow(MalformedNotification);
   });
 
@@ -55,7 +55,7 @@ describe('the package’s NotificationRequest', () => {
     null,
     [],
     'text',
-  ])('is none of %j', (value) => {
+  ])('is refused with %j', (value) => {
     expect(() => parseNotification(value)).toThrow(MalformedNotification);
   });
 });

@@ -11,18 +11,18 @@ if (process.env['WRITE_VECTORS']) writeFileSync(FILE, made);
 const kept = JSON.parse(readFileSync(FILE, 'utf8')) as ReturnType<typeof vectors>;
 
 describe('vectors.json', () => {
-  it('is what the service signs', () => {
+  it("is equal to the service's own signatures", () => {
     expect(readFileSync(FILE, 'utf8')).toBe(made);
   });
 
-  it.each(kept.signatures)('$title: the package judges so', ({ headers, body, secrets, now, fault }) => {
+  it.each(kept.signatures)('$title: the package agrees', ({ headers, body, secrets, now, fault }) => {
     const judged = () => verifySignature(headers, Buffer.from(body), secrets, { now: now * 1000 });
     if (fault === undefined) expect(judged).not.toThrow();
     else expect(judged).toThrow(expect.objectContaining({ name: 'InvalidSignature', code: fault }));
   });
 
   it.each(kept.signatures)(
-    '$title: the library of Standard Webhooks judges so',
+    '$title: the library of Standard Webhooks agrees',
     ({ headers, body, secrets, now, genuine }) => {
       jest.useFakeTimers({ now: now * 1000 });
       const accepts = (secret: string) => {
@@ -38,7 +38,7 @@ describe('vectors.json', () => {
     },
   );
 
-  it.each(kept.ordering)('$title: the store says so', async ({ received, outcomes }) => {
+  it.each(kept.ordering)('$title: the store agrees', async ({ received, outcomes }) => {
     const store = new MemoryStore();
     const said: string[] = [];
     let works = 0;
@@ -56,7 +56,7 @@ describe('vectors.json', () => {
     expect(works).toBe(outcomes.filter((outcome) => outcome === 'applied').length);
   });
 
-  it('the package signs as the service does', () => {
+  it('the package signs like the service', () => {
     const [{ headers, body, secrets, now }] = kept.signatures;
     expect(sign(secrets, headers['webhook-id'], now, Buffer.from(body))).toBe(headers['webhook-signature']);
   });

@@ -18,7 +18,8 @@ export class ProblemError extends Error {
   }
 
   static unreachable(): ProblemError {
-    const detail = 'No answer came. Check the connection; what you did may or may not have arrived.';
+    const detail =
+      'The service did not answer. Check your connection, then look whether your last action was carried out.';
     return new ProblemError(0, { title: 'The service cannot be reached', detail }, null);
   }
 

@@ -95,7 +95,10 @@ export function AuditPage() {
   // Prefetched at once, and shown when nothing above can move the rows any more.
   usePrefetchInfiniteQuery(listQuery(rows));
   return (
-    <Page title="Audit" lead="Who did what, newest first. Values and secrets are not recorded.">
+    <Page
+      title="Audit"
+      lead="This log lists each action and the person who performed it, newest first. Values and secrets are not recorded."
+    >
       {isAdmin && <Seals />}
       {!(isAdmin && isFirstAwaited(seals)) && (
         <Section title="Rows">
@@ -106,7 +109,7 @@ export function AuditPage() {
             columns={COLUMNS}
             rowKey={({ id }) => String(id)}
             {...rows}
-            empty="No matches. Clear a filter to see more."
+            empty="No entries match these filters. Clear a filter to see more."
           />
         </Section>
       )}
@@ -129,8 +132,8 @@ function Seals() {
           <>
             {!seals.agrees && (
               <p className="note bad" role="alert">
-                <strong>From row {seals.from_row} on, the log does not match its seals.</strong> {seals.because}.
-                Somebody with access to the database has changed it. See the runbook.
+                <strong>From row {seals.from_row} on, the audit log does not match its seals.</strong> {seals.because}.
+                The log was changed directly in the database. Follow the runbook.
               </p>
             )}
             <Facts

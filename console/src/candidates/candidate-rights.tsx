@@ -29,7 +29,7 @@ export function CandidateRights({ path, name, records }: Props) {
   async function askToExport() {
     const done = await confirm({
       title: 'Export what is held about this candidate?',
-      text: 'One JSON document with everything: records, bookings, results with photo and link, notifications, and who did what. The export is recorded in the audit log.',
+      text: 'The export is one JSON document with all records, bookings, results (with photo and video link), notifications and audit entries of the candidate. The export is recorded in the audit log.',
       action: 'Export',
       perform: exportAll,
     });
@@ -54,8 +54,12 @@ export function CandidateRights({ path, name, records }: Props) {
               {cancelled} open {cancelled === 1 ? 'record is' : 'records are'} cancelled.
             </p>
           )}
-          {open > 0 && <p className="note warn">{open} booked. Cancel the open booking first.</p>}
-          <p>States, scores and delivery records stay under a pseudonym. This cannot be undone.</p>
+          {open > 0 && (
+            <p className="note warn">
+              {open} {open === 1 ? 'record is' : 'records are'} booked. Cancel each open booking first.
+            </p>
+          )}
+          <p>States, scores and delivery records are kept under a pseudonym. This cannot be undone.</p>
         </>
       ),
       action: 'Erase',

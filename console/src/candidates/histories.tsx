@@ -100,7 +100,7 @@ function Results({ path }: Props) {
   async function showMedia(result: ResultSummary) {
     const done = await confirm({
       title: 'Show photo and video link?',
-      text: 'Viewing them is recorded in the audit log.',
+      text: 'The audit log records that you viewed them.',
       action: 'Show',
       perform: () => Promise.resolve(),
     });
@@ -130,7 +130,7 @@ function Results({ path }: Props) {
     {
       id: 'kind',
       header: 'Kind',
-      cell: ({ simulated }) => (simulated ? 'A rehearsal' : 'Counts'),
+      cell: ({ simulated }) => (simulated ? 'A rehearsal result' : 'Counts'),
       text: ({ simulated }) => (simulated ? 'rehearsal' : 'counts'),
     },
     {

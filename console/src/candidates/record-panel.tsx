@@ -113,7 +113,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ask(
           {
             title: 'Release the hold?',
-            text: `It was held: ${record.hold_reason}`,
+            text: `Reason for the hold: ${record.hold_reason}`,
             action: 'Release',
             perform: () => api.POST('/admin/eligibilities/{svc_id}/release', { params: byId }),
           },
@@ -127,7 +127,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ask(
           {
             title: 'Hold this record?',
-            text: 'It cannot be booked until the hold is released.',
+            text: 'The record cannot be booked until the hold is released.',
             action: 'Hold',
             reason: 'required',
             perform: (reason) => api.POST('/admin/eligibilities/{svc_id}/hold', { params: byId, body: { reason } }),
@@ -164,7 +164,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ask(
           {
             title: `Cancel the record for ${test}?`,
-            text: 'The candidate can no longer sit this test, and the record’s vouchers are released. To undo this, create a new record.',
+            text: 'The candidate can no longer sit this test, and the record’s vouchers are released. This cannot be undone, but you can create a new record.',
             action: 'Cancel the record',
             danger: true,
             perform: () =>
@@ -196,7 +196,9 @@ function RecordActions({ record }: { record: CandidateRecord }) {
           </Button>
         ))}
       </div>
-      {byClients.length > 0 && <p className="hint">Clients and test drivers can also send: {byClients.join(', ')}.</p>}
+      {byClients.length > 0 && (
+        <p className="hint">Clients and test drivers can also send these events: {byClients.join(', ')}.</p>
+      )}
       {(open === 'BOOK' || open === 'MOVE_BOOKING') && (
         <BookingDialog
           record={record}

@@ -35,7 +35,7 @@ const ARROWS: readonly (readonly [from: Status, to: Status])[] = [
  */
 export function StateDiagram({ status }: { status: Status }) {
   const next = ARROWS.filter(([from]) => from === status).map(([, to]) => to);
-  const label = `${status}; next: ${next.length === 0 ? 'nothing, it has ended' : next.join(', ')}`;
+  const label = `${status}; next: ${next.length === 0 ? 'none, this is a final state' : next.join(', ')}`;
   return (
     <svg className="states" viewBox="-4 0 604 156" role="img" aria-label={label}>
       {ARROWS.map(([from, to]) => (

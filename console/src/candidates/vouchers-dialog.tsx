@@ -31,7 +31,7 @@ export function VouchersDialog({ record, onClose, done }: Props) {
           form={form}
           name="voucher_codes"
           label="Voucher codes"
-          hint="These codes replace the record’s current codes. A removed code can be used again."
+          hint="These codes replace the current voucher codes of the record. A voucher that you remove can be used again."
         />
       </Form>
     </Dialog>

@@ -53,7 +53,7 @@ export function ConfirmDialog({ question, answer }: Asked) {
         {reason && (
           <TextField
             label="Reason"
-            hint={`Kept with the action and in the audit log.${reason === 'optional' ? ' Optional.' : ''}`}
+            hint={`The reason is kept with the action and in the audit log.${reason === 'optional' ? ' The reason is optional.' : ''}`}
             value={why}
             onChange={setWhy}
             rows={2}

@@ -67,7 +67,7 @@ export function faultOf(rule: KnownRule, value: FieldValue): string | undefined 
   if (value.length < (rule.minLength ?? 0)) return `At least ${rule.minLength} characters.`;
   if (value.length > (rule.maxLength ?? Infinity)) return `At most ${rule.maxLength} characters.`;
   if (rule.pattern !== undefined && !new RegExp(rule.pattern).test(value))
-    return rule.description ?? 'This contains characters or a format that is not allowed.';
+    return rule.description ?? 'The value contains characters or a format that is not allowed.';
   return undefined;
 }
 

@@ -29,5 +29,5 @@ export function useLater<Props>(load: Load<Props>) {
 }
 
 export function tellMissing(error: Error): void {
-  toast(`It could not be loaded: ${error.message}`, 'bad');
+  toast(`This data could not be loaded: ${error.message}`, 'bad');
 }

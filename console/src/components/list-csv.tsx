@@ -31,10 +31,10 @@ export function CsvButton<Row>({ name, columns, load }: Props<Row>) {
         cursor = page.next ?? undefined;
       } while (cursor !== undefined && lines.length <= MOST_ROWS);
       download(`${name}.csv`, csvText(lines));
-      const cut = cursor === undefined ? '' : ' There are more: narrow the filters for the rest.';
+      const cut = cursor === undefined ? '' : ' The list has more rows: narrow the filters to export the rest.';
       toast(`${(lines.length - 1).toLocaleString('en')} rows are in ${name}.csv.${cut}`);
     } catch (error) {
-      if (!signal.aborted) toast(`No CSV was made: ${(error as Error).message}`, 'bad');
+      if (!signal.aborted) toast(`The CSV file could not be created: ${(error as Error).message}`, 'bad');
     } finally {
       setRows(null);
     }

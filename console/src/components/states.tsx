@@ -65,7 +65,7 @@ export function StaleNote({ of }: { of: Followed }) {
   if (!of.isError || of.dataUpdatedAt === 0) return null;
   return (
     <div className="note warn stale" role="status">
-      Not up to date. Data as of {new Date(of.dataUpdatedAt).toLocaleTimeString('en-GB')}.{' '}
+      Not up to date. The data shown is from {new Date(of.dataUpdatedAt).toLocaleTimeString('en-GB')}.{' '}
       {of.error instanceof Error ? of.error.message : ''}{' '}
       <Button small onPress={() => void of.refetch()}>
         Try again

@@ -63,12 +63,12 @@ function Everything({ overview }: { overview: Overview }) {
     <>
       {allIsWell ? (
         <p className="summary good">
-          <strong>All is well.</strong> All notifications are delivered and nothing waits for you.
+          <strong>All is well.</strong> All notifications are delivered, and no work is waiting for you.
         </p>
       ) : (
         // As long as the other text, so that the following content does not move.
         <p className="summary">
-          <strong>Action needed.</strong> Open a highlighted figure to act on it.
+          <strong>Action needed.</strong> Select a highlighted figure to see the items behind it.
         </p>
       )}
       <div className="tiles">

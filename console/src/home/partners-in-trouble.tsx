@@ -24,7 +24,7 @@ export function PartnersInTrouble({ partners, counts }: { partners: readonly Par
         {rows.length === 0 && (
           <Empty good>
             {counts.well === 0
-              ? 'There is no partner yet.'
+              ? 'No partner is connected yet.'
               : `All ${counts.well.toLocaleString('en')} partners are healthy.`}
           </Empty>
         )}

@@ -47,7 +47,7 @@ export function Attempts({ notification, subscription }: Props) {
               </pre>
             </>
           ) : (
-            <p className="hint">The answer had no text.</p>
+            <p className="hint">The answer of the partner had no text.</p>
           )}
           <details>
             <summary>Request headers</summary>

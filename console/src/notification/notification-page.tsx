@@ -46,8 +46,8 @@ function OneNotification({ notification }: { notification: Notification }) {
       title: deed === 'resend' ? 'Resend this notification?' : 'Resolve this notification?',
       text:
         deed === 'resend'
-          ? 'It is sent now, even if the partner is down.'
-          : 'Use this when it was settled in another way. It is kept, but never sent again.',
+          ? 'The notification is sent now, even if the partner is down.'
+          : 'Resolve a notification when its event was handled in another way. The notification is kept, but never sent again.',
       reason: deed === 'resend' ? 'optional' : 'required',
       action: deed === 'resend' ? 'Resend' : 'Resolve',
       perform: (reason) => {
@@ -103,7 +103,7 @@ function OneNotification({ notification }: { notification: Notification }) {
           ['webhook-id', <Copyable text={id} />],
         ]}
       />
-      <Section title="The booking, in order of its events">
+      <Section title="All events of this booking, in order">
         <BookingTimeline notification={notification} />
       </Section>
       <Section title="Attempts">
@@ -114,7 +114,7 @@ function OneNotification({ notification }: { notification: Notification }) {
         actions={<CopyButton text={() => JSON.stringify(notification.body, null, 2)} label="Copy the body" />}
       >
         <details className="panel">
-          <summary>Show what is sent: it names the candidate</summary>
+          <summary>Show the notification body (it names the candidate)</summary>
           <pre tabIndex={0} aria-label="Body">
             {JSON.stringify(notification.body, null, 2)}
           </pre>

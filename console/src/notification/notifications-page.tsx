@@ -33,7 +33,7 @@ export function NotificationsPage() {
         load={(cursor, signal) =>
           pageOf(api.GET('/admin/notifications', { params: { query: { ...query, cursor, limit: 50 } }, signal }))
         }
-        empty="No matches. Clear a filter to see more."
+        empty="No entries match these filters. Clear a filter to see more."
       />
     </Page>
   );

@@ -23,8 +23,8 @@ export function failureText(failure: Notification['failure']): string {
 
 const REASONS: Record<string, string> = {
   NO_MATCHING_RECORD: 'The partner knows no such candidate or exam',
-  GIVEN_UP: 'Given up: the partner took nothing for too long',
-  ONLY_THIS_EVENT: 'The partner answers 500 to this event only',
+  GIVEN_UP: 'Retries have ended: the partner accepted nothing for too long',
+  ONLY_THIS_EVENT: 'The partner answers status 500 to this event only',
 };
 
 /** Returns the words for a known reason, else its code. */

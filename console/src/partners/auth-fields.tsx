@@ -41,11 +41,11 @@ const CLIENT_AUTH_OPTIONS: readonly Option[] = [
 ];
 
 const HINTS: Record<string, string> = {
-  [HEADERS]: 'Name and value, such as X-Api-Key: 12345, one per line. Values are not shown again.',
-  'auth/client_secret': 'Not needed with a signature.',
+  [HEADERS]: 'Enter one header per line, such as X-Api-Key: 12345. The values are not shown again.',
+  'auth/client_secret': 'The secret is not needed when the service signs in with a signature.',
   'auth/scope': 'Only if the token service asks for one.',
   'auth/audience': 'Only if the token service asks for one.',
-  'auth/resource': 'Only if the token service asks for one (RFC 8707).',
+  'auth/resource': 'Enter a resource only if the token service requires it (RFC 8707).',
 };
 
 /** Returns the empty fields of an authentication type. */

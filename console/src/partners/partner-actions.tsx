@@ -26,17 +26,17 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
   async function suspend() {
     const done = await confirm({
       title: 'Suspend this partner?',
-      text: 'No notifications are sent until you resume the partner. Its events are kept in order.',
+      text: 'No notifications are sent until you resume the partner. The events are kept, and are sent in order afterwards.',
       action: 'Suspend',
       perform: () => api.POST('/admin/subscriptions/{id}/suspend', { params }),
     });
-    if (done) await settled('Suspended: its events are kept.');
+    if (done) await settled('The partner is suspended. Its events are kept.');
   }
 
   async function resume() {
     const done = await confirm({
       title: 'Resume this partner?',
-      text: 'Waiting notifications are sent now, oldest first.',
+      text: 'All waiting notifications are sent now, oldest first.',
       action: 'Resume',
       perform: () => api.POST('/admin/subscriptions/{id}/resume', { params }),
     });
@@ -64,10 +64,10 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
       text: (
         <>
           <p>
-            {url} gets no more notifications.{' '}
+            {url} will receive no more notifications.{' '}
             {waiting === 0
-              ? 'Nothing waits for it.'
-              : `The events of ${waiting.toLocaleString('en')} ${waiting === 1 ? 'booking' : 'bookings'} that it has not received are resolved and never sent.`}
+              ? 'No notification is waiting for this partner.'
+              : `The events of ${waiting.toLocaleString('en')} ${waiting === 1 ? 'booking' : 'bookings'} that the partner has not received are resolved and never sent.`}
           </p>
           <p>This cannot be undone.</p>
         </>

@@ -67,7 +67,7 @@ function Partner({ subscription }: { subscription: Subscription }) {
           ['Answer timeout', subscription.wait_ms == null ? 'Default' : `${subscription.wait_ms} ms`],
           ['Retried automatically after', subscription.auto_retry_on.join(', ')],
           ['Requests a second, at most', subscription.max_per_second ?? 'No limit'],
-          ['Requests a second it takes', subscription.pace?.toLocaleString('en')],
+          ['Current requests a second', subscription.pace?.toLocaleString('en')],
           ['Busy until', subscription.paused_until && <Time at={subscription.paused_until} />],
           ['Next probe', subscription.next_probe_at && <Time at={subscription.next_probe_at} />],
           ['Oldest undelivered', <Time at={statistics.data?.oldest_undelivered} />],
@@ -137,7 +137,8 @@ function Replay({ id }: { id: string }) {
   return (
     <Section title="Replay">
       <p className="hint">
-        Sends delivered notifications again, with the same ids and content. Use it when the partner has lost them.
+        A replay sends delivered notifications again, with the same ids and content. Use it when the partner has lost
+        notifications.
       </p>
       <Filters of={REPLAY_FILTERS} />
       <BulkButtons kinds={['replay']} filter={{ ...filterOf(search), subscription_id: id }} />

@@ -29,7 +29,7 @@ export function PartnerSettingsPage() {
           </Link>
         </>
       }
-      lead="A new address must be verified; notifications are kept until then. On another host, enter the credentials again."
+      lead="A new address must be verified, and notifications are kept until then. If the new address is on another host, enter the credentials again."
     >
       <Shown query={subscription}>{(found) => <Settings subscription={found} />}</Shown>
     </Page>

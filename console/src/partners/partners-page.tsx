@@ -129,7 +129,7 @@ export function PartnersPage() {
   return (
     <Page
       title="Partners"
-      lead="Systems that receive notifications, and how delivery is going."
+      lead="Partners are the systems that receive notifications."
       actions={<LinkButton to="/setup/connect-partner">Connect a partner</LinkButton>}
     >
       <Filters of={FILTERS} />

@@ -45,7 +45,7 @@ export function SampleReport({ report }: { report: Report }) {
       {report.addresses.length > 0 && <p className="hint">Addresses: {report.addresses.join(', ')}</p>}
       {report.certificates.length > 0 && (
         <details>
-          <summary>The certificates that it showed{report.protocol && `, ${report.protocol}`}</summary>
+          <summary>The certificates of the partner{report.protocol && `, ${report.protocol}`}</summary>
           <ol className="certificates">
             {report.certificates.map(({ subject, issuer, not_before: from, not_after: to, fingerprint }) => (
               <li key={fingerprint}>

@@ -35,7 +35,8 @@ export function SampleSection({ subscription: { id, state } }: { subscription: S
         </Button>
       </div>
       <p className="hint">
-        A sample names a candidate who does not exist. Verify makes the partner ACTIVE when it answers 200.
+        A sample notification names a candidate who does not exist. "Verify" activates the partner when it answers the
+        sample with status 200.
       </p>
       {error !== null && <ProblemNote error={error} />}
       <div aria-live="polite">{report && <SampleReport report={report} />}</div>

@@ -22,17 +22,17 @@ const WORDS: Record<BulkKind, { title: string; action: string; text: string }> =
   resend: {
     title: 'Resend these notifications?',
     action: 'Resend',
-    text: 'They are sent oldest first. Each partner gets one first, and the rest once it is delivered. You can pause or abort the job.',
+    text: 'The notifications are sent oldest first. Each partner first receives one notification, and the others follow after its delivery. You can pause or abort the job.',
   },
   resolve: {
     title: 'Resolve these notifications?',
     action: 'Resolve',
-    text: 'Use this when they were settled in another way. They leave the error queue and are kept, but never sent again.',
+    text: 'Resolve notifications when their events were handled in another way. The notifications leave the error queue and are kept, but never sent again.',
   },
   replay: {
     title: 'Replay delivered notifications?',
     action: 'Replay',
-    text: 'The partner gets the same notifications again, with the same ids, in the order of each booking.',
+    text: 'The partner receives the same notifications again, with the same ids, in order for each booking.',
   },
 };
 
@@ -104,7 +104,7 @@ export function BulkDialog({ kind, filter, onClose }: Props) {
                     </ol>
                     <TextField
                       label="Reason"
-                      hint="Kept with the job, its notifications and the audit log."
+                      hint="The reason is kept with the job, with its notifications and in the audit log."
                       value={reason}
                       onChange={setReason}
                       rows={2}
@@ -138,7 +138,7 @@ function Chosen({ filter }: { filter: QueueFilter }) {
   return (
     <p className="hint">
       {texts.length === 0
-        ? 'No filter: the whole error queue.'
+        ? 'No filter is set: the job covers the whole error queue.'
         : texts.map(([name, value]) => `${name}: ${value}`).join(' · ')}
     </p>
   );

@@ -155,7 +155,7 @@ export function CausesPage() {
               empty={
                 all.length === 0
                   ? 'The error queue is empty. All notifications are delivered.'
-                  : 'No matches. Clear a filter to see more.'
+                  : 'No entries match these filters. Clear a filter to see more.'
               }
               emptyIsGood={all.length === 0}
             />
@@ -170,6 +170,6 @@ export function CausesPage() {
 }
 
 function leadOf(total: number, causes: number): string {
-  if (total === 0) return 'Nothing waits here.';
+  if (total === 0) return 'No notification is waiting here.';
   return `${total.toLocaleString('en')} notifications wait, for ${causes} ${causes === 1 ? 'cause' : 'causes'}.`;
 }

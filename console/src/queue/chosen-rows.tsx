@@ -41,7 +41,7 @@ export function ChosenRows({ ids, clear }: { ids: readonly string[]; clear: () =
     const { done, refused, of } = state;
     const word = deed === 'resend' ? 'resent' : 'resolved';
     toast(
-      `${(done - refused).toLocaleString('en')} of ${of.toLocaleString('en')} ${word}.${refused > 0 ? ` ${refused} were no longer in the queue, or refused.` : ''}`,
+      `${(done - refused).toLocaleString('en')} of ${of.toLocaleString('en')} ${word}.${refused > 0 ? ` ${refused} were no longer in the queue, or the service refused them.` : ''}`,
       refused > 0 ? 'bad' : 'plain',
     );
   }
@@ -53,8 +53,8 @@ export function ChosenRows({ ids, clear }: { ids: readonly string[]; clear: () =
       title: deed === 'resend' ? `Resend ${one}?` : `Resolve ${one}?`,
       text:
         deed === 'resend'
-          ? 'Each is sent now, even if its partner is down.'
-          : 'Use this when they were settled in another way. They are kept, but never sent again.',
+          ? 'Each notification is sent now, even if its partner is down.'
+          : 'Resolve notifications when their events were handled in another way. The notifications are kept, but never sent again.',
       reason: deed === 'resend' ? 'optional' : 'required',
       action: `${deed === 'resend' ? 'Resend' : 'Resolve'} ${ids.length.toLocaleString('en')}`,
       perform: (reason) => {

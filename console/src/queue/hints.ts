@@ -10,61 +10,97 @@ export interface Hint {
 
 const OF_REASON: Record<string, Hint> = {
   CERT_HAS_EXPIRED: {
-    text: 'The certificate of the partner has expired: they renew it, then verify and resend.',
+    text: 'The certificate of the partner has expired. Ask the partner to renew it. Then verify the partner and resend the notifications.',
     place: 'partner',
   },
   DEPTH_ZERO_SELF_SIGNED_CERT: {
-    text: 'The certificate signs itself: enter it as the authority of this partner.',
+    text: 'The partner uses a self-signed certificate. Enter this certificate as the certificate authority of the partner.',
     place: 'settings',
   },
   SELF_SIGNED_CERT_IN_CHAIN: {
-    text: 'An authority of the partner’s own signs its certificate: enter that authority.',
+    text: 'The certificate was issued by the partner’s own certificate authority. Enter that authority in the settings of the partner.',
     place: 'settings',
   },
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: {
-    text: 'The partner does not send its whole chain: they add it, or enter the authority.',
+    text: 'The partner does not send its complete certificate chain. Ask the partner to add it, or enter the certificate authority in the settings.',
     place: 'settings',
   },
   ERR_TLS_CERT_ALTNAME_INVALID: {
-    text: 'The certificate is for another name: correct the address, or they renew it.',
+    text: 'The certificate was issued for another host name. Correct the address, or ask the partner for a certificate with the right name.',
     place: 'settings',
   },
-  ECONNREFUSED: { text: 'Nothing listens at the address: ask the partner, or correct the port.', place: 'settings' },
+  ECONNREFUSED: {
+    text: 'No server accepts connections at this address. Correct the port, or ask the partner to check the server.',
+    place: 'settings',
+  },
 };
 
 /** Returns the remedy of a failure's cause in one sentence. */
 export function hintFor({ failure, reason, http_status: status, retry }: Cause): Hint {
   if (failure == null)
-    return { text: 'The partner was down: these go out by themselves when it is back.', place: 'partner' };
+    return {
+      text: 'The partner was down. These notifications are sent automatically when the partner is up again.',
+      place: 'partner',
+    };
   if (failure === 'server_error' && retry === 'AUTO')
-    return { text: 'The partner is down: it is tried again by itself.', place: 'partner' };
+    return { text: 'The partner is down. The service retries automatically.', place: 'partner' };
   const known = reason == null ? undefined : OF_REASON[reason];
   if (known !== undefined) return known;
   switch (failure) {
     case 'dns':
-      return { text: 'The name of the partner is not found: correct the address, or ask them.', place: 'settings' };
+      return {
+        text: 'The host name of the partner does not exist. Correct the address, or ask the partner for the right one.',
+        place: 'settings',
+      };
     case 'connect':
-      return { text: 'No connection: ask the partner whether they are up and let us in.', place: 'partner' };
+      return {
+        text: 'The service cannot connect to the partner. Ask the partner whether the server is running and whether a firewall blocks the connection.',
+        place: 'partner',
+      };
     case 'tls':
-      return { text: 'No trusted connection: verify the partner to see its certificates.', place: 'partner' };
+      return {
+        text: 'The connection to the partner is not trusted. Verify the partner to see its certificates.',
+        place: 'partner',
+      };
     case 'timeout':
-      return { text: 'The answer takes too long: ask the partner, or wait longer for them.', place: 'settings' };
+      return {
+        text: 'The partner takes too long to answer. Ask the partner for the reason, or increase the answer timeout.',
+        place: 'settings',
+      };
     case 'auth':
-      return { text: 'The partner refuses our sign-in: enter new credentials, then resend.', place: 'settings' };
+      return {
+        text: 'The partner refuses the credentials of the service. Enter new credentials, then resend the notifications.',
+        place: 'settings',
+      };
     case 'redirect':
-      return { text: 'The address leads elsewhere: enter the one where it ends.', place: 'settings' };
+      return {
+        text: 'The address redirects to another address. Enter the final address in the settings of the partner.',
+        place: 'settings',
+      };
     case 'blocked':
-      return { text: 'The address is not one that partners may have: correct it.', place: 'settings' };
+      return {
+        text: 'The service is not allowed to send to this address. Enter another address for the partner.',
+        place: 'settings',
+      };
     case 'client_error':
       return status === 404
-        ? { text: 'Nothing is at the address: correct it, verify, resend.', place: 'settings' }
+        ? {
+            text: 'The partner answers that nothing exists at this address. Correct the address, verify the partner, then resend the notifications.',
+            place: 'settings',
+          }
         : {
-            text: 'The partner refuses these events: read what it says, then resend or resolve.',
+            text: 'The partner refuses these events. Read the answer of the partner, then resend or resolve the notifications.',
             place: 'notifications',
           };
     case 'server_error':
-      return { text: 'The partner failed for too long: ask them, then resend.', place: 'partner' };
+      return {
+        text: 'The partner has failed for too long, and automatic retries have stopped. Ask the partner to correct the error, then resend the notifications.',
+        place: 'partner',
+      };
     case 'protocol':
-      return { text: 'The partner answers otherwise than with 200: tell them what it says.', place: 'notifications' };
+      return {
+        text: 'The partner does not answer with status 200. Send the answer to the partner and ask for a correction.',
+        place: 'notifications',
+      };
   }
 }

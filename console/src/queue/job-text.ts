@@ -37,25 +37,29 @@ export function jobNote(job: Job): string {
   const { state, kind, waiting, delivered, failed, skipped } = job;
   switch (state) {
     case 'PREPARING':
-      return 'Finding the notifications that match.';
+      return 'The service is finding the notifications that match the filter.';
     case 'PAUSED':
       return pauseNote(job);
     case 'ABORTED':
-      return `${waiting.toLocaleString('en')} were not started and stay in the error queue.`;
+      return `${waiting.toLocaleString('en')} notifications were not processed and stay in the error queue.`;
     case 'RUNNING':
       if (kind === 'RESOLVE' || kind === 'ERASE') return 'Running.';
-      return delivered === 0 && failed === 0 ? 'Sending one notification to each partner first.' : 'Sending.';
+      return delivered === 0 && failed === 0
+        ? 'Sending one notification to each partner first.'
+        : 'Sending the notifications.';
     case 'DONE':
-      return skipped > 0 ? `${skipped.toLocaleString('en')} were already delivered or resolved.` : 'Done.';
+      return skipped > 0
+        ? `${skipped.toLocaleString('en')} notifications were already delivered or resolved.`
+        : 'Done.';
   }
 }
 
 /** Returns the reason of the pause, or the state of the partners. */
 function pauseNote({ paused_by: by, paused_because: because }: Job): string {
   if (because === 'operator' || because == null)
-    return `Paused by ${by ?? 'an operator'}. Attempts already under way will finish.`;
+    return `This job was paused by ${by ?? 'an operator'}. Attempts that have already begun will finish.`;
   const failures = because
     .split(', ')
     .map((failure) => failureText(failure as Schemas['NotificationModel']['failure']));
-  return `Paused automatically because partners failed: ${failures.join(', ')}. Resume it when they partners are healthy.`;
+  return `This job was paused automatically, because deliveries failed: ${failures.join(', ')}. Resume the job when these partners are healthy again.`;
 }

@@ -50,7 +50,7 @@ export function QueuedPage() {
         rowKey={({ id }) => id}
         {...queuedList(search)}
         selection={{ rows: chosen, onChange: setChosen, label: 'Choose' }}
-        empty="No matches. Clear a filter to see more."
+        empty="No entries match these filters. Clear a filter to see more."
       />
       <ChosenRows ids={Object.keys(chosen)} clear={() => setChosen({})} />
     </Page>

@@ -82,7 +82,7 @@ export function ApplicationsPage() {
     <Page
       title="Applications"
       trail={<SetupNav />}
-      lead="Programs that call the service, each with a consumer key and a secret."
+      lead="Applications are the programs that call the service. Each application has a consumer key and a secret."
       actions={
         <Button kind="primary" onPress={() => setEdited('new')}>
           New application …
@@ -98,7 +98,7 @@ export function ApplicationsPage() {
         load={(cursor, signal) =>
           pageOf(api.GET('/admin/applications', { params: { query: { cursor, limit: 50 } }, signal }))
         }
-        empty="There is no application."
+        empty="No application exists yet."
       />
       {edited === 'new' && (
         <NewApplication
@@ -122,7 +122,9 @@ async function rotate({ name, consumer_key }: Application, show: (made: Credenti
   let made: Credentials | undefined;
   const done = await confirm({
     title: `New secret of ${name}?`,
-    text: <p>The current secret stops working immediately. Calls fail until the program uses the new one.</p>,
+    text: (
+      <p>The current secret stops working immediately. Requests of the program fail until it uses the new secret.</p>
+    ),
     action: 'Create new secret',
     danger: true,
     perform: async () => {
@@ -205,8 +207,8 @@ function EditApplication({
           label="Disabled"
           hint={
             consumer_key === CONSOLE_KEY
-              ? 'The console signs operators in through this application. It stays enabled, with the scope admin.'
-              : 'Ends all tokens of the application permanently.'
+              ? 'The console signs operators in through this application. It must stay enabled and keep the scope admin.'
+              : 'Disabling revokes all tokens of the application permanently.'
           }
         />
       </Form>

@@ -28,7 +28,7 @@ export function ConnectClientPage() {
     <Page
       title="Connect a client"
       trail={<SetupNav />}
-      lead="Create a user and an application. A program needs both to get a token."
+      lead="A client program needs a user and an application to get an access token. Create both here."
     >
       <p className="hint" aria-live="polite">
         Step {step} of 3
@@ -102,7 +102,7 @@ function Connected({ login: { username, account }, credentials }: { login: Login
           ['Token service', <Copyable key="token" text={`${base}/token`} />],
         ]}
       />
-      <p>These lines get a token and make the first call:</p>
+      <p>Run these lines in a shell to get an access token and send the first request:</p>
       <pre className="panel lines" tabIndex={0} role="region" aria-label="Lines for a shell">
         {line}
       </pre>

@@ -25,7 +25,7 @@ export function ConnectPartnerPage() {
     <Page
       title="Connect a partner"
       trail={<SetupNav />}
-      lead="Enter where notifications are sent, then send a sample to verify the address."
+      lead="Enter the address of the partner, then send a sample notification to verify it."
     >
       <p className="hint" aria-live="polite">
         Step {made === null ? 1 : 2} of 2
@@ -121,8 +121,8 @@ function Connected({ made }: { made: Made }) {
   return (
     <Section title="Connected">
       <p>
-        Notifications are sent from now on. With this command the partner can check that the address answers; without a
-        signature it should refuse the request:
+        Notifications are sent from now on. With this command the partner can check that the address answers. The
+        request has no signature, so the partner should refuse it:
       </p>
       <pre className="panel lines" tabIndex={0} role="region" aria-label="A line for a shell">
         {line}

@@ -1,13 +1,13 @@
 import type { Option } from '../components/fields';
 
 export const SCOPE_OPTIONS: readonly Option[] = [
-  ['read', 'read: records, results, the change feed'],
-  ['create', 'create: new eligibilities, imports'],
-  ['update', 'update: change eligibilities, vouchers'],
+  ['read', 'read: read records, results and the change feed'],
+  ['create', 'create: create eligibilities and import files'],
+  ['update', 'update: change eligibilities and vouchers'],
   ['delete', 'delete: cancel eligibilities'],
   ['launch', 'launch: start tests'],
   ['results', 'results: deliver results'],
-  ['bookings', 'bookings: book, move, cancel'],
-  ['support', 'support: the daily work of some accounts'],
-  ['admin', 'admin: everything, of all accounts'],
+  ['bookings', 'bookings: book, move and cancel exams'],
+  ['support', 'support: do the daily work for some accounts'],
+  ['admin', 'admin: do everything, for all accounts'],
 ];

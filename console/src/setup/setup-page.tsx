@@ -61,7 +61,7 @@ export function SetupPage() {
         load={(cursor, signal) =>
           pageOf(api.GET('/admin/accounts', { params: { query: { cursor, limit: 50 } }, signal }))
         }
-        empty="There is no account yet. Open one to begin."
+        empty="No account exists yet. Open an account to begin."
       />
       {isMaking && <OpenAccount onClose={() => setMaking(false)} />}
     </Page>

@@ -68,7 +68,7 @@ export function UsersPage() {
     <Page
       title="Users"
       trail={<SetupNav />}
-      lead="A user can do what the scopes of both the user and the application allow."
+      lead="A user can do only the actions that both the user’s scopes and the application’s scopes allow."
       actions={
         <Button kind="primary" onPress={() => setEdited('new')}>
           New user …
@@ -82,7 +82,7 @@ export function UsersPage() {
         rowKey={({ username }) => username}
         queryKey={['users']}
         load={(cursor, signal) => pageOf(api.GET('/admin/users', { params: { query: { cursor, limit: 50 } }, signal }))}
-        empty="There is no user."
+        empty="No user exists yet."
       />
       {edited === 'new' && <NewUser onClose={() => setEdited(null)} saved={saved} />}
       {edited !== null && edited !== 'new' && <EditUser user={edited} onClose={() => setEdited(null)} saved={saved} />}
@@ -149,13 +149,13 @@ function EditUser({ user, onClose, saved }: DialogProps & { user: User }) {
           name="password"
           label="New password"
           type="password"
-          hint="Leave empty to keep the current password. A new password signs the user out everywhere. Users of your organisation have no password here."
+          hint="Leave empty to keep the current password. A new password signs the user out everywhere. Users who sign in through your organisation have no password here."
         />
         <FormField
           form={form}
           name="disabled"
           label="Disabled"
-          hint="Ends all tokens of the user permanently. The last operator who can sign in cannot be disabled."
+          hint="Disabling revokes all tokens of the user permanently. The last operator who can sign in cannot be disabled."
         />
       </Form>
     </Dialog>

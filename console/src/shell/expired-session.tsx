@@ -5,7 +5,7 @@ import { SignInForm } from './sign-in';
 export function ExpiredSession(props: { ways: SignInWays; username: string }) {
   return (
     <Dialog title="Your session has ended">
-      <p>What you typed is still there. Sign in to go on.</p>
+      <p>Your entries are still here. Sign in to continue.</p>
       <SignInForm {...props} />
     </Dialog>
   );

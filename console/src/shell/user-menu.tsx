@@ -46,14 +46,14 @@ async function leave(how: () => Promise<void>): Promise<void> {
   try {
     await how();
   } catch (error) {
-    toast(`You are still signed in: ${(error as Error).message}`, 'bad');
+    toast(`The sign-out failed, and you are still signed in: ${(error as Error).message}`, 'bad');
   }
 }
 
 function askEverywhere(): Promise<boolean> {
   return confirm({
     title: 'Sign out everywhere?',
-    text: 'All your console sessions end, in this browser and in all others.',
+    text: 'This ends all your console sessions, in this browser and in all others.',
     action: 'Sign out everywhere',
     perform: () => signOut(true),
   });

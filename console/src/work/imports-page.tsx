@@ -99,14 +99,19 @@ function ImportActions({ of }: { of: Import }) {
       });
       download(`import-${import_id}.csv`, String(answer.data));
     } catch (error) {
-      toast(`No report: ${(error as Error).message}`, 'bad');
+      toast(`The report could not be loaded: ${(error as Error).message}`, 'bad');
     }
   }
 
   async function abort() {
     const done = await confirm({
       title: 'Abort the import?',
-      text: <p>{of.done.toLocaleString('en')} rows are imported and stay. The remaining rows are not imported.</p>,
+      text: (
+        <p>
+          {of.done.toLocaleString('en')} rows have been imported and will be kept. The remaining rows will not be
+          imported.
+        </p>
+      ),
       action: 'Abort',
       danger: true,
       perform: () => api.POST('/admin/imports/{import_id}/abort', { params: { path: { import_id } } }),
@@ -134,7 +139,11 @@ export function ImportsPage() {
   const search = useSearch({ from: '/work/imports' });
   useLive(['imports'], [['imports']]);
   return (
-    <Page title="Imports" trail={<WorkNav />} lead="Imported eligibility files and their results.">
+    <Page
+      title="Imports"
+      trail={<WorkNav />}
+      lead="This page lists the imported eligibility files and the outcome of each import."
+    >
       {useScopes().includes('create') && <Upload />}
       <Section title="All imports">
         <Filters of={FILTERS} />
@@ -170,12 +179,18 @@ function Upload() {
     event.preventDefault();
     const chosen = file.current?.files?.[0];
     setError(null);
-    setMissing(chosen === undefined ? 'Choose a file.' : account.trim() === '' ? 'Name the account.' : null);
+    setMissing(
+      chosen === undefined ? 'Choose a file.' : account.trim() === '' ? 'Enter the code of the account.' : null,
+    );
     if (chosen === undefined || account.trim() === '' || busy) return;
     setBusy(true);
     try {
       await send(account.trim(), chosen, dryRun);
-      toast(dryRun ? 'Received. The rows are checked; nothing is changed.' : 'Received. The rows are being imported.');
+      toast(
+        dryRun
+          ? 'The file was received. The rows are checked, and nothing is changed.'
+          : 'The file was received. The rows are being imported.',
+      );
       void queries.invalidateQueries({ queryKey: ['imports'] });
     } catch (caught) {
       setError(caught);
@@ -189,13 +204,13 @@ function Upload() {
       <form className="panel upload" onSubmit={(event) => void submit(event)} noValidate>
         <TextField label="Account" required value={account} onChange={setAccount} maxLength={50} />
         <div className="field">
-          <label htmlFor="import-file">CSV, or NDJSON with one Eligibility Model on each line</label>
+          <label htmlFor="import-file">A CSV file, or an NDJSON file with one eligibility on each line</label>
           <input id="import-file" ref={file} type="file" accept=".csv,.ndjson,.jsonl,text/csv,application/x-ndjson" />
-          <span className="hint">Up to 1,000,000 rows or 512 MiB.</span>
+          <span className="hint">A file may have up to 1,000,000 rows and 512 MiB.</span>
         </div>
         <Checkbox
           label="Dry run"
-          hint="Checks and reports the rows without changing anything."
+          hint="A dry run checks the rows and reports errors, without changing anything."
           value={dryRun}
           onChange={setDryRun}
         />

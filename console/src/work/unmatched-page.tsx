@@ -47,7 +47,7 @@ const COLUMNS: readonly Column<Unmatched>[] = [
 function aboutOf(result: Unmatched): string {
   const clues = new Map(cluesOf(result));
   const known = [clues.get('Name') ?? clues.get('Candidate id'), clues.get('Exam code')].filter(Boolean);
-  return known.length > 0 ? known.join(', ') : 'A result that names nobody';
+  return known.length > 0 ? known.join(', ') : 'A result without a candidate';
 }
 
 export function UnmatchedPage() {
@@ -56,7 +56,7 @@ export function UnmatchedPage() {
     <Page
       title="Unmatched results"
       trail={<WorkNav />}
-      lead="Results for which no exam was found. Each is kept for 30 days: accept it for its exam, or reject it."
+      lead="These results could not be matched to an exam. Accept each result for its exam, or reject it. Unmatched results are kept for 30 days."
     >
       <List
         name="unmatched-results"
@@ -67,7 +67,7 @@ export function UnmatchedPage() {
         load={(cursor, signal) =>
           pageOf(api.GET('/admin/unmatched-results', { params: { query: { cursor, limit: 50 } }, signal }))
         }
-        empty="Every result found its exam."
+        empty="All results are matched to an exam."
         emptyIsGood
       />
     </Page>

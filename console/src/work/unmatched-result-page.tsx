@@ -44,7 +44,7 @@ export function UnmatchedResultPage() {
   if (result.data === null)
     return (
       <Page title="Unmatched result" trail={trail}>
-        <Empty>This result waits for nobody: it was accepted or rejected, or its 30 days are over.</Empty>
+        <Empty>This result is no longer in the list: it was accepted or rejected, or its 30 days have passed.</Empty>
       </Page>
     );
   return <Waiting result={result.data} />;
@@ -64,7 +64,8 @@ function Waiting({ result }: { result: Unmatched }) {
       title: 'Reject this result?',
       text: (
         <p>
-          It belongs to no exam and leaves the list. It is kept for the rest of its 30 days, and no candidate is told.
+          A rejected result belongs to no exam and leaves the list. It is kept until its 30 days have passed, and no
+          candidate is notified.
         </p>
       ),
       action: 'Reject',
@@ -108,11 +109,14 @@ function Waiting({ result }: { result: Unmatched }) {
         </Section>
       )}
       <Section title="Likely candidates">
-        <p className="hint">What they have in common is shown; none of it decides. The likeliest first.</p>
+        <p className="hint">
+          These candidates resemble the one in the result, the most likely first. The badges show the matching details.
+          Decide yourself which candidate is right.
+        </p>
         <Shown query={likely}>
           {(rows) =>
             rows.length === 0 ? (
-              <Empty>No record resembles it. Name the exam below if you know it.</Empty>
+              <Empty>No record resembles this result. If you know the exam, enter its code below.</Empty>
             ) : (
               <ul className="likely">
                 {rows.map((one) => (
@@ -124,7 +128,7 @@ function Waiting({ result }: { result: Unmatched }) {
         </Shown>
         <Another id={id} settled={settled} />
       </Section>
-      <Section title="As it was delivered">
+      <Section title="The result as it was delivered">
         {result.body === null ? (
           <RawBody id={id} />
         ) : (
@@ -145,12 +149,12 @@ function RawBody({ id }: { id: string }) {
       const answer = await api.GET('/admin/unmatched-results/{id}/raw', { params, parseAs: 'blob' });
       downloadFile(`unmatched-result-${id}`, answer.data as unknown as Blob);
     } catch (error) {
-      toast(`No raw body: ${(error as Error).message}`, 'bad');
+      toast(`The raw body could not be loaded: ${(error as Error).message}`, 'bad');
     }
   }
   return (
     <>
-      <p>The body is no JSON object. It is kept byte for byte, and cannot be accepted as it is.</p>
+      <p>The body is not a JSON object, so the result cannot be accepted. The body is kept byte for byte.</p>
       <p className="actions">
         <Button onPress={() => void save()}>Download the raw body</Button>
       </p>
@@ -197,7 +201,7 @@ function LikelyExam({ id, likely: { record, because }, settled }: LikelyProps) {
           Accept …
         </Button>
       ) : (
-        <span className="hint">Takes no result</span>
+        <span className="hint">Cannot receive a result</span>
       )}
     </li>
   );
@@ -266,8 +270,8 @@ async function accept(id: string, record: Record, settled: (text: string) => voi
       <>
         <Exam of={record} />
         <p>
-          As if the driver’s call had found this exam. The first result of an exam completes its record and notifies the
-          partners.
+          The result is stored as if the test driver had delivered it for this exam. The first result of an exam
+          completes its record and notifies the partners.
         </p>
       </>
     ),

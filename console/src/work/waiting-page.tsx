@@ -124,7 +124,7 @@ function Approve({ record }: { record: CandidateRecord }) {
           {candidate.special_accommodations?.join(', ')} for the test {test}.{' '}
           {record.hold_reason === null
             ? 'The record becomes ELIGIBLE and can be booked in its window.'
-            : 'This clears the approval; the record stays on hold.'}
+            : 'The accommodations are approved. The record stays on hold.'}
         </p>
       ),
       action: 'Approve',
@@ -151,7 +151,7 @@ function Release({ record }: { record: CandidateRecord }) {
         <p>
           Reason for the hold: {reason}.{' '}
           {record.approval_pending
-            ? 'This clears the hold; the record still waits for approval.'
+            ? 'The hold is released. The record still waits for approval.'
             : 'The record becomes ELIGIBLE and can be booked in its window.'}
         </p>
       ),
@@ -176,7 +176,7 @@ export function ApprovalsPage() {
     <Page
       title="Approvals"
       trail={<WorkNav />}
-      lead="Records whose special accommodations wait for approval: they cannot be booked until then."
+      lead="The special accommodations of these records wait for approval. The records cannot be booked until they are approved."
     >
       <Filters of={FILTERS} />
       <List
@@ -186,7 +186,7 @@ export function ApprovalsPage() {
         rowKey={({ svc_eligiblity_id: id }) => id}
         queryKey={['waiting', 'APPROVAL', search]}
         load={loadWaiting('APPROVAL', search)}
-        empty="Nothing waits for approval."
+        empty="No record is waiting for approval."
         emptyIsGood={search.account_code === undefined}
       />
     </Page>
@@ -197,16 +197,20 @@ export function HoldsPage() {
   const search = useSearch({ from: '/work/holds' });
   useLive(['waiting'], [['waiting']]);
   return (
-    <Page title="Holds" trail={<WorkNav />} lead="Records that an operator holds back, with the reason.">
+    <Page
+      title="Holds"
+      trail={<WorkNav />}
+      lead="An operator has put these records on hold. Each record shows the reason."
+    >
       <Filters of={FILTERS} />
       <List
         name="holds"
-        caption="Records that are held, newest first"
+        caption="Records on hold, newest first"
         columns={HOLDS}
         rowKey={({ svc_eligiblity_id: id }) => id}
         queryKey={['waiting', 'HOLD', search]}
         load={loadWaiting('HOLD', search)}
-        empty="Nothing is held."
+        empty="No record is on hold."
         emptyIsGood={search.account_code === undefined}
       />
     </Page>

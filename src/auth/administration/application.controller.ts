@@ -29,15 +29,15 @@ export class ApplicationController {
   ) {}
 
   @Post()
-  @ApiOperation({ summary: 'Make an application, with a consumer key and secret' })
-  @Answer(201, ApplicationCredentialsModel, 'Made. The secret is shown this once.')
+  @ApiOperation({ summary: 'Create an application with a consumer key and secret' })
+  @Answer(201, ApplicationCredentialsModel, 'The application was created. The secret is shown only once.')
   @BodyProblems()
   create(@Body() { name, scopes, grants }: CreateApplicationBody): Promise<ApplicationCredentialsModel> {
     return this.commands.execute(new CreateApplication(name, scopes, grants ?? GRANTS));
   }
 
   @Get()
-  @ApiOperation({ summary: 'Applications, newest first' })
+  @ApiOperation({ summary: 'List the applications' })
   @AnswerList(ApplicationModel)
   @Problems(400)
   async list(
@@ -51,7 +51,7 @@ export class ApplicationController {
   }
 
   @Get(':consumer_key')
-  @ApiOperation({ summary: 'One application' })
+  @ApiOperation({ summary: 'Read an application' })
   @Answer(200, ApplicationModel)
   @Problems(400, 404)
   async get(@Param() { consumer_key }: ApplicationPath): Promise<ApplicationModel> {
@@ -62,8 +62,7 @@ export class ApplicationController {
   @ApiOperation({
     summary: 'Change an application',
     description:
-      'A member left out stays. The next request by the application is judged by the new state. A scope taken away and `disabled` end ' +
-      'the tokens and sessions that had it, for good. 409 `console_application`: the application of the console stays enabled, with `admin`.',
+      'A member that is left out is not changed. The change applies from the next request of the application. When a scope is removed or the application is disabled, the tokens and sessions concerned are revoked permanently. The status is 409 `console_application` when the application of the console would be disabled or lose the scope `admin`.',
   })
   @Answer(200, ApplicationModel)
   @BodyProblems(404, 409)
@@ -88,9 +87,9 @@ export class ApplicationController {
   @HttpCode(200)
   @ApiOperation({
     summary: 'Replace the consumer secret',
-    description: 'The old one is dead at once. Tokens already issued live on.',
+    description: 'The old secret stops working immediately. Tokens that were already issued stay valid.',
   })
-  @Answer(200, ApplicationCredentialsModel, 'The new pair. The secret is shown this once.')
+  @Answer(200, ApplicationCredentialsModel, 'The consumer key with its new secret. The secret is shown only once.')
   @Problems(400, 404)
   rotateSecret(@Param() { consumer_key }: ApplicationPath): Promise<ApplicationCredentialsModel> {
     return this.commands.execute(new RotateApplicationSecret(consumer_key));

@@ -64,6 +64,6 @@ export class ApplicationCredentialsModel {
   @Field(consumerKey, { required: true })
   consumer_key: string;
 
-  @Field(text({ max: 64 }), { required: true, description: 'Shown this once; only its hash is stored.' })
+  @Field(text({ max: 64 }), { required: true, description: 'The consumer secret. It is shown only once.' })
   consumer_secret: string;
 }

@@ -17,8 +17,8 @@ import { GetApplication, ListApplications, type ApplicationView } from '../auth.
 const consoleApplication = defineProblem(
   'console_application',
   'conflict',
-  'The application of the console stays',
-  'The console signs operators in through this application. It cannot be disabled, nor lose the scope `admin`.',
+  'The application of the console cannot be changed in this way',
+  'Operators sign in to the console through this application. The application cannot be disabled and cannot lose the scope `admin`.',
 );
 
 const CONSUMER_KEY_LENGTH = 20;

@@ -11,7 +11,7 @@ export const lastOperator = defineProblem(
   'last_operator',
   'conflict',
   'The service would be left without an operator',
-  'The user is the last enabled one with the scope `admin` who can sign in. Give another user `admin` first.',
+  'This user is the last enabled user with the scope `admin` who can sign in. Give the scope `admin` to another user first.',
 );
 
 // Of two concurrent changes, the second sees the result of the first.

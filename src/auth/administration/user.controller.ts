@@ -24,7 +24,7 @@ export class UserController {
   ) {}
 
   @Post()
-  @ApiOperation({ summary: 'Make a user' })
+  @ApiOperation({ summary: 'Create a user' })
   @Answer(201, UserModel, 'Made.')
   @ChecksMore()
   @BodyProblems(409)
@@ -36,7 +36,7 @@ export class UserController {
   }
 
   @Get()
-  @ApiOperation({ summary: 'Users, newest first' })
+  @ApiOperation({ summary: 'List the users' })
   @AnswerList(UserModel)
   @Problems(400)
   async list(
@@ -50,7 +50,7 @@ export class UserController {
   }
 
   @Get(':username')
-  @ApiOperation({ summary: 'One user' })
+  @ApiOperation({ summary: 'Read a user' })
   @Answer(200, UserModel)
   @Problems(400, 404)
   async get(@Param() { username }: UserPath): Promise<UserModel> {
@@ -61,9 +61,7 @@ export class UserController {
   @ApiOperation({
     summary: 'Change a user',
     description:
-      'A member left out stays. The next request of the user is judged by the new state. A scope or an account taken away, a new ' +
-      'password and `disabled` end the tokens and sessions that had it, for good. 409 `last_operator`: nobody would be left who can ' +
-      'sign in with `admin`.',
+      'A member that is left out is not changed. The change applies from the next request of the user. When a scope or an account is removed, the password is changed or the user is disabled, the tokens and sessions concerned are revoked permanently. The status is 409 `last_operator` when no user with the scope `admin` could sign in any more.',
   })
   @Answer(200, UserModel)
   @ChecksMore()
@@ -93,10 +91,11 @@ export class UserController {
   @Post(':username/unlock')
   @HttpCode(204)
   @ApiOperation({
-    summary: 'End the lock-out of a user',
-    description: 'Through every application. Wrong passwords are counted anew.',
+    summary: 'Unlock a user',
+    description:
+      'The user can sign in again through every application. The count of wrong passwords starts again at zero.',
   })
-  @AnswerEmpty(204, 'Unlocked, or not locked at all.')
+  @AnswerEmpty(204, 'The user is not locked.')
   @Problems(400, 404)
   async unlock(@Param() { username }: UserPath): Promise<void> {
     await this.commands.execute(new UnlockUser(username));

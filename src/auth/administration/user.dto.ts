@@ -5,17 +5,20 @@ import { Field } from '../../platform/validation/fields.js';
 import { boolean, dateTime, listOf, oneOf, text, type Rule } from '../../platform/validation/rules.js';
 
 declareFaults({
-  username_invalid: ['The value cannot be a user name.', 'See the description of the member.'],
+  username_invalid: [
+    'The value cannot be used as a user name.',
+    'Use at most 64 letters A to Z, digits and the characters . _ @ + -, and not dots alone.',
+  ],
   password_weak: [
-    'The password is too easily guessed.',
-    'Choose 12 to 128 characters, not the user name and not a common password.',
+    'The password is too easy to guess.',
+    'Choose a password of 12 to 128 characters that is neither the user name nor a common password.',
   ],
   password_elsewhere: [
-    'The user may not have a password here: operators sign in at the organisation.',
-    'Leave the member out. The user signs in to the console by OpenID Connect.',
+    'A password cannot be set for this user, because operators sign in through the identity provider of the organisation.',
+    'Leave the password out. The user signs in to the console with OpenID Connect.',
   ],
-  grant_unknown: ['There is no such grant.', 'Use password and refresh_token.'],
-  scope_unknown: ['There is no such scope.', 'Use the scopes that the document names.'],
+  grant_unknown: ['The value is not a known OAuth 2.0 grant type.', 'Use password and refresh_token.'],
+  scope_unknown: ['The value is not a known scope.', 'Use the scopes that the API description lists.'],
 });
 
 const MOST_ACCOUNTS = 1000;
@@ -26,7 +29,7 @@ const newUsername = text({
   max: 64,
   pattern: /^[A-Za-z0-9._@+-]*$/,
   code: 'username_invalid',
-  form: 'Must consist of letters A to Z, digits and . _ @ + -, and be neither dots alone nor the name of no user.',
+  form: 'Must consist of letters A to Z, digits and . _ @ + -. Dots alone and reserved names are not allowed.',
   accepts: (value) => !/^\.+$/.test(value) && !isReservedName(value),
   example: 'integration-user',
 });
@@ -56,7 +59,7 @@ export class CreateUserBody {
 
   @Field(password, {
     required: true,
-    description: 'Not the user name, and not guessable in 10^8 tries. Stored as argon2id hash only.',
+    description: 'A password that is hard to guess and differs from the user name. It is stored only as a hash.',
   })
   password: string;
 

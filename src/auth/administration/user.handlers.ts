@@ -21,7 +21,7 @@ const usernameTaken = defineProblem(
   'username_taken',
   'conflict',
   'The user name is taken',
-  'There is a user of this name. Change that user, or choose another name.',
+  'A user with this name exists already. Change that user, or choose another name.',
 );
 
 const VIEW = `
@@ -129,12 +129,16 @@ export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
   private async elsewhere(username: string, scopes: readonly Scope[] | undefined): Promise<readonly Fault[]> {
     if (await this.identities.areOf(username))
       return [
-        fault('password_elsewhere', 'The user signs in at the organisation, and has no password here.', '/password'),
+        fault(
+          'password_elsewhere',
+          'This user signs in through the identity provider of the organisation and cannot have a password here.',
+          '/password',
+        ),
       ];
     if (this.config.operatorPasswords) return [];
     const held = scopes ?? (await this.database.queryOne<UserView>(FIND, [username]))?.scopes ?? [];
     return isOperator(held)
-      ? [fault('password_elsewhere', 'Operators do not sign in by password here.', '/password')]
+      ? [fault('password_elsewhere', 'Operators cannot sign in with a password here.', '/password')]
       : [];
   }
 }

@@ -23,14 +23,14 @@ import { TokenRequestLimit } from '../tokens/token-request-limit.js';
 const signInRefused = defineProblem(
   'sign_in_refused',
   'forbidden',
-  'Nobody was signed in',
-  'The user name or the password is not valid, or the user may not sign in here with a password.',
+  'The sign-in was refused',
+  'The user name or the password is wrong, or this user is not allowed to sign in with a password.',
 );
 const notTheConsole = defineProblem(
   'not_the_console',
   'forbidden',
-  'Only the console may do this',
-  `The request did not come from a page of the console: it lacks the header ${CONSOLE_REQUEST}, or another site made it.`,
+  'Only the console may send this request',
+  `The request was not sent by a page of the console: the header ${CONSOLE_REQUEST} is missing, or another site sent the request.`,
 );
 
 function tooManyGuesses(seconds: number): Error {
@@ -48,7 +48,7 @@ const FromConsole = () =>
     required: true,
     schema: { type: 'string', enum: ['1'] },
     example: '1',
-    description: 'Which no page of another site can send: `1`.',
+    description: 'The value is `1`. Pages of other sites cannot send this header.',
   });
 
 /** Documents both ways to sign out. */
@@ -57,8 +57,12 @@ const SignsOut = (summary: string) =>
     HttpCode(204),
     FromConsole(),
     ApiOperation({ summary }),
-    AnswerEmpty(204, 'Signed out, or nobody was signed in.'),
-    Answer(200, SignedOut, 'The same, where `organisation` was asked for.'),
+    AnswerEmpty(204, 'The user is signed out, or no user was signed in.'),
+    Answer(
+      200,
+      SignedOut,
+      'The user is signed out. The response has the sign-out address that `organisation=true` asked for.',
+    ),
     PublicProblems(400),
   );
 
@@ -84,7 +88,7 @@ export class ConsoleSessionController {
 
   @Get('session')
   @FromConsole()
-  @ApiOperation({ summary: 'Read the user who is signed in, and the ways to sign in' })
+  @ApiOperation({ summary: 'Read the signed-in user and the available ways to sign in' })
   @Answer(200, SessionState)
   @PublicProblems()
   async get(@Req() request: Request): Promise<SessionState> {
@@ -98,7 +102,7 @@ export class ConsoleSessionController {
   @Post('session')
   @HttpCode(204)
   @FromConsole()
-  @ApiOperation({ summary: 'Sign in by user name and password: the answer sets the cookie of a session' })
+  @ApiOperation({ summary: 'Sign in to the console with user name and password' })
   @AnswerEmpty(204, 'Signed in.')
   @PublicProblems(400, 403, 408, 413, 415)
   async signIn(
@@ -128,13 +132,13 @@ export class ConsoleSessionController {
   }
 
   @Delete('session')
-  @SignsOut('Sign out here')
+  @SignsOut('Sign out of this session')
   signOut(@Query() query: SignOutQuery, @Req() request: Request): Promise<SignedOut | undefined> {
     return this.end(request, query, false);
   }
 
   @Delete('sessions')
-  @SignsOut('Sign out everywhere: every session of the user in the console ends')
+  @SignsOut('Sign out of all console sessions of the user')
   signOutEverywhere(@Query() query: SignOutQuery, @Req() request: Request): Promise<SignedOut | undefined> {
     return this.end(request, query, true);
   }

@@ -22,7 +22,7 @@ export class SessionModel {
 
   @Field(dateTime(), {
     required: true,
-    description: 'When it ends, whatever happens; half an hour without a call ends it too.',
+    description: 'The latest time at which the session ends. A session also ends after half an hour without a request.',
   })
   expires_datetime: string;
 
@@ -52,8 +52,7 @@ export class SessionState {
 
 export class SignOutQuery {
   @Field(flag(), {
-    description:
-      'true: the answer says where to sign out at the organisation too, if that is where the user signed in.',
+    description: 'With true the response has the address at which the user can also sign out of the organisation.',
   })
   organisation?: string;
 }

@@ -56,8 +56,8 @@ export class ConsoleSignInController {
   ) {}
 
   @Get()
-  @ApiOperation({ summary: 'Sign in at the organisation: leads the browser to its identity provider' })
-  @ApiResponse({ status: 303, description: 'To the identity provider.' })
+  @ApiOperation({ summary: 'Redirect the browser to the identity provider of the organisation' })
+  @ApiResponse({ status: 303, description: 'A redirect to the identity provider.' })
   @AnswerPage(502, 'The identity provider does not answer.')
   @PublicProblems(404)
   async begin(@Req() request: Request, @Res() response: Response): Promise<void> {
@@ -75,8 +75,8 @@ export class ConsoleSignInController {
   }
 
   @Get('callback')
-  @ApiOperation({ summary: 'Where the identity provider sends the browser back to' })
-  @ApiResponse({ status: 303, description: 'Signed in; to the console.' })
+  @ApiOperation({ summary: 'Complete the sign-in at the identity provider' })
+  @ApiResponse({ status: 303, description: 'The user is signed in and redirected to the console.' })
   @AnswerPage(400, 'The sign-in was not begun in this browser, or too long ago, or was finished before.')
   @AnswerPage(403, 'No group of the operator lets them in here, the provider does not tell the groups, or it refused.')
   @AnswerPage(409, 'No group gives `admin` to the last operator any more: nothing was changed.')

@@ -6,7 +6,7 @@ import { AccessTokenLookup } from './access-token-lookup.js';
 const config = { operatorPasswords: true } as Config;
 
 describe('AccessTokenLookup', () => {
-  it('asks nobody about what cannot be a token', async () => {
+  it('sends no query for a text that cannot be a token', async () => {
     const query = jest.fn();
     const lookup = new AccessTokenLookup({ pool: { query } } as unknown as Database, config);
     for (const text of ['', 'x', 'a'.repeat(42), 'a'.repeat(44), `${'a'.repeat(42)}\0`, `${'a'.repeat(42)}=`])
@@ -14,7 +14,7 @@ describe('AccessTokenLookup', () => {
     expect(query).not.toHaveBeenCalled();
   });
 
-  it('looks a token up once for all who come with it together, each with an answer of its own', async () => {
+  it('looks a token up once for simultaneous requests, and gives each its own answer', async () => {
     const asked: Buffer[] = [];
     const query = jest.fn(({ values: [hashes] }: { values: [Buffer[]] }) => {
       asked.push(...hashes);

@@ -10,7 +10,7 @@ describe('readBasic', () => {
     expect(readBasic(basic('key:'))).toEqual({ key: 'key', secret: '' });
   });
 
-  it('takes the scheme in any case (RFC 9110 §11.1)', () => {
+  it('accepts the scheme in any case (RFC 9110 §11.1)', () => {
     expect(readBasic(basic('key:secret').replace('Basic', 'bAsIc'))).toEqual({ key: 'key', secret: 'secret' });
   });
 

@@ -19,17 +19,17 @@ test.each([
 });
 
 test.each([[[]], [['exam-admin']], [['EXAM-ADMINS']], [['exam-support-']], [['exam-support-GONE']]])(
-  'the groups %j give nothing',
+  'the groups %j give no rights',
   (groups) => expect(rightsOf(groups, ['ACME'], settings)).toBeNull(),
 );
 
-test('a setting that is left out gives nobody anything', () => {
+test('grants no rights for a setting that is left out', () => {
   const none = { ...settings, adminGroup: null, supportGroupPrefix: null };
   expect(rightsOf(['null', 'exam-admins', 'ACME'], ['ACME'], none)).toBeNull();
   expect(accountsNamedBy(['ACME'], none)).toEqual([]);
 });
 
-test('groups come as a list, as one name, or not at all for somebody without any', () => {
+test('accepts groups as a list or as one name, and no claim as no groups', () => {
   expect(groupsIn({ groups: ['a', 'b'] }, 'groups')).toEqual(['a', 'b']);
   expect(groupsIn({ groups: 'a' }, 'groups')).toEqual(['a']);
   expect(groupsIn({ groups: [] }, 'groups')).toEqual([]);
@@ -47,7 +47,7 @@ test.each([
   [{ groups: [{ name: 'a' }] }],
   [{ groups: 7 }],
   [{ groups: { a: true } }],
-])('the claims %j do not tell the groups, which is not the same as none', (claims) =>
+])('reports the groups as unknown, not as none, for the claims %j', (claims) =>
   expect(groupsIn(claims, 'groups')).toBeNull(),
 );
 

@@ -11,7 +11,7 @@ describe('Passwords', () => {
   beforeAll(() => passwords.onModuleInit());
   afterAll(() => passwords.onApplicationShutdown());
 
-  it('hashes with argon2id at the stated cost', async () => {
+  it('hashes with argon2id at the configured cost', async () => {
     const hashed = await passwords.hash('correct horse battery');
     expect(hashed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     await expect(passwords.verify(FLOW, hashed, 'correct horse battery')).resolves.toBe(true);
@@ -22,7 +22,7 @@ describe('Passwords', () => {
     await expect(passwords.verify(FLOW, null, 'correct horse battery')).resolves.toBe(false);
   });
 
-  it('refuses an entry whose turn does not come within 20 s', async () => {
+  it('refuses an entry that waits longer than 20 s', async () => {
     const hashed = await passwords.hash('correct horse battery');
     const held = holdHashing();
     const begun = Array.from({ length: THREADS }, () => passwords.verify(FLOW, hashed, 'wrong'));
@@ -35,12 +35,12 @@ describe('Passwords', () => {
     clock.mockRestore();
   }, 60_000);
 
-  it('is free again after a hash that cannot be read', async () => {
+  it('stays usable after a hash that cannot be parsed', async () => {
     await expect(passwords.verify(FLOW, 'no hash', 'correct horse battery')).rejects.toThrow();
     await expect(passwords.verify(FLOW, null, 'correct horse battery')).resolves.toBe(false);
   });
 
-  it('hashes in threads that give way to the others, on Linux', async () => {
+  it('hashes in threads of lower priority, on Linux', async () => {
     if (process.platform !== 'linux') return;
     await passwords.hash('correct horse battery');
     const threads = readdirSync('/proc/self/task').map((id) => readFileSync(`/proc/self/task/${id}/stat`, 'utf8'));
@@ -49,7 +49,7 @@ describe('Passwords', () => {
     expect(nice).toEqual(expect.arrayContaining([getPriority(), 10]));
   });
 
-  it('refuses at once what exceeds the queue, of the longest flow, and hashes for others in their turn', async () => {
+  it('refuses at once what exceeds the queue, from the caller with the longest queue, and hashes fairly for others', async () => {
     const hashed = await passwords.hash('correct horse battery');
     const held = holdHashing();
     const refused: DomainError[] = [];

@@ -4,11 +4,11 @@ describe('grantedScopes', () => {
   const user = ['update', 'read', 'admin'] as const;
   const application = ['read', 'update', 'create'] as const;
 
-  it('grants what all holders have when nothing is asked, sorted', () => {
+  it('grants every scope that all holders have, sorted, when none is requested', () => {
     expect(grantedScopes(undefined, application, user)).toEqual(['read', 'update']);
   });
 
-  it('grants exactly what is asked, sorted, repeats once', () => {
+  it('grants exactly the requested scopes, sorted and without repeats', () => {
     expect(grantedScopes('update read update', application, user)).toEqual(['read', 'update']);
     expect(grantedScopes('read', application, user)).toEqual(['read']);
   });
@@ -28,7 +28,7 @@ describe('grantedScopes', () => {
     expect(grantedScopes(asked, application, user)).toBeNull();
   });
 
-  it('grants nothing when the holders have nothing in common', () => {
+  it('grants nothing when the holders have no scope in common', () => {
     expect(grantedScopes(undefined, ['read'], ['update'])).toBeNull();
     expect(grantedScopes(undefined, [], ['update'])).toBeNull();
   });

@@ -32,10 +32,10 @@ export class TokenController {
   @HttpCode(200)
   @Counted()
   @ApiOperation({
-    summary: 'Get an access token, by password or by refresh token',
+    summary: 'Request an access token with a password or a refresh token',
     description:
-      'RFC 6749 §4.3 and §6. The client authenticates by HTTP Basic with its consumer key and secret. ' +
-      'The password grant is deprecated by RFC 9700 §2.4; see docs/oauth.md for what limits it here.',
+      'This is the token endpoint of RFC 6749 §4.3 and §6. The client authenticates by HTTP Basic with its consumer key and secret. ' +
+      'RFC 9700 §2.4 deprecates the password grant, and docs/oauth.md describes how this service limits its use.',
   })
   @ApiConsumes('application/x-www-form-urlencoded')
   @ApiBody({ type: TokenRequestForm })
@@ -48,13 +48,17 @@ export class TokenController {
   @Post('revoke')
   @HttpCode(200)
   @ApiOperation({
-    summary: 'End a token',
+    summary: 'Revoke a token',
     description:
-      'RFC 7009. Client authentication as for /token. A refresh token ends with all tokens of its grant. An unknown token is no error.',
+      'This is the revocation endpoint of RFC 7009, with the same client authentication as /token. Revoking a refresh token also revokes all other tokens of its grant. An unknown token also gets status 200.',
   })
   @ApiConsumes('application/x-www-form-urlencoded')
   @ApiBody({ type: TokenFormOf })
-  @ApiResponse({ status: 200, type: RevokedModel, description: 'The token is of no use any more, or not yours.' })
+  @ApiResponse({
+    status: 200,
+    type: RevokedModel,
+    description: 'The token is revoked, or it was not a token of this application.',
+  })
   @OAuthProblems(429)
   async revoke(@Req() request: TokenRequest): Promise<RevokedModel> {
     await this.endpoint.revoke(request.oauthClient, request.body);
@@ -64,9 +68,9 @@ export class TokenController {
   @Post('introspect')
   @HttpCode(200)
   @ApiOperation({
-    summary: 'Ask whether a token is active and what it stands for',
+    summary: 'Check whether a token is active',
     description:
-      'RFC 7662. Client authentication as for /token. For the tokens of the asking application; every other token is inactive to it.',
+      'This is the introspection endpoint of RFC 7662, with the same client authentication as /token. An application can check only its own tokens. Every other token is reported as inactive.',
   })
   @ApiConsumes('application/x-www-form-urlencoded')
   @ApiBody({ type: TokenFormOf })
@@ -84,7 +88,7 @@ export class TokenMetadataController {
   constructor(private readonly config: Config) {}
 
   @Get('oauth-authorization-server')
-  @ApiOperation({ summary: 'Describe the token service and its addresses (RFC 8414)' })
+  @ApiOperation({ summary: 'Read the metadata of the token service (RFC 8414)' })
   @ApiResponse({ status: 200, type: MetadataModel, description: 'The metadata.' })
   @PublicProblems()
   metadata(): MetadataModel {

@@ -31,7 +31,7 @@ export class TokenFormOf {
   @ApiProperty({ description: 'An access or refresh token.' })
   token: string;
 
-  @ApiProperty({ required: false, description: 'Accepted and not needed.' })
+  @ApiProperty({ required: false, description: 'The hint is accepted but has no effect.' })
   token_type_hint?: string;
 }
 

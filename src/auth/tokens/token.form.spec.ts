@@ -10,7 +10,7 @@ describe('parseForm', () => {
     expect(form.get('password')).toBe('a&b=c%');
   });
 
-  it('reads back whatever URLSearchParams wrote', () => {
+  it('reads every text that URLSearchParams writes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (value) => {
         const form = parseForm(Buffer.from(new URLSearchParams({ value }).toString()));
@@ -22,7 +22,7 @@ describe('parseForm', () => {
     );
   });
 
-  it('takes a parameter without a value as left out', () => {
+  it('treats a parameter without a value as missing', () => {
     expect(parse('scope=&username').get('scope')).toBeUndefined();
     expect(parse('scope=&username').get('username')).toBeUndefined();
     expect(() => parse('scope=').require('scope')).toThrow('invalid_request');

@@ -22,7 +22,7 @@ export class EligibilityAdminController {
 
   @Post('hold')
   @HttpCode(204)
-  @ApiOperation({ summary: 'Hold an eligibility: the candidate cannot be scheduled until it is released' })
+  @ApiOperation({ summary: 'Put an eligibility on hold' })
   @AnswerEmpty(204, 'Held.')
   @BodyProblems(404)
   async hold(@Param() { svc_id }: EligibilityIdPath, @Body() { reason }: HoldRequest): Promise<void> {
@@ -51,7 +51,8 @@ export class EligibilityAdminController {
   @HttpCode(204)
   @ApiOperation({
     summary: 'Decline the special accommodations of an eligibility',
-    description: 'The record stays PENDING, and `eligibility_status_message` says why. They can be approved later.',
+    description:
+      'The record stays PENDING, and `eligibility_status_message` states the reason. The accommodations can be approved later.',
   })
   @AnswerEmpty(204, 'Declined.')
   @BodyProblems(404)

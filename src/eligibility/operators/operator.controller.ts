@@ -15,8 +15,11 @@ import { OperatorEligibilityModel } from '../operator-record.fields.js';
 import { OperatorRecords, WAITS, type Wait } from './operator-records.handlers.js';
 
 declareFaults({
-  action_unknown: ['There is no such action.', 'Use one of those that the document names.'],
-  wait_unknown: ['Records wait for nothing of this name.', 'Ask for APPROVAL or HOLD.'],
+  action_unknown: [
+    'The value is not the name of an action.',
+    'Use one of the values that the API description lists for the member.',
+  ],
+  wait_unknown: ['The value is not a state in which an eligibility waits for an operator.', 'Use APPROVAL or HOLD.'],
 });
 
 class WaitingQuery extends PageQuery {
@@ -49,7 +52,7 @@ export class OperatorEligibilitiesController {
 
   @Get()
   @Bounded('reach')
-  @ApiOperation({ summary: 'Records that wait for an operator, of all accounts' })
+  @ApiOperation({ summary: 'List the records that wait for an operator' })
   @AnswerList(OperatorEligibilityModel)
   @Problems(400)
   async waiting(
@@ -64,7 +67,7 @@ export class OperatorEligibilitiesController {
   }
 
   @Get(':svc_id')
-  @ApiOperation({ summary: 'One record, with what its state allows' })
+  @ApiOperation({ summary: 'Read one record and the actions that its state allows' })
   @Answer(200, OperatorEligibilityModel)
   @Problems(400, 404)
   get(@Param() { svc_id }: RecordPath): Promise<OperatorEligibilityModel> {
@@ -79,7 +82,7 @@ export class CandidateRecordsController {
   constructor(private readonly records: OperatorRecords) {}
 
   @Get()
-  @ApiOperation({ summary: 'The records of a candidate, with what their states allow' })
+  @ApiOperation({ summary: 'List the records of a candidate and the actions that their states allow' })
   @AnswerList(OperatorEligibilityModel, 'All of them, newest first.')
   @Problems(400, 404)
   list(@Param() { account_code, candidate_id }: CandidatePath): Promise<OperatorEligibilityModel[]> {

@@ -22,12 +22,12 @@ async function aheadAfter(...looks: number[]): Promise<number> {
 }
 
 test.each([
-  ['a clock that goes right ages what waits', [0, 0, 0], 0],
-  ['a clock that is 25 hours ahead ages nothing', [0, 25], 25],
-  ['nor does it once it has been set right', [0, 25, 0], 0],
-  ['a clock that was wrong at the start and is set back ages nothing', [25, 0], 0],
-  ['a clock that is set back and put right ages nothing', [0, -1, 0], 0],
+  ['a correct clock has not jumped', [0, 0, 0], 0],
+  ['a clock that is 25 hours ahead has jumped', [0, 25], 25],
+  ['a clock that was ahead and was corrected is right again', [0, 25, 0], 0],
+  ['a clock that was ahead at the start and is set back is right', [25, 0], 0],
+  ['a clock that was set back and was corrected is right again', [0, -1, 0], 0],
   ['a clock that is slewed has not jumped', [0, 0.001, 0.002], 0],
-])('%s', async (_, looks, hours) => {
+])('detects how far a clock is ahead: %s', async (_, looks, hours) => {
   expect(await aheadAfter(...looks)).toBe(hours);
 });

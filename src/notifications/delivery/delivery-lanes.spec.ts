@@ -19,13 +19,13 @@ function answering(lanes: Lanes<number>, ...ids: string[]): void {
   for (const id of ids) lanes.ended(lanes.of(id), lanes.started(lanes.of(id), 0), true, 1);
 }
 
-test('a partner has no more slots than its own', () => {
+test('a partner uses no more than its own slots', () => {
   const lanes = new ProvenLanes(64, 16);
   fill(lanes, 'a', 100);
   expect(startAll(lanes)).toHaveLength(16);
 });
 
-test('partners take turns', () => {
+test('partners are served in turn', () => {
   const lanes = new ProvenLanes(64, 16);
   answering(lanes, 'a', 'b');
   fill(lanes, 'a', 3);
@@ -33,7 +33,7 @@ test('partners take turns', () => {
   expect(startAll(lanes)).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
 });
 
-test('a part of the slots is kept for partners with hardly any attempt running', () => {
+test('a share of the slots is reserved for partners with hardly any running attempts', () => {
   const lanes = new ProvenLanes(64, 16);
   answering(lanes, 'a', 'b', 'c', 'd', 'e', 'f');
   for (const id of ['a', 'b', 'c', 'd', 'e']) fill(lanes, id, 100);
@@ -45,7 +45,7 @@ test('a part of the slots is kept for partners with hardly any attempt running',
 describe('however many partners hang', () => {
   const hanging = Array.from({ length: 1000 }, (_, number) => `hanging ${number}`);
 
-  test('slots are left for one that answers, and within a second for one that was never tried', () => {
+  test('slots are left for an answering partner, and within a second for a partner that was never tried', () => {
     const lanes = new ProvenLanes(64, 16);
     answering(lanes, 'known');
     for (const id of hanging) fill(lanes, id, 3);
@@ -58,7 +58,7 @@ describe('however many partners hang', () => {
     expect(startAll(lanes)[0]).toBe('new');
   });
 
-  test('those that answered and begin to hang, all at once, hold up nobody for longer than it takes to notice', () => {
+  test('partners that stop answering all at once delay others only until this is noticed', () => {
     const lanes = new ProvenLanes(64, 16);
     answering(lanes, ...hanging, 'healthy');
     for (const id of hanging.slice(0, 200)) fill(lanes, id, 1);
@@ -77,7 +77,7 @@ describe('however many partners hang', () => {
     expect(lanes.of('healthy').inFlight).toBe(1);
   });
 
-  test('those that are known to hang have a quarter of the slots, in turn', () => {
+  test('partners known to hang use at most a quarter of the slots, in turn', () => {
     const lanes = new ProvenLanes(64, 16);
     const few = hanging.slice(0, 70);
     for (const id of few) {
@@ -94,7 +94,7 @@ describe('however many partners hang', () => {
     expect(lanes.inFlight).toBe(32);
   });
 
-  test('one that answers again is as good as any', () => {
+  test('a partner that answers again is treated like any other', () => {
     const lanes = new ProvenLanes(64, 16);
     const lane = lanes.of('a');
     const attempt = lanes.started(lane, 0);
@@ -109,7 +109,7 @@ describe('however many partners hang', () => {
   });
 });
 
-test('while all slots are taken nobody is looked at, however many partners wait', () => {
+test('no partner is examined while all slots are taken, however many partners wait', () => {
   const lanes = new ProvenLanes(64, 16);
   const ids = Array.from({ length: 1000 }, (_, number) => `partner ${number}`);
   answering(lanes, ...ids);
@@ -128,7 +128,7 @@ test('a worker for one partner uses all of its slots', () => {
   expect(startAll(lanes)).toHaveLength(64);
 });
 
-test('a partner that does not keep up gets fewer attempts at once, down to one, and wins them back', () => {
+test('a partner that answers too slowly gets fewer simultaneous attempts, down to one, and regains them', () => {
   const lanes = new ProvenLanes(64, 16);
   const lane = lanes.of('a');
   for (let i = 0; i < 10; i++) lane.overloaded();
@@ -137,7 +137,7 @@ test('a partner that does not keep up gets fewer attempts at once, down to one, 
   expect(lane.limit).toBe(16);
 });
 
-test('a partner that has come back starts slowly, one that was always there does not', () => {
+test('a partner that has recovered starts slowly, unlike a partner that was always available', () => {
   const lanes = new ProvenLanes(64, 16);
   const [fresh, back, known] = [lanes.of('fresh'), lanes.of('back'), lanes.of('known')];
   fresh.partnerChangedAt(null, 100_000);
@@ -148,7 +148,7 @@ test('a partner that has come back starts slowly, one that was always there does
   expect(known.limit).toBe(1);
 });
 
-test('a partner that was never tried gets one attempt at a time, and hardly more than it has taken before it says that it is busy', () => {
+test('a partner that was never tried gets one attempt at first, and a few more with each success', () => {
   const lane = new Lanes<number>(64, 16).of('a');
   const limits = Array.from({ length: 5 }, () => {
     const { limit } = lane;
@@ -160,7 +160,7 @@ test('a partner that was never tried gets one attempt at a time, and hardly more
   expect(lane.limit).toBe(16);
 });
 
-test('a partner that was never tried and does not answer within a second gets as many attempts at once as others', () => {
+test('a partner that was never tried and does not answer within a second gets as many simultaneous attempts as others', () => {
   const lanes = new Lanes<number>(64, 16);
   const [fresh, back] = [lanes.of('fresh'), lanes.of('back')];
   back.partnerChangedAt(100_000, 100_000);
@@ -171,7 +171,7 @@ test('a partner that was never tried and does not answer within a second gets as
   expect([fresh.limit, back.limit]).toEqual([16, 1]);
 });
 
-test('a queue asks for more when half of what it may hold is gone, and for bigger batches while there is more', () => {
+test('a queue is refilled when it is half empty, and in larger batches while more is waiting', () => {
   const lane = new ProvenLanes(64, 16).of('a');
   expect(lane.room).toBe(32);
   lane.claiming();
@@ -183,20 +183,20 @@ test('a queue asks for more when half of what it may hold is gone, and for bigge
   expect(lane.room).toBe(0);
 });
 
-describe('a partner is ready for what is made at this moment', () => {
+describe('a partner that can receive a new notification without a claim', () => {
   const asked = (lane: ReturnType<Lanes<number>['of']>) => {
     lane.claiming();
     lane.fill([], 1, false);
     return lane;
   };
 
-  test('when a claim has found nothing and enough attempts may run', () => {
+  test('is ready when its last claim found nothing and enough attempts may run', () => {
     const lane = asked(new ProvenLanes(64, 16).of('a'));
     expect(lane.isReadyFor(16)).toBe(true);
     expect(lane.isReadyFor(17)).toBe(false);
   });
 
-  test('not while there may be something to claim, something waits, or its outcome stops it', () => {
+  test('is not ready while something may be claimable, something waits, or an outcome stops it', () => {
     const lanes = new ProvenLanes(64, 16);
     expect(lanes.of('unknown').isReadyFor(1)).toBe(false);
     const halted = asked(lanes.of('halted'));
@@ -207,7 +207,7 @@ describe('a partner is ready for what is made at this moment', () => {
     expect(behind.isReadyFor(1)).toBe(false);
   });
 
-  test('not with more than it may be sent at once', () => {
+  test('is not ready for more notifications than it may receive at once', () => {
     const lanes = new ProvenLanes(64, 2);
     const lane = asked(lanes.of('a'));
     lanes.started(lane, 0);
@@ -218,7 +218,7 @@ describe('a partner is ready for what is made at this moment', () => {
 describe('the mode of a queue', () => {
   const laneOf = () => new ProvenLanes(64, 16).of('a');
 
-  test('a wake that comes while a claim runs is not lost', () => {
+  test('a wake-up during a claim is not lost', () => {
     const lane = laneOf();
     lane.claiming();
     lane.wake();
@@ -226,7 +226,7 @@ describe('the mode of a queue', () => {
     expect(lane.mode).toBe('ASKING');
   });
 
-  test('a claim that found nothing while outcomes are outstanding is made again after them', () => {
+  test('a claim that found nothing is repeated after outstanding outcomes are recorded', () => {
     const lane = laneOf();
     lane.claiming();
     lane.fill([], 32, true);
@@ -235,7 +235,7 @@ describe('the mode of a queue', () => {
     expect(lane.mode).toBe('ASKING');
   });
 
-  test('a queue that is halted asks for nothing before the outcome is recorded', () => {
+  test('a halted queue claims nothing before the outcome is recorded', () => {
     const lane = laneOf();
     lane.halt();
     lane.wake();
@@ -245,7 +245,7 @@ describe('the mode of a queue', () => {
     expect(lane.mode).toBe('ASKING');
   });
 
-  test('a change that has no sense is refused', () => {
+  test('an invalid change of mode throws an error', () => {
     const lane = laneOf();
     lane.claiming();
     lane.fill([], 1, false);

@@ -14,7 +14,7 @@ const outcome = (failure: FailureClass | null, httpStatus: number | null = null)
   beganMs: 0,
 });
 
-describe('who retries', () => {
+describe('the retry after a failure', () => {
   const everything = ['500', '429', '408', '502', '503', '504', 'timeout', 'connection'];
   test.each([
     ['server_error', 500, 'AUTO', 'AUTO'],
@@ -35,10 +35,13 @@ describe('who retries', () => {
     ['client_error', 429, 'AUTO', 'AUTO'],
     ['protocol', 201, 'MANUAL', 'MANUAL'],
     ['blocked', null, 'MANUAL', 'MANUAL'],
-  ] as const)('%s %s: %s by default, %s when everything is retried', (failure, status, byDefault, widened) => {
-    expect(retryAfter(outcome(failure, status), ['500', '429'])).toBe(byDefault);
-    expect(retryAfter(outcome(failure, status), everything)).toBe(widened);
-  });
+  ] as const)(
+    'is, after %s %s, %s by default and %s when everything is retried',
+    (failure, status, byDefault, widened) => {
+      expect(retryAfter(outcome(failure, status), ['500', '429'])).toBe(byDefault);
+      expect(retryAfter(outcome(failure, status), everything)).toBe(widened);
+    },
+  );
 });
 
 test.each([
@@ -51,7 +54,7 @@ test.each([
   ['token_dns_ENOTFOUND', 'MANUAL', 'AUTO'],
   ['token_malformed', 'MANUAL', 'MANUAL'],
 ] as const)(
-  'a token that is not had because of %s: %s by default, %s when everything is retried',
+  'is, after the token error %s, %s by default and %s when everything is retried',
   (reason, byDefault, widened) => {
     const failed = { ...outcome('auth'), reason };
     expect(retryAfter(failed, ['500', '429'])).toBe(byDefault);
@@ -59,20 +62,20 @@ test.each([
   },
 );
 
-test('a 429 says that the partner is busy, and so does a 503 where that is retried', () => {
+test('a 429 means that the partner is busy, and so does a 503 if it is retried', () => {
   expect(isBusy(outcome('client_error', 429), ['500'])).toBe(true);
   expect(isBusy(outcome('server_error', 503), ['500', '429'])).toBe(false);
   expect(isBusy(outcome('server_error', 503), ['500', '503'])).toBe(true);
   expect(isBusy(outcome('server_error', 500), ['500', '503'])).toBe(false);
 });
 
-test('only a client error is the fault of the event and not of the partner', () => {
+test('only a client error is attributed to the event instead of the partner', () => {
   expect(isPartnerLevel(outcome('client_error', 400))).toBe(false);
   expect(isPartnerLevel(outcome('tls'))).toBe(true);
   expect(isPartnerLevel(outcome(null, 200))).toBe(false);
 });
 
-test('what is late or not there is overloaded, the endpoint of tokens too; who refuses is not', () => {
+test('a timeout or failed connection means overload, at the token endpoint too; a refusal does not', () => {
   const failures: (FailureClass | null)[] = ['timeout', 'connect', 'dns', 'tls', 'auth', 'server_error', null];
   expect(failures.map((failure) => isOverload(outcome(failure)))).toEqual([true, true, true, ...Array(4).fill(false)]);
   const reasons = [

@@ -6,7 +6,7 @@
  * 2. A partner with a pace, or with an operator's upper limit, gets its requests evenly spaced. Each process reserves
  *    its send moments (`RESERVE`); `paced_to` is the end of all reservations.
  * 3. Successful answers raise the pace: at first quickly to nearly the previous throughput, then not for a while, then
- *    beyond. Each time the throughput turns out to be the same, that while doubles.
+ *    beyond. That while doubles when the throughput turns out to be the same.
  *
  * Never compare a stored time with the current time without the time at which it was stored: the clock may have been
  * set since.
@@ -24,6 +24,8 @@ const SLOWEST = 0.05;
 const SAFE = 0.95;
 const REGAIN = 0.5;
 const PROBE = 0.5;
+/** Beyond so many times the ceiling the partner takes more than it did, and the pace grows twice as fast. */
+const RISEN = 1.15;
 /** Before the pace rises further, this many successful answers, or those of this many seconds, are awaited. */
 const PATIENCE = 40;
 const PATIENCE_S = 8;
@@ -49,12 +51,13 @@ export const IN_PACE = `(${PACE} IS NULL OR ${GIVEN_OUT_TO} <= statement_timesta
 /** SQL for an UPDATE: reserves one more send moment. */
 export const ONE_MORE = `${GIVEN_OUT_TO} + make_interval(secs => 1 / ${PACE})`;
 
-const HOLD = `greatest(${PATIENCE}, ${PATIENCE_S} * s.pace_ceiling) * power(2, least(s.pace_confirmed, 3))`;
+const HOLD = `greatest(${PATIENCE}, ${PATIENCE_S} * s.pace_ceiling) * power(2, least(s.pace_confirmed, 1))`;
 
 /** SQL: the pace of a subscription `s` after this many successful `answers`. */
 export const GROWN = (answers: string): string => {
   const grown = `CASE WHEN s.pace < ${SAFE} * s.pace_ceiling
       THEN least(${SAFE} * s.pace_ceiling, s.pace + ${REGAIN} * ${answers})
+    WHEN s.pace > ${RISEN} * s.pace_ceiling THEN s.pace + 2 * ${PROBE} * ${answers}
     WHEN s.pace_good + ${answers} > ${HOLD} THEN s.pace + ${PROBE} * ${answers} ELSE s.pace END`;
   return `nullif(least(${grown}, ${UNBOUNDED}), ${UNBOUNDED})`;
 };

@@ -32,7 +32,7 @@ export class ErrorQueueController {
 
   @Get()
   @Bounded('reach')
-  @ApiOperation({ summary: 'Notifications in the error queue' })
+  @ApiOperation({ summary: 'List the notifications in the error queue' })
   @AnswerList(NotificationModel)
   @Problems(400)
   async list(
@@ -47,7 +47,7 @@ export class ErrorQueueController {
 
   @Get('summary')
   @Bounded('reach')
-  @ApiOperation({ summary: 'The error queue by cause' })
+  @ApiOperation({ summary: 'Summarise the error queue by cause' })
   @AnswerList(CauseModel, 'The most frequent cause first.')
   @Problems()
   summary(): Promise<CauseModel[]> {
@@ -57,7 +57,7 @@ export class ErrorQueueController {
   @Post(':notification_id/resend')
   @HttpCode(202)
   @Idempotent()
-  @ApiOperation({ summary: 'Send one again, at once, also when the partner is DOWN' })
+  @ApiOperation({ summary: 'Resend one notification now' })
   @ApiBody({ type: ResendOneBody, required: false })
   @Answer(202, NotificationDetail)
   @BodyProblems(404, 409)
@@ -71,7 +71,7 @@ export class ErrorQueueController {
   @Post(':notification_id/resolve')
   @HttpCode(200)
   @Idempotent()
-  @ApiOperation({ summary: 'Settled by other means: kept, and never sent again' })
+  @ApiOperation({ summary: 'Resolve one notification' })
   @Answer(200, NotificationDetail)
   @BodyProblems(404, 409)
   @IdempotencyHeader()

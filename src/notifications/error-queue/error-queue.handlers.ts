@@ -82,7 +82,7 @@ export class ResendNotificationHandler implements ICommandHandler<ResendNotifica
       if (partner_state === 'SUSPENDED') throw subscriptionSuspended.error();
       if (partner_state === 'UNVERIFIED') throw subscriptionUnverified.error();
       if ((await this.database.execute(RESEND, [position, reason])) === 0)
-        throw notInErrorQueue.error({ detail: 'An attempt is under way.' });
+        throw notInErrorQueue.error({ detail: 'A delivery attempt is in progress.' });
       this.signals.due([subscription_id]);
       this.unitOfWork.audit('notification.resend', id, { accountCode: account_code });
     });
@@ -100,7 +100,7 @@ export class ResolveNotificationHandler implements ICommandHandler<ResolveNotifi
     return this.unitOfWork.run(async () => {
       const { position, account_code } = await lockQueued(this.database, id);
       if ((await this.database.execute(RESOLVE, [position, reason])) === 0)
-        throw notInErrorQueue.error({ detail: 'An attempt is under way.' });
+        throw notInErrorQueue.error({ detail: 'A delivery attempt is in progress.' });
       this.unitOfWork.audit('notification.resolve', id, { accountCode: account_code });
     });
   }

@@ -26,7 +26,7 @@ export class JobsController {
 
   @Get()
   @Bounded('reach')
-  @ApiOperation({ summary: 'Bulk jobs of all kinds' })
+  @ApiOperation({ summary: 'List the bulk jobs of all kinds' })
   @AnswerList(JobModel)
   @Problems(400)
   async list(
@@ -40,7 +40,7 @@ export class JobsController {
   }
 
   @Get(':job_id')
-  @ApiOperation({ summary: 'How far a bulk job is' })
+  @ApiOperation({ summary: 'Read the progress of a bulk job' })
   @Answer(200, JobModel)
   @Problems(404)
   async get(@Param('job_id') id: string): Promise<JobModel> {
@@ -49,7 +49,10 @@ export class JobsController {
 
   @Get(':job_id/items')
   @ApiOperation({ summary: 'List the notifications of a bulk job with their outcomes' })
-  @AnswerList(JobItemModel, 'In the order in which they are worked on; `Link: rel="next"` leads to the next page.')
+  @AnswerList(
+    JobItemModel,
+    'The items in the order in which they are processed. `Link` with `rel="next"` has the URL of the next page.',
+  )
   @Problems(400, 404)
   async items(
     @Param('job_id') id: string,
@@ -70,7 +73,7 @@ export class JobsController {
   @Post(':job_id/pause')
   @HttpCode(200)
   @Idempotent()
-  @ApiOperation({ summary: 'Begin no more for now' })
+  @ApiOperation({ summary: 'Pause a bulk job' })
   @Answer(200, JobModel)
   @Problems(404, 409)
   @IdempotencyHeader()
@@ -81,7 +84,7 @@ export class JobsController {
   @Post(':job_id/resume')
   @HttpCode(200)
   @Idempotent()
-  @ApiOperation({ summary: 'Go on, for each partner one at a time until the next success' })
+  @ApiOperation({ summary: 'Resume a paused bulk job' })
   @Answer(200, JobModel)
   @Problems(404, 409)
   @IdempotencyHeader()
@@ -92,7 +95,7 @@ export class JobsController {
   @Post(':job_id/abort')
   @HttpCode(200)
   @Idempotent()
-  @ApiOperation({ summary: 'End it; what it has not begun stays as it is' })
+  @ApiOperation({ summary: 'Abort a bulk job and leave the rest unchanged' })
   @Answer(200, JobModel)
   @Problems(404, 409)
   @IdempotencyHeader()

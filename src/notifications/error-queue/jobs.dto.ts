@@ -19,7 +19,7 @@ export class BulkBody {
   @Field(reason, { required: true })
   reason: string;
 
-  @Field(boolean(), { description: 'Only count what fits.' })
+  @Field(boolean(), { description: 'With true, the notifications are only counted.' })
   dry_run?: boolean | null;
 }
 
@@ -50,7 +50,7 @@ export class ReplayBody {
   @Field(reason, { required: true })
   reason: string;
 
-  @Field(boolean(), { description: 'Only count what fits.' })
+  @Field(boolean(), { description: 'With true, the notifications are only counted.' })
   dry_run?: boolean | null;
 }
 
@@ -58,7 +58,10 @@ export class JobStarted {
   @Field(uuidRule, { always: true, description: 'null after a dry run.' })
   job_id: string | null;
 
-  @Field(count, { always: true, description: 'null while the set is being made.' })
+  @Field(count, {
+    always: true,
+    description: 'Number of notifications in the job. The value is null until they are counted.',
+  })
   matched: number | null;
 
   @Field(count, { description: 'Of a dry run for which counting would take too long; `matched` is null then.' })
@@ -100,7 +103,10 @@ export class JobModel {
   @Field(text({ max: 200 }), { always: true, description: 'User name of the operator who paused it.' })
   paused_by: string | null;
 
-  @Field(count, { always: true, description: 'How many the set has; null while it is being made.' })
+  @Field(count, {
+    always: true,
+    description: 'Number of notifications in the job. The value is null until they are counted.',
+  })
   matched: number | null;
 
   @Field(count, { required: true, description: 'Not begun.' })
@@ -115,7 +121,10 @@ export class JobModel {
   @Field(count, { required: true })
   failed: number;
 
-  @Field(count, { required: true, description: 'Settled in another way before their turn.' })
+  @Field(count, {
+    required: true,
+    description: 'Notifications that were delivered or resolved before the job reached them.',
+  })
   skipped: number;
 
   @Field(count, { required: true, description: 'Of a job of the kind `RESOLVE`.' })

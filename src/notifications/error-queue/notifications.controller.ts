@@ -25,7 +25,7 @@ export class NotificationsController {
 
   @Get()
   @Bounded('reach')
-  @ApiOperation({ summary: 'Notifications of all states' })
+  @ApiOperation({ summary: 'List the notifications of all states' })
   @AnswerList(NotificationModel)
   @Problems(400)
   async list(
@@ -39,7 +39,7 @@ export class NotificationsController {
   }
 
   @Get(':id')
-  @ApiOperation({ summary: 'A notification with its body and all attempts' })
+  @ApiOperation({ summary: 'Read a notification with its body and all attempts' })
   @Answer(200, NotificationDetail)
   @Problems(404)
   get(@Param('id') id: string): Promise<NotificationDetail> {
@@ -50,10 +50,10 @@ export class NotificationsController {
   @HttpCode(202)
   @Idempotent()
   @ApiOperation({
-    summary: 'Send what was delivered to a partner once more: the same ids and bytes, in the order of each booking',
+    summary: 'Replay notifications that were delivered to a partner',
   })
-  @Answer(202, JobStarted, 'A job was made.')
-  @Answer(200, JobStarted, 'A dry run: nothing was made.')
+  @Answer(202, JobStarted, 'A job was created.')
+  @Answer(200, JobStarted, 'The count of a dry run. No job was created.')
   @BodyProblems(404)
   @IdempotencyHeader()
   async replay(

@@ -57,7 +57,7 @@ export class PartnersController {
 
   @Get()
   @ApiOperation({
-    summary: 'How the partners do: their state, what waits for them, and their attempts of the last 24 hours',
+    summary: 'List the partners with their state and their attempts of the last 24 hours',
   })
   @AnswerList(ListedPartnerModel)
   @Problems(400)

@@ -29,9 +29,9 @@ export class ResendsController {
   @Bounded('reach')
   @HttpCode(202)
   @Idempotent()
-  @ApiOperation({ summary: 'Send all that match again: oldest first, to each partner one until that is delivered' })
-  @Answer(202, ResendStarted, 'A job was made.')
-  @Answer(200, ResendStarted, 'A dry run: nothing was made.')
+  @ApiOperation({ summary: 'Resend all notifications that match a filter' })
+  @Answer(202, ResendStarted, 'A job was created.')
+  @Answer(200, ResendStarted, 'The count of a dry run. No job was created.')
   @BodyProblems()
   @IdempotencyHeader()
   async resend(
@@ -47,9 +47,9 @@ export class ResendsController {
   @Bounded('reach')
   @HttpCode(202)
   @Idempotent()
-  @ApiOperation({ summary: 'All that match were settled by other means: kept, and never sent again' })
-  @Answer(202, JobStarted, 'A job was made.')
-  @Answer(200, JobStarted, 'A dry run: nothing was made.')
+  @ApiOperation({ summary: 'Resolve all notifications that match a filter' })
+  @Answer(202, JobStarted, 'A job was created.')
+  @Answer(200, JobStarted, 'The count of a dry run. No job was created.')
   @BodyProblems()
   @IdempotencyHeader()
   async resolve(
@@ -65,7 +65,7 @@ export class ResendsController {
 
   @Get('resends')
   @Bounded('reach')
-  @ApiOperation({ summary: 'Bulk jobs of all kinds' })
+  @ApiOperation({ summary: 'List the bulk jobs of all kinds' })
   @AnswerList(ResendModel)
   @Problems(400)
   async list(
@@ -79,7 +79,7 @@ export class ResendsController {
   }
 
   @Get('resends/:resend_id')
-  @ApiOperation({ summary: 'How far a bulk job is' })
+  @ApiOperation({ summary: 'Read the progress of a bulk job' })
   @Answer(200, ResendModel)
   @Problems(404)
   async get(@Param('resend_id') id: string): Promise<ResendModel> {
@@ -89,7 +89,7 @@ export class ResendsController {
   @Post('resends/:resend_id/pause')
   @HttpCode(200)
   @Idempotent()
-  @ApiOperation({ summary: 'Begin no more for now' })
+  @ApiOperation({ summary: 'Pause a bulk job' })
   @Answer(200, ResendModel)
   @Problems(404, 409)
   @IdempotencyHeader()
@@ -100,7 +100,7 @@ export class ResendsController {
   @Post('resends/:resend_id/resume')
   @HttpCode(200)
   @Idempotent()
-  @ApiOperation({ summary: 'Go on, for each partner one at a time until the next success' })
+  @ApiOperation({ summary: 'Resume a paused bulk job' })
   @Answer(200, ResendModel)
   @Problems(404, 409)
   @IdempotencyHeader()
@@ -111,7 +111,7 @@ export class ResendsController {
   @Post('resends/:resend_id/abort')
   @HttpCode(200)
   @Idempotent()
-  @ApiOperation({ summary: 'End it; what it has not begun stays in the error queue' })
+  @ApiOperation({ summary: 'Abort a bulk job and leave the rest in the error queue' })
   @Answer(200, ResendModel)
   @Problems(404, 409)
   @IdempotencyHeader()

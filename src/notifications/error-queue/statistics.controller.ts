@@ -121,7 +121,7 @@ export class StatisticsController {
   ) {}
 
   @Get(':id/statistics')
-  @ApiOperation({ summary: 'How a partner does: its attempts by hour, and what waits for it' })
+  @ApiOperation({ summary: 'Read the delivery statistics of a partner' })
   @Answer(200, SubscriptionStatistics)
   @Problems(404)
   async statistics(@Param('id') id: string): Promise<SubscriptionStatistics> {

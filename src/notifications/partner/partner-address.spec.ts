@@ -40,7 +40,7 @@ describe('a partner URL', () => {
     ],
     ['https://partner.example/%2541', 'https://partner.example/%2541', 'https://partner.example/%2541/notifications'],
     ['https://[2606:4700::1]/x', 'https://[2606:4700::1]/x', 'https://[2606:4700::1]/x/notifications'],
-  ])('%s is saved as %s and called at %s', (text, saved, called) => {
+  ])('%s is stored as %s and called at %s', (text, saved, called) => {
     expect(parsePartnerUrl(text).href).toBe(saved);
     expect(notificationsUrl(text).href).toBe(called);
     expect(notificationsUrl(saved).href).toBe(called);
@@ -79,7 +79,7 @@ describe('a partner URL', () => {
     expect(codeOf(() => parsePartnerUrl(text))).toBe(code);
   });
 
-  it('may hold an @ in its path', () => {
+  it('may contain an @ in its path', () => {
     expect(parsePartnerUrl('https://partner.example/@team').pathname).toBe('/@team');
   });
 });
@@ -172,18 +172,18 @@ describe('the address guard', () => {
     ['::', false],
     ['0.0.0.0', false],
     ['8.8.8.8', true],
-  ])('with the sandbox networks allowed, %s is allowed: %s', (address, allowed) => {
+  ])('with the sandbox networks allowed, %s has the verdict %s', (address, allowed) => {
     expect(sandbox.isAllowed(address)).toBe(allowed);
   });
 
-  it('judges what is behind an allowed NAT64 gateway', () => {
+  it('checks the address behind an allowed NAT64 gateway', () => {
     const guard = new PartnerAddressGuard(['64:ff9b::/96']);
     expect(guard.isAllowed('64:ff9b::808:808')).toBe(true);
     expect(guard.isAllowed('64:ff9b::10.0.0.1')).toBe(false);
     expect(guard.isAllowed('64:ff9b::')).toBe(false);
   });
 
-  it('allows one address given without a prefix length, and nothing next to it', () => {
+  it('allows a single address given without a prefix length, and none of its neighbours', () => {
     const guard = new PartnerAddressGuard(['10.1.2.3', ' fd00::/8 ']);
     expect(['10.1.2.3', '10.1.2.4', 'fd12::1', 'fc00::1'].map((address) => guard.isAllowed(address))).toEqual([
       true,
@@ -193,7 +193,7 @@ describe('the address guard', () => {
     ]);
   });
 
-  it('all of IPv6 allowed does not allow IPv4', () => {
+  it('does not allow IPv4 when all of IPv6 is allowed', () => {
     const guard = new PartnerAddressGuard(['::/0']);
     expect(guard.isAllowed('10.0.0.1')).toBe(false);
     expect(guard.isAllowed('::ffff:10.0.0.1')).toBe(false);
@@ -221,11 +221,11 @@ describe('the address guard', () => {
     'https://[::ffff:127.0.0.1]',
     'https://[64:ff9b::7f00:1]',
     'https://169.254.169.254/latest/meta-data',
-  ])('refuses %s when it is saved', (text) => {
+  ])('refuses to save %s', (text) => {
     expect(() => closed.assertUrlAllowed(parsePartnerUrl(text))).toThrow(AddressBlockedError);
   });
 
-  it('leaves a name for the moment when it is resolved', async () => {
+  it('checks a name only when it is resolved', async () => {
     closed.assertUrlAllowed(parsePartnerUrl('https://inside.example'));
     const nobodyAsks = () => Promise.reject(new Error('It is an address.'));
     await expect(closed.resolveAllowed('inside.example', () => Promise.resolve(['10.0.0.1']))).rejects.toThrow(
@@ -246,6 +246,6 @@ it.each([
   ['https://[::1]:8443/', '::1'],
   ['https://partner.example./', 'partner.example'],
   ['https://0x7f.1/', '127.0.0.1'],
-])('%s is dialled at %s', (url, host) => {
+])('%s is called at the address %s', (url, host) => {
   expect(dialledHost(new URL(url))).toBe(host);
 });

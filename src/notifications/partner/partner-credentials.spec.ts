@@ -13,13 +13,13 @@ function faultOf(certificates: Certificates): string {
   return 'accepted';
 }
 
-describe('certificates to be saved', () => {
+describe('the certificates of a subscription', () => {
   let made: Awaited<ReturnType<typeof testCertificates>>;
   beforeAll(async () => {
     made = await testCertificates();
   });
 
-  it('are accepted when they can be used', () => {
+  it('accepts usable certificates', () => {
     const { authority, otherAuthority, client } = made;
     expect(faultOf({})).toBe('accepted');
     expect(faultOf({ caPem: null, clientCertPem: null, clientKeyPem: null })).toBe('accepted');
@@ -29,7 +29,7 @@ describe('certificates to be saved', () => {
     );
   });
 
-  it('are refused with the member and the reason', () => {
+  it('refuses unusable certificates with the member and the reason', () => {
     const { authority, client, good } = made;
     const cut = authority.certPem.replace(/\n[^\n]+\n-----END/, '\n-----END');
     expect(faultOf({ caPem: '' })).toBe('caPem certificate_invalid');
@@ -51,7 +51,7 @@ it('a client id and secret are form-encoded before base64 (RFC 6749 §2.3.1)', (
   expect(decoded).toBe('a+b:c%3Ad%25');
 });
 
-it('a secret is known in every spelling in which a partner may say it back', () => {
+it('a secret is recognised in every spelling in which a partner may repeat it', () => {
   const secrets = secretsOf({ type: 'basic', username: 'u', password: 'p"&' });
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const hex = ['702226', base64('p"&')];
@@ -59,7 +59,7 @@ it('a secret is known in every spelling in which a partner may say it back', () 
   expect(secretsOf({ type: 'none' })).toEqual([]);
 });
 
-it('the credential behind the scheme of a header is a secret of its own, a short word is not', () => {
+it('the credential after the scheme of a header is a secret too, a short word is not', () => {
   const headers = [
     { name: 'Authorization', value: 'ApiKey 0123456789' },
     { name: 'X-Tenant', value: 'we two' },

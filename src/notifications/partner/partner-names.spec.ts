@@ -59,18 +59,18 @@ describe('PartnerNames', () => {
   });
   afterEach(() => server.stop());
 
-  it('asks for both families, and lets them take turns', async () => {
+  it('resolves both address families, and alternates them', async () => {
     expect(await names.lookup('both.example')).toEqual(['2001:db8::7', '192.0.2.7']);
     expect(await names.lookup('four.example')).toEqual(['192.0.2.7']);
   });
 
-  it('keeps what it has found, and asks for a name once however many wait for it', async () => {
+  it('caches results, and resolves a name once for any number of simultaneous requests', async () => {
     await Promise.all([names.lookup('both.example'), names.lookup('BOTH.example')]);
     await names.lookup('both.example');
     expect(server.questions).toHaveLength(2);
   });
 
-  it('says why there is no address', async () => {
+  it('reports the reason why there is no address', async () => {
     await expect(names.lookup('nowhere.example')).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
@@ -80,7 +80,7 @@ describe('PartnerNames', () => {
     expect(server.questions).toEqual([]);
   });
 
-  it('answers while any number of other names wait for a server that is silent', async () => {
+  it('resolves names while any number of other names wait for a silent server', async () => {
     const abandon = new AbortController();
     const silent = Array.from({ length: 50 }, (_, number) => names.lookup(`silent${number}.example`, abandon.signal));
     const failures = Promise.allSettled(silent);

@@ -20,10 +20,10 @@ test.each([
   ['5 minutes', null],
   ['1e3', null],
   ['Tue, 99 May 2030', null],
-])('Retry-After %p says %p seconds', (value, seconds) => {
+])('Retry-After %p means %p seconds', (value, seconds) => {
   expect(retryAfterSeconds(value, NOW)).toBe(seconds);
 });
 
-test('an answer without Retry-After says nothing', () => {
+test('an answer without Retry-After sets no delay', () => {
   expect(retryAfterSeconds(null, NOW)).toBeNull();
 });

@@ -8,11 +8,11 @@ describe('the addresses of a partner', () => {
   });
   afterEach(() => jest.restoreAllMocks());
 
-  it('are tried in their order, each once', () => {
+  it('tries the addresses in order, each once', () => {
     expect(new TriedAddresses().inOrder(['b', 'a', 'b'])).toEqual(['b', 'a']);
   });
 
-  it('that failed, or lost though they had begun before, come last for five minutes', () => {
+  it('tries an address last for five minutes after it failed or was overtaken by a later address', () => {
     const addresses = new TriedAddresses();
     addresses.failed(['a']);
     addresses.worked('c', ['b']);
@@ -21,7 +21,7 @@ describe('the addresses of a partner', () => {
     expect(addresses.inOrder(['a', 'b', 'c', 'd'])).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('that work again have their place again', () => {
+  it('tries an address in its position again once it works', () => {
     const addresses = new TriedAddresses();
     addresses.failed(['a', 'b']);
     addresses.worked('a', ['b']);

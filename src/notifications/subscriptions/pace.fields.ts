@@ -6,4 +6,4 @@ export const paceRule: Rule = { schema: { type: 'number', minimum: 0, example: 4
 export const PAUSED_UNTIL =
   'The partner said that it is busy (429, or 503 where that is retried): nothing is sent to it before. null when it is not.';
 export const PACE =
-  'Requests a second that the partner takes, as its answers have shown; null until it has said that it is busy.';
+  'Requests a second that the partner has been able to handle. The value is null until the partner has reported that it is busy.';

@@ -64,8 +64,14 @@ function nameFaults(name: string, seen: Set<string>): Fault[] {
   if (SET_BY_SERVICE.test(lower))
     return [fault('header_reserved', 'The service sets this header itself, or it describes the body.', '/name')];
   if (STEERS.test(lower))
-    return [fault('header_reserved', 'This header steers the connection or a cache, and is no credential.', '/name')];
-  if (seen.has(lower)) return [fault('header_repeated', 'Each header may stand once.', '/name')];
+    return [
+      fault(
+        'header_reserved',
+        'This header controls the connection or a cache and cannot be used for credentials.',
+        '/name',
+      ),
+    ];
+  if (seen.has(lower)) return [fault('header_repeated', 'Each header may appear only once.', '/name')];
   seen.add(lower);
   return [];
 }
@@ -221,7 +227,7 @@ export const shownAuthRule: Rule = {
       resource: { type: ['string', 'null'] },
       headers: {
         type: 'array',
-        description: 'Where there are any.',
+        description: 'The additional headers. The member is missing if there are none.',
         items: {
           type: 'object',
           required: ['name'],

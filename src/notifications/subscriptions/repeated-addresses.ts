@@ -36,6 +36,6 @@ function warning(other: string): SubscriptionWarningModel {
   return {
     pointer: '/partner_url',
     code: 'address_repeated',
-    detail: `Subscription ${other} of this account has the same address: an event that both ask for is sent there by each.`,
+    detail: `Subscription ${other} of this account has the same address. An event that both subscriptions ask for is sent to this address twice.`,
   };
 }

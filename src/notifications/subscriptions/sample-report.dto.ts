@@ -11,10 +11,10 @@ const STEP_OUTCOMES = ['OK', 'FAILED', 'NOT_REACHED'] as const;
 type StepOutcome = (typeof STEP_OUTCOMES)[number];
 
 export class SampleBody {
-  @Field(changeReason, { description: 'BOOKING_CREATED when left out.' })
+  @Field(changeReason, { description: 'The event of the sample. When left out, it is BOOKING_CREATED.' })
   change_reason?: ChangeReason | null;
 
-  @Field(boolean(), { description: 'true: a 200 makes the subscription ACTIVE, as a verification does.' })
+  @Field(boolean(), { description: 'With true, an answer with status 200 makes the subscription ACTIVE.' })
   verify?: boolean | null;
 }
 
@@ -25,7 +25,7 @@ class SampleStep {
   @Field(oneOf(STEP_OUTCOMES, 'format_invalid'), { required: true })
   outcome: StepOutcome;
 
-  @Field(text({ max: 1000 }), { required: true, description: 'In a sentence.' })
+  @Field(text({ max: 1000 }), { required: true, description: 'A sentence that describes what happened in this step.' })
   detail: string;
 
   @Field(text({ max: 100 }), { always: true, description: 'A short code of the cause of a failure.' })
@@ -62,7 +62,7 @@ export class SampleReport {
 
   @Field(listOf(text({ max: 64 }), 100), {
     required: true,
-    description: 'Of the name, in the order in which they are dialled.',
+    description: 'The addresses of the host name, in the order in which they are tried.',
   })
   addresses: string[];
 

@@ -42,7 +42,12 @@ export function reportOf(
     change_reason,
     steps: STEPS.map((step, index) => {
       if (index > failedAt)
-        return { step, outcome: 'NOT_REACHED', detail: 'The sample did not come so far.', reason: null };
+        return {
+          step,
+          outcome: 'NOT_REACHED',
+          detail: 'The sample notification failed before this step.',
+          reason: null,
+        };
       const isFailed = index === failedAt;
       return {
         step,

@@ -82,7 +82,11 @@ export class SubscriptionStore {
       await this.guard.resolveAllowed(host, systemLookup, AbortSignal.timeout(LOOKUP_MS));
     } catch (error) {
       if (error instanceof AddressBlockedError)
-        return fault('address_blocked', 'The address is not public and partners may not live there.', pointer);
+        return fault(
+          'address_blocked',
+          'The address is not public, and its network is not listed in PARTNER_ALLOWED_NETWORKS.',
+          pointer,
+        );
     }
     // An unknown name may be saved: it is checked again at every connection.
     return null;

@@ -71,12 +71,18 @@ export function credentialFaults(
   const faults: Fault[] = [];
   // The partner also receives an access token of OAuth 2.0.
   if (auth === undefined && (kept.auth.type !== 'none' || kept.auth.headers !== undefined))
-    faults.push(fault('auth_required', 'Another host needs auth in the same request; null for none.', '/auth'));
+    faults.push(
+      fault(
+        'auth_required',
+        'Another host requires auth in the same request. Send null to use no credentials.',
+        '/auth',
+      ),
+    );
   if (client_key_pem === undefined && kept.client_key !== null)
     faults.push(
       fault(
         'auth_required',
-        'Another host needs the client certificate and its key in the same request; null for none.',
+        'Another host requires the client certificate and its key in the same request. Send null to use no certificate.',
         '/client_key_pem',
       ),
     );

@@ -61,7 +61,7 @@ export class SubscriptionsController {
   @Get()
   @Bounded('reach')
   @Access('admin', 'support')
-  @ApiOperation({ summary: 'The subscriptions' })
+  @ApiOperation({ summary: 'List the subscriptions' })
   @AnswerList(SubscriptionModel)
   @Problems(400)
   async list(
@@ -81,7 +81,7 @@ export class SubscriptionsController {
 
   @Get(':id')
   @Access('admin', 'support')
-  @ApiOperation({ summary: 'Get a subscription' })
+  @ApiOperation({ summary: 'Read a subscription' })
   @Answer(200, SubscriptionModel)
   @Problems(404)
   async get(@Param('id') id: string): Promise<SubscriptionModel> {
@@ -89,7 +89,7 @@ export class SubscriptionsController {
   }
 
   @Patch(':id')
-  @ApiOperation({ summary: 'Change settings; null goes back to the default. A new partner_url must be verified again' })
+  @ApiOperation({ summary: 'Change the settings of a subscription' })
   @Answer(200, SubscriptionModel)
   @BodyProblems(404)
   async change(@Param('id') id: string, @Body() patch: SubscriptionPatch): Promise<SubscriptionModel> {
@@ -98,7 +98,7 @@ export class SubscriptionsController {
 
   @Delete(':id')
   @HttpCode(204)
-  @ApiOperation({ summary: 'End a subscription; what waits for it in the error queue is resolved' })
+  @ApiOperation({ summary: 'Delete a subscription and resolve its waiting notifications' })
   @AnswerEmpty(204)
   @Problems(404)
   async delete(@Param('id') id: string): Promise<void> {
@@ -108,7 +108,7 @@ export class SubscriptionsController {
   @Post(':id/verify')
   @Access('admin', 'support')
   @HttpCode(200)
-  @ApiOperation({ summary: 'Send a sample to the partner; a 200 makes the subscription ACTIVE' })
+  @ApiOperation({ summary: 'Verify a subscription with a sample notification' })
   @Answer(200, SubscriptionModel)
   @Problems(400, 404)
   async verify(@Param('id') id: string): Promise<SubscriptionModel> {
@@ -118,8 +118,8 @@ export class SubscriptionsController {
   @Post(':id/sample')
   @Access('admin', 'support')
   @HttpCode(200)
-  @ApiOperation({ summary: 'Send a sample of a change to the partner, and read what became of it, step by step' })
-  @Answer(200, SampleReport, 'Delivered or not.')
+  @ApiOperation({ summary: 'Send a sample notification and report each step' })
+  @Answer(200, SampleReport, 'The report of the sample, whether it was delivered or not.')
   @BodyProblems(404)
   sample(@Param('id') id: string, @Body() { change_reason, verify }: SampleBody): Promise<SampleReport> {
     return this.commandBus.execute(new SendSample(id, change_reason ?? 'BOOKING_CREATED', verify === true));
@@ -128,7 +128,7 @@ export class SubscriptionsController {
   @Post(':id/suspend')
   @Access('admin', 'support')
   @HttpCode(200)
-  @ApiOperation({ summary: 'Send nothing until resumed; events are kept' })
+  @ApiOperation({ summary: 'Suspend a subscription and keep its events' })
   @Answer(200, SubscriptionModel)
   @Problems(404, 409)
   async suspend(@Param('id') id: string): Promise<SubscriptionModel> {
@@ -138,7 +138,7 @@ export class SubscriptionsController {
   @Post(':id/resume')
   @Access('admin', 'support')
   @HttpCode(200)
-  @ApiOperation({ summary: 'Send again, what was kept first' })
+  @ApiOperation({ summary: 'Resume a suspended subscription' })
   @Answer(200, SubscriptionModel)
   @Problems(404, 409)
   async resume(@Param('id') id: string): Promise<SubscriptionModel> {
@@ -147,7 +147,7 @@ export class SubscriptionsController {
 
   @Post(':id/rotate-secret')
   @HttpCode(200)
-  @ApiOperation({ summary: 'A new signing secret; the one before signs for 24 more hours' })
+  @ApiOperation({ summary: 'Create a new signing secret' })
   @Answer(200, SubscriptionWithSecret)
   @Problems(404)
   async rotateSecret(@Param('id') id: string): Promise<SubscriptionWithSecret> {

@@ -12,7 +12,9 @@ const changeReasons = listOf(oneOf(CHANGE_REASONS, 'change_reason_unknown'), 20,
 const autoRetryOn = listOf(oneOf(AUTO_RETRY_CAUSES, 'auto_retry_unknown'), 20);
 
 class SubscriptionSettings {
-  @Field(changeReasons, { description: 'All six when left out.' })
+  @Field(changeReasons, {
+    description: 'The events that the partner is notified of. When left out, these are all six.',
+  })
   change_reasons?: ChangeReason[] | null;
 
   @Field(authRule)
@@ -31,15 +33,18 @@ class SubscriptionSettings {
   @Field(pem, { description: 'Write-only; without a passphrase.' })
   client_key_pem?: string | null;
 
-  @Field(integer(1000, 60_000), { description: 'Time for one attempt; NOTIFICATION_WAIT_MS when left out.' })
+  @Field(integer(1000, 60_000), {
+    description: 'Time limit of one attempt, in milliseconds. When left out, the default of the service applies.',
+  })
   wait_ms?: number | null;
 
   @Field(autoRetryOn, {
-    description: 'Failures that are retried automatically: 500 and 429 when left out. A 500 always is.',
+    description:
+      'Failures that are retried automatically. When left out, these are status 500 and 429. Status 500 is always retried.',
   })
   auto_retry_on?: string[] | null;
 
-  @Field(integer(1, 1000), { description: 'The most requests a second; none when left out.' })
+  @Field(integer(1, 1000), { description: 'Highest number of requests a second. When left out, there is no limit.' })
   max_per_second?: number | null;
 }
 
@@ -101,7 +106,7 @@ export class SubscriptionModel {
   @Field(autoRetryOn, { required: true })
   auto_retry_on: string[];
 
-  @Field(integer(1, 1000), { description: 'The most requests a second; null: no limit.' })
+  @Field(integer(1, 1000), { description: 'Highest number of requests a second. With null there is no limit.' })
   max_per_second: number | null;
 
   @Field(oneOf(['UNVERIFIED', 'ACTIVE', 'SUSPENDED'], 'state_unknown'), { required: true })
@@ -130,12 +135,12 @@ export class SubscriptionModel {
 
   @ObjectListField(() => SubscriptionWarningModel, 1, {
     required: true,
-    description: 'Settings that may be a mistake, and are taken all the same; empty as a rule.',
+    description: 'Settings that were accepted but may be a mistake. Usually the list is empty.',
   })
   warnings: SubscriptionWarningModel[];
 }
 
 export class SubscriptionWithSecret extends SubscriptionModel {
-  @Field(text({ max: 100 }), { required: true, description: 'Shown this once.' })
+  @Field(text({ max: 100 }), { required: true, description: 'The signing secret. It is shown only once.' })
   signing_secret: string;
 }

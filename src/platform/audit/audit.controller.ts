@@ -29,7 +29,7 @@ export class AuditController {
   @Bounded('reach')
   @ApiOperation({
     summary: 'List the audit log, newest first',
-    description: 'With the scope `support`: what concerns the accounts of the user.',
+    description: 'A user with the scope `support` sees only the entries of their own accounts.',
   })
   @AnswerList(AuditEntryModel)
   @Problems(400)
@@ -47,8 +47,8 @@ export class AuditController {
   @Get('seals')
   @Access('admin')
   @ApiOperation({
-    summary: 'How far the audit rows are sealed, and whether the newest of them agree with their seals',
-    description: `The newest ${SEALS_CHECKED} seals are compared with their rows; \`npm run admin -- verify-audit\` compares all of them.`,
+    summary: 'Compare the newest audit rows with their seals',
+    description: `The response states up to which row the audit log is sealed, and whether the newest ${SEALS_CHECKED} seals agree with their rows. \`npm run admin -- verify-audit\` compares all seals.`,
   })
   @Answer(200, AuditSealModel)
   @Problems()

@@ -46,7 +46,7 @@ describe('Batched', () => {
     );
   });
 
-  it('asks once what questions of a batch have in common, and answers each', async () => {
+  it('sends the common part of a batch once, and answers each query', async () => {
     batched = new Batched({ pool } as unknown as Database, { text: '' }, (questions) => [questions], String);
     const answers = ['first', 'same', 'other', 'same'].map((question) => batched.ask(question));
     pool.batches[0].end();
@@ -68,7 +68,7 @@ describe('Batched', () => {
     await late;
   });
 
-  it('bounds a batch', async () => {
+  it('limits the size of a batch', async () => {
     const answers = ask(451);
     for (let at = 0; at < pool.batches.length; at++) {
       pool.batches[at].end();
@@ -82,7 +82,7 @@ describe('Batched', () => {
     beforeEach(() => void jest.useFakeTimers({ doNotFake: ['setImmediate'] }));
     afterEach(() => void jest.useRealTimers());
 
-    it('waits a while, then sends past it, four at most', async () => {
+    it('waits a while, then sends further batches, four at most', async () => {
       const answers = ask(1);
       for (let number = 0; number < 5; number++) {
         answers.push(batched.ask(`behind ${number}`));
@@ -101,7 +101,7 @@ describe('Batched', () => {
       await Promise.all(answers);
     });
 
-    it('sends the next at once when the slow one has ended', async () => {
+    it('sends the next batch at once when the slow statement has ended', async () => {
       const answers = ask(1);
       jest.advanceTimersByTime(1_000);
       pool.batches[0].end();
@@ -115,7 +115,7 @@ describe('Batched', () => {
     });
   });
 
-  it('asks one by one when a batch is refused: only the one at fault is refused', async () => {
+  it('sends the queries one by one when a batch is refused: only the faulty query fails', async () => {
     const outcomes = Promise.allSettled(ask(4));
     pool.batches[0].end();
     await settled();
@@ -128,7 +128,7 @@ describe('Batched', () => {
     expect(statuses).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('tells all of a batch at once that the database is away, and goes on', async () => {
+  it('fails all queries of a batch at once when the database is unreachable, and continues afterwards', async () => {
     const outcomes = Promise.allSettled(ask(3));
     pool.batches[0].end();
     await settled();

@@ -1,7 +1,7 @@
 import { parseDatabaseUrl } from './database-url.js';
 
 describe('DATABASE_URL', () => {
-  it('names one server', () => {
+  it('reads a single server from the URL', () => {
     expect(parseDatabaseUrl('postgres://ada:s%40cret%3A@db.example:6432/main%20one')).toMatchObject({
       hosts: [{ host: 'db.example', port: 6432 }],
       user: 'ada',
@@ -38,16 +38,16 @@ describe('DATABASE_URL', () => {
     ['postgres:///db', [['localhost', 5432]]],
     ['postgres:///db?host=/run/postgresql', [['/run/postgresql', 5432]]],
     ['postgres://%2Frun%2Fpostgresql/db', [['/run/postgresql', 5432]]],
-  ])('names the hosts of %s', (url, hosts) => {
+  ])('reads the hosts of %s', (url, hosts) => {
     expect(parseDatabaseUrl(url).hosts.map(({ host, port }) => [host, port])).toEqual(hosts);
   });
 
-  it('asks for a server that can be written to when there are several, or when it says so', () => {
+  it('requires a writable server when the URL names several servers, or when it says so', () => {
     expect(parseDatabaseUrl('postgres://a,b/db').readWriteOnly).toBe(true);
     expect(parseDatabaseUrl('postgres://a/db?target_session_attrs=read-write').readWriteOnly).toBe(true);
   });
 
-  it('keeps options for when the connection is there', () => {
+  it('applies options after the connection is opened', () => {
     const url = `postgres://a/db?options=${encodeURIComponent('-c search_path=b,public --work-mem=8MB -capplication_name=a\\ b')}`;
     expect(parseDatabaseUrl(url).settings).toEqual({
       search_path: 'b,public',
@@ -56,7 +56,7 @@ describe('DATABASE_URL', () => {
     });
   });
 
-  it('speaks no TLS over a socket of this machine', () => {
+  it('uses no TLS over a socket of this machine', () => {
     expect(parseDatabaseUrl('postgres:///db?host=/run/postgresql&sslmode=require').sslMode).toBe('disable');
   });
 

@@ -6,17 +6,17 @@ const [old, young] = [randomBytes(32), randomBytes(32)];
 describe('a cursor', () => {
   beforeEach(() => useCursorKeys([old]));
 
-  it('leads back to its position, and the same position is the same cursor', () => {
+  it('decodes a cursor to its position, and encodes the same position as the same cursor', () => {
     expect(openCursor(sealCursor('4711'))).toBe('4711');
     expect(sealCursor('4711')).toBe(sealCursor('4711'));
   });
 
-  it('does not tell its position', () => {
+  it('does not reveal the position in a cursor', () => {
     expect(Buffer.from(sealCursor('4711'), 'base64url').includes('4711')).toBe(false);
     expect(sealCursor('4712').slice(0, 20)).not.toBe(sealCursor('4711').slice(0, 20));
   });
 
-  it('is none of ours when a single bit is another, or when it is anything else', () => {
+  it('refuses a cursor when a single bit is changed, and any other text', () => {
     const bytes = Buffer.from(sealCursor('4711'), 'base64url');
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const changed = Buffer.from(bytes);
@@ -27,7 +27,7 @@ describe('a cursor', () => {
       expect(openCursor(text)).toBeNull();
   });
 
-  it('outlives a new key as long as the old one is listed', () => {
+  it('accepts a cursor under a new key as long as the old key is configured', () => {
     const cursor = sealCursor('4711');
     useCursorKeys([young, old]);
     expect(openCursor(cursor)).toBe('4711');

@@ -49,7 +49,7 @@ class ErrorModel {
   })
   errors?: ErrorModelFault[];
 
-  @Field(anyText, { description: 'Of duplicate_eligibility: the id of the record that is in the way.' })
+  @Field(anyText, { description: 'With duplicate_eligibility: the id of the existing record.' })
   svc_eligiblity_id?: string | null;
 
   @Field(anyText, { description: 'Of not_eligible_to_schedule: the open booking.' })
@@ -143,8 +143,11 @@ export const Answer = (status: number, model: Type, description = 'Done.') =>
   ApiResponse({ status, type: model, description });
 
 /** Documents an answer with an array of a model. */
-export const AnswerList = (model: Type, description = 'Newest first; `Link: rel="next"` leads to the next page.') =>
-  ApiResponse({ status: 200, type: model, isArray: true, description });
+export const AnswerList = (
+  model: Type,
+  description = 'The entries, newest first. `Link` with `rel="next"` has the URL of the next page.',
+) => ApiResponse({ status: 200, type: model, isArray: true, description });
 
 /** Documents an answer without a body. */
-export const AnswerEmpty = (status: number, description = 'Done; no body.') => ApiResponse({ status, description });
+export const AnswerEmpty = (status: number, description = 'The request was carried out. The response has no body.') =>
+  ApiResponse({ status, description });

@@ -36,16 +36,16 @@ export class HealthController {
 
   @Get('live')
   @Access('public')
-  @ApiOperation({ summary: 'Whether the process runs' })
-  @ApiResponse({ status: 200, description: 'It does.', schema: HEALTH })
+  @ApiOperation({ summary: 'Check that the process is running' })
+  @ApiResponse({ status: 200, description: 'The process is running.', schema: HEALTH })
   live(): { status: string } {
     return { status: 'ok' };
   }
 
   @Get('ready')
   @Access('public')
-  @ApiOperation({ summary: 'Whether the process can take requests: database, migrations, delivery loop' })
-  @ApiResponse({ status: 200, description: 'It can.', schema: READINESS })
+  @ApiOperation({ summary: 'Check that the process can handle requests' })
+  @ApiResponse({ status: 200, description: 'The process can handle requests.', schema: READINESS })
   @ApiResponse({ status: 503, description: 'A part is down, or the process is stopping.', schema: READINESS })
   async ready(@Res({ passthrough: true }) response: Response): Promise<object> {
     const { ready, parts } = await this.readiness.report();

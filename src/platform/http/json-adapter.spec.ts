@@ -6,7 +6,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { JsonAdapter } from './json-adapter';
 
 describe('the HTTP adapter', () => {
-  it('makes requests and answers as Express would have them, before Express has them', async () => {
+  it('creates requests and answers with Express’s prototypes before Express receives them', async () => {
     const adapter = new JsonAdapter();
     adapter.initHttpServer({});
     const server: Server = adapter.getHttpServer();
@@ -33,7 +33,7 @@ describe('the HTTP adapter', () => {
   });
 
   // When every object has its own shape, code that reads the objects is slow: a read takes twice the time.
-  it('makes requests and answers that all have one shape, and fast members', async () => {
+  it('creates requests and answers with one hidden class and fast properties', async () => {
     setFlagsFromString('--allow-natives-syntax');
     const haveOneShape = runInThisContext('(one, other) => %HaveSameMap(one, other)') as (...of: object[]) => boolean;
     const isFast = runInThisContext('(one) => %HasFastProperties(one)') as (one: object) => boolean;
@@ -58,7 +58,7 @@ describe('the HTTP adapter', () => {
   });
 
   it.each([{ httpsOptions: {} }, { forceCloseConnections: true }, { return503OnClosing: true }])(
-    'refuses %o, which its own server would not honour',
+    'refuses the option %o, which its own server would ignore',
     (options) => {
       expect(() => new JsonAdapter().initHttpServer(options)).toThrow('makes its own server');
     },

@@ -32,7 +32,7 @@ export function parseStrictJson(json: Buffer): unknown {
   const value = parseJson(json.toString('utf8'));
   const [repeated] = repeatedMembers(json);
   if (repeated === undefined) return value;
-  throw malformedJson.error({ detail: `The member ${repeated.pointer} stands more than once. Keep one of them.` });
+  throw malformedJson.error({ detail: `The member ${repeated.pointer} appears more than once. Keep one of them.` });
 }
 
 /**

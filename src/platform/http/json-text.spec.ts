@@ -22,7 +22,7 @@ describe('the number of values of a JSON text', () => {
     '[ {} , [ ] , "" ]',
     '{"a,b[{":"]},\\"[","c":"\\\\"}',
     '["\\\\\\"",1]',
-  ])('%s', (text) => {
+  ])('counts the values of %s', (text) => {
     const count = valuesOf(JSON.parse(text));
     expect([excessOf(Buffer.from(text), count), excessOf(Buffer.from(text), count - 1)]).toEqual([
       null,
@@ -34,12 +34,12 @@ describe('the number of values of a JSON text', () => {
     expect(excessOf(Buffer.from('{"a":1,"a":2}'), 2)).toBe('values');
   });
 
-  it('and its depth', () => {
+  it('reports the depth of the text', () => {
     const nested = Buffer.from('[[],{"a":[1]},[]]');
     expect([excessOf(nested, 100, 3), excessOf(nested, 100, 2)]).toEqual([null, 'depth']);
   });
 
-  it.each(['"\\', '"', '[', '{"a', ',,,,'])('comes to an end with %s, which is no JSON', (text) => {
+  it.each(['"\\', '"', '[', '{"a', ',,,,'])('terminates on malformed text: %s', (text) => {
     expect(excessOf(Buffer.from(text), 100)).toBeNull();
   });
 });
@@ -56,7 +56,7 @@ describe('parseJsonBody', () => {
   };
   const list = (entries: number) => Buffer.from(`[${'1,'.repeat(entries - 1)}1]`);
 
-  it('takes 100,000 values and no more', () => {
+  it('accepts 100,000 values and no more', () => {
     expect(refusal(list(99_999))).toBe('none');
     expect(refusal(list(100_000))).toBe('payload_too_large');
     expect(refusal(list(3_000_000))).toBe('payload_too_large');
@@ -66,12 +66,12 @@ describe('parseJsonBody', () => {
     expect(parseJsonBody(Buffer.from('\ufeff{"a":1}'))).toEqual({ a: 1 });
   });
 
-  it('refuses a member that stands twice, and names it', () => {
+  it('refuses a member that occurs twice, and names it', () => {
     const bytes = Buffer.from('{"candidate":{"a/b":1,"a\\u002fb":1}}');
-    expect(() => parseJsonBody(bytes)).toThrow('The member /candidate/a~1b stands more than once.');
+    expect(() => parseJsonBody(bytes)).toThrow('The member /candidate/a~1b appears more than once.');
   });
 
-  it.each([[''], ['{'], ['"\\x"'], ['['.repeat(100) + ']'.repeat(100)]])('%s is malformed', (text) => {
+  it.each([[''], ['{'], ['"\\x"'], ['['.repeat(100) + ']'.repeat(100)]])('rejects %s as malformed', (text) => {
     expect(refusal(Buffer.from(text))).toBe('malformed_json');
   });
 });
@@ -87,7 +87,7 @@ describe('repeated members', () => {
     ['{"a":{"b":[1,2]},"a":null}', [{ pointer: '/a', differs: true }]],
     ['[ {"x":{"a\\"}":[],"a\\"}":[[]]}} ]', [{ pointer: '/0/x/a"}', differs: true }]],
     ['{"":1,"":2,"\\u0000":3}', [{ pointer: '/', differs: true }]],
-  ])('are found in %s', (text, expected) => {
+  ])('finds the repeated members of %s', (text, expected) => {
     expect(JSON.parse(text)).toBeDefined();
     expect(repeatedMembers(Buffer.from(text))).toEqual(expected);
   });

@@ -4,7 +4,7 @@ describe('refusals for too many requests', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('come late, so that a loop of requests goes round slowly', () => {
+  it('delays refusals, which slows down a loop of requests', () => {
     let answered = 0;
     answerLate(() => answered++);
     jest.advanceTimersByTime(499);
@@ -13,7 +13,7 @@ describe('refusals for too many requests', () => {
     expect(answered).toBe(1);
   });
 
-  it('wait in no larger number than can be borne; there is room again once they are sent', () => {
+  it('delays a maximum number of refusals, and sends further refusals at once', () => {
     let answered = 0;
     for (let at = 0; at < 300; at++) answerLate(() => answered++);
     expect(answered).toBe(300 - 256);

@@ -7,10 +7,13 @@ import { declareFaults } from '../errors.js';
 import { openCursor, sealCursor } from './cursor.js';
 
 declareFaults({
-  limit_invalid: ['The limit is no whole number from 1.', 'Give it once, as digits.'],
+  limit_invalid: [
+    'The parameter `limit` is not a whole number of at least 1.',
+    'Send the parameter once, written in digits.',
+  ],
   cursor_invalid: [
-    'The cursor is none of this service.',
-    'Take the address of the next page from the Link header as it is.',
+    'The cursor was not issued by this service.',
+    'Follow the URL of the next page in the Link header without changing it.',
   ],
 });
 
@@ -36,7 +39,7 @@ export const limitRule: Rule = {
 const cursorText = text({
   min: 1,
   max: 200,
-  description: 'Where the page starts: taken from the Link header of the page before.',
+  description: 'The start of the page, as given in the Link header of the previous page.',
 });
 
 const cursorRule: Rule = {
@@ -44,7 +47,7 @@ const cursorRule: Rule = {
   faults: (value) => {
     const faults = cursorText.faults(value);
     if (faults.length > 0 || readCursor(value as string) !== null) return faults;
-    return [{ pointer: '', code: 'cursor_invalid', detail: 'Not a cursor of this service.' }];
+    return [{ pointer: '', code: 'cursor_invalid', detail: 'The cursor was not issued by this service.' }];
   },
 };
 

@@ -35,7 +35,7 @@ export class ProblemsController {
 
   @Get()
   @Access('public')
-  @ApiOperation({ summary: 'Every code that this service answers with, in `code` or in `errors[].code`' })
+  @ApiOperation({ summary: 'List every error code of this service' })
   @answered('The catalogue.', { type: 'array', items: ENTRY })
   @PublicProblems()
   list(@Req() request: Request, @Res({ passthrough: true }) response: Response): CatalogueEntry[] | string {
@@ -45,7 +45,7 @@ export class ProblemsController {
 
   @Get(':code')
   @Access('public')
-  @ApiOperation({ summary: 'Explain one code' })
+  @ApiOperation({ summary: 'Read the explanation of one error code' })
   @ApiParam({ name: 'code', schema: { type: 'string' }, example: 'validation_error' })
   @answered('The entry.', ENTRY)
   @PublicProblems(404)

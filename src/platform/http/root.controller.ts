@@ -53,8 +53,8 @@ export class RootController {
   @Get()
   @Access('public')
   @ApiOperation({
-    summary: 'Describes this service, and names its documents',
-    description: 'A browser gets a page, programs get JSON.',
+    summary: 'Read the description of this service and the addresses of its documents',
+    description: 'The response is an HTML page for browsers and JSON for programs.',
   })
   @ApiResponse({
     status: 200,

@@ -11,11 +11,11 @@ test.each([
   ['abort', 'PREPARING', null, 'ABORTED'],
   ['abort', 'RUNNING', 3, 'ABORTED'],
   ['abort', 'PAUSED', 3, 'ABORTED'],
-] as const)('%s leads from %s (matched %s) to %s', (action, state, matched, next) => {
+] as const)('%s changes a job from %s (matched %s) to %s', (action, state, matched, next) => {
   expect(stateAfter(action, { state, matched })).toBe(next);
 });
 
-test.each(['DONE', 'ABORTED'] as const)('a job that is %s takes no action', (state) => {
+test.each(['DONE', 'ABORTED'] as const)('a job that is %s accepts no action', (state) => {
   for (const action of ['pause', 'resume', 'abort'] as const)
     expect(() => stateAfter(action, { state, matched: 3 })).toThrow('job_finished');
 });

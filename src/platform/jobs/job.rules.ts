@@ -4,8 +4,8 @@ import type { JobState } from './job.entity.js';
 const jobFinished = defineProblem(
   'job_finished',
   'conflict',
-  'The job is finished',
-  'A job that is done or aborted cannot be paused, resumed or aborted.',
+  'The job has finished',
+  'A job that has finished or was aborted can no longer be paused, resumed or aborted.',
 );
 
 export type JobAction = 'pause' | 'resume' | 'abort';

@@ -42,7 +42,7 @@ describe('the network of an address', () => {
     expect(networkIn(address)).toBe(network);
   });
 
-  it('is made nowhere else: what counts by an address takes no text', () => {
+  it('cannot be a plain string: limits by address accept only this type', () => {
     // @ts-expect-error a text is no network
     const made: ClientNetwork = '192.0.2.7';
     expect(made).toBe('192.0.2.7');

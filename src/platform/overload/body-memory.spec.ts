@@ -10,14 +10,14 @@ const outcomeOf = (promise: Promise<unknown> | null): { state: string } => {
   return outcome;
 };
 
-describe('the memory for arriving bodies', () => {
-  it('charges what has come: bodies that have announced themselves alone keep nobody out', () => {
+describe('the memory for request bodies', () => {
+  it('charges the bytes that have arrived: announced bodies delay nobody', () => {
     const memory = new BodyMemory(10, 10, 1000);
     for (let at = 0; at < 5; at++) memory.begin('slow');
     expect(outcomeOf(memory.begin('other').charge(10)).state).toBe('in');
   });
 
-  it('gives a caller no more than the share; others are not concerned', async () => {
+  it('gives a caller at most its share, and other callers are not affected', async () => {
     const memory = new BodyMemory(10, 4, 1000);
     const oldest = memory.begin('a');
     const next = memory.begin('a');
@@ -31,7 +31,7 @@ describe('the memory for arriving bodies', () => {
     next.leave();
   });
 
-  it('lets the oldest body come to its end, beyond share and memory', async () => {
+  it('lets the oldest body complete, even beyond share and memory', async () => {
     const memory = new BodyMemory(10, 10, 1000);
     const [first, second] = [memory.begin('a'), memory.begin('a')];
     expect(outcomeOf(first.charge(5)).state).toBe('in');
@@ -46,7 +46,7 @@ describe('the memory for arriving bodies', () => {
     second.leave();
   });
 
-  it('refuses who waits too long, and forgets who leaves while waiting', async () => {
+  it('refuses a body that waits too long, and forgets a caller who disconnects while waiting', async () => {
     const memory = new BodyMemory(10, 10, 20);
     const full = memory.begin('a');
     void full.charge(10);

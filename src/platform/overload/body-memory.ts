@@ -147,7 +147,8 @@ const RETRY_AFTER_S = 5;
 
 export function memorySpent(): Error {
   return serviceUnavailable.error({
-    detail: 'Too many large bodies are under way; try again after the seconds in Retry-After.',
+    detail:
+      'The service is receiving too many large bodies. Try again after the number of seconds in the Retry-After header.',
     headers: { 'Retry-After': String(RETRY_AFTER_S) },
   });
 }

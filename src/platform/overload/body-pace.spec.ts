@@ -1,6 +1,6 @@
 import { BodyPace } from './body-pace.js';
 
-describe('the pace of laborious bodies', () => {
+describe('the rate limit for expensive bodies', () => {
   let pace: BodyPace;
   let log: string[];
   /** Simulates a body that takes this long to read. */
@@ -22,7 +22,7 @@ describe('the pace of laborious bodies', () => {
   });
   afterEach(() => void jest.useRealTimers());
 
-  it('lets a caller take a quarter of a core, one body after the other; others do not wait', async () => {
+  it('gives a caller a quarter of a core, one body after the other; other callers do not wait', async () => {
     for (const name of ['a1', 'a2', 'a3']) read('a', name, 100);
     read('b', 'b1', 100);
     await pass(0);
@@ -40,7 +40,7 @@ describe('the pace of laborious bodies', () => {
     expect(log).toEqual(['a4', 'a5']);
   });
 
-  it('asks nobody to rest who has rested', async () => {
+  it('does not delay a caller who has been idle long enough', async () => {
     pace.charge('a', 100);
     await pass(300);
     read('a', 'a1', 100);
@@ -48,7 +48,7 @@ describe('the pace of laborious bodies', () => {
     expect(log).toEqual(['a1']);
   });
 
-  it('refuses who would wait too long, and nobody who sends one after the other', async () => {
+  it('refuses bodies that would wait too long, but none of a caller who sends one after the other', async () => {
     pace.charge('a', 60_000);
     for (const name of ['a1', 'a2', 'a3']) read('a', name, 60_000);
     await pass(5_000);
@@ -60,7 +60,7 @@ describe('the pace of laborious bodies', () => {
     expect(log.at(-1)).toBe('a4');
   });
 
-  it('forgets callers who have rested once there are many', () => {
+  it('forgets idle callers once there are many', () => {
     for (let at = 0; at < 2_500; at++) pace.charge(`caller ${at}`, 0);
     expect(pace.size).toBeLessThanOrEqual(1_000);
   });

@@ -62,7 +62,8 @@ function pause(ms: number): Promise<void> {
 
 function tooMuch(restMs: number): Error {
   return rateLimited.error({
-    detail: 'So laborious bodies are not read as fast as they come.',
+    detail:
+      'The bodies of your requests take too much time to read. Wait for the number of seconds in the Retry-After header.',
     headers: { 'Retry-After': String(Math.ceil(restMs / 1000)) },
   });
 }

@@ -15,7 +15,7 @@ describe('a fair queue', () => {
     expect([queue.shift(), queue.length]).toEqual([undefined, 0]);
   });
 
-  it('passes over a group that may not have a turn yet, which keeps its place', () => {
+  it('skips a group that may not be served yet, which keeps its position', () => {
     const [queue] = queueOf(9, 'Aa1', 'Ba1', 'Ba2');
     expect([queue.shift((group) => group !== 'A'), ...rest(queue)]).toEqual(['Ba1', 'Aa1', 'Ba2']);
   });
@@ -26,7 +26,7 @@ describe('a fair queue', () => {
     expect(rest(queue)).toEqual(['Aa1', 'Ba1', 'Ab1', 'Bb1']);
   });
 
-  it('keeps a flood of many members out of nobody’s way but its own', () => {
+  it('delays only the group of a flood of many members', () => {
     const strangers = Array.from('abcdefghij', (member) => `S${member}1`);
     const [queue, dropped] = queueOf(5, ...strangers, 'Ca1', 'Ca2');
     expect(dropped.slice(5)).toEqual(['Sf1', 'Sg1', 'Sh1', 'Si1', 'Sj1', 'Se1', 'Sd1']);

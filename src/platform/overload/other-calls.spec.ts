@@ -22,13 +22,13 @@ test.each([
   ['/accounts/A/candidates', true],
   ['/accounts/A/candidates?of=/jobs', true],
   ['/admin/jobs/1', false],
-])('a call of %s is beside the work: %s', (url, there) => {
+])('a call of %s counts as another call: %s', (url, there) => {
   expect(calls.areThere).toBe(false);
   server.emit('request', { url });
   expect(calls.areThere).toBe(there);
 });
 
-test('beside calls work rests three times as long as it took, but no longer than it may', async () => {
+test('background work pauses for three times its duration while there are other calls, up to its limit', async () => {
   server.emit('request', { url: '/' });
   expect(await restOf(20)).toBeGreaterThan(58);
   const rest = await restOf(60_000, 20);
@@ -36,7 +36,7 @@ test('beside calls work rests three times as long as it took, but no longer than
   expect(rest).toBeLessThan(60_000);
 });
 
-test('without calls, or without a server, there is no rest', async () => {
+test('background work does not pause without other calls, or without a server', async () => {
   expect(await restOf(60_000)).toBeLessThan(60_000);
   calls.watch({} as HttpAdapterHost);
   expect(calls.areThere).toBe(false);

@@ -9,7 +9,7 @@ const hasBegun = async ({ ready }: ReadTurn): Promise<boolean> => {
 const LONG_MS = 60_000;
 
 describe('the share of large reads', () => {
-  it('has two reads of an account under way while nobody else calls, however long they take', async () => {
+  it('runs two reads of an account while nobody else calls, however long they take', async () => {
     const share = new ReadShare();
     share.heard('a');
     share.charge('a', LONG_MS);
@@ -20,7 +20,7 @@ describe('the share of large reads', () => {
     for (const turn of turns) turn.end();
   });
 
-  it('has one read of an account under way while others call, and each account for itself', async () => {
+  it('runs one read of each account while others call', async () => {
     const share = new ReadShare();
     share.heard('b');
     share.heard('a');
@@ -31,7 +31,7 @@ describe('the share of large reads', () => {
     for (const turn of turns) turn.end();
   });
 
-  it('lets an account rest that has read for long while others call, and nobody else', async () => {
+  it('delays only an account that has read for long while others call', async () => {
     const share = new ReadShare();
     share.charge('a', LONG_MS);
     share.heard('b');
@@ -43,7 +43,7 @@ describe('the share of large reads', () => {
     for (const turn of [second, other]) turn.end();
   });
 
-  it('refuses with rate_limited a read that waits too long, and one whose caller went away', async () => {
+  it('refuses a read that waits too long with rate_limited, and drops a read whose caller disconnected', async () => {
     const share = new ReadShare();
     const underWay = [share.begin('a'), share.begin('a')];
     const waiting = [share.begin('a', 1), share.begin('a')];

@@ -238,7 +238,7 @@ export async function* inReadTurns<Piece>(pieces: AsyncIterable<Piece>): AsyncGe
 function tooMuch(): Error {
   return rateLimited.error({
     detail:
-      'So large answers are not made as fast as they are asked for: ask for the next when the one before has come.',
+      'Too many large responses were requested at the same time. Wait for each response before you send the next request.',
     headers: { 'Retry-After': '1' },
   });
 }

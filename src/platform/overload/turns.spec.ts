@@ -3,8 +3,8 @@ import { Turns } from './turns.js';
 
 const tooLate = () => new Error('too late');
 
-describe('turns', () => {
-  it('let in what fits, and callers in turn once there is room', async () => {
+describe('the fair semaphore', () => {
+  it('admits requests that fit, and then callers in turn as capacity is released', async () => {
     const turns = new Turns(10, 1000, tooLate);
     const inside: string[] = [];
     const enter = async (name: string, caller: string, size: number) => {
@@ -22,7 +22,7 @@ describe('turns', () => {
     expect([inside, turns.waiting]).toEqual([['a1', 'a2', 'b1', 'a3', 'a4'], 0]);
   });
 
-  it('let in alone what is larger than the bound, and refuse who waits too long', async () => {
+  it('admits a request that is larger than the limit alone, and refuses a request that waits too long', async () => {
     const turns = new Turns(10, 20, tooLate);
     expect(turns.enter('a', 25)).toBeNull();
     await expect(turns.enter('b', 1)).rejects.toThrow('too late');
@@ -30,7 +30,7 @@ describe('turns', () => {
     expect(turns.enter('b', 1)).toBeNull();
   });
 
-  it('forget who was refused: the next in the row is not held up', async () => {
+  it('does not let a refused request delay the next in the queue', async () => {
     const turns = new Turns(1, 40, tooLate);
     expect(turns.enter('a', 1)).toBeNull();
     const refused = turns.enter('b', 1)!.catch((error: Error) => error.message);

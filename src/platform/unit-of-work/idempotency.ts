@@ -20,7 +20,10 @@ import { ChecksHeaders, receivedBody } from '../http/request-form.js';
 import { requestContext } from '../context/request-context.js';
 
 declareFaults({
-  idempotency_key_invalid: ['The Idempotency-Key cannot be used.', 'Send 1 to 255 printable ASCII characters.'],
+  idempotency_key_invalid: [
+    'The value of the header Idempotency-Key is not allowed.',
+    'Send 1 to 255 printable ASCII characters.',
+  ],
 });
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
@@ -29,14 +32,14 @@ export const IDEMPOTENCY_KEY_LIFE_HOURS = 24;
 const idempotencyKeyReused = defineProblem(
   'idempotency_key_reused',
   'unprocessable',
-  'The idempotency key belongs to another request',
-  'The same Idempotency-Key came before with another method, path or body. Use a new key for a new request.',
+  'The idempotency key was used for another request',
+  'The same Idempotency-Key was sent before with another method, path or body. Use a new key for each new request.',
 );
 const idempotencyKeyInUse = defineProblem(
   'idempotency_key_in_use',
   'conflict',
-  'The first request with this key is in progress',
-  'Send the request again in a moment to get the answer of the first one.',
+  'The first request with this key is still in progress',
+  'Send the request again in a moment. The response will be the response to the first request.',
 );
 
 const WithOthers = Reflector.createDecorator<boolean>();

@@ -1,7 +1,10 @@
 import { declareFaults, validationError, type DomainError, type Fault } from '../errors.js';
 
 declareFaults({
-  too_many_faults: ['The request has more faults than are named.', 'Correct the named faults and send it again.'],
+  too_many_faults: [
+    'The request contains more errors than the response lists.',
+    'Correct the errors that are listed, and send the request again.',
+  ],
 });
 
 /** More faults than anybody reads; it bounds the cost of a hostile request. */

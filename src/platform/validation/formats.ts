@@ -4,13 +4,16 @@ import { characterFault, fault, text, type Rule } from './rules.js';
 import { TIME_ZONE_LINKS } from './time-zone-links.js';
 
 declareFaults({
-  url_invalid: ['The value is not an address of the kind that is asked for.', 'Send an absolute URL.'],
-  email_invalid: ['The value is not an e-mail address.', 'Send one address, such as ada@example.org.'],
-  country_invalid: ['The value is not a country code.', 'Send a two-letter code of ISO 3166-1 alpha-2, in any case.'],
-  base64_invalid: ['The value is not base64.', 'Send standard base64 with padding (RFC 4648 §4).'],
+  url_invalid: ['The value is not a valid URL.', 'Send an absolute URL.'],
+  email_invalid: ['The value is not an e-mail address.', 'Send one e-mail address, such as ada@example.org.'],
+  country_invalid: [
+    'The value is not a country code.',
+    'Send a two-letter code of ISO 3166-1 alpha-2, in upper or lower case.',
+  ],
+  base64_invalid: ['The value is not valid base64.', 'Send standard base64 with padding (RFC 4648 §4).'],
   time_zone_invalid: [
     'The value is not the name of a time zone.',
-    'Send UTC or an IANA name with a slash, such as America/New_York; EST and Japan are refused.',
+    'Send UTC or an IANA name with a slash, such as America/New_York. Short names such as EST and Japan are refused.',
   ],
 });
 

@@ -3,7 +3,7 @@ import { text, type Rule } from './rules.js';
 import { declareFaults } from '../errors.js';
 
 declareFaults({
-  test_code_invalid: ['The value cannot be the code of a test.', 'Use letters, digits and hyphens, 50 at most.'],
+  test_code_invalid: ['The value cannot be used as a test code.', 'Use at most 50 letters, digits and hyphens.'],
 });
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -60,8 +60,8 @@ class Driver {
 const told = (dto: new () => object, value: unknown) =>
   inspectBody(dto, value).faults.list.map(({ pointer, code }) => `${pointer} ${code}`);
 
-describe('a body', () => {
-  it('without a fault is an instance of its class, and what is in it too; members without effect are left out', () => {
+describe('the body of a request', () => {
+  it('makes a valid body an instance of its class, with nested instances, and leaves out members without effect', () => {
     const value = {
       ...{ name: 'Ada', age: 7, kind: null, status: { any: ['thing'] } },
       address: { phone: { number: '1' } },
@@ -77,7 +77,7 @@ describe('a body', () => {
     expect(body.tags).toBeUndefined();
   });
 
-  it('has every fault named, at every level, unknown members first', () => {
+  it('names every fault of a body, at every level, unknown members first', () => {
     expect(
       told(Descendant, {
         ...{ name: 'A', age: 10, kind: 'C', tags: ['abc', null], nmae: 1, status: '\u0000' },
@@ -101,7 +101,7 @@ describe('a body', () => {
     ]);
   });
 
-  it('is not looked into where it is wrong as a whole', () => {
+  it('does not inspect the members of a body that is wrong as a whole', () => {
     expect(told(Person, { name: 'Al', address: [], phones: [{}, {}, {}] })).toEqual([
       '/address type_invalid',
       '/phones too_many',
@@ -110,12 +110,12 @@ describe('a body', () => {
     for (const value of [null, [], 'text', 7]) expect(told(Person, value)).toEqual([' type_invalid']);
   });
 
-  it('has members that must agree with one another', () => {
+  it('reports members that contradict each other', () => {
     expect(told(Person, { name: 'Ada', age: 8 })).toEqual(['/age age_of_ada']);
     expect(told(Person, { name: 'Ada' })).toEqual([]);
   });
 
-  it('takes the names that every object has for what they are: unknown', () => {
+  it('reports members that every JavaScript object inherits as unknown', () => {
     const value = JSON.parse(
       '{"name":"Al","__proto__":{},"constructor":1,"address":{"toString":1,"phone":{"number":"1"}}}',
     );
@@ -126,18 +126,18 @@ describe('a body', () => {
     ]);
   });
 
-  it('gets the nearest known name as a hint', () => {
+  it('suggests the nearest known name for an unknown member', () => {
     const [fault] = inspectBody(Person, { name: 'Al', adress: {} }).faults.list;
     expect(fault.detail).toBe('There is no such member. Did you mean "address"?');
   });
 
-  it('is no longer looked at when there are more faults than are named', () => {
+  it('stops inspecting a body after the maximum number of faults', () => {
     const { faults } = inspectBody(Person, Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`x${n}`, n])));
     expect(faults.list).toHaveLength(101);
     expect(faults.isFull).toBe(true);
   });
 
-  it('of a tolerant class is left as it is, and judged by its known members and by what no column can keep', () => {
+  it('keeps a body of a tolerant class unchanged, and reports only known members and unstorable text', () => {
     const value = { count: 3, extra: { any: '\u0001' }, phones: [{ number: '1', more: 1 }] };
     expect(inspectBody(Driver, value).body).toBe(value);
     expect(told(Driver, value)).toEqual([]);
@@ -150,7 +150,7 @@ describe('a body', () => {
   });
 });
 
-describe('parameters', () => {
+describe('the parameters of a request', () => {
   class Query {
     @Field(integer(0, 9), { required: true })
     limit: number;
@@ -164,12 +164,12 @@ describe('parameters', () => {
     return faults.list.map(({ parameter, code }) => `${parameter} ${code}`);
   };
 
-  it('are named by their faults', () => {
+  it('names parameters in their faults', () => {
     expect(told({ name: 'abcd' }, true)).toEqual(['limit required', 'name too_long']);
     expect(told({ limit: 1, name: ['a', 'b'] }, true)).toEqual(['name type_invalid']);
   });
 
-  it('that nobody declares are faults where the route is strict', () => {
+  it('reports unknown parameters where the route is strict', () => {
     expect(told({ limit: 1, nmae: 'a' }, false)).toEqual([]);
     expect(told({ limit: 1, nmae: 'a' }, true)).toEqual(['nmae unknown_parameter']);
   });

@@ -5,12 +5,12 @@ import { formOf, isObject, type DeclaredField, type Dto, type Form } from './fie
 import { characterFault, fault } from './rules.js';
 
 declareFaults({
-  required: ['The member or parameter must be given.', 'Give it; null counts as not given.'],
-  unknown_field: ['The object has no member with this name.', 'Take it out, or see whether the name is mistyped.'],
-  unknown_parameter: [
-    'The route has no parameter with this name.',
-    'Take it out, or see whether the name is mistyped.',
+  required: [
+    'A required member or parameter is missing.',
+    'Send the member or parameter. A value of null counts as missing.',
   ],
+  unknown_field: ['The object has no member with this name.', 'Remove the member, or correct its name.'],
+  unknown_parameter: ['The operation has no parameter with this name.', 'Remove the parameter, or correct its name.'],
 });
 
 /** A body with the faults found so far, for a caller that checks more before it reports all of them. */

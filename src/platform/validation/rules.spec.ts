@@ -19,24 +19,24 @@ describe('a text', () => {
     ['U+202E', 'A\u202eb'],
     ['U+202D', '\u202dA'],
     ['U+FFFD', 'Zo\ufffd'],
-  ])('with %s holds a control character', (_what, value) =>
+  ])('with %s is refused for a control character', (_what, value) =>
     expect(codesOf(name.faults(value))).toEqual(['control_character']),
   );
 
-  it.each(['Ada', '\u200dसंजय', 'O’Neill', '李', '👩‍🚀', 'ليلى'])('that can be seen is taken: %s', (value) =>
+  it.each(['Ada', '\u200dसंजय', 'O’Neill', '李', '👩‍🚀', 'ليلى'])('with visible characters is accepted: %s', (value) =>
     expect(name.faults(value)).toEqual([]),
   );
 });
 
 describe('a code of the catalogue', () => {
-  it('holds no semicolon, which separates the entries of a list in a file', () => {
+  it('must not contain a semicolon, which separates list entries in a file', () => {
     expect(codesOf(catalogueCode().faults('A;B'))).toEqual(['code_invalid']);
     expect(catalogueCode().faults('A,B')).toEqual([]);
   });
 });
 
 describe('a date without a time', () => {
-  it('names what to write: the beginning of the day, or its end where a window ends', () => {
+  it('is refused with the correct form: the beginning of the day, or its end where a window ends', () => {
     expect(dateTime().faults('2030-05-14')[0].detail).toContain('2030-05-14T00:00:00Z');
     expect(dateTime('last').faults('2030-05-14')[0].detail).toContain('2030-05-14T23:59:59Z');
     expect(dateTime().faults('2030-02-30')[0].detail).toContain('YYYY-MM-DDThh:mm:ssZ');
@@ -45,7 +45,7 @@ describe('a date without a time', () => {
 
 describe('a time zone', () => {
   it.each(['UTC', 'America/New_York', 'Europe/Kyiv', 'Europe/Kiev', 'US/Eastern', 'Asia/Kolkata', 'Etc/GMT+5'])(
-    'is taken as the tz database spells it: %s',
+    'is accepted in the spelling of the tz database: %s',
     (zone) => expect(timeZone().faults(zone)).toEqual([]),
   );
 
@@ -53,12 +53,12 @@ describe('a time zone', () => {
     ['Europe/KYIV', 'Europe/Kyiv'],
     ['Us/Eastern', 'US/Eastern'],
     ['america/new york', 'America/New_York'],
-  ])('leads from %s to %s', (zone, meant) => {
+  ])('is refused as %s with the suggestion %s', (zone, meant) => {
     expect(timeZone().faults(zone)[0].detail).toContain(`Did you mean "${meant}"?`);
   });
 
   it.each(['Europe/KYIV', 'Us/Eastern', 'SystemV/EST5EDT', 'america/New_York', 'EST', 'Mars/Olympus'])(
-    'in no spelling of the tz database is refused: %s',
+    'is refused in any other spelling: %s',
     (zone) => expect(codesOf(timeZone().faults(zone))).toEqual(['time_zone_invalid']),
   );
 });

@@ -14,30 +14,42 @@ export interface Rule {
 }
 
 declareFaults({
-  type_invalid: ['The value has another JSON type than the member.', 'Send the type that the document names.'],
+  type_invalid: [
+    'The value has the wrong JSON type.',
+    'Send the JSON type that the API description states for the member.',
+  ],
   control_character: [
-    'The text holds a control character, an override of direction or U+FFFD; line breaks and tabs count as such but in free text.',
-    'Take it out. Line breaks and tabs are allowed in comments, overAllComments, reviewerNotes, reason and PEM members.',
+    'The text contains a control character, an invisible character that changes the direction of text, or the replacement character U+FFFD.',
+    'Remove the character. Line breaks and tabs are allowed only in comments, overAllComments, reviewerNotes, reason and PEM members.',
   ],
-  lone_surrogate: ['The text holds half of a surrogate pair.', 'Send well-formed Unicode.'],
-  too_long: ['The text is longer than the member may be.', 'Shorten it; Unicode code points are counted.'],
-  too_short: ['The text is shorter than the member must be.', 'Lengthen it; Unicode code points are counted.'],
+  lone_surrogate: [
+    'The text contains half of a surrogate pair, which is not a valid character.',
+    'Send well-formed Unicode.',
+  ],
+  too_long: ['The text is too long.', 'Shorten the text. Its length is counted in Unicode code points.'],
+  too_short: ['The text is too short.', 'Send a longer text. Its length is counted in Unicode code points.'],
   blank: [
-    'The text is empty or holds blanks and invisible characters only.',
-    'Give a value, or leave an optional member out.',
+    'The text is empty or contains only spaces and invisible characters.',
+    'Send a value. An optional member may also be left out.',
   ],
-  format_invalid: ['The value does not have the form of the member.', 'See the description of the member.'],
-  kind_unknown: ['There is no such kind.', 'Use one of those that the document names.'],
-  out_of_range: ['The number is too small or too large.', 'Send a number within the bounds that the document names.'],
-  too_many: ['The list has too many entries.', 'Send fewer; the document names the most.'],
-  too_few: ['The list has too few entries.', 'Send more; the document names the least.'],
+  format_invalid: [
+    'The value does not have the required format.',
+    'Read the description of the member in the API description.',
+  ],
+  kind_unknown: ['The value is not a known kind.', 'Use one of the values that the API description lists for `kind`.'],
+  out_of_range: [
+    'The number is too small or too large.',
+    'Send a number between the minimum and the maximum that the API description states.',
+  ],
+  too_many: ['The list has too many entries.', 'Send at most as many entries as the API description allows.'],
+  too_few: ['The list has too few entries.', 'Send at least as many entries as the API description requires.'],
   date_time_invalid: [
-    'The value is not a moment written YYYY-MM-DDThh:mm:ssZ, or no real one.',
-    'Send UTC with full seconds: no fraction, no offset.',
+    'The value is not an existing date and time in the form YYYY-MM-DDThh:mm:ssZ.',
+    'Send the time in UTC with whole seconds, without a fraction and without an offset.',
   ],
   code_invalid: [
-    'The code does not fit in an address or is not printable.',
-    'Use a code without / and \\ and blank ends.',
+    'The code does not fit in a URL or contains characters that cannot be printed.',
+    'Use printable characters without / and \\, without spaces at the beginning or end.',
   ],
 });
 

@@ -7,14 +7,14 @@ function kept(json: string, dto: new () => object = CandidateResultsDetails) {
   return { ...rest, text: text.toString('utf8') };
 }
 
-describe('the kept text', () => {
+describe('the stored text of a result', () => {
   it.each([
     ['in an object', '{"more":{"NAME":1}}', '{"more":{}}'],
     ['in a list', '{"a":[1,{"b":2,"NAME":"x"},[{"NAME":{"c":"}"},"d":3}]]}', '{"a":[1,{"b":2},[{"d":3}]]}'],
     ['with blanks around it', '{"a" : { "NAME" : "x" , "b" : "y" }}', '{"a" : {"b" : "y"}}'],
     ['under a name with escapes', '{"a":{"\\u0045SCAPED":"x"}}', '{"a":{}}'],
     ['twice', '{"a":{"NAME":"x","b":1,"NAME":"y","c":2}}', '{"a":{"b":1,"c":2}}'],
-  ])('leaves out what is kept apart %s, and takes it back', (_title, json, text) => {
+  ])('leaves out members that are stored apart %s, and they can be put back', (_title, json, text) => {
     for (const dto of [CandidateResultData, CandidateResultsDetails])
       for (const name of ['examPassword', 'extExamToken', PHOTO, VIDEO_LINK]) {
         const escaped = `\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}`;
@@ -28,13 +28,13 @@ describe('the kept text', () => {
       }
   });
 
-  it('takes credentials from the outermost members too, and leaves a member that is null', () => {
+  it('leaves out top-level credentials too, but not a member that is null', () => {
     const { text, credentials } = kept('{"examPassword":"x","a":null,"extExamToken":null}');
     expect(text).toBe('{"a":null,"extExamToken":null}');
     expect(credentials?.toString()).toContain('examPassword');
   });
 
-  it('is whole again, whichever members of whichever body are put back', () => {
+  it('restores the complete body when the members are put back, whatever the body', () => {
     const name = fc.constantFrom('examPassword', 'extExamToken', PHOTO, VIDEO_LINK, 'a', 'ä"', 'b');
     const { node } = fc.letrec<{ node: unknown; object: Record<string, unknown> }>((tie) => ({
       node: fc.oneof(

@@ -22,26 +22,26 @@ function refusal(json: string | Buffer | undefined, dto: new () => object = Cand
 const faults = (json: string, dto?: new () => object) =>
   read(json, dto).faults.map(({ pointer, code }) => `${pointer} ${code}`);
 
-it('has the hash that stored bodies of the same content have', () => {
+it('has the same hash as stored bodies with the same content', () => {
   const body = `{"z":[{"b":null,"a":1e400,"c":12345678901234567890}],"examDate":null,"more":null,
     "examMetaData":{"examName":null,"own":null,"examCode":"A"},"desktopComments":[{"comments":null,"own":null,"duration":1}],
     "__proto__":{"b":1,"a":2},"${PHOTO}":"QUJD","${VIDEO_LINK}":"https://v.example/1"}`;
   expect(hash(body)).toBe('bbf746cc3f6f12254a1152efbf942e00db15973af96d1a3a3144070829cf15fd');
 });
 
-describe('the kept text', () => {
+describe('the stored text of a body', () => {
   it.each([
     ['an empty object', '{}', '{}'],
     ['blanks only', ' \r\n\t{ } ', '{}'],
     ['numbers that no double holds', '{"id":12345678901234567890,"x":1.50}', '{"id":12345678901234567890,"x":1.50}'],
-    ['a name that stands twice', '{"a":1,"a":2}', '{"a":1,"a":2}'],
+    ['a name that occurs twice', '{"a":1,"a":2}', '{"a":1,"a":2}'],
     ['escapes as they were written', '{"a":"\\u00e4\\/\\"","b":["\\\\"]}', '{"a":"\\u00e4\\/\\"","b":["\\\\"]}'],
     ['nested braces and quotes in texts', '{"a":{"b":["}]\\"",{}]},"c":"{"}', '{"a":{"b":["}]\\"",{}]},"c":"{"}'],
     ['letters beyond ASCII', '{"näme":"Å 🎓"}', '{"näme":"Å 🎓"}'],
-    ['blanks between members go', '{ "a" : 1 ,\n"b":2 }', '{"a" : 1,"b":2}'],
-    ['a byte order mark goes', '\ufeff{"a":1}', '{"a":1}'],
+    ['removed blanks between members', '{ "a" : 1 ,\n"b":2 }', '{"a" : 1,"b":2}'],
+    ['a removed byte order mark', '\ufeff{"a":1}', '{"a":1}'],
     ['a member __proto__', '{"__proto__":{"a":1},"constructor":2}', '{"__proto__":{"a":1},"constructor":2}'],
-  ])('of %s', (_title, json, text) => {
+  ])('keeps every character of its members and removes outer blanks: %s', (_title, json, text) => {
     expect(kept(json).text).toBe(text);
   });
 
@@ -50,13 +50,13 @@ describe('the kept text', () => {
     ['in the middle', `{"a":1,"${PHOTO}":"QUJD","b":2}`],
     ['last', `{"a":1,"b":2,"${PHOTO}":"QUJD"}`],
     ['under a name with escapes', `{"a":1,"b":2,"user\\u0050hotoBase64String":"QUJD"}`],
-  ])('leaves out a photo that stands %s', (_title, json) => {
+  ])('leaves out a photo that is %s', (_title, json) => {
     const { text, photo } = kept(json);
     expect(text).toBe('{"a":1,"b":2}');
     expect(photo?.toString()).toBe('"QUJD"');
   });
 
-  it('leaves out photo and link, and takes them back as they were written', () => {
+  it('leaves out photo and link, which can be put back exactly as they were written', () => {
     const { text, photo, videoLink } = kept(`{"${VIDEO_LINK}":"https:\\/\\/v.example/1","${PHOTO}":"QUJD"}`);
     expect(text).toBe('{}');
     expect(wholeText(text, { photo, videoLink, credentials: null })).toBe(
@@ -65,12 +65,12 @@ describe('the kept text', () => {
     expect(withMembers('{"a":1}', { [PHOTO]: String(photo), [VIDEO_LINK]: null })).toBe(`{"a":1,"${PHOTO}":"QUJD"}`);
   });
 
-  it('takes a photo out of the other kind of body too, whatever its type', () => {
+  it('leaves out a photo in the other kind of body too, whatever its type', () => {
     const { text, photo } = kept(`{"${PHOTO}":{"of":[1,"}"]},"a":1}`, CandidateResultData);
     expect([text, photo?.toString()]).toEqual(['{"a":1}', '{"of":[1,"}"]}']);
   });
 
-  it('takes the last of two photos, as JSON.parse does', () => {
+  it('keeps the last of two photos, like JSON.parse', () => {
     expect(kept(`{"${PHOTO}":"QUJD","${PHOTO}":"QUJE"}`).photo?.toString()).toBe('"QUJE"');
     expect(kept(`{"${PHOTO}":"QUJD","${PHOTO}":null}`).photo).toBeNull();
   });
@@ -103,20 +103,20 @@ describe('a body that is not well-formed', () => {
     ' ',
     'nothing',
     `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`,
-  ])('is refused: %j', (json) => {
+  ])('refuses malformed JSON: %j', (json) => {
     expect(refusal(json).code).toBe('malformed_json');
   });
 
-  it.each(['[]', '1', '"text"', 'null', 'true'])('is no object: %s', (json) => {
+  it.each(['[]', '1', '"text"', 'null', 'true'])('refuses JSON that is not an object: %s', (json) => {
     expect(refusal(json).errors.map(({ pointer, code }) => `${pointer} ${code}`)).toEqual([' type_invalid']);
   });
 
-  it('is missing', () => {
+  it('refuses a missing body', () => {
     expect(refusal(undefined).errors).toEqual([expect.objectContaining({ pointer: '', code: 'required' })]);
   });
 });
 
-describe('the hash', () => {
+describe('the hash of a body', () => {
   it.each([
     ['the order of members', '{"a":1,"b":{"c":2,"d":3}}', '{"b":{"d":3,"c":2},"a":1}'],
     ['blanks', '{"a":[1,2]}', '{ "a" : [ 1 , 2 ] }'],
@@ -127,7 +127,7 @@ describe('the hash', () => {
     ['a known member that is null, in a list', '{"webCamComments":[{"comments":null}]}', '{"webCamComments":[{}]}'],
     ['a photo that is null', `{"${PHOTO}":null}`, '{}'],
     ['how a short number is written', '{"a":1.0}', '{"a":1}'],
-  ])('is not changed by %s', (_title, one, other) => {
+  ])('keeps the hash of a body when only %s differs', (_title, one, other) => {
     expect(hash(one)).toBe(hash(other));
   });
 
@@ -143,13 +143,13 @@ describe('the hash', () => {
     ['the last digit of a long number', '{"a":12345678901234567890}', '{"a":12345678901234567891}'],
     ['the size of a number beyond all doubles', '{"a":1e400}', '{"a":1e401}'],
     ['a member __proto__', '{"__proto__":1}', '{}'],
-  ])('is changed by %s', (_title, one, other) => {
+  ])('changes the hash of a body with %s', (_title, one, other) => {
     expect(hash(one)).not.toBe(hash(other));
   });
 });
 
 describe('a tolerant reader', () => {
-  it('takes what real drivers send', () => {
+  it('accepts bodies that real drivers send', () => {
     const { value } = read(
       JSON.stringify({
         examDate: 'Jul 15 2015  1:13AM',
@@ -170,14 +170,14 @@ describe('a tolerant reader', () => {
 
   it.each<[string, object, string[]]>([
     [
-      'a text in place of an integer',
+      'a text instead of an integer',
       { desktopComments: [{ duration: 'one' }] },
       ['/desktopComments/0/duration type_invalid'],
     ],
     ['a fraction', { webCamComments: [{}, { eventStart: 1.5 }] }, ['/webCamComments/1/eventStart type_invalid']],
-    ['an object in place of a text', { examDate: {} }, ['/examDate type_invalid']],
-    ['an object in place of a list', { webCamComments: {} }, ['/webCamComments type_invalid']],
-    ['a list in place of an object', { examMetaData: [] }, ['/examMetaData type_invalid']],
+    ['an object instead of a text', { examDate: {} }, ['/examDate type_invalid']],
+    ['an object instead of a list', { webCamComments: {} }, ['/webCamComments type_invalid']],
+    ['a list instead of an object', { examMetaData: [] }, ['/examMetaData type_invalid']],
     [
       'a text in a list of objects',
       { desktopComments: ['x', null] },
@@ -220,7 +220,7 @@ describe('a tolerant reader', () => {
         '/extra control_character',
       ],
     ],
-  ])('names %s', (_title, body, expected) => {
+  ])('reports the faults of %s', (_title, body, expected) => {
     expect(faults(JSON.stringify(body)).sort()).toEqual(expected);
   });
 
@@ -242,17 +242,17 @@ describe('a tolerant reader', () => {
     expect(faults(JSON.stringify(body), CandidateResultData).sort()).toEqual(expected);
   });
 
-  it('takes photos of 5 MiB and no more', () => {
+  it('accepts photos of up to 5 MiB', () => {
     const photo = (bytes: number) => `{"${PHOTO}":"${Buffer.alloc(bytes, 7).toString('base64')}"}`;
     expect(kept(photo(5 * 1024 * 1024)).photo).toHaveLength(6990508 + 2);
     expect(faults(photo(5 * 1024 * 1024 + 1))).toEqual([`/${PHOTO} too_long`]);
   });
 
-  it('calls more entries than any exam has too large', () => {
+  it('refuses lists with more entries than any exam has', () => {
     expect(refusal(`{"webCamComments":[${'{},'.repeat(50_000)}{}]}`).code).toBe('payload_too_large');
   });
 
-  it('looks for one fault more than are named, so that the answer can say that there are others', () => {
+  it('collects one fault more than it names, so that the answer can say that there are more', () => {
     expect(faults(`{"webCamComments":[${'1,'.repeat(5000)}1]}`)).toHaveLength(101);
   });
 
@@ -267,7 +267,7 @@ describe('a tolerant reader', () => {
       true,
     ],
     ['as many faults without one', { webCamComments: Array(200).fill(1), examMetaData: { examCode: 'A' } }, false],
-  ])('refuses for what decides alone: %s', (_title, body, isRefused) => {
+  ])('refuses faults only in members that identify the exam: %s', (_title, body, isRefused) => {
     expect(read(JSON.stringify(body)).isRefused).toBe(isRefused);
   });
 
@@ -283,7 +283,7 @@ describe('a tolerant reader', () => {
       { overall_score_pct: 81.5, overall_score_scaled: '640', candidate_id: 7, result: 1 },
       CandidateResultData,
     ],
-  ])('takes another spelling: %s', (_title, body, dto) => {
+  ])('accepts another spelling: %s', (_title, body, dto) => {
     expect(faults(JSON.stringify(body), dto)).toEqual([]);
   });
 });

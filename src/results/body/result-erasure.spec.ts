@@ -3,7 +3,7 @@ import { erasedBody } from './result-erasure.js';
 const erased = (source: 'ACCOUNT' | 'REGISTRATION', body: object): unknown =>
   JSON.parse(erasedBody(source, JSON.stringify(body), 'ERASED-X'));
 
-test('scores stay, and the candidate is the pseudonym', () => {
+test('keeps scores and replaces the candidate by the pseudonym', () => {
   expect(
     erased('ACCOUNT', {
       candidate_id: 'C-1',
@@ -23,7 +23,7 @@ test('scores stay, and the candidate is the pseudonym', () => {
   });
 });
 
-test('of a registration result goes whatever a person wrote or is reached by', () => {
+test('removes free text and contact data from a registration result', () => {
   expect(
     erased('REGISTRATION', {
       examTakerEmail: 'ada@example.org',

@@ -5,7 +5,10 @@ import { formOf, isObject, type Dto, type Form } from '../../platform/validation
 import { inspectBody } from '../../platform/validation/members.js';
 
 declareFaults({
-  member_repeated: ['The member stands more than once in its object, with different values.', 'Send it once.'],
+  member_repeated: [
+    'The same member appears more than once in its object, with different values.',
+    'Send the member once.',
+  ],
 });
 
 const repeatedFault = (pointer: string): Fault => ({

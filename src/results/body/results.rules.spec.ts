@@ -162,7 +162,7 @@ describe('the registration of a result', () => {
         'A',
       ],
     ),
-  ])('%s', (_title, registrations, locator, expected) => {
+  ])('is chosen correctly: %s', (_title, registrations, locator, expected) => {
     expect(told(matchRegistration(registrations, locator))).toBe(expected);
     expect(told(matchRegistration([...registrations].reverse(), locator))).toBe(expected);
   });
@@ -180,15 +180,15 @@ describe('the exam of an account result', () => {
 
   it.each<[string, CandidateExam[], string]>([
     ['no exam', [], 'candidate_exam_not_found'],
-    ['one that is completed', [exam('A', 'COMPLETED', at(-5))], 'A'],
-    ['one that was booked', [exam('A', 'SCHEDULED', at(-1))], 'A'],
-    ['one that is booked', [exam('A', 'SCHEDULED', at(1))], 'A'],
+    ['a completed exam', [exam('A', 'COMPLETED', at(-5))], 'A'],
+    ['an exam booked in the past', [exam('A', 'SCHEDULED', at(-1))], 'A'],
+    ['an exam booked in the future', [exam('A', 'SCHEDULED', at(1))], 'A'],
     ...(['ELIGIBLE', 'PENDING', 'EXPIRED', 'ABSENT'] as const).map((status): [string, CandidateExam[], string] => [
       `one that is ${status}`,
       [exam('A', status)],
       'A',
     ]),
-    ['one that is cancelled', [exam('A', 'CANCELLED')], 'candidate_exam_not_found'],
+    ['a cancelled exam', [exam('A', 'CANCELLED')], 'candidate_exam_not_found'],
 
     [
       'completed before booked and over',
@@ -208,7 +208,7 @@ describe('the exam of an account result', () => {
       'candidate_exam_ambiguous',
     ],
     [
-      'two completed at the same time and a later one',
+      'two exams completed at the same time, and a later exam',
       [exam('C', 'COMPLETED', at(-2)), exam('B', 'COMPLETED', at(-2)), exam('A', 'COMPLETED', at(-1))],
       'A',
     ],
@@ -218,20 +218,20 @@ describe('the exam of an account result', () => {
       'candidate_exam_ambiguous',
     ],
     ['two that are not booked', [exam('A', 'EXPIRED'), exam('B', 'ABSENT')], 'candidate_exam_ambiguous'],
-    ['a cancelled one beside one that is not booked', [exam('B', 'CANCELLED'), exam('A', 'PENDING')], 'A'],
+    ['a cancelled exam beside an exam without a booking', [exam('B', 'CANCELLED'), exam('A', 'PENDING')], 'A'],
 
-    ['one that has its result', [exam('A', 'COMPLETED', at(-1), true)], 'candidate_exam_not_found'],
+    ['an exam with a result', [exam('A', 'COMPLETED', at(-1), true)], 'candidate_exam_not_found'],
     [
-      'one that has its result beside an earlier one that waits',
+      'an exam with a result beside an earlier exam without one',
       [exam('B', 'COMPLETED', at(-1), true), exam('A', 'COMPLETED', at(-9))],
       'A',
     ],
     [
-      'one that has its result beside one that is not booked',
+      'an exam with a result beside an exam without a booking',
       [exam('B', 'COMPLETED', at(-1), true), exam('A', 'ELIGIBLE')],
       'A',
     ],
-  ])('%s', (_title, exams, expected) => {
+  ])('is chosen correctly: %s', (_title, exams, expected) => {
     expect(told(matchCandidateExam(exams, NOW))).toBe(expected);
     expect(told(matchCandidateExam([...exams].reverse(), NOW))).toBe(expected);
   });
@@ -249,14 +249,14 @@ describe('a result_id that the account has seen', () => {
   });
 });
 
-describe('what of a result decides', () => {
+describe('the members that identify an exam', () => {
   it.each([
     ['the code of examMetaData', { examMetaData: { examCode: 'M' }, examApiData: { examCode: 'A' } }, 'M'],
-    ['else the code of examApiData', { examMetaData: {}, examApiData: { examCode: 'A' } }, 'A'],
-    ['an empty code is none', { examMetaData: { examCode: '' }, examApiData: { examCode: 'A' } }, 'A'],
-    ['a code that is null is none', { examMetaData: { examCode: null }, examApiData: null }, null],
+    ['otherwise the code of examApiData', { examMetaData: {}, examApiData: { examCode: 'A' } }, 'A'],
+    ['missing when the code is empty', { examMetaData: { examCode: '' }, examApiData: { examCode: 'A' } }, 'A'],
+    ['missing when the code is null', { examMetaData: { examCode: null }, examApiData: null }, null],
     ['nothing', {}, null],
-  ])('exam code: %s', (_title, body, expected) => {
+  ])('the exam code is %s', (_title, body, expected) => {
     expect(registrationFacts(body).examCode).toBe(expected);
   });
 
@@ -268,11 +268,11 @@ describe('what of a result decides', () => {
     ['False', false],
     [null, false],
     [undefined, false],
-  ])('simulatedExam %j is %j', (simulatedExam, simulated) => {
+  ])('simulatedExam %j is read as %j', (simulatedExam, simulated) => {
     expect(registrationFacts({ examMetaData: { simulatedExam } }).simulated).toBe(simulated);
   });
 
-  it('empty texts of locator, e-mail, candidate and result_id are none', () => {
+  it('empty texts of locator, e-mail, candidate and result_id are treated as missing', () => {
     expect(registrationFacts({ examMetaData: { extRecordLocator: '' }, examTakerEmail: '' })).toMatchObject({
       locator: null,
       email: null,

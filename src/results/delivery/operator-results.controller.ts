@@ -64,7 +64,8 @@ class RevisionPath {
 
 class RevisionQuery {
   @Field(oneOf(['true', 'false'], 'format_invalid'), {
-    description: 'true: with photo and video link for callers with the scope results, which leaves an audit row.',
+    description:
+      'With true, callers with the scope `results` get the photo and the video link, and an audit row is written.',
   })
   media?: string;
 }
@@ -83,7 +84,7 @@ export class OperatorResultsController {
   ) {}
 
   @Get('accounts/:account_code/candidates/:candidate_id/results')
-  @ApiOperation({ summary: 'Which results there are of a candidate' })
+  @ApiOperation({ summary: 'List the results of a candidate' })
   @AnswerList(ResultSummaryModel, 'All revisions, newest first, without their bodies.')
   @Problems(400, 404)
   async list(@Param() { account_code, candidate_id }: CandidatePath): Promise<ResultSummaryModel[]> {
@@ -93,7 +94,7 @@ export class OperatorResultsController {
   }
 
   @Get('eligibilities/:svc_id/results/:revision')
-  @ApiOperation({ summary: 'A result, with photo and video link when they are asked for' })
+  @ApiOperation({ summary: 'Read a result, with photo and video link on request' })
   @Answer(200, ResultModel, 'The result.')
   @Problems(400, 404)
   async get(

@@ -20,7 +20,7 @@ import { CandidateResultData, CandidateResultsDetails } from '../body/results.dt
 
 const MOST_BYTES = 8 * 1024 * 1024;
 const KEPT =
-  'Unknown members are kept. The same body again changes nothing. A number for a text, a text for an integer, and all forms of base64 are taken. A refused body is kept for an operator.';
+  'Unknown members are kept, and sending the same body again changes nothing. The service accepts a number instead of a text, a text instead of an integer, and every form of base64. A refused body is kept for an operator.';
 
 @ApiTags('Results')
 @Controller()
@@ -88,7 +88,7 @@ export class ResultsController {
 
   @Get()
   @Access('read')
-  @ApiOperation({ summary: 'The results of a candidate for a test' })
+  @ApiOperation({ summary: 'List the results of a candidate for a test' })
   @AnswerList(ResultModel, 'Newest revision first, over all exams of the candidate for the test.')
   @Problems(400, 404)
   async list(

@@ -27,7 +27,7 @@ import { unmatchedResultNotFound } from '../results.errors.js';
 import { UnmatchedStore, type ReadUnmatched } from './unmatched-store.js';
 
 declareFaults({
-  one_required: ['Exactly one of several members must be given.', 'Give one of them and leave out the others.'],
+  one_required: ['Exactly one of several members must be sent.', 'Send one of the members, and leave the others out.'],
 });
 
 class UnmatchedPath {
@@ -37,7 +37,7 @@ class UnmatchedPath {
 
 class MediaQuery {
   @Field(oneOf(['true', 'false'], 'format_invalid'), {
-    description: 'false: as the list shows it, without photo, video link and credentials, which leaves no audit row.',
+    description: 'With false the result has no photo, video link and credentials, and no audit row is written.',
   })
   media?: string;
 }
@@ -48,10 +48,14 @@ class ExamQuery {
 }
 
 class AcceptRequest {
-  @Field(text({ min: 1, max: 50, example: 'B7K2M9QX4T' }), { description: 'Either this …' })
+  @Field(text({ min: 1, max: 50, example: 'B7K2M9QX4T' }), {
+    description: 'The exam by its booking code. Send either this member or svc_eligiblity_id.',
+  })
   booking_code?: string | null;
 
-  @Field(text({ min: 1, max: 50, example: 'K7MWQ2XA' }), { description: '… or this.' })
+  @Field(text({ min: 1, max: 50, example: 'K7MWQ2XA' }), {
+    description: 'The exam by its record id. Send either this member or booking_code.',
+  })
   svc_eligiblity_id?: string | null;
 
   @Field(text({ min: 1, max: 1000, notBlank: true, lines: true }))
@@ -80,9 +84,9 @@ export class UnmatchedResultsController {
   @Get()
   @Bounded('reach')
   @ApiOperation({
-    summary: 'Results that no exam was found for, newest first',
+    summary: 'List the results that could not be matched to an exam',
     description:
-      'Kept for 30 days. Photo and video link are in the single result only, for callers with the scope results.',
+      'Unmatched results are kept for 30 days and listed newest first. The list has no photos and video links. Read a single result with the scope `results` to see them.',
   })
   @AnswerList(UnmatchedResultModel)
   @Problems(400)
@@ -102,9 +106,9 @@ export class UnmatchedResultsController {
 
   @Get(':id')
   @ApiOperation({
-    summary: 'A result that no exam was found for',
+    summary: 'Read a result that could not be matched to an exam',
     description:
-      'With photo, video link and credentials for callers with the scope results, which leaves an audit row.',
+      'Callers with the scope `results` see the photo, the video link and the credentials. The audit log records that they were read.',
   })
   @Answer(200, UnmatchedResultDetailModel, 'The result.')
   @Problems(400, 404)
@@ -130,8 +134,9 @@ export class UnmatchedResultsController {
 
   @Get(':id/raw')
   @ApiOperation({
-    summary: 'The bytes of a refused body that is no JSON object',
-    description: 'As they came, for callers with the scope results; leaves an audit row.',
+    summary: 'Read the bytes of a refused body that is not a JSON object',
+    description:
+      'The bytes are returned as they arrived, to callers with the scope `results`. The audit log records the request.',
   })
   @ApiProduces('application/octet-stream')
   @ApiOkResponse({ description: 'The bytes.', schema: { type: 'string', format: 'binary' } })
@@ -151,10 +156,11 @@ export class UnmatchedResultsController {
 
   @Get(':id/candidates')
   @ApiOperation({
-    summary: 'The exams that an unmatched result may belong to, the likeliest first',
-    description: 'By codes, record locator, candidate_id, e-mail address, names and test. At most ten; none decides.',
+    summary: 'List the exams to which an unmatched result may belong',
+    description:
+      'The list has at most ten exams, the most likely first. They are found by codes, record locator, candidate_id, e-mail address, names and test.',
   })
-  @AnswerList(LikelyExamModel, 'The likeliest first.')
+  @AnswerList(LikelyExamModel, 'The exams, the most likely first.')
   @Problems(400, 404)
   async candidates(@Param() { id }: UnmatchedPath): Promise<LikelyExamModel[]> {
     const result = await this.store.find(id);
@@ -165,7 +171,8 @@ export class UnmatchedResultsController {
   @Get(':id/exam')
   @ApiOperation({
     summary: 'Find the exam of a code before an unmatched result is accepted for it',
-    description: 'By svc_eligiblity_id, booking_code or client_eligibility_id, in the accounts of the caller.',
+    description:
+      'The code is an svc_eligiblity_id, a booking_code or a client_eligibility_id in one of the caller’s accounts.',
   })
   @Answer(200, OperatorEligibilityModel, 'The record of the exam.')
   @Problems(400, 404)
@@ -178,8 +185,9 @@ export class UnmatchedResultsController {
   @Post(':id/reject')
   @HttpCode(204)
   @ApiOperation({
-    summary: 'A result belongs to no exam: it leaves the list',
-    description: 'Kept for the rest of its 30 days with the reason, and can be accepted still.',
+    summary: 'Reject an unmatched result',
+    description:
+      'The result leaves the list, but is kept with the reason until its 30 days have passed. It can still be accepted during that time.',
   })
   @AnswerEmpty(204, 'Rejected.')
   @BodyProblems(404, 409)
@@ -191,7 +199,8 @@ export class UnmatchedResultsController {
   @HttpCode(204)
   @ApiOperation({
     summary: 'Accept a result for an exam',
-    description: 'As if the driver’s call had matched it. Name the exam by booking_code or svc_eligiblity_id.',
+    description:
+      'The result is stored as if the test driver had delivered it for this exam. Name the exam by booking_code or svc_eligiblity_id.',
   })
   @AnswerEmpty(204, 'Accepted.')
   @BodyProblems(404, 409)

@@ -4,27 +4,27 @@ const begin = (sequence: number): Observation => ({ what: 'begin', sequence });
 const answer = (sequence: number, status: 200 | 500): Observation => ({ what: 'answer', sequence, status });
 const kill: Observation = { what: 'kill' };
 
-describe('the trace of a booking', () => {
+describe("the trace of a booking's attempts", () => {
   const checker = new TraceChecker(2);
 
   it.each<[string, Observation[]]>([
-    ['one event after the other', [begin(1), answer(1, 200), begin(2), answer(2, 200)]],
+    ['each event follows the previous event', [begin(1), answer(1, 200), begin(2), answer(2, 200)]],
     ['a 500 is retried, and the next waits', [begin(1), answer(1, 500), begin(1), answer(1, 200), begin(2)]],
     ['a kill doubles an event', [begin(1), answer(1, 200), kill, begin(1), answer(1, 200), begin(2)]],
     ['a kill leaves an attempt at the partner', [begin(1), kill, answer(1, 200), begin(1), answer(1, 200), begin(2)]],
-  ])('is explained: %s', (_name, trace) => {
+  ])('is accepted by the model: %s', (_name, trace) => {
     expect(checker.firstUnexplained(trace)).toBeNull();
   });
 
   it.each<[string, Observation[], number]>([
-    ['the second comes first', [begin(2)], 0],
+    ['the second event is sent first', [begin(2)], 0],
     ['the second overtakes a 500', [begin(1), answer(1, 500), begin(2)], 2],
-    ['the second overtakes what is under way', [begin(1), begin(2)], 1],
-    ['one event is under way twice', [begin(1), begin(1)], 1],
+    ['the second event overtakes a running attempt', [begin(1), begin(2)], 1],
+    ['two attempts of one event run at once', [begin(1), begin(1)], 1],
     ['an event is doubled without a kill', [begin(1), answer(1, 200), begin(1)], 2],
     ['a kill does not excuse overtaking', [begin(1), kill, answer(1, 500), begin(2)], 3],
     ['a kill does not excuse two events at once', [kill, begin(1), answer(1, 500), begin(2)], 3],
-  ])('is refused: %s', (_name, trace, at) => {
+  ])('is rejected by the model: %s', (_name, trace, at) => {
     expect(checker.firstUnexplained(trace)).toBe(at);
   });
 });

@@ -15,6 +15,9 @@ function compiled(file: string): string {
   return ts.transpileModule(readFileSync(fileName, 'utf8'), { compilerOptions: options, fileName }).outputText;
 }
 
-test.each(PLANTED.map((fault) => [fault.name, fault] as const))('fits into the code once: %s', (_, { file, find }) => {
-  expect(compiled(file).split(find)).toHaveLength(2);
-});
+test.each(PLANTED.map((fault) => [fault.name, fault] as const))(
+  'can be planted at exactly one place of the code: %s',
+  (_, { file, find }) => {
+    expect(compiled(file).split(find)).toHaveLength(2);
+  },
+);
