@@ -16,9 +16,8 @@ import {
 
 const MAX_BODY_BYTES = 64 * 1024;
 /**
- * The idle time of a kept connection, unless the partner states less (`Keep-Alive: timeout`). With many partners, a
- * partner's requests are seconds apart, and a handshake costs more than a request. Load balancers and NATs keep a
- * connection for at least a minute.
+ * The idle time of a kept connection, unless `Keep-Alive: timeout` is shorter. With many partners, a partner's requests
+ * are seconds apart, and a handshake costs more than a request. Load balancers keep a connection for a minute.
  */
 const KEPT_MS = 60_000;
 
@@ -26,17 +25,11 @@ export interface Answer {
   status: number;
   /** At most the first 64 KiB. */
   body: Buffer;
-  /**
-   * `cut`: longer than 64 KiB, and the connection was closed; `late`: incomplete at the deadline; `broken`: the
-   * connection was lost.
-   */
+  /** `cut`: longer than 64 KiB; `late`: incomplete at the deadline; `broken`: the connection was lost. */
   ending: 'complete' | 'cut' | 'late' | 'broken';
   /** The HTTP syntax error of a broken body; null when there is none. */
   syntax: string | null;
-  /**
-   * The content coding; null when there is none. A partner's body is never decompressed, because a few bytes can
-   * contain gigabytes.
-   */
+  /** The content coding, or null. A body is never decompressed, because a few bytes can contain gigabytes. */
   coding: string | null;
   /** The target of a redirect, unchanged. */
   location: string | null;
@@ -52,10 +45,7 @@ export type PartnerRequest = Dispatcher.DispatchOptions & {
   onRenewed?: ((fault: PartnerFault) => void) | undefined;
 };
 
-/**
- * The maximum time between the check of a connection's certificate and its last request, because names and certificates
- * change.
- */
+/** Maximum age of a connection's certificate check at a request: names and certificates change. */
 const OLDEST_MS = 60_000;
 /** After this time without a request, a load balancer or NAT may have silently dropped the connection. */
 const QUIET_MS = 10_000;
