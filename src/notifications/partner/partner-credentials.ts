@@ -172,7 +172,7 @@ function credentialOf(value: string): string[] {
   return credential === undefined ? [] : spellings(credential);
 }
 
-/** Fewer Base64 letters of a secret are too common to be masked. */
+/** Shorter sequences of Base64 letters are too common to be masked. */
 const LEAST_LETTERS = 8;
 
 /**
