@@ -43,7 +43,7 @@ async function verify(): Promise<void> {
 const codesOf = (requests: readonly PartnerRequest[]) =>
   requests.map(({ json }) => json.booking_code as string).filter((code) => !code.startsWith('SAMPLE'));
 const states = async () => (await subscribed.notifications()).map(({ state, retry }) => [state, retry]);
-/** The event has become a notification. */
+/** Waits until the event has become a notification. */
 const isMade = (count: number) => eventually(async () => expect(await states()).toHaveLength(count));
 
 test('sends events that occur between a change of partner_url and its verification to the new address, after the earlier ones', async () => {
@@ -81,7 +81,7 @@ test('creates no notifications for a subscription that was never verified, howev
 test('begins no attempt once a change of partner_url was answered: other processes release the notifications that they claimed', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
-  // The claims that follow on it find nothing, and are over.
+  // The following claims find nothing, and have ended.
   await pause(A_WHILE_MS);
   const hold = holdAt(second, 'claimed');
   const held = await subscribed.booking();
