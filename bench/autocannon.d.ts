@@ -1,6 +1,6 @@
-/** The part of autocannon that the load program uses; the package brings no types. */
+/** The part of autocannon that the load program uses; the package has no types. */
 declare module 'autocannon' {
-  /** Handed on from one request of a connection to its next, until the first comes again. */
+  /** Passed from one request of a connection to the next, until the first request is repeated. */
   export interface LoadContext {
     candidate?: string;
     booking?: string;

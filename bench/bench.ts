@@ -1,8 +1,9 @@
 /**
- * The benchmark: `npm run bench [-- --quick | --full] [--only=machine,rest,processes,notifications,growth,neighbours,process]`.
+ * The benchmark: `npm run bench [-- --quick | --full]
+ * [--only=machine,rest,processes,notifications,growth,neighbours,process]`.
  *
- * It starts all that it needs, on a PostgreSQL of its own, and compares in alternating rounds: what slows the machine
- * down slows both sides. No speed is asserted; a request that fails, or a program that breaks, ends the run with 1.
+ * It starts everything that it needs, on a separate PostgreSQL, and compares in alternating rounds: a disturbance of
+ * the machine slows both sides. No speed is asserted. A failed request or a crashed program ends the run with 1.
  */
 import { availableParallelism, cpus } from 'node:os';
 import type { Section } from './figures.js';

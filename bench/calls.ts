@@ -3,7 +3,7 @@ import { Pool } from 'undici';
 
 export interface Call {
   (number: number): Promise<void>;
-  /** Done before each, and not timed. */
+  /** Called before each call, outside the measured time. */
   before?: () => Promise<void>;
 }
 
@@ -40,8 +40,8 @@ export class Caller {
 }
 
 /**
- * Makes so many calls of each of the two, in turn, so that what slows the machine down slows both; each begins when one
- * before has ended. Their milliseconds, sorted.
+ * Makes `count` calls of each of the two in alternation, so that a disturbance of the machine slows both. Each call
+ * begins when an earlier one has ended. Returns their milliseconds, sorted.
  */
 export async function inTurn(count: number, atOnce: number, both: readonly [Call, Call]): Promise<Float64Array[]> {
   const milliseconds = both.map(() => new Float64Array(count));
@@ -60,7 +60,7 @@ export async function inTurn(count: number, atOnce: number, both: readonly [Call
   return milliseconds.map((times) => times.sort());
 }
 
-/** Begins calls at a steady rate, however long they take; their milliseconds from when each was due, sorted. */
+/** Starts calls at a steady rate, however long they take. Returns their milliseconds from the planned start, sorted. */
 export async function atRate(perSecond: number, seconds: number, call: Call): Promise<Float64Array> {
   const count = Math.round(perSecond * seconds);
   const milliseconds = new Float64Array(count);

@@ -1,7 +1,7 @@
 /**
- * The ceiling: what Node and PostgreSQL can do at all. A bare `node:http` server over a `pg` pool, one prepared statement
- * a request, which checks the token and writes or reads the same rows, with the same answer. No framework, validation,
- * log, security headers, catalogue check or error handling.
+ * The upper bound of what Node and PostgreSQL can do: a bare `node:http` server over a `pg` pool with one prepared
+ * statement per request. It checks the token, reads or writes the same rows and gives the same answer. It has no
+ * framework, validation, log, security headers, catalogue check or error handling.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -19,7 +19,7 @@ export interface ServerOptions {
   portionCode: string;
 }
 
-/** The valid token $1 with scope `scope` and account $2: the rule of the service. */
+/** SQL: finds the valid token $1 with scope `scope` and account $2 by the service's rule. */
 const CALLER = (scope: string) => `WITH caller AS (
   SELECT family.username FROM access_tokens token
   JOIN token_families family USING (family_id) JOIN users USING (username)
@@ -57,7 +57,7 @@ const BODY = `json_strip_nulls(json_build_object('booking_code', $5::text, 'book
   to_char($12::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'exam_code', exam_code, 'exam_portions', portions,
   'location_address', $10::text, 'location_code', $8::text, 'location_name', $9::text, 'location_timezone', $11::text))`;
 
-/** Writes the rows that an event of a booking becomes, for each partner. */
+/** SQL: writes the rows of a booking event's notifications, for each partner. */
 const NOTIFICATIONS = `kept AS (
     INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until, settled_at)
     SELECT $13::uuid, 'booking.created', account_code, $5, 1, body, $12, $12, $12 FROM event),
@@ -75,7 +75,7 @@ const NOTIFICATIONS = `kept AS (
     INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
     SELECT subscription_id, place, $5, 1, 'FIRST' FROM drawn RETURNING 1)`;
 
-/** The rows of a booking, and what its event becomes. */
+/** SQL: writes a booking and its event's notifications. */
 const BOOK = `${CALLER('bookings')},
   record AS MATERIALIZED (
     SELECT e.*, t.exam_code,

@@ -1,4 +1,4 @@
-/** Runs what was started by hand, and ends the process: with 1 when it fails or answers false, else with 0. */
+/** Runs a manually started program and ends the process: with 1 when it fails or returns false, else with 0. */
 export function runCommand(main: () => Promise<boolean | void>): void {
   main().then(
     (isWell) => process.exit(isWell === false ? 1 : 0),

@@ -1,8 +1,9 @@
 /**
- * The console in a real browser over a long error queue and many candidates: the time from a key or a click until what was
- * asked for stands on the page, and has been drawn.
+ * Measures the console in a real browser with a long error queue and many candidates: the time from a key or a click
+ * until the result is on the page and drawn.
  *
- * usage: node dist/bench/console.js [--rows 200000] [--candidates 2000000] [--only 'open a partner']   (goal: each under 100 ms)
+ * usage: node dist/bench/console.js [--rows 200000] [--candidates 2000000] [--only 'open a partner']   (goal: each
+ * under 100 ms)
  */
 import 'reflect-metadata';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -19,11 +20,11 @@ const ROUNDS = 7;
 
 interface Interaction {
   name: string;
-  /** Its address, and a text that it shows once it can be used. */
+  /** The address of the page, and a text that shows that it is ready. */
   path: string;
   ready: string;
   act: (page: Page) => Promise<void>;
-  /** An expression of the page that is true when it is over. */
+  /** A page expression that is true when the action is done. */
   done: string;
 }
 
@@ -163,12 +164,12 @@ async function measure(page: Page, baseUrl: string, { name, path, ready, act, do
     await page.goto(`${baseUrl}/console${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.locator(ready).first().waitFor();
-    // The rest of the page, and the other pages, have been loaded then; the stream of changes never ends.
+    // By then the other pages have been loaded; the event stream never ends.
     await pause(2500);
     await page.evaluate(watch(done));
     await act(page);
     const took = await page.evaluate<number>('window.interaction');
-    // The first round loads the part of the program that the page is in.
+    // The first round loads the code of the page and is not counted.
     if (round > 0) times.push(took);
   }
   times.sort((one, other) => one - other);
@@ -178,7 +179,10 @@ async function measure(page: Page, baseUrl: string, { name, path, ready, act, do
   );
 }
 
-/** From the last key or click until the condition holds at a drawn frame; the page allows no code made of text within it. */
+/**
+ * Measures from the last key or click until the condition holds at a drawn frame. It is a text because the page's
+ * policy forbids code made of text within the page.
+ */
 const watch = (done: string): string => `(() => {
   let began = 0;
   for (const kind of ['keydown', 'pointerdown', 'change'])

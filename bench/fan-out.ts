@@ -1,14 +1,17 @@
 /**
- * Many partners.
+ * Measures many partners.
  *
- * 1. An account with 1, 10, 100 and 1,000 subscriptions: what does a notification cost, in processor time of the service and
- *    of PostgreSQL together, and how many are sent a second? The cost of an event without a subscription is subtracted:
- *    with one subscription each notification would carry all of it. Medians of rounds in turn.
- * 2. A thousand partners in fifty accounts, of which 200 hang and 50 have a silent name server: what do the others notice?
- *    Rounds with and without trouble alternate; what counts is the time from the request that books to each arrival.
+ * 1. An account with 1, 10, 100 and 1,000 subscriptions: the cost of a notification, as the processor time of the
+ *    service and of PostgreSQL together, and the notifications per second. The cost of an event without a subscription
+ *    is subtracted: with one subscription each notification would carry all of it. The figures are medians of
+ *    alternating rounds.
  *
- * usage: node dist/bench/fan-out.js [--notifications 10000] [--partners 1000] [--rounds 4]
- *        (goals: cost within 1.3 of that with 10; p95 within 1.2; 300 MiB with a thousand partners; 0 notifications or 0 rounds leave out a part)
+ * 2. A thousand partners in fifty accounts, of which 200 hang and 50 have a silent name server: the effect on the
+ *    others. Rounds with and without trouble alternate; the figure is the time from the booking request to each
+ *    arrival.
+ *
+ * usage: node dist/bench/fan-out.js [--notifications 10000] [--partners 1000] [--rounds 4] (goals: cost within 1.3 of
+ * that with 10; p95 within 1.2; 300 MiB with a thousand partners; 0 notifications or 0 rounds leave out a part)
  */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -26,18 +29,18 @@ import { prepare, TEST_CODE } from './prepare.js';
 import { peakResidentMiB, processorSeconds } from './processor-time.js';
 import { ServiceProcess } from './service-process.js';
 
-/** With none, what an event costs by itself. */
+/** Zero subscriptions give the cost of an event itself. */
 const FAN_OUTS = [0, 1, 10, 100, 1000];
 const FAN_OUT_ROUNDS = 3;
 const PARTNERS_OF_AN_ACCOUNT = 20;
 const BOOKINGS_A_ROUND = 100;
 const BETWEEN_BOOKINGS_MS = 100;
-/** Until trouble has ended: the wait time, and what it leaves. */
+/** Time until trouble has ended: the wait time and its aftermath. */
 const CALM_MS = 3_000;
-/** For what is sent to arrive and to be recorded: who waits for longer learns what is missing. */
+/** Time limit for notifications to arrive and be recorded; a timeout names the missing ones. */
 const ARRIVE_MS = 60_000;
 
-/** $1 the account, $2 the booking's first event, $3 how many: events as a process that was killed leaves them. */
+/** $1: the account; $2: the booking's first event; $3: the number. Inserts events as a killed process leaves them. */
 const LEFT_OVER = `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
   SELECT gen_random_uuid(), name, $1, upper(substr(md5(gen_random_uuid()::text), 1, 10)), 1, data, now(),
     now() - interval '1 second'
@@ -77,11 +80,11 @@ class Bench {
       let ofEvent = 0;
       for (const [at, { subscriptions, account, known }] of accounts.entries()) {
         const events = Math.round(notifications / Math.max(1, subscriptions));
-        // Connections that were idle for a minute are closed; opening them again is no part of what a notification costs.
+        // Idle connections are closed after a minute; opening them again is not part of the cost of a notification.
         await this.deliver(account, known, Math.max(1, Math.round(events / 10)), subscriptions);
         const { used, connections, rate } = await this.deliver(account, known, events, subscriptions);
         await this.client.query('TRUNCATE notifications, notification_attempts, deliveries');
-        // In the first round statements are planned: it is printed, and does not count.
+        // In the first round statements are planned: it is printed but not counted.
         const told = subscriptions === 0 ? events : notifications;
         const [service, database, statements] = used.map((value) => value / told);
         const whole = service + database;
@@ -122,14 +125,14 @@ class Bench {
     const accounts: string[] = [];
     for (let n = 0; n < partners; n++) {
       if (n % PARTNERS_OF_AN_ACCOUNT === 0) accounts.push(await this.account());
-      // Of twenty, four hang and one has the name.
+      // Of twenty partners, four hang and one has the silent name server.
       const kind = n % 20 < 4 ? 'hanging' : n % 20 === 4 ? 'named' : 'well';
       await this.subscribe(accounts.at(-1)!, this.farm.url(kind, n));
     }
     await this.round(accounts, 'warm');
     const times = { well: [] as number[], trouble: [] as number[] };
     for (let n = 0; n < rounds; n++)
-      // Neither is always the first.
+      // The order alternates.
       for (const state of n % 2 === 0 ? (['well', 'trouble'] as const) : (['trouble', 'well'] as const)) {
         this.farm.hasTrouble = state === 'trouble';
         this.farm.dropConnections();
@@ -149,7 +152,7 @@ class Bench {
     );
   }
 
-  /** Measures the processor time of notifying an account's subscriptions of so many events, from the event on. */
+  /** Measures the processor time of notifying an account's subscriptions of this many events. */
   private async deliver(account: string, known: string, events: number, subscriptions: number) {
     const [expected, before, connected] = [events * subscriptions, await this.used(), this.farm.connections];
     this.farm.arrivals = [];
@@ -160,7 +163,7 @@ class Bench {
       const { rows } = await this.client.query<{ n: string }>(LEFT);
       return rows[0].n === '0' || `${rows[0].n} events or notifications were not recorded.`;
     };
-    // PostgreSQL works for this question too.
+    // PostgreSQL also works for this query.
     await within(ARRIVE_MS, recorded, 500);
     const after = await this.used();
     return {
@@ -177,9 +180,12 @@ class Bench {
     });
   }
 
-  /** Processor time of the service and of PostgreSQL, and how many transactions there were: nearly all have one statement. */
+  /**
+   * Returns the processor time of the service and of PostgreSQL, and the number of transactions, nearly all with one
+   * statement.
+   */
   private async used(): Promise<number[]> {
-    // The counts of other sessions come in within a second of their last statement.
+    // Other sessions report their counts within a second of their last statement.
     await pause(1_500);
     const { rows } = await this.client.query<{ n: string }>(
       'SELECT xact_commit AS n FROM pg_stat_database WHERE datname = current_database()',
@@ -187,7 +193,7 @@ class Bench {
     return [...this.pids.map((pid) => processorSeconds(pid)), Number(rows[0].n)];
   }
 
-  /** Milliseconds from each booking to each arrival at the partners that are well. */
+  /** Returns the milliseconds from each booking to each arrival at the healthy partners. */
   private async round(accounts: readonly string[], name: string): Promise<number[]> {
     this.farm.arrivals = [];
     const booked = new Map<string, number>();
@@ -249,7 +255,7 @@ class Bench {
   }
 }
 
-/** @param look answers with true, or with what is still missing */
+/** @param look returns true, or a description of the missing part */
 async function within(ms: number, look: () => true | string | Promise<true | string>, everyMs = 20): Promise<void> {
   const giveUpAt = performance.now() + ms;
   for (let found = await look(); found !== true; found = await look()) {

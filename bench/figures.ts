@@ -8,12 +8,12 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** The ratio of each round, and of those the median: what slows a whole round down slows both. */
+/** Returns the median of the rounds' ratios: a disturbance of a whole round slows both sides. */
 export function medianRatio(ours: readonly number[], theirs: readonly number[]): number {
   return median(ours.map((value, index) => value / theirs[index]));
 }
 
-/** A figure with what it is measured by: `value` in its unit, and the goal that it should meet. */
+/** A figure: its `value` in its unit, and its goal. */
 export interface Figure {
   readonly name: string;
   readonly value: number;
@@ -23,26 +23,26 @@ export interface Figure {
   readonly rounds?: readonly number[];
 }
 
-/** A figure without a goal: the median of its rounds. */
+/** Builds a figure without a goal: the median of its rounds. */
 export function ofRounds(name: string, unit: Figure['unit'], rounds: readonly number[]): Figure {
   return { name, value: median(rounds), unit, goal: null, rounds };
 }
 
 export interface Section {
   readonly title: string;
-  /** A description of the run, in a sentence or two. */
+  /** Describes the run in one or two sentences. */
   readonly method: string;
   /** The measured table: a head and rows of cells. */
   readonly table: readonly (readonly string[])[];
   readonly figures: readonly Figure[];
-  /** Rows of docs/performance.md: what is asked, what was measured, and the figures that it is judged by. */
+  /** Rows of docs/performance.md: the question, the measurement, and the figures that decide it. */
   readonly asked: readonly Asked[];
 }
 
 interface Asked {
   readonly question: string;
   readonly measured: string;
-  /** Names of {@link Section.figures}, each with what its value is called. */
+  /** Names of {@link Section.figures}, each with the label of its value. */
   readonly judged: Readonly<Record<string, string>>;
 }
 
@@ -51,7 +51,7 @@ export function isMet({ value, goal }: Figure): boolean | null {
   return 'atLeast' in goal ? value >= goal.atLeast : value <= goal.atMost;
 }
 
-/** Three significant digits, without an exponent. */
+/** Formats with three significant digits, without an exponent. */
 export function round(value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (value >= 100) return String(Math.round(value));

@@ -24,7 +24,7 @@ interface Sizes {
   rounds: number;
   calls: number;
   large: DataSize;
-  /** All of it is in PostgreSQL's memory when the calls begin. */
+  /** Whether all data is in PostgreSQL's memory when the calls begin. */
   warm?: boolean;
 }
 
@@ -34,10 +34,10 @@ const SECRET = randomBytes(32);
 useCursorKeys([SECRET]);
 const CLAIMED_AT_ONCE = 32;
 const TRANSLATED_AT_ONCE = 4;
-/** For a service to notice that its connections were closed. */
+/** Time for a service to notice that its connections were closed. */
 const NOTICED_MS = 20;
 const NEW_CONNECTIONS = 'first list page over new connections';
-/** They take the time that connections take. */
+/** Limited, because opening connections is slow. */
 const MOST_OVER_NEW_CONNECTIONS = 100;
 const NAMES = [
   'create',
@@ -53,9 +53,9 @@ const NAMES = [
   'search of a candidate by id',
   'search of candidates by name',
 ] as const;
-/** How much longer each may take on much data. */
+/** The maximum factor by which a call may be slower with much data. */
 const MOST_GROWTH = 1.1;
-/** Statements that are asked without a service, over one connection. */
+/** Statements that are measured without a service, over one connection. */
 const DIRECT: readonly string[] = ['claim', 'translation'];
 const ONE_AT_ONCE = [...DIRECT, NEW_CONNECTIONS];
 const BACKENDS = 'SELECT pid FROM pg_stat_activity WHERE datname = current_database()';
@@ -63,22 +63,22 @@ const PAGE = 50;
 const CLOSE_ALL = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE datname = current_database() AND application_name = 'candidate-eligibility-service'`;
 
-/** The calls that are measured on a database of a size, and who works for them. */
+/** The calls on a database of one size, and the processes that serve them. */
 interface Side {
   calls: Record<(typeof NAMES)[number], Call>;
   service: number;
-  /** The processes of PostgreSQL that work for the database, and the seconds of processor time that each has used. */
+  /** Returns PostgreSQL's processes for the database, with the processor seconds of each. */
   postgres: () => Promise<Map<number, number>>;
 }
 
-/** Of one call: its median in milliseconds, and the processor time of service and PostgreSQL in µs. */
+/** The cost of one call: its median in milliseconds, and the processor time of service and PostgreSQL in µs. */
 interface Cost {
   p50: number;
   service: number;
   postgres: number;
 }
 
-/** The same calls on little and on much data, by two services that run side by side. */
+/** Measures the same calls with little and with much data, by two services that run in parallel. */
 export async function measureGrowth(stage: Stage, sizes: Sizes): Promise<Section> {
   const [small, large] = await Promise.all([
     open(stage, 'growth_small', SMALL),
@@ -86,7 +86,7 @@ export async function measureGrowth(stage: Stage, sizes: Sizes): Promise<Section
   ]);
   if (sizes.warm) for (const database of ['growth_small', 'growth_large']) await stage.warm(database);
   const costs: Costs = new Map(NAMES.map((name) => [name, []]));
-  // Round 0 warms the programs and the caches up and does not count.
+  // Round 0 warms up the programs and the caches, and is not counted.
   for (let number = 0; number <= sizes.rounds; number++) {
     for (const name of NAMES) {
       const from = number * sizes.calls;
@@ -112,7 +112,7 @@ export async function measureGrowth(stage: Stage, sizes: Sizes): Promise<Section
   return sectionOf(costs, sizes);
 }
 
-/** Returns the processor time of the processes that run now. */
+/** Returns the processor time of the current processes since an earlier reading. */
 function since(before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number {
   return [...after].reduce((sum, [pid, seconds]) => sum + seconds - (before.get(pid) ?? 0), 0);
 }
@@ -123,7 +123,7 @@ function shifted(call: Call, from: number): Call {
 
 async function open(stage: Stage, database: string, size: DataSize): Promise<Side> {
   const databaseUrl = await stage.createDatabase(database);
-  // Nothing is to be delivered: the claim is measured by itself.
+  // Delivery is off: the claim is measured separately.
   const service = await BenchedService.start(join(stage.folder, database), databaseUrl, {
     ROLES: 'api',
     SECRETS_KEY: SECRET.toString('base64'),
@@ -144,7 +144,7 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Sid
   await direct.connect();
   stage.onClear(async () => void (await Promise.all([client.close(), operator.close(), direct.end()])));
   const account = `/accounts/${scene.accountCode}`;
-  // Neighbouring calls reach rows far apart.
+  // Consecutive calls use rows that are far apart.
   const scattered = (number: number) => ((number * 7919) % size.eligibilities) + 1;
   const begun = new Date().toISOString().slice(0, 19) + 'Z';
   const search = (q: string) =>
@@ -173,7 +173,7 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Sid
       },
     }),
     claim: () => claim(direct),
-    // The same ids again would meet the same pages.
+    // The same ids would use the same pages again.
     translation: Object.assign(() => translate(direct), {
       before: async () =>
         void (await direct.query('UPDATE domain_events SET event_id = uuidv7() WHERE settled_at IS NULL')),
@@ -188,12 +188,12 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Sid
   return { calls, service: service.pid, postgres };
 }
 
-/** Where a page starts, as the services write it, whose key is known here. */
+/** Returns the cursor of a page like the services, whose key is known here. */
 function cursor(position: number): string {
   return sealCursor(String(position));
 }
 
-/** The delivery loop's own statement, undone each time, so that it always meets the same backlog. */
+/** Runs the delivery loop's own statement and rolls it back, so that the backlog stays the same. */
 async function claim(client: pg.Client): Promise<void> {
   await client.query('BEGIN');
   const values = [[CLAIMED_PARTNER], [CLAIMED_AT_ONCE], 10_000, leaseToken()];
@@ -202,7 +202,7 @@ async function claim(client: pg.Client): Promise<void> {
   if (rowCount !== CLAIMED_AT_ONCE) throw new Error(`${rowCount} notifications were claimed.`);
 }
 
-/** Translates the events that wait, and rolls back each time. */
+/** Translates the waiting events and rolls back. */
 async function translate(client: pg.Client): Promise<void> {
   await client.query('BEGIN');
   const streams = Array.from({ length: TRANSLATED_AT_ONCE }, (_, at) => streamOf(at));
@@ -227,7 +227,7 @@ function sectionOf(costs: Costs, { rounds, calls, large }: Sizes): Section {
   const of = (...which: Parameters<typeof each>) => median(each(...which));
   const ratio = (name: string, what: keyof Cost) =>
     median(costs.get(name)!.map((measured) => measured.large[what] / measured.small[what]));
-  // Connections that were closed take the account of their work along.
+  // Closed connections take the record of their work with them.
   const isAccounted = (name: string) => name !== NEW_CONNECTIONS;
   const thousands = (count: number) => `${count / 1000} thousand`;
   return {

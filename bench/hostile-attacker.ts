@@ -1,8 +1,9 @@
 /**
- * The hostile tenant of hostile-neighbour.ts, in a process of its own: what is measured are the other tenant's calls, and not
- * the event loop that the two would share.
+ * The hostile tenant of hostile-neighbour.ts in a separate process: the other tenant's calls must not be measured on a
+ * shared event loop.
  *
- * Takes `{ attack: <name> }` and `{ end: true }`, and answers each once it is so; the second with how often it went round.
+ * It receives `{ attack: <name> }` and `{ end: true }`, and answers each when it is done; the second answer has the
+ * number of repetitions.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -12,7 +13,7 @@ import { endWithOrchestrator, programOptions, tell } from './program.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** The two tenants come from addresses of their own. */
+/** Each tenant has its own address. */
 const HOSTILE_ADDRESS = '127.0.0.2';
 const RESULTS = '/registrations/registration/results';
 
@@ -37,11 +38,11 @@ async function call(method: 'GET' | 'POST', path: string, body?: Buffer, withTok
   await answer.dump({ limit: 64 * MIB });
 }
 
-/** The same again and again, by so many at a time. */
+/** Repeats the work with this concurrency. */
 function again(count: number, work: () => Promise<unknown>): Promise<unknown> {
   const worker = async (): Promise<void> => {
     for (; !ended; rounds++) {
-      // Being refused is what an attack is there for.
+      // An attack expects to be refused.
       await work().catch(() => undefined);
     }
   };
@@ -58,7 +59,7 @@ function dial(head: string[]): Socket {
 
 const JSON_OF = (bytes: number) => ['Content-Type: application/json', `Content-Length: ${bytes}`];
 
-/** Opens a connection anew whenever the service has closed it. */
+/** Reopens a connection whenever the service has closed it. */
 function kept(count: number, make: () => Socket): Promise<unknown> {
   return again(count, async () => {
     const socket = make();

@@ -1,10 +1,9 @@
 /**
- * A hostile tenant and a well-behaved one, side by side: rounds in which the second is alone and rounds in which the first
- * does its worst alternate; what counts is the second's p99 (its p95 beside readers) as a ratio to that alone, of the medians
- * over the rounds.
+ * Measures a well-behaved tenant next to a hostile one. Rounds without and with the attack alternate. The figure is the
+ * ratio of the well-behaved tenant's p99 (p95 beside readers), from the medians over the rounds.
  *
- * In a third kind of round the hostile tenant does the same to another program beside, which takes what comes and does
- * nothing with it: what the well-behaved tenant notices of that is the machine's, whose cores all of them share.
+ * In a third kind of round the hostile tenant attacks another program that discards everything. That slowdown is the
+ * machine's, whose cores all of them share.
  *
  * usage: node dist/bench/hostile-neighbour.js [--rounds 5] [--calls 1000] [--contest 3]   (goal: each ratio at most 2)
  */
@@ -39,11 +38,11 @@ interface Tenant {
 
 interface Contest {
   readonly name: string;
-  /** Of hostile-attacker.ts. */
+  /** The name of an attack of hostile-attacker.ts. */
   readonly attack: string;
   /** The calls of the well-behaved tenant meanwhile. */
   readonly work: (tenant: Tenant, count: number) => Promise<unknown>;
-  /** Of its times that count; 0.99 unless said. */
+  /** The measured quantile; 0.99 by default. */
   readonly quantile?: number;
 }
 
@@ -111,7 +110,7 @@ async function tenantOf(url: string, origin: string, name: string): Promise<Tena
   return { account, token, pool, exam: (JSON.parse(made) as { svc_eligiblity_id: string }).svc_eligiblity_id };
 }
 
-/** Makes the data for the readers of the sixth contest. */
+/** Creates the data for the readers of the sixth contest. */
 async function fill(tenant: Tenant, origin: string): Promise<void> {
   const rows = Array.from({ length: FILLED }, (_, row) => {
     const candidate = { candidate_id: `filled-${row}`, first_name: 'Ada', last_name: 'Lovelace' };
@@ -128,7 +127,7 @@ async function fill(tenant: Tenant, origin: string): Promise<void> {
     await pause(200);
 }
 
-/** The times of so many calls of the well-behaved tenant, some at a time, in milliseconds and in order. */
+/** Returns the times of this many calls of the well-behaved tenant, some in parallel, in milliseconds and sorted. */
 async function timesOf({ work }: Contest, tenant: Tenant, calls: number, first: number): Promise<Float64Array> {
   const times: number[] = [];
   let begun = 0;
@@ -178,7 +177,7 @@ async function main(): Promise<boolean> {
   };
 
   const ratios: number[] = [];
-  // Goes on from contest to contest: no two make the same candidate.
+  // Continues over all contests, so that no two create the same candidate.
   let count = 0;
   for (const contest of CONTESTS.filter(({ name }) => name.startsWith(values.contest as string)).toReversed()) {
     const p50: Record<(typeof STATES)[number], number[]> = { alone: [], elsewhere: [], beside: [] };
@@ -186,7 +185,7 @@ async function main(): Promise<boolean> {
     const counted = contest.quantile ?? 0.99;
     let attacks = 0;
     for (let round = 0; round < rounds; round++)
-      // None is always the first.
+      // The order alternates.
       for (const at of STATES.keys()) {
         const state = STATES[(at + round) % STATES.length];
         const attacker = attackers[state];

@@ -1,6 +1,6 @@
 /**
- * Takes every request to its end and answers with so many bytes to a GET, without doing anything about it: what an attack
- * costs the machine and not the service.
+ * Reads every request to its end and answers a GET with this many bytes, without any work: it shows the attack's cost
+ * for the machine rather than the service.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';

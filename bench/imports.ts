@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBody, type Scene } from './scene.js';
 
-/** The same eligibility as a single call creates, as a file of CSV: a million of them are longer than a body may be as NDJSON. */
+/** Yields the eligibility of a single call as lines of CSV: a million of them as NDJSON would exceed the body limit. */
 async function* lines(scene: Scene, label: string, count: number): AsyncIterable<string> {
   const { candidate, ...record } = JSON.parse(createBody(scene, '')) as Record<string, string> & {
     candidate: Record<string, string> & {
@@ -21,12 +21,12 @@ async function* lines(scene: Scene, label: string, count: number): AsyncIterable
   const rest = `,${Object.values(cells).join(',')}\n`;
   for (let number = 1; number <= count; number++) {
     yield `${label}-${number}${rest}`;
-    // A file comes in pieces.
+    // A file arrives in chunks.
     if (number % 500 === 0) await pause(0);
   }
 }
 
-/** The imports of an account. */
+/** Handles the imports of an account. */
 export class Imports {
   private readonly url: string;
   private readonly authorization: string;
@@ -40,7 +40,7 @@ export class Imports {
     this.authorization = `Bearer ${token}`;
   }
 
-  /** Sends rows; they are received when it answers. */
+  /** Uploads rows; they have been received when it returns. */
   async send(label: string, count: number): Promise<string> {
     const { import_id } = await this.call<{ import_id: string }>('', {
       method: 'POST',

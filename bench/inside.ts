@@ -27,7 +27,7 @@ const QUEUE = `INSERT INTO notifications (event_id, subscription_id, account_cod
     (ARRAY['client_error', 'auth', 'tls', 'server_error'])[1 + i % 4], (ARRAY[400, 401, NULL, 503])[1 + i % 4], now()
   FROM generate_series($3::int, $4::int - 1) i`;
 
-/** The service in this very process over a PostgreSQL of its own, with an account and a token that may do everything. */
+/** The service in this process over a separate PostgreSQL, with an account and a token with all rights. */
 export interface Inside {
   readonly baseUrl: string;
   readonly databaseUrl: string;
@@ -69,7 +69,7 @@ export async function startInside(): Promise<Inside> {
   };
 }
 
-/** A user with all rights in the console. */
+/** Creates a user with all rights in the console. */
 export async function makeOperator(baseUrl: string, token: string): Promise<{ username: string; password: string }> {
   const operator = { username: 'bench-operator', password: 'eleven slow otters sing' };
   const response = await fetch(`${baseUrl}/admin/users`, {
@@ -81,13 +81,13 @@ export async function makeOperator(baseUrl: string, token: string): Promise<{ us
   return operator;
 }
 
-/** An error queue of so many rows, of twenty suspended partners and four causes; answers with the partners. */
+/** Fills an error queue with this many rows, of twenty suspended partners and four causes; returns the partners. */
 export async function fillQueue(database: Database, url: string, account: string, rows: number): Promise<string[]> {
   const subscriptions = Array.from({ length: SUBSCRIPTIONS }, () => randomUUID());
   for (const id of subscriptions) await database.query({ text: SUBSCRIBE }, [id, account]);
   for (let from = 0; from < rows; from += BATCH)
     await database.query({ text: QUEUE }, [subscriptions, account, from, Math.min(rows, from + BATCH)]);
-  // A sweep folds the counts; what autovacuum does within its minute is done now.
+  // Waits for the sweep that folds the counts, and does what autovacuum does within its minute.
   await pause(3_000);
   await query(url, 'VACUUM ANALYZE notifications');
   await query(url, 'VACUUM error_queue_causes');

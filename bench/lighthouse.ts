@@ -1,6 +1,6 @@
 /**
- * Lighthouse over pages of the console with a signed-in operator and an error queue, as a slow telephone and as a desktop.
- * It is fetched from npm when it is run: nothing else here needs it.
+ * Runs Lighthouse on pages of the console with a signed-in operator and an error queue, as a slow telephone and as a
+ * desktop. Lighthouse is fetched from npm at run time, because nothing else needs it.
  *
  * usage: node dist/bench/lighthouse.js [--rows 2000]   (goal: each figure 95 or more)
  */
@@ -25,7 +25,7 @@ const METRICS = [
 const FORMS = { telephone: [], desktop: ['--preset=desktop'] };
 
 interface Report {
-  /** How fast this machine is; four times slower than a desktop of 1,500 is what the telephone stands for. */
+  /** The speed of this machine; the telephone is meant to be four times slower than a desktop with 1,500. */
   environment: { benchmarkIndex: number };
   categories: Record<string, { title: string; score: number | null }>;
   audits: Record<string, { title: string; score: number | null; scoreDisplayMode: string; displayValue?: string }>;

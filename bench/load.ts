@@ -1,4 +1,4 @@
-/** The load program: autocannon in a process of its own, so that its work is not that of what it measures. */
+/** Generates load with autocannon in a separate process, so that its work is not measured as the server's. */
 import autocannon, { type LoadContext, type LoadRequest } from 'autocannon';
 import { BOOKING_BODY, createBody, type Scene } from './scene.js';
 import { endWithOrchestrator, Program, tell } from './program.js';
@@ -7,16 +7,16 @@ import { quantile } from './figures.js';
 export const CONNECTIONS = 32;
 
 export interface LoadJob {
-  /** Each of several servers gets {@link CONNECTIONS} of its own. */
+  /** Each of several servers gets its own {@link CONNECTIONS}. */
   url: string | string[];
   kind: keyof typeof REQUESTS;
   scene: Scene;
   token: string;
-  /** Candidates that there are, `seeded-1` …: they are read again and again, and booked for once each. */
+  /** The number of existing candidates, `seeded-1` …: they are read repeatedly, and booked for once each. */
   candidates: number;
-  /** Different for every load on the same database: the created candidates are named by it. */
+  /** Different for every load on the same database: the names of created candidates contain it. */
   label: string;
-  /** Each create and booking with an Idempotency-Key of its own. */
+  /** Whether each create and booking has its own Idempotency-Key. */
   keyed?: boolean;
   seconds: number;
 }
@@ -28,7 +28,7 @@ export interface LoadResult {
   requests: number;
 }
 
-/** Loads a server and answers with what it did; a request that was not answered with a 2xx is an error. */
+/** Loads a server and returns the results; an answer other than 2xx is an error. */
 export class Load {
   private constructor(private readonly program: Program) {}
 
@@ -80,7 +80,7 @@ async function perform(job: LoadJob): Promise<void> {
   tell({ result, failed });
 }
 
-/** A key for each request, where they have one. */
+/** Returns a key for each request of a keyed job. */
 const keyOf = ({ kind, label, keyed }: LoadJob, number: number): Record<string, string> =>
   keyed ? { 'idempotency-key': `${kind}-${label}-${number}` } : {};
 
@@ -107,7 +107,7 @@ function readRequest({ scene, token, candidates }: LoadJob): LoadRequest {
     path: '',
     headers: { authorization: `Bearer ${token}` },
     setupRequest: (request) => {
-      // Neighbouring requests read rows far apart.
+      // Consecutive requests read rows that are far apart.
       number = (number + 7919) % candidates;
       return { ...request, path: readPath(scene, number + 1) };
     },
@@ -130,10 +130,10 @@ function bookRequest(job: LoadJob): LoadRequest {
   };
 }
 
-/** How often a record is looked at between two changes. */
+/** The number of reads of a record between two changes. */
 const LOOKS = 20;
 
-/** The calls of clients in the course of a day: each booking is cancelled. */
+/** Builds the calls of clients in a day; each booking is cancelled. */
 function dayRequests(job: LoadJob): LoadRequest[] {
   const { scene, token, label } = job;
   const [before, after] = createBody(scene, '<candidate>').split('<candidate>');
@@ -183,7 +183,7 @@ function dayRequests(job: LoadJob): LoadRequest[] {
 
 const REQUESTS = { create: createRequest, read: readRequest, book: bookRequest, day: dayRequests };
 
-/** Read by key: the candidate's eligibilities for a test. */
+/** Returns the path of a read by key: the candidate's eligibilities for a test. */
 export function readPath({ accountCode, testCode }: Scene, number: number): string {
   return `/accounts/${accountCode}/candidates/seeded-${number}/tests/${testCode}`;
 }

@@ -2,7 +2,7 @@ import { quantile, round, type Section } from './figures.js';
 
 const TURNS = 300_000;
 
-/** How evenly the processor itself works while nothing else runs: no p95 or p99 below can be steadier. */
+/** Measures how evenly the processor works while nothing else runs: no p95 or p99 below can be steadier. */
 export function measureMachine({ seconds }: { seconds: number }): Section {
   const milliseconds: number[] = [];
   const begun = performance.now();

@@ -1,9 +1,9 @@
 /**
- * The section "growth" of the benchmark on much more data than a run of all sections has time for.
+ * Runs the section "growth" of the benchmark with much more data than a run of all sections allows.
  *
- * usage: npm run build && node dist/bench/much-data.js [--eligibilities 10000000] [--notifications 20000000] [--queued 1000000]
- *        [--rounds 5] [--calls 400] [--set shared_buffers=8GB --set max_wal_size=16GB …] [--warm]
- *        (half an hour, and 60 GB of disk; half as much of both takes 14 minutes)
+ * usage: npm run build && node dist/bench/much-data.js [--eligibilities 10000000] [--notifications 20000000] [--queued
+ * 1000000] [--rounds 5] [--calls 400] [--set shared_buffers=8GB --set max_wal_size=16GB …] [--warm] (half an hour, and
+ * 60 GB of disk; half as much of both takes 14 minutes)
  */
 import { parseArgs } from 'node:util';
 import { runCommand } from './command.js';
@@ -22,7 +22,7 @@ async function main(): Promise<boolean> {
       calls: { type: 'string', default: '400' },
       /** Settings of PostgreSQL. */
       set: { type: 'string', multiple: true, default: [] },
-      /** All of it is read into PostgreSQL's memory before. */
+      /** Whether all data is read into PostgreSQL's memory before. */
       warm: { type: 'boolean', default: false },
     },
   });

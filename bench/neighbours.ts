@@ -17,9 +17,9 @@ const DATABASE = 'neighbours';
 const CALLS_PER_SECOND = 100;
 const KINDS = ['create', 'read'] as const;
 const QUIET = 'quiet';
-/** Clients that ask for tokens: more at once than the service hashes, so that there is always a queue. */
+/** Clients that request tokens: more at once than the service hashes, so that there is always a queue. */
 const FLOOD = 16;
-/** Attacks of hostile-attacker.ts, which another tenant makes. */
+/** Attacks of hostile-attacker.ts, by another tenant. */
 const ATTACKS: Readonly<Record<string, string>> = {
   'results of 8 MiB and 99,000 members': 'as many values as allowed',
   'results of 870,000 members': 'values without end',
@@ -30,16 +30,19 @@ const LOOK_MS = 50;
 interface Sizes {
   rounds: number;
   seconds: number;
-  /** Of the bulk job. */
+  /** The size of the bulk job. */
   queued: number;
-  /** Of each import; more than are done beside calls. */
+  /** The rows of each import; more than are processed while there are calls. */
   rows: number;
 }
 
-/** Begins what a neighbour does; what it answers ends that. */
+/** Starts a neighbour's work; the returned function stops it. */
 type Neighbour = (round: number) => Promise<() => Promise<unknown>>;
 
-/** Measures how much clients notice of others who ask much of the service: p99 of creates and reads at a steady rate, beside each and alone. */
+/**
+ * Measures how much other clients' heavy use slows down calls: p99 of creates and reads at a steady rate, with each
+ * neighbour and alone.
+ */
 export async function measureNeighbours(stage: Stage, sizes: Sizes): Promise<Section> {
   const databaseUrl = await stage.createDatabase(DATABASE);
   const service = await BenchedService.start(join(stage.folder, DATABASE), databaseUrl);
@@ -60,7 +63,7 @@ export async function measureNeighbours(stage: Stage, sizes: Sizes): Promise<Sec
   const p99s = new Map(phases.map(([name]) => [name, { create: [] as number[], read: [] as number[] }]));
   const microseconds: number[] = [];
   await caller.call('POST', `/accounts/${scene.accountCode}/candidates`, createBody(scene, 'seeded-1'));
-  // Round 0 warms up and does not count.
+  // Round 0 warms up and is not counted.
   for (let number = 0; number <= sizes.rounds; number++) {
     for (const [name, begin] of number % 2 === 0 ? phases : phases.toReversed()) {
       const end = await begin(number);
@@ -145,7 +148,7 @@ function tokenFlood(service: BenchedService): Neighbour {
       while (going) {
         const answer = await fetch(url, init);
         await answer.text();
-        // 429 and 503 are how a flood is to be answered.
+        // A flood should be answered with 429 and 503.
         if (!answer.ok && answer.status !== 429 && answer.status !== 503)
           throw new Error(`${answer.status} in the flood`);
       }
@@ -190,7 +193,7 @@ function imports(service: BenchedService, token: string, rows: number): Neighbou
   };
 }
 
-/** All that a partner has in the error queue is sent again; what an abort leaves is sent in the next round. */
+/** Resends a partner's whole error queue; the next round resends the rest after an abort. */
 async function bulkJob(stage: Stage, service: BenchedService, queued: number): Promise<Neighbour> {
   const receiver = await Program.start<ReceiverReady>('receiver', {}, stage.log);
   stage.onClear(() => receiver.stop());
@@ -209,7 +212,7 @@ async function bulkJob(stage: Stage, service: BenchedService, queued: number): P
     return async () => {
       if ((await stateOf(job_id)) === 'DONE') throw new Error('The bulk job ended before its time.');
       await service.call(operator, 'POST', `/admin/jobs/${job_id}/abort`);
-      // Attempts that had begun end first.
+      // Waits for started attempts to end.
       while (!(await stage.withDatabase(DATABASE, (client) => isNothingOwed(client)))) await pause(LOOK_MS);
     };
   };

@@ -20,16 +20,16 @@ import { BOOKING_BODY, type Scene } from './scene.js';
 import { BenchedService } from './service.js';
 import type { Stage } from './stage.js';
 
-/** The first is what the peers are compared with. */
+/** The peers are compared with the first. */
 const PARTNERS = [4, 1, 100];
 const EVENTS_PER_SECOND = 200;
 const BARE = 'bare PUTs';
-/** Subscriptions of another account, of which nothing is to be noticed. */
+/** Subscriptions of another account, which should make no difference. */
 const OTHERS = 1_000;
 const AMONG_MANY = 'service with 1,000 more subscriptions';
 const DELAYED = ['service', AMONG_MANY] as const;
 type Delays = Record<(typeof DELAYED)[number], Float64Array[]>;
-/** Fresh tables make PostgreSQL plan all statements anew. */
+/** With fresh tables PostgreSQL plans all statements again. */
 const WARM_UP_S = 3;
 
 interface Sizes {
@@ -38,13 +38,13 @@ interface Sizes {
   seconds: number;
 }
 
-/** One of those that drain a backlog into the same receiver. */
+/** A program that drains a backlog into the common receiver. */
 interface Contender {
   name: string;
   database: string;
   seed(client: Client, count: number): Promise<void>;
   go(go: boolean): Promise<unknown>;
-  /** True when nothing is left to be done, in the database too. */
+  /** SQL that is true when nothing is left to do. */
   isDone: string;
 }
 
@@ -80,9 +80,9 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
   const rates = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
   const pids = { service: [service.pid], postgres: [await stage.postmaster()] };
   const microseconds: Record<keyof Pids, number>[] = [];
-  // Round 0 warms the programs up and does not count.
+  // Round 0 warms up the programs and is not counted.
   for (let number = 0; number <= sizes.rounds; number++) {
-    // There and back, so that nobody always comes after the same one and what it leaves to be cleared away.
+    // The order alternates, so that no contender always follows the same one and its leftovers.
     for (const contender of number % 2 === 0 ? contenders : contenders.toReversed()) {
       const count = number === 0 ? 2_000 : sizes.backlog;
       const [rate, used] = await drain(stage, receiver, contender, count, pids);
@@ -96,7 +96,10 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
   return sectionOf(rates, microseconds, delays, sizes);
 }
 
-/** Its partners are active or not: what has become due it finds within a second, and is timed from the first PUT. */
+/**
+ * Switches its partners between active and inactive: the loop finds due work within a second, and the time starts with
+ * the first PUT.
+ */
 function ofService(stage: Stage, service: BenchedService, subscriptions: readonly string[]): Contender {
   return {
     name: nameOf(subscriptions.length),
@@ -111,7 +114,7 @@ function nameOf(partners: number): string {
   return partners === 1 ? 'service, 1 partner' : `service, ${partners} partners`;
 }
 
-/** The PUTs alone. */
+/** Only sends the PUTs. */
 async function bare(stage: Stage, { url, caPem }: ReceiverReady): Promise<Contender> {
   const program = await Program.start('peer-none', { databaseUrl: '', receiverUrl: url, caPem }, stage.log);
   stage.onClear(() => program.stop());
@@ -141,7 +144,10 @@ async function peer(
 
 type Pids = Readonly<Record<'service' | 'postgres', readonly number[]>>;
 
-/** Notifications a second, from the first PUT that the partner got until the database has nothing left to do; seconds of processor time. */
+/**
+ * Measures notifications per second, from the partner's first PUT until the database has nothing left to do, and
+ * processor seconds.
+ */
 async function drain(
   stage: Stage,
   receiver: Program,
@@ -169,7 +175,7 @@ async function expectRequests(receiver: Program, expectation: Expectation): Prom
   return { all: receiver.heard<Received>() };
 }
 
-/** Checks the promises beside the speed: each notification sent once, logged, and in the order of its booking. */
+/** Checks the other promises: each notification is sent once, logged, and in the order of its booking. */
 async function assertOrder(client: Client, count: number): Promise<void> {
   const { rows } = await client.query<{ delivered: number; attempts: number; overtaken: number }>(
     `SELECT (SELECT count(*)::int FROM notifications WHERE state = 'DELIVERED') AS delivered,
@@ -212,7 +218,7 @@ async function measureDelays(
     },
   };
   const delays: Delays = { service: [], [AMONG_MANY]: [] };
-  // Round 0 warms the programs up and does not count.
+  // Round 0 warms up the programs and is not counted.
   for (let number = 0; number <= rounds; number++)
     for (const name of number % 2 === 0 ? DELAYED : DELAYED.toReversed()) {
       const measured = await contenders[name]();
@@ -229,7 +235,7 @@ interface TimedBookings {
   seconds: number;
 }
 
-/** From the commit of a booking until its partner has the whole request, in milliseconds, sorted. */
+/** Measures from the commit of a booking until its partner has the whole request, in milliseconds, sorted. */
 async function measureDelay(
   url: string,
   { stage, scene, token, receiver, seconds }: TimedBookings,

@@ -1,4 +1,6 @@
-/** Loaded before the service by `--require`: names are asked for at the server of `BENCH_NAME_SERVER`, not the system's. */
+/**
+ * Loaded before the service by `--require`: names are resolved by the server of `BENCH_NAME_SERVER`, not the system's.
+ */
 import { createRequire } from 'node:module';
 import type { Resolver as NodeResolver } from 'node:dns/promises';
 

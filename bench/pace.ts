@@ -1,13 +1,13 @@
 /**
- * A partner that takes so many requests a second, says so with a 429 alone, and changes its mind.
+ * Tests the delivery to a partner with a rate limit, which it reports only by 429 and changes over time.
  *
- * With one process and with three, a partner with a long backlog allows each of the rates in turn. Counted are the share of each
- * rate that was used, the share of answers that were 429, and the notifications that were left to an operator. Beside it another
- * partner is sent a notification of each booking; its delay is compared with that of a quiet time before.
+ * With one process and with three, a partner with a long backlog allows each of the rates in turn. The figures are the
+ * used share of each rate, the share of 429 among the answers, and the notifications left to an operator. Another
+ * partner gets a notification of each booking meanwhile; its delay is compared with that of a quiet time before.
  *
- * usage: node dist/bench/pace.js [--rates 5,50,1,500] [--seconds 60] [--processes 1,3] [--quiet 60]
- *        (goals: 0.8 of each rate used, 0.05 of the answers a 429, none left to an operator, p95 of the other within 1.2;
- *        in a short form, to see that it runs: --rates 5,50 --seconds 3 --processes 1 --quiet 3)
+ * usage: node dist/bench/pace.js [--rates 5,50,1,500] [--seconds 60] [--processes 1,3] [--quiet 60] (goals: 0.8 of each
+ * rate used, 0.05 of the answers a 429, none left to an operator, p95 of the other within 1.2; in a short form, to see
+ * that it runs: --rates 5,50 --seconds 3 --processes 1 --quiet 3)
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,11 +1,11 @@
-/** Many partners in one process: paths of one HTTPS server, and the name server that knows some of them. */
+/** Simulates many partners in one process: paths of one HTTPS server, and the name server that knows some of them. */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Authority } from '../test/support/certificates.js';
 
-/** Names below this are known to the farm's name server alone. */
+/** Only the farm's name server knows names below this domain. */
 const DOMAIN = 'partners.example';
 
 interface Arrival {
@@ -15,11 +15,11 @@ interface Arrival {
 }
 
 export class PartnerFarm {
-  /** Of the partners that answer. */
+  /** Arrivals at the partners that answer. */
   arrivals: Arrival[] = [];
-  /** Accepted since the start. */
+  /** Connections accepted since the start. */
   connections = 0;
-  /** Partners below `/hanging/` do not answer, and the name server says nothing. */
+  /** Whether partners below `/hanging/` do not answer, and the name server is silent. */
   hasTrouble = false;
 
   private constructor(
@@ -61,13 +61,13 @@ export class PartnerFarm {
     return `127.0.0.1:${this.names.address().port}`;
   }
 
-  /** `well`; `hanging` in times of trouble; `named`: its name server is silent then. */
+  /** Returns a partner's address: `well`; `hanging` during trouble; `named`, whose name server is silent then. */
   url(kind: 'well' | 'hanging' | 'named', n: number): string {
     const { port } = this.server.address() as AddressInfo;
     return `https://${kind === 'named' ? `n${n}.${DOMAIN}` : '127.0.0.1'}:${port}/${kind}/${n}`;
   }
 
-  /** Closes the connections to a partner, so that the service must connect anew. */
+  /** Closes the connections to a partner, so that the service must connect again. */
   dropConnections(): void {
     this.server.closeAllConnections();
   }
@@ -79,7 +79,10 @@ export class PartnerFarm {
   }
 }
 
-/** RFC 1035 §4: an A record is asked for 127.0.0.1; of another type there is none. Nothing is to be kept. */
+/**
+ * Answers a DNS query (RFC 1035 §4): an A record with 127.0.0.1, and none of another type. The answer must not be
+ * cached.
+ */
 function answerTo(question: Buffer): Buffer {
   const end = question.indexOf(0, 12) + 5;
   const isA = question.readUInt16BE(end - 4) === 1;

@@ -1,4 +1,7 @@
-/** pg-boss without its polling worker, which would be the bound: fetch a batch, PUT all of it, complete all of it. */
+/**
+ * Measures pg-boss without its polling worker, which would be the bottleneck: fetch a batch, PUT all of it, complete
+ * all of it.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import PgBoss from 'pg-boss';
 import { BarePut, onGo, PEER_CONCURRENCY, type PeerOptions } from './peer.js';

@@ -1,4 +1,4 @@
-/** graphile-worker, tuned as its manual says for throughput: a local queue and batched completion. */
+/** Measures graphile-worker, tuned for throughput as its manual advises: a local queue and batched completion. */
 import { Logger, run, type Runner } from 'graphile-worker';
 import { BarePut, onGo, PEER_CONCURRENCY, type PeerOptions } from './peer.js';
 import { endWithOrchestrator, programOptions, tell } from './program.js';
@@ -24,7 +24,7 @@ function start(options: PeerOptions, client: BarePut): Promise<Runner> {
 
 async function main(options: PeerOptions): Promise<void> {
   const client = new BarePut(options);
-  // Once, for the tables.
+  // Runs once to create the tables.
   await (await start(options, client)).stop();
   let runner: Runner | null = null;
   onGo(async (go) => {

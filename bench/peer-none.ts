@@ -1,4 +1,4 @@
-/** The PUTs of a backlog and nothing else: no database, no job. Nobody who asks a database can be faster. */
+/** Sends only the PUTs of a backlog, without a database or a job: the upper bound for programs with a database. */
 import { BarePut, PEER_CONCURRENCY, type PeerOptions } from './peer.js';
 import { endWithOrchestrator, programOptions, tell } from './program.js';
 

@@ -1,7 +1,7 @@
 import { Pool } from 'undici';
 import { tell } from './program.js';
 
-/** Attempts at once: as many as the service has for the partners of the benchmark. */
+/** The concurrency that the service has for the partners of the benchmark. */
 export const PEER_CONCURRENCY = 48;
 
 export interface PeerOptions {
@@ -10,7 +10,7 @@ export interface PeerOptions {
   caPem: string;
 }
 
-/** The bare PUT of a peer's job: no signature, no log, no order, over the fastest client there is. */
+/** Sends the PUT of a peer's job without signature, log or order, over the fastest client available. */
 export class BarePut {
   private readonly pool: Pool;
 
@@ -30,7 +30,7 @@ export class BarePut {
   }
 }
 
-/** Calls back when the orchestrator wants the work to begin, or to have ended, and says when that is so. */
+/** Calls back when the orchestrator starts or stops the work, and reports when that is done. */
 export function onGo(change: (go: boolean) => Promise<void>): void {
   process.on('message', ({ go }: { go: boolean }) => {
     change(go).then(

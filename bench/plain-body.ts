@@ -13,7 +13,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 
-/** The Eligibility Model, as the manual of class-validator would have it. */
+/** The Eligibility Model in the style of class-validator's manual. */
 class PlainAttribute {
   @IsString() @Length(1, 50) key: string;
   @IsString() @MaxLength(1000) value: string;

@@ -1,8 +1,8 @@
 /**
- * The plain way: NestJS and TypeORM as their manuals show them. Passport's bearer strategy with one token query,
- * `ValidationPipe` with class-validator, entities fetched by `find` and written by `save` in a transaction.
- * The entities and the rows are the service's own. It checks less than the service does: no school, accommodation or
- * attribute is looked up, and there is no request log and no security header.
+ * The plain way: NestJS and TypeORM as in their manuals. It has Passport's bearer strategy with one token query,
+ * `ValidationPipe` with class-validator, and entities fetched by `find` and written by `save` in a transaction.
+ * Entities and rows are the service's own. It does less than the service: no school, accommodation or attribute is
+ * checked, and there is no request log and no security header.
  */
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';

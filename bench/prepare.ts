@@ -4,7 +4,7 @@ import pg from 'pg';
 import { SCOPES } from '../src/platform/context/caller.js';
 import { randomCode, randomToken, sha256 } from '../src/platform/secrets.js';
 
-/** The one test of the account that {@link prepare} makes; it has one portion. */
+/** The only test of the account that {@link prepare} creates; it has one portion. */
 export const TEST_CODE = 'BENCH';
 
 async function retrying<T>(work: () => Promise<T>): Promise<T> {
@@ -18,7 +18,7 @@ async function retrying<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** On a connection of its own, again and again while the database is away. */
+/** Runs a statement on a separate connection, with retries while the database is unavailable. */
 export function query(url: string, text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
   return retrying(async () => {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
@@ -32,7 +32,7 @@ export function query(url: string, text: string, values: unknown[] = []): Promis
   });
 }
 
-/** An account with a test, and a token that may do everything, of a user and an application of its own. */
+/** Creates an account with a test, and a token with all rights of a new user and application. */
 export async function prepare(url: string, username = 'bench'): Promise<{ account: string; token: string }> {
   const account = randomCode(12);
   const key = randomCode(20);

@@ -10,11 +10,11 @@ interface Sizes {
   seconds: number;
 }
 
-/** Start and memory. */
+/** Measures start-up time and memory. */
 export async function measureProcess(stage: Stage, { starts, seconds }: Sizes): Promise<Section> {
   const dataDir = join(stage.folder, 'process');
   stage.onClear(() => Promise.resolve(removeDataFolder(dataDir)));
-  // The first start makes the database.
+  // The first start creates the database.
   await (await BenchedService.start(dataDir, null)).stop();
   const readySeconds: number[] = [];
   let service!: BenchedService;

@@ -15,7 +15,7 @@ import type { Stage } from './stage.js';
 const DATABASE = 'processes';
 const COUNTS = [1, 2] as const;
 const KINDS = ['create', 'read'] as const;
-/** The roles of the processes: all in one, or answers and deliveries in processes of their own. */
+/** The roles of the processes: both in one, or API and delivery in separate processes. */
 const ROLES = { together: ['api,delivery'], apart: ['api', 'delivery'] } as const;
 const WARM_UP_S = 1;
 const MOST_PROCESSOR_TIME = 1.05;
@@ -30,7 +30,7 @@ interface Sizes {
 
 interface Measured {
   perSecond: number;
-  /** Microseconds of processor time a request. */
+  /** Microseconds of processor time per request. */
   service: number;
   postgres: number;
   load: number;
@@ -39,9 +39,9 @@ interface Measured {
 }
 
 /**
- * One and two processes that answer, behind one port and over one PostgreSQL, and bookings until they are
- * notifications of one process with both roles and of two with one each; in alternating rounds. The port is that of
- * HAProxy with deploy/haproxy/haproxy.cfg, which root on Debian 12 gets by itself.
+ * Measures one and two API processes behind one port over one PostgreSQL. It also measures bookings until they are
+ * notifications, with one process of both roles and with two of one each, in alternating rounds. The port is HAProxy's
+ * with deploy/haproxy/haproxy.cfg, which is installed automatically for root on Debian 12.
  */
 export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes): Promise<Section> {
   installPrograms('haproxy');
@@ -70,7 +70,7 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
   stage.onClear(() => load.stop());
   const postmaster = await stage.postmaster();
 
-  /** @param used those that answer come first: the port leads to `answering` of them */
+  /** @param used the API processes come first: the port leads to `answering` of them */
   const measure = async (
     used: readonly ServiceProcess[],
     answering: number,
@@ -87,7 +87,7 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
     await stage.settle(DATABASE);
     const { proxy, url } = await startProxy(stage, used.slice(0, answering));
     const pids = { service: used.map(({ pid }) => pid), postgres: [postmaster], load: [load.pid], proxy: [proxy.pid] };
-    // As many connections for each process as one has.
+    // Each process gets as many connections as a single one.
     const job: LoadJob = { url: Array(answering).fill(url), kind, scene, token, candidates, label, seconds: duration };
     const [{ perSecond, requests }, took] = await withProcessorTime(pids, () =>
       loadUntilTold(stage, DATABASE, load, job),
@@ -113,7 +113,7 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
 
   const results = new Map<string, Measured[]>();
   const keep = (key: string, measured: Measured) => results.set(key, [...(results.get(key) ?? []), measured]);
-  // Round 0 warms the processes up and does not count.
+  // Round 0 warms up the processes and is not counted.
   for (let number = 0; number <= rounds; number++) {
     for (const kind of KINDS)
       for (const count of number % 2 === 0 ? COUNTS : COUNTS.toReversed()) {
@@ -135,7 +135,7 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
   return sectionOf(results, rounds, seconds);
 }
 
-/** The one port of processes that answer. */
+/** Starts the common port of the API processes. */
 async function startProxy(stage: Stage, processes: readonly ServiceProcess[]): Promise<{ proxy: Daemon; url: string }> {
   const port = await freePort();
   const servers = processes.map(({ baseUrl }, number) => `  server api${number + 1} ${new URL(baseUrl).host}`);

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Of the kernel's clock for processor times (`getconf CLK_TCK`), the same on every Linux. */
+/** The kernel's clock for processor times (`getconf CLK_TCK`), the same on every Linux. */
 const TICKS_A_SECOND = 100;
 
 interface Stat {
@@ -8,19 +8,19 @@ interface Stat {
   ticks: number;
 }
 
-/** `/proc/<pid>/stat`: the name, which may hold anything, ends at the last bracket. */
+/** Reads `/proc/<pid>/stat`: the name, which may contain anything, ends at the last bracket. */
 function statOf(pid: string): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    // utime, stime, and those of children that have ended.
+    // utime, stime, and those of ended children.
     return { parent: Number(fields[1]), ticks: fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) };
   } catch {
     return null;
   }
 }
 
-/** The processor time in seconds that a process and its children have used; of Linux. */
+/** Returns the processor time in seconds of a process and its children, on Linux. */
 export function processorSeconds(pid: number): number {
   let ticks = 0;
   for (const name of readdirSync('/proc')) {
@@ -31,7 +31,7 @@ export function processorSeconds(pid: number): number {
   return ticks / TICKS_A_SECOND;
 }
 
-/** Measures the processor time of some work: seconds of each of the named groups of processes, their children included. */
+/** Measures the processor time of some work: the seconds of each named group of processes, including their children. */
 export async function withProcessorTime<Name extends string, T>(
   pids: Readonly<Record<Name, readonly number[]>>,
   work: () => Promise<T>,
@@ -46,12 +46,12 @@ export async function withProcessorTime<Name extends string, T>(
   return [done, Object.fromEntries(used) as Record<Name, number>];
 }
 
-/** The resident set of a process in MiB, which is not asked for it; of Linux. */
+/** Returns the resident set of a process in MiB without asking the process, on Linux. */
 export function residentMiB(pid: number): number {
   return memoryMiB(pid, 'VmRSS');
 }
 
-/** The largest that its resident set ever was. */
+/** Returns the peak of its resident set. */
 export function peakResidentMiB(pid: number): number {
   return memoryMiB(pid, 'VmHWM');
 }

@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A program of this folder in a process of its own; it says `{ ready: … }` over IPC when it can be used. */
+/** A program of this folder in a separate process; it sends `{ ready: … }` over IPC when it is ready. */
 export class Program<Ready = unknown> {
   private constructor(
     readonly child: ChildProcess,
     readonly ready: Ready,
   ) {}
 
-  /** @param options its one argument, as JSON */
+  /** @param options its single argument, as JSON */
   static async start<Ready>(name: string, options: object, log: string): Promise<Program<Ready>> {
     const output = openSync(log, 'a');
     const child = fork(join(__dirname, `${name}.js`), [JSON.stringify(options)], {
@@ -28,7 +28,7 @@ export class Program<Ready = unknown> {
     return answer;
   }
 
-  /** The next message, whatever it is. */
+  /** Waits for the next message of any kind. */
   heard<Message extends object>(): Promise<Message> {
     return heard<Message>(this.child, 'a program of the benchmark', () => true);
   }
@@ -61,12 +61,12 @@ function heard<Message extends object>(
   });
 }
 
-/** The options that a program was started with. */
+/** Returns the options with which a program was started. */
 export function programOptions<Options>(): Options {
   return JSON.parse(process.argv[2]) as Options;
 }
 
-/** Tells the orchestrator; a program whose orchestrator has gone ends by itself. */
+/** Sends a message to the orchestrator. */
 export function tell(message: object): void {
   process.send?.(message);
 }

@@ -1,4 +1,4 @@
-/** The partner: an HTTPS server that takes every PUT, answers 200 and says how many came and when. */
+/** The partner: an HTTPS server that answers every PUT with 200 and reports the number and times of requests. */
 import { createServer } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,7 @@ export interface ReceiverReady {
   caPem: string;
 }
 
-/** Answers when so many more requests have come; `bookings` asks for the time of each booking's request as well. */
+/** Asks for an answer after this many more requests; `bookings` also asks for the time of each booking's request. */
 export interface Expectation {
   expect: number;
   bookings?: boolean;
@@ -20,11 +20,13 @@ export interface Received {
   /** Milliseconds since 1970, with fractions. */
   firstAt: number;
   lastAt: number;
-  /** Booking code and when its request had come. */
+  /** Booking codes with the arrival time of their requests. */
   bookings: [string, number][];
 }
 
-/** `performance.now()` of the moment in which the clock of the machine, which PostgreSQL reads, begins a millisecond. */
+/**
+ * Returns `performance.now()` of the moment at which the machine's clock, which PostgreSQL reads, begins a millisecond.
+ */
 function clockOffset(): number {
   const before = Date.now();
   let now = before;
@@ -63,7 +65,7 @@ async function main(): Promise<void> {
   const server = createServer({ cert: identity.certPem, key: identity.keyPem }, (request, response) =>
     take(request, () => response.writeHead(200, { 'content-length': 0 }).end()),
   );
-  // Kept open between the rounds of all programs.
+  // Connections stay open between the rounds of all programs.
   server.keepAliveTimeout = 0;
   process.on('message', (message: Expectation) => {
     received = { firstAt: 0, lastAt: 0, bookings: [] };

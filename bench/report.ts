@@ -4,7 +4,7 @@ import { isMet, round, type Figure, type Section } from './figures.js';
 
 export interface Report {
   readonly form: 'quick' | 'full';
-  /** Some sections were left out. */
+  /** Whether some sections were omitted. */
   readonly partial: boolean;
   readonly started: Date;
   readonly cores: string;
@@ -16,9 +16,9 @@ export interface Report {
 const ROOT = join(__dirname, '../..');
 const RESULTS = join(ROOT, 'bench/results');
 const PAGE = join(ROOT, 'docs/performance.md');
-/** One line for each run with processor times: the next one is compared with the last. */
+/** One line for each run with processor times: the next run is compared with the last. */
 const HISTORY = join(RESULTS, 'history.jsonl');
-/** The rise of processor times that is not reported yet. */
+/** A smaller rise of processor times is not reported. */
 const NOTED_RISE = 1.1;
 /** The table of the page is between these marks; the rest is written by hand. */
 const BEGIN = '<!-- figures: written by npm run bench -- --full -->';
@@ -40,7 +40,10 @@ interface HistoryLine extends Pick<Report, 'form' | 'cores' | 'node'> {
   readonly microseconds: Readonly<Record<string, number>>;
 }
 
-/** Says which processor times have risen since the last run of this form on such a machine, and keeps those of this one. */
+/**
+ * Reports which processor times have risen since the last run of this form on such a machine, and stores those of this
+ * run.
+ */
 function keepProcessorTimes({ form, cores, node, started, sections }: Report): void {
   const figures = sections.flatMap((section) => section.figures).filter(({ unit }) => unit === 'µs');
   if (figures.length === 0) return;
@@ -60,7 +63,7 @@ function keepProcessorTimes({ form, cores, node, started, sections }: Report): v
   appendFileSync(HISTORY, `${JSON.stringify(line)}\n`);
 }
 
-/** A quick run does not replace the figures of a full one in the documentation. */
+/** Writes the report; a quick run does not replace the figures of a full run in the documentation. */
 export function writeReport(report: Report): void {
   mkdirSync(RESULTS, { recursive: true });
   writeFileSync(join(RESULTS, 'latest.json'), JSON.stringify(report, null, 2) + '\n');
@@ -83,7 +86,7 @@ function runOf({ form, started, cores, node, settings }: Report): string {
   );
 }
 
-/** The table of what a user asks, as it stands between the marks of the page. */
+/** Builds the table of users' questions between the marks of the page. */
 function askedLines(report: Report): string[] {
   const rows = report.sections.flatMap(({ asked, figures }) =>
     asked.map(({ question, measured, judged }) => {

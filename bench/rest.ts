@@ -12,14 +12,14 @@ import type { ServerOptions } from './ceiling.js';
 
 const CANDIDATES = 2_000;
 const DATABASE = 'rest';
-/** Bookings that a server may make in a second of a round, at most. */
+/** The maximum number of bookings that a server may make per second of a round. */
 export const MOST_BOOKINGS = 10_000;
 const PROGRAMS = ['service', 'ceiling', 'plain NestJS'] as const;
-/** The service, each request with an Idempotency-Key, as clients are advised to send it. */
+/** The service with an Idempotency-Key for each request, as clients are advised to send it. */
 const KEYED = 'service with keys';
 type ProgramName = (typeof PROGRAMS)[number] | typeof KEYED;
 
-/** Which programs can do it. A booking ends with the notification of a partner who is not told yet. */
+/** The programs that support each kind. A booking ends with the notification of a partner that is not notified yet. */
 const KINDS = {
   create: [...PROGRAMS, KEYED],
   read: PROGRAMS,
@@ -29,12 +29,12 @@ type Kind = keyof typeof KINDS;
 const GOALS: Record<Kind, number> = { create: 1.1, read: 1, book: 0.8 };
 
 interface Measured extends LoadResult {
-  /** Microseconds of processor time a request. */
+  /** Microseconds of processor time per request. */
   server: number;
   postgres: number;
 }
 
-/** Create, read by key and book, of the service, of the ceiling and of the plain way, in alternating rounds. */
+/** Measures create, read by key and book, of the service, the ceiling and the plain way, in alternating rounds. */
 export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: number; seconds: number }) {
   const databaseUrl = await stage.createDatabase(DATABASE);
   const service = await BenchedService.start(join(stage.folder, DATABASE), databaseUrl);
@@ -82,11 +82,11 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
   };
 
   const results = new Map<string, Measured[]>();
-  // Round 0 warms the programs up and does not count.
+  // Round 0 warms up the programs and is not counted.
   for (let round = 0; round <= rounds; round++) {
     for (const kind of Object.keys(KINDS) as Kind[])
       for (const name of rotated<ProgramName>(KINDS[kind], round)) {
-        // Calls of the one before that are still under way must not disturb this one.
+        // Running calls of the previous program must not disturb this one.
         const result = await measure(kind, name, round === 0 ? 1 : seconds, `r${round}${name.at(-1)!}`);
         if (round > 0) results.set(`${kind} ${name}`, [...(results.get(`${kind} ${name}`) ?? []), result]);
       }
@@ -95,7 +95,7 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
   return sectionOf(results, rounds, seconds);
 }
 
-/** Compared is like with like: what a program creates can be read by the service, and both show the same of it. */
+/** Checks that the comparison is fair: the service can read what a program creates, and both show the same members. */
 async function assertSameWork(url: string, serviceUrl: string, scene: Scene, token: string, name: string) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const path = `/accounts/${scene.accountCode}/candidates`;
@@ -109,7 +109,7 @@ async function assertSameWork(url: string, serviceUrl: string, scene: Scene, tok
   }
 }
 
-/** Of a booking too; the partner must be notified of both with the same members. */
+/** Checks the same for a booking: the partner must be notified of both with the same members. */
 async function assertSameBooking(
   stage: Stage,
   url: string,
@@ -152,7 +152,7 @@ const QUESTIONS: Readonly<Record<Kind, string>> = {
 };
 const TOLD_WITHIN_MS = 10_000;
 
-/** Bookings a second count once all of them are notifications. */
+/** Counts bookings per second only once all of them are notifications. */
 export async function loadUntilTold(stage: Stage, database: string, load: Load, job: LoadJob): Promise<LoadResult> {
   const begun = performance.now();
   const loaded = await load.run(job);
@@ -161,7 +161,7 @@ export async function loadUntilTold(stage: Stage, database: string, load: Load, 
   return { ...loaded, perSecond: loaded.requests / ((performance.now() - begun) / 1000) };
 }
 
-/** Waits until every booking has become a notification that is due to the partner. */
+/** Waits until every booking has become a due notification. */
 async function untilTold(stage: Stage, database: string): Promise<void> {
   await stage.withDatabase(database, async (client) => {
     const giveUpAt = performance.now() + TOLD_WITHIN_MS;
@@ -171,7 +171,7 @@ async function untilTold(stage: Stage, database: string): Promise<void> {
          FROM notifications JOIN deliveries ON notification_position = position`,
       );
       const [{ bookings, owed }] = rows;
-      // The last ones may be under way: the load program does not wait for them.
+      // The last ones may still be running: the load program does not wait for them.
       if (bookings === owed) return;
       if (performance.now() > giveUpAt) throw new Error(`${owed} notifications of ${bookings} bookings.`);
       await sleep(5);
@@ -179,7 +179,7 @@ async function untilTold(stage: Stage, database: string): Promise<void> {
   });
 }
 
-/** Nobody is always the first. */
+/** Rotates the list, so that no program is always the first. */
 function rotated<T>(list: readonly T[], by: number): T[] {
   return list.map((_, index) => list[(index + by) % list.length]);
 }

@@ -1,6 +1,7 @@
 /**
- * How much memory results with large photos take: 200 results of 5 MiB photos, 16 at a time, into a service of its own.
- * Fails when its resident memory rises by more than 150 MiB above idle. Linux only: /proc tells the peak.
+ * Measures the memory for results with large photos: 200 results of 5 MiB photos, 16 at a time, into a separate
+ * service. It fails when the resident memory rises by more than 150 MiB above idle. It needs Linux: /proc shows the
+ * peak.
  *
  * usage: npm run build && node dist/bench/results-memory.js
  */
@@ -42,7 +43,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** The rise above idle in MiB. */
+/** Returns the rise above idle in MiB. */
 async function measure(pid: number, dataDir: string): Promise<number> {
   const serverFile = join(dataDir, 'server.json');
   while (!existsSync(serverFile)) await pause(100);

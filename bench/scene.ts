@@ -1,4 +1,4 @@
-/** The names in the sandbox that the calls of the benchmark use. */
+/** The names in the sandbox that the benchmark's calls use. */
 export interface Scene {
   accountCode: string;
   testCode: string;
@@ -8,7 +8,7 @@ export interface Scene {
   attributeKey: string;
 }
 
-/** The body of a create as a client would send it: 19 members, a school, an accommodation, an attribute. */
+/** Builds the body of a create like a client's: 19 members, a school, an accommodation, an attribute. */
 export function createBody(scene: Scene, candidateId: string): string {
   return JSON.stringify({
     candidate: {
@@ -34,7 +34,7 @@ export function createBody(scene: Scene, candidateId: string): string {
   });
 }
 
-/** The body of a booking at a site, which any candidate's may be. */
+/** The body of a booking at a site, valid for any candidate. */
 export const BOOKING_BODY = JSON.stringify({
   booking_on: '2027-03-01T09:00:00Z',
   delivery_mode: 'SITE_PROCTORED',

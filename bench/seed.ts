@@ -3,7 +3,7 @@ import type { Scene } from './scene.js';
 
 const DEADLOCK_DETECTED = '40P01';
 
-/** Empties what requests write; the append-only audit log too, whose trigger stands aside for it. */
+/** Empties the tables that requests write, including the append-only audit log, whose trigger is disabled meanwhile. */
 export function clearEligibilities(client: Client): Promise<void> {
   return clear(
     client,
@@ -13,12 +13,12 @@ export function clearEligibilities(client: Client): Promise<void> {
   );
 }
 
-/** Empties what bookings become. */
+/** Empties the tables of notifications. */
 export function clearNotifications(client: Client): Promise<void> {
   return clear(client, 'TRUNCATE domain_events, notifications, deliveries, notification_attempts');
 }
 
-/** A service that runs looks into these tables by itself, and takes them in an order of its own. */
+/** Retries, because a running service also locks these tables, in another order. */
 async function clear(client: Client, text: string): Promise<void> {
   for (;;) {
     try {
@@ -30,7 +30,7 @@ async function clear(client: Client, text: string): Promise<void> {
   }
 }
 
-/** Candidates `seeded-1` … with one eligibility each. */
+/** Inserts candidates `seeded-1` … with one eligibility each. */
 export async function seedEligibilities(client: Client, scene: Scene, count: number): Promise<void> {
   // The number in hexadecimal, with digits that the form of an identifier allows.
   await client.query(
@@ -55,7 +55,7 @@ export async function seedEligibilities(client: Client, scene: Scene, count: num
   );
 }
 
-/** The body that a notification of the service has. */
+/** SQL: the body of a notification. */
 const NOTIFICATION = `json_build_object('booking_code', booking, 'booking_on', '2027-03-01T09:00:00Z', 'candidate_fname', 'Ada',
   'candidate_id', 'seeded-' || n, 'candidate_lname', 'Lovelace', 'change_reason', 'BOOKING_CREATED', 'delivery_mode',
   'SITE_PROCTORED', 'effective_date', '2026-12-01T10:00:00Z', 'exam_code', 'EXAM-ONE', 'exam_portions',
@@ -63,11 +63,11 @@ const NOTIFICATION = `json_build_object('booking_code', booking, 'booking_on', '
   '1 Main St, Springfield, IL', 'location_code', 'TC-042', 'location_name', 'Springfield Test Center',
   'location_timezone', 'America/Chicago')`;
 
-/** Events $1 in number, two of each booking, the second 500 events after the first. */
+/** SQL: $1 events, two of each booking, the second 500 events after the first. */
 const EVENTS = `SELECT n, n % 1000 / 500 + 1 AS sequence, 'B' || lpad((n / 1000 * 500 + n % 500)::text, 9, '0') AS booking
   FROM generate_series(0, $1::int - 1) AS n`;
 
-/** These partners are active, and no others. */
+/** Activates these partners only. */
 export async function setActive(client: Client, subscriptions: readonly string[]): Promise<void> {
   await client.query(
     `UPDATE subscriptions SET state = CASE WHEN id = ANY ($1::uuid[]) THEN 'ACTIVE' ELSE 'SUSPENDED' END`,
@@ -75,7 +75,7 @@ export async function setActive(client: Client, subscriptions: readonly string[]
   );
 }
 
-/** $1 how many, $2 account, $3 the partners, who get them in turn. */
+/** $1: the number; $2: the account; $3: the partners, which get the notifications in turn. */
 const BACKLOG = `WITH made AS (
     INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
       effective_date, body, state)
@@ -86,7 +86,7 @@ const BACKLOG = `WITH made AS (
   INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
   SELECT subscription_id, position, booking_code, event_sequence, 'FIRST' FROM made`;
 
-/** A backlog for the service, over the subscriptions in turn, in their account. */
+/** Inserts a backlog for the service, over the account's subscriptions in turn. */
 export async function seedNotifications(
   client: Client,
   accountCode: string,
@@ -97,7 +97,7 @@ export async function seedNotifications(
   await client.query(BACKLOG, [count, accountCode, subscriptions]);
 }
 
-/** So many notifications of a partner that it has refused: they are in the error queue, each of a booking of its own. */
+/** Inserts this many refused notifications of a partner into the error queue, each of a different booking. */
 export async function seedQueued(
   client: Client,
   accountCode: string,
@@ -114,23 +114,25 @@ export async function seedQueued(
   );
 }
 
-/** The same bodies as jobs of graphile-worker. */
+/** Inserts the same bodies as jobs of graphile-worker. */
 export async function seedGraphileJobs(client: Client, count: number): Promise<void> {
   await client.query(`SELECT count(graphile_worker.add_job('put', ${NOTIFICATION})) FROM (${EVENTS}) event`, [count]);
 }
 
-/** The same bodies as jobs of pg-boss, written as its `insert` does. */
+/** Inserts the same bodies as jobs of pg-boss, like its `insert`. */
 export async function seedBossJobs(client: Client, count: number): Promise<void> {
   await client.query(`INSERT INTO pgboss.job (name, data) SELECT 'put', ${NOTIFICATION} FROM (${EVENTS}) event`, [
     count,
   ]);
 }
 
-/** Of this partner the claim is measured; it has this many notifications waiting, however large the rest is. */
+/** The partner whose claim is measured; it has this many waiting notifications, regardless of the other data. */
 export const CLAIMED_PARTNER = '00000000-0000-4000-8000-000000000000';
 const WAITING = 1_000;
 
-/** $1 account, $2 how many partners, the last one DOWN. Nothing is sent to them: their secrets are none. */
+/**
+ * $1: the account; $2: the number of partners, the last one DOWN. Nothing is sent to them: their secrets are invalid.
+ */
 const PARTNERS = `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on, signing_secret,
     state, health, health_changed_at, next_probe_at, created_datetime, updated_datetime)
   SELECT ('00000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid, $1, 'https://127.0.0.1:1', ARRAY['BOOKING_CREATED'],
@@ -138,7 +140,7 @@ const PARTNERS = `INSERT INTO subscriptions (id, account_code, partner_url, chan
     CASE n WHEN $2 THEN now() + interval '1 hour' END, now(), now()
   FROM generate_series(0, $2::int) AS n`;
 
-/** A suspended partner, for which each booking makes a notification that waits. */
+/** Inserts a suspended partner, for which each booking creates a waiting notification. */
 export async function seedSuspendedPartner(client: Client, accountCode: string): Promise<void> {
   await client.query(
     `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on, signing_secret, state,
@@ -150,8 +152,8 @@ export async function seedSuspendedPartner(client: Client, accountCode: string):
 }
 
 /**
- * $1 account, $2 partners, $3 notifications, $4 of them in the queue. The queued are spread over all positions, and over the same
- * partners however many there are; the ids begin with the time, as those of the service do.
+ * $1: the account; $2: partners; $3: notifications; $4: how many are queued. Queued ones are spread over all positions
+ * and over the same partners. The ids begin with the time, like the service's.
  */
 const HISTORY = `WITH event AS (
     SELECT n, 'B' || lpad(n::text, 9, '0') AS booking, n % ($3::int / $4::int) = 0 AS queued,
@@ -176,10 +178,10 @@ const HISTORY = `WITH event AS (
   INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
   SELECT subscription_id, position, booking_code, 1, 'AUTO' FROM made WHERE retry = 'AUTO'`;
 
-/** Years of notifications: so many in all, so many of them in the error queue, and a short backlog of one partner. */
+/** Inserts years of notifications: a total, a number in the error queue, and a short backlog of one partner. */
 export async function seedHistory(client: Client, accountCode: string, count: number, queued: number): Promise<void> {
   const partners = 20;
-  // The counts of the error queue are written once for each cause, not by a trigger for each row.
+  // The counts of the error queue are written once for each cause, without the trigger for each row.
   await client.query('SET session_replication_role = replica');
   await seedPartners(client, accountCode, partners);
   await client.query(HISTORY, [accountCode, partners, count, queued]);
@@ -187,7 +189,7 @@ export async function seedHistory(client: Client, accountCode: string, count: nu
   await client.query('SET session_replication_role = origin');
 }
 
-/** One more than so many partners: the first is the one that is claimed for, the last is DOWN. */
+/** Inserts one partner more than this number: the first is the claimed one, the last is DOWN. */
 export async function seedPartners(client: Client, accountCode: string, partners: number): Promise<void> {
   await client.query(PARTNERS, [accountCode, partners]);
 }
@@ -196,7 +198,7 @@ export function streamOf(number: number): string {
   return `NEW${number}`;
 }
 
-/** The first events of so many bookings, which wait to be translated. */
+/** Inserts the first events of this many bookings, which wait for translation. */
 export async function seedEvents(client: Client, accountCode: string, count: number): Promise<void> {
   await client.query(
     `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
@@ -206,7 +208,10 @@ export async function seedEvents(client: Client, accountCode: string, count: num
   );
 }
 
-/** Returns the statements that drop the indexes of tables and create them again; primary keys stay, and what foreign keys lean on. */
+/**
+ * Returns the statements that drop the indexes of tables and create them again; primary keys and the targets of foreign
+ * keys stay.
+ */
 const INDEXES = `SELECT
     CASE WHEN c.oid IS NULL THEN format('DROP INDEX %s', i.indexrelid::regclass)
       ELSE format('ALTER TABLE %s DROP CONSTRAINT %I', i.indrelid::regclass, c.conname) END AS dropping,
@@ -216,7 +221,7 @@ const INDEXES = `SELECT
   WHERE i.indrelid = ANY ($1::regclass[]) AND c.contype IS DISTINCT FROM 'p'
     AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.contype = 'f' AND f.conindid = i.indexrelid)`;
 
-/** Fills tables while they have no indexes but their keys: made at the end, those take a part of the time. */
+/** Fills tables without secondary indexes, because building them at the end is faster. */
 export async function withoutIndexes(
   client: Client,
   tables: readonly string[],

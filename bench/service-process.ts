@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 const MAIN = join(__dirname, '../main.js');
 const START_MS = 180_000;
 
-/** The service as a process of its own, which can be killed and started again. */
+/** The service as a separate process, which can be killed and restarted. */
 export class ServiceProcess {
   private child: ChildProcess | null = null;
   baseUrl = '';
@@ -22,12 +22,12 @@ export class ServiceProcess {
     return this.child !== null && this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Of the process that runs. */
+  /** The pid of the running process. */
   get pid(): number {
     return this.child!.pid!;
   }
 
-  /** Resolves when it is up. A database that is away for a moment makes it try again. */
+  /** Resolves when it is ready. It retries while the database is briefly unavailable. */
   async start(): Promise<void> {
     const serverFile = join(this.dataDir, 'server.json');
     const giveUpAt = Date.now() + START_MS;
@@ -62,7 +62,7 @@ async function readBaseUrl(file: string): Promise<string> {
     try {
       return (JSON.parse(readFileSync(file, 'utf8')) as { base_url: string }).base_url;
     } catch {
-      // Half written.
+      // The file is half written.
       await pause(5);
     }
   }

@@ -25,7 +25,7 @@ interface Sandbox {
   attribute_keys: { attribute_key: string }[];
 }
 
-/** The service in a process of its own, with everything switched on but the limits on the number of requests. */
+/** The service in a separate process, with everything enabled except the limits on the number of requests. */
 export class BenchedService {
   private constructor(
     private readonly child: ChildProcess,
@@ -34,7 +34,7 @@ export class BenchedService {
     readonly readyAfterS: number,
   ) {}
 
-  /** @param databaseUrl null: the service runs a PostgreSQL of its own in `dataDir` */
+  /** @param databaseUrl null: the service runs its own PostgreSQL in `dataDir` */
   static async start(
     dataDir: string,
     databaseUrl: string | null,
@@ -90,12 +90,12 @@ export class BenchedService {
     return this.token(this.sandbox.operator);
   }
 
-  /** How the client asks for tokens. */
+  /** The client's credentials. */
   get client(): Login {
     return this.sandbox.client;
   }
 
-  /** The request for the client's token, as often as one likes. */
+  /** Returns a reusable request for the client's token. */
   tokenRequest(): { url: string; init: RequestInit } {
     return tokenRequest(this.url, this.sandbox.client);
   }
@@ -112,7 +112,7 @@ export class BenchedService {
     return (text === '' ? undefined : JSON.parse(text)) as Answer;
   }
 
-  /** Makes a partner of its account that is verified; answers the subscription's id. */
+  /** Creates a verified partner of its account; returns the subscription's id. */
   async subscribe(operator: string, { url, caPem }: ReceiverReady): Promise<string> {
     const { id } = await this.call<{ id: string }>(operator, 'POST', '/admin/subscriptions', {
       account_code: this.scene.accountCode,
@@ -153,7 +153,7 @@ function tokenRequest(url: string, { consumer_key, consumer_secret, username, pa
   };
 }
 
-/** With `BENCH_CPU_PROFILE` set to a folder each service leaves a profile there. */
+/** Returns the options for profiling: with `BENCH_CPU_PROFILE` set to a folder, each service writes a profile there. */
 function profiling(dataDir: string): string[] {
   const folder = process.env['BENCH_CPU_PROFILE'];
   return folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}/${dataDir.split('/').at(-1)}`] : [];
@@ -164,7 +164,7 @@ function serverOf(dataDir: string): { base_url: string; metrics_url: string } {
 }
 
 async function readySeconds(child: ChildProcess, dataDir: string, started: number): Promise<number> {
-  // `server.json` is written when everything is up, and taken away at the beginning of a start.
+  // `server.json` is written when everything is ready, and deleted at the beginning of a start.
   while (performance.now() - started < READY_WITHIN_MS) {
     if (child.exitCode !== null) break;
     if (existsSync(join(dataDir, 'server.json')) && (await isReady(dataDir)))

@@ -1,13 +1,12 @@
 /**
- * A service that is never stopped: weeks of its life in an hour or two.
+ * Runs a service without a stop: weeks of its life in an hour or two.
  *
- * Clients create, read, book, cancel, list and follow the feed without a pause, and a partner is notified; between two days the clock of
- * the sandbox goes on by a day, so that retention, sweeps and rotation have their turn. Each day's resident memory, open files and
- * tables are printed; figures that should be flat are compared with those after the first retention.
+ * Clients create, read, book, cancel, list and follow the feed continuously, and a partner is notified. Between two
+ * days the sandbox's clock moves on by a day, so that retention, sweeps and rotation run. Each day's resident memory,
+ * open files and tables are printed. Figures that should stay flat are compared with those after the first retention.
  *
- * usage: npm run build && node dist/bench/soak.js [--days 40] [--minutes 100]
- *        (goals: the last quarter of the days to the second: memory, files and each table that has a retention at most 1.15, bytes of
- *        a row that is kept at most 1.05)
+ * usage: npm run build && node dist/bench/soak.js [--days 40] [--minutes 100] (goals: the last quarter of the days to
+ * the second: memory, files and each table that has a retention at most 1.15, bytes of a row that is kept at most 1.05)
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,8 +24,8 @@ import { Stage } from './stage.js';
 const DAY_S = 86_400;
 const RETENTION = { NOTIFICATION_RETENTION_DAYS: '5', CHANGES_RETENTION_DAYS: '5', REFRESH_TOKEN_TTL_S: String(DAY_S) };
 /**
- * Tables that what was retained leaves, and tables whose rows are kept, as those of the change feed are until their whole month is
- * over; partitions count with their table.
+ * Tables with a retention, and tables whose rows are kept, such as the change feed until its month is over; partitions
+ * count with their table.
  */
 const PASSING = [
   'domain_events',
@@ -83,7 +82,7 @@ async function main(): Promise<boolean> {
       calls += requests;
       await untilDelivered(client);
       await service.call(await service.operatorToken(), 'POST', '/sandbox/clock', { advance_s: DAY_S });
-      // As autovacuum does it in the course of a day.
+      // Does what autovacuum does in a day.
       await client.query('VACUUM (ANALYZE)');
       lived.push(await look(service, client));
       process.stdout.write(
@@ -98,7 +97,7 @@ async function main(): Promise<boolean> {
   }
 }
 
-/** Waits until the partner has been notified: no booking may become old before. */
+/** Waits until the partner has been notified, so that no booking expires before. */
 async function untilDelivered(client: pg.Client): Promise<void> {
   const left = `SELECT EXISTS (SELECT FROM deliveries) OR EXISTS (SELECT FROM domain_events WHERE settled_at IS NULL) AS left`;
   while ((await client.query<{ left: boolean }>(left)).rows[0].left) await client.query('SELECT pg_sleep(0.1)');
@@ -130,7 +129,7 @@ function verdict(lived: readonly Day[], calls: number): boolean {
   for (const name of lived[0].keys()) {
     const [from, to] = [before, after].map((days) => median(days.map((day) => day.get(name)!)));
     const most = name.endsWith('a row') ? 1.05 : 1.15;
-    // A table of some pages is as large as its last vacuum left it.
+    // The size of a table of few pages depends on its last vacuum.
     const isWell = to <= Math.max(from * most, name.endsWith('MiB') ? 1 : 0);
     isFlat &&= isWell;
     process.stdout.write(

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 
-/** The circumstances of the figures, which are written beside them. */
+/** Settings that are printed with the figures. */
 const TOLD_SETTINGS = ['server_version', 'fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers'] as const;
 
-/** A PostgreSQL of its own in a temporary folder, and everything that is to be ended and removed at the end. */
+/** A separate PostgreSQL in a temporary folder, and everything to be stopped and deleted at the end. */
 export class Stage {
   private readonly ends: (() => Promise<void>)[] = [];
 
@@ -16,7 +16,7 @@ export class Stage {
     private readonly postgres: EmbeddedPostgres,
   ) {}
 
-  /** @param settings of PostgreSQL, beside those of the service's own */
+  /** @param settings of PostgreSQL, in addition to the service's own */
   static async open(settings: Readonly<Record<string, string>> = {}): Promise<Stage> {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-bench-'));
     // PostgreSQL may run as another user.
@@ -24,13 +24,13 @@ export class Stage {
     const postgres = await startEmbeddedPostgres({
       dataDir: folder,
       database: 'bench',
-      // The moment of a commit is what a notification's delay is counted from.
+      // A notification's delay is measured from the time of the commit.
       settings: { track_commit_timestamp: 'on', ...settings },
     });
     return new Stage(folder, postgres);
   }
 
-  /** The process identifier of the server, whose children serve the connections. */
+  /** Returns the pid of the server, whose children serve the connections. */
   async postmaster(): Promise<number> {
     const [{ data_directory }] = await this.withDatabase(
       'bench',
@@ -43,12 +43,12 @@ export class Stage {
     return join(this.folder, 'programs.log');
   }
 
-  /** For what a section starts: called when that is over. */
+  /** Registers a function that stops what a section started. */
   onClear(end: () => Promise<void>): void {
     this.ends.push(end);
   }
 
-  /** Ends what was started, last first, and drops its databases: the next section has the machine to itself. */
+  /** Stops everything, last first, and drops its databases: the next section has the machine to itself. */
   async clear(): Promise<void> {
     for (const end of this.ends.splice(0).reverse()) await end();
   }
@@ -64,7 +64,7 @@ export class Stage {
     });
   }
 
-  /** The URL of a database, which is made empty. */
+  /** Creates an empty database and returns its URL. */
   async createDatabase(name: string): Promise<string> {
     await this.withDatabase('bench', (client) => client.query(`CREATE DATABASE ${name}`));
     this.onClear(() =>
@@ -83,7 +83,7 @@ export class Stage {
     }
   }
 
-  /** Before a measurement: whoever wrote before has nothing left to be written during it. */
+  /** Writes pending data before a measurement, so that earlier work is not written during it. */
   async settle(name: string): Promise<void> {
     await this.withDatabase(name, async (client) => {
       await client.query('VACUUM (ANALYZE)');
@@ -91,7 +91,7 @@ export class Stage {
     });
   }
 
-  /** Reads all tables and indexes into PostgreSQL's own memory, as far as that goes: as a server has what is asked for all day. */
+  /** Reads all tables and indexes into PostgreSQL's memory, as far as they fit, like on a server in use. */
   async warm(name: string): Promise<void> {
     await this.withDatabase(name, async (client) => {
       await client.query('CREATE EXTENSION IF NOT EXISTS pg_prewarm');
@@ -114,7 +114,7 @@ export class Stage {
   }
 }
 
-/** A data folder and the cluster in it, which may live elsewhere. */
+/** Deletes a data folder and its cluster, which may be elsewhere. */
 export function removeDataFolder(folder: string): void {
   rmSync(realpathSync(join(folder, 'postgres')), { recursive: true, force: true });
   rmSync(folder, { recursive: true, force: true });

@@ -1,5 +1,6 @@
-// Builds the packages of clients/, each as ES modules and as CommonJS with its declarations, into clients/NAME/dist.
-// usage: node scripts/build-clients.mjs [FOLDER: the whole packages are laid out there instead]
+// Builds the packages of clients/, each as ES modules and as CommonJS with declarations, into clients/NAME/dist.
+//
+// usage: node scripts/build-clients.mjs [FOLDER: writes the whole packages there instead]
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -36,7 +37,7 @@ for (const name of readdirSync(join(root, 'clients'))) {
       banner: { js: '#!/usr/bin/env node' },
     });
   declare(entry, join(dist, 'esm'));
-  // The same declarations: how they are read, the nearest package.json says.
+  // Both formats have the same declarations: the nearest package.json decides how they are read.
   cpSync(join(dist, 'esm'), join(dist, 'cjs'), { recursive: true, filter: (path) => !path.endsWith('.js') });
   writeFileSync(join(dist, 'esm/package.json'), '{ "type": "module" }\n');
   writeFileSync(join(dist, 'cjs/package.json'), '{ "type": "commonjs" }\n');

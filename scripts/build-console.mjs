@@ -14,7 +14,8 @@ export async function buildConsole() {
   const { build } = await import('vite');
   const { NODE_ENV } = process.env;
   await build({ configFile: join(root, 'console/vite.config.mjs') });
-  // Vite sets it and leaves it set: the service that starts in this process next would be one of production, and no sandbox.
+  // Vite sets it permanently: a service that starts in this process afterwards would be a production one instead of a
+  // sandbox.
   if (NODE_ENV === undefined) delete process.env.NODE_ENV;
   else process.env.NODE_ENV = NODE_ENV;
 }

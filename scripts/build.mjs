@@ -1,5 +1,5 @@
-// Compiles the sources into dist as nest-cli.json says, bundles the service there, and builds the console and the guide. The Nest CLI
-// itself warns about its engines when it is installed on Node 20.
+// Compiles the sources into dist as nest-cli.json says, bundles the service there, and builds the console and the
+// guide. The Nest CLI itself is not used, because it warns about its engines on Node 20.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,15 +12,15 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 
 const { sourceRoot, compilerOptions } = JSON.parse(readFileSync(join(root, 'nest-cli.json'), 'utf8'));
-/** Endings of the files that are run as they are: code of threads. */
+/** Extensions of the files that are copied unchanged: code of threads. */
 const assets = compilerOptions.assets.map((pattern) => pattern.replace('**/*', ''));
 
 const started = new Date();
-// The console stays: it is built again only when it has changed.
+// The console stays: it is rebuilt only when it has changed.
 mkdirSync(join(root, 'dist'), { recursive: true });
 for (const name of readdirSync(join(root, 'dist')))
   if (name !== 'console') rmSync(join(root, 'dist', name), { recursive: true, force: true });
-// The console's types are those of the API: a member that is renamed there fails here.
+// The console uses the API's types: a renamed member fails here.
 await Promise.all([compile(['-p', compilerOptions.tsConfigPath]), compile(['-p', 'console']), buildConsole()]);
 copyFiles(sourceRoot);
 await import('./bundle.mjs');

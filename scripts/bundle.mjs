@@ -1,5 +1,5 @@
-// Bundles the compiled service into dist/main.js: Node reads one file instead of 1,600, which makes it ready in two
-// thirds of the time. Without this step dist/src/main.js does the same, a little later.
+// Bundles the compiled service into dist/main.js: Node reads one file instead of 1,600, which shortens the start by a
+// third. Without this step dist/src/main.js works as well.
 import { readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
 
-/** Keeps the names of classes and modules as they are outside the bundle, where many modules share one file and scope. */
+/** Keeps the names of classes and modules, although many modules share one file and scope in the bundle. */
 const selfKnowledge = {
   name: 'self-knowledge',
   setup({ onLoad }) {
@@ -20,18 +20,18 @@ const selfKnowledge = {
   },
 };
 
-/** The folder of an own module, which finds files there. */
+/** Keeps the folder of a module that reads files next to it. */
 function withFolder(text, path) {
   const folder = JSON.stringify(relative(dist, dirname(path)).replaceAll('\\', '/'));
   return text.replaceAll('__dirname', `require('node:path').join(__dirname, ${folder})`);
 }
 
-/** ES modules of Nest fetch CommonJS by `createRequire`: a second copy, beside the one in the bundle. */
+/** Replaces `createRequire` in Nest's ES modules: it would load a second copy of a CommonJS module in the bundle. */
 function withRequire(text) {
   return text.replaceAll('createRequire(import.meta.url)', 'require').replace('const require = require;', '');
 }
 
-/** esbuild renames what meets its own name in one scope; the log shows names of classes. */
+/** Keeps the names of classes for the log: esbuild renames duplicates in one scope. */
 function withNamedClasses(text) {
   return text.replace(
     /^(?:(?:let|const|var) \w+ = (?:\w+ = )?|export (?:default )?)?class (\w+)(?: extends [^\n{]+)? \{$/gm,
@@ -39,7 +39,7 @@ function withNamedClasses(text) {
   );
 }
 
-/** V8 keeps two bytes for each character of a text that has one beyond Latin-1, as patterns of letters do: 13 MB. */
+/** Escapes characters beyond Latin-1: V8 would need two bytes for each character of the text, 13 MB. */
 function ascii(text) {
   return text.replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
@@ -50,7 +50,7 @@ await build({
   bundle: true,
   platform: 'node',
   target: 'node20.19',
-  // The text stays in memory; the message of a fault may contain a line of it.
+  // Saves memory for the text, and keeps lines short: an error message may contain one.
   minifyWhitespace: true,
   lineLimit: 200,
   legalComments: 'linked',
@@ -60,13 +60,13 @@ await build({
   plugins: [selfKnowledge],
   banner: { js: "const named = (made, name) => Object.defineProperty(made, 'name', { value: name });" },
   external: [
-    // Native code, files that are served, and what TypeORM asks for by name.
+    // Native code, served files, and modules that TypeORM loads by name.
     '@node-rs/argon2',
     'swagger-ui-dist',
     'pg',
-    // Loaded only when spans are asked for.
+    // Loaded only when tracing is on.
     '@opentelemetry/*',
-    // Parts of Nest and its friends that are not installed.
+    // Parts of Nest and other packages that are not installed.
     '@fastify/*',
     '@nestjs/microservices',
     '@nestjs/websockets',

@@ -1,4 +1,4 @@
-// Makes clients/typescript/src/openapi.ts, the types of docs/openapi.json, unless they are newer than the document.
+// Generates clients/typescript/src/openapi.ts, the types of docs/openapi.json, unless they are newer than the document.
 import { execFileSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { renameSync, statSync } from 'node:fs';
@@ -12,7 +12,8 @@ const changed = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 
 
 if (changed(types) <= changed(document)) {
   const generator = join(createRequire(import.meta.url).resolve('openapi-typescript/package.json'), '../bin/cli.js');
-  // Programs that start at once each make their own; what is read is always whole.
+  // Each of several concurrent programs generates its own file and renames it, so that readers always see a complete
+  // file.
   const made = `${types}.${process.pid}`;
   execFileSync(process.execPath, [generator, document, '--output', made], { stdio: ['ignore', 'ignore', 'inherit'] });
   renameSync(made, types);

@@ -1,5 +1,6 @@
-// Takes the pictures that docs/console.md shows: the tests of the console leave every page in both themes, wide and narrow; these are
-// the wide, light ones.
+// Updates the screenshots in docs/console.md: the console's tests save every page in both themes, wide and narrow; this
+// takes the wide, light ones.
+//
 // usage: node scripts/console-pictures.mjs
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';

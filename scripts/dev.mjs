@@ -1,5 +1,5 @@
-// Runs the service, and starts it anew whenever a source changes. SWC compiles what has changed within a second; tsc checks the types
-// beside it at a low priority, and a fault of types does not hold the service back.
+// Runs the service, and restarts it whenever a source changes. SWC compiles changes within a second. tsc checks the
+// types in parallel at low priority, and a type error does not stop the service.
 import { spawn } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync, watch, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -26,7 +26,7 @@ const swc = {
   module: { type: 'commonjs', ignoreDynamic: true },
 };
 
-/** Compiles what is newer than its output: a second start, and a change, take no longer than they must. */
+/** Compiles only sources that are newer than their output, so that restarts are fast. */
 async function compile() {
   const names = readdirSync(join(root, 'src'), { recursive: true }).map((name) => `src/${name}`);
   await Promise.all(

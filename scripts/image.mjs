@@ -1,6 +1,7 @@
-// Builds the image of the Dockerfile twice and starts it: `node scripts/image.mjs`. Fails when the two are not the same, when what runs
-// in it is not ready, or when it runs as root. No engine is asked for: buildah of Debian builds without privileges of a container
-// (`--isolation chroot`), over a Debian by debootstrap with Node.js and npm out of the npm registry. As root on Debian 12.
+// Builds the image of the Dockerfile twice and starts it: `node scripts/image.mjs`. It fails when the two images
+// differ, when the service in it does not become ready, or when it runs as root. It needs no container engine: Debian's
+// buildah builds without a container's privileges (`--isolation chroot`), over a Debian by debootstrap with Node.js and
+// npm from the npm registry. It needs root on Debian 12.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -48,7 +49,7 @@ function installBuilders() {
   run('apt-get', 'install', '-qq', '--yes', '--no-install-recommends', ...missing);
 }
 
-/** The parts of `node:24-bookworm-slim`. */
+/** Builds the parts of `node:24-bookworm-slim`. */
 function makeBase() {
   run('debootstrap', '--variant=minbase', '--include=libstdc++6,ca-certificates', 'bookworm', rootfs);
   const modules = join(rootfs, 'usr/local/lib/node_modules');
@@ -73,9 +74,9 @@ function makeBase() {
   rmSync(rootfs, { recursive: true });
 }
 
-/** Its id: what the image holds, and nothing of when it was built. */
+/** Returns the image's id, which depends on its content but not on the build time. */
 function build() {
-  // The registry may be reached by an authority that this machine trusts.
+  // This machine may trust an additional certificate authority for the registry.
   const npmrc = join(folder, 'npmrc');
   writeFileSync(npmrc, 'cafile=/etc/ssl/certs/ca-certificates.crt\n');
   const mounts = ['--volume', `${npmrc}:/root/.npmrc:ro`, '--volume', '/etc/ssl/certs:/etc/ssl/certs:ro'];
@@ -96,7 +97,7 @@ async function startDatabase() {
   return startEmbeddedPostgres({ dataDir, database: 'eligibility' });
 }
 
-/** Starts what is in the image, as its user. @returns milliseconds until it was ready on an empty database */
+/** Starts the image's program as its user. @returns milliseconds until it was ready on an empty database */
 async function start() {
   const container = buildah('from', IMAGE).trim();
   const { config } = JSON.parse(buildah('inspect', '--type', 'image', IMAGE)).OCIv1;

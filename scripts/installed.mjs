@@ -1,4 +1,4 @@
-// Ends the process with one line when the dependencies are not installed. Imported before whatever needs one.
+// Ends the process with one line when the dependencies are not installed. Import it before any dependency.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

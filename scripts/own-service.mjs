@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /**
- * Starts the built service on the Node that runs this, in a folder of its own; ends it after `use`, and takes everything away.
- * Without `DATABASE_URL` in `env` it is a sandbox with a PostgreSQL of its own. `program` may be one that builds it first.
+ * Starts the built service with this Node in a temporary folder; stops it after `use`, and deletes the folder. Without
+ * `DATABASE_URL` in `env` it is a sandbox with its own PostgreSQL. `program` may be one that builds the service first.
  */
 export async function withService(use, env = {}, program = 'dist/main.js') {
   const folder = await mkdtemp(join(tmpdir(), 'eligibility-own-'));
@@ -41,7 +41,7 @@ export async function withService(use, env = {}, program = 'dist/main.js') {
     if (code !== 0) throw new Error(`Ended with ${code}.`);
   } finally {
     service.kill('SIGKILL');
-    // Run by root, the database has its files where its own user may go.
+    // When started by root, the database has its files where its own user has access.
     const cluster = join(folder, 'postgres');
     if (existsSync(cluster)) await rm(realpathSync(cluster), { recursive: true, force: true });
     await rm(folder, { recursive: true, force: true });

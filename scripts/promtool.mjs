@@ -1,5 +1,6 @@
-// Asks Prometheus' own tool: are the alert rules and the queries of the dashboards well formed, do the alerts fire when they should,
-// has the built service well-named metrics? `node scripts/promtool.mjs`. Without a promtool on the machine, Debian's is unpacked into a folder that goes away.
+// Runs Prometheus's own checks: `node scripts/promtool.mjs`. They cover the syntax of alert rules and dashboard
+// queries, the tests of the alerts, and the names of the built service's metrics. When promtool is not installed,
+// Debian's is unpacked into a temporary folder.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +12,7 @@ const deploy = join(dirname(dirname(fileURLToPath(import.meta.url))), 'deploy');
 const rules = join(deploy, 'prometheus');
 const folder = mkdtempSync(join(tmpdir(), 'eligibility-promtool-'));
 
-/** The one on the machine, else Debian's. */
+/** Returns the installed promtool, else Debian's. */
 function findPromtool() {
   if (spawnSync('promtool', ['--version']).status === 0) return 'promtool';
   const run = (command, ...rest) =>
@@ -27,7 +28,7 @@ function findPromtool() {
   return join(folder, 'usr/bin/promtool');
 }
 
-/** The queries of the dashboards as recording rules, which is what promtool reads. YAML takes JSON. */
+/** Returns the dashboards' queries as recording rules, which promtool can read. JSON is valid YAML. */
 function queriesOfDashboards() {
   const queries = readdirSync(join(deploy, 'grafana')).flatMap((file) =>
     JSON.parse(readFileSync(join(deploy, 'grafana', file), 'utf8'))

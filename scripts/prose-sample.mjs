@@ -1,5 +1,5 @@
 /**
- * Prints passages of the project's prose, chosen by a seed: for people who judge whether they understand each.
+ * Prints passages of the project's prose, chosen by a seed, for people who judge whether they understand each.
  *
  * Equal numbers of documents, changelog, comments, titles of tests, screens and problem details.
  *
@@ -32,7 +32,7 @@ const documents = [
 ];
 const of = (files, passages) => files.flatMap((file) => passages(read(root, file)).map((text) => ({ file, text })));
 
-/** Takes the sentences of a page of the console: texts between tags, and literals that begin as a sentence does. */
+/** Returns the sentences of a page of the console: texts between tags, and literals that begin like a sentence. */
 function textsOfScreen(source) {
   const texts = [];
   const visit = (node) => {
@@ -57,7 +57,7 @@ const kinds = {
   problem: of(['docs/problems.md'], passagesOfMarkdown),
 };
 
-/** Orders passages by the hash of the seed and their own text, so that a new passage moves no other. */
+/** Sorts passages by the hash of the seed and their own text, so that a new passage moves no other. */
 const chosen = (passages, count) =>
   passages
     .filter(({ text }, at) => isProse(text) && passages.findIndex((other) => other.text === text) === at)

@@ -1,10 +1,12 @@
-// Runs the Dockerfile's steps by hand as uid 1000 in a temporary folder, and then starts there what is shipped in deploy/systemd:
-// `node scripts/shipped.mjs`. It needs no engine of containers and no running systemd, but root on Debian, or uid 1000. It fails when
+// Runs the Dockerfile's steps manually as uid 1000 in a temporary folder, and then starts the shipped units of
+// deploy/systemd there: `node scripts/shipped.mjs`. It needs neither a container engine nor a running systemd, but root
+// on Debian, or uid 1000. It fails in these cases:
 //
-// 1. a step fails, or asks for a file that .dockerignore keeps away;
-// 2. `systemd-analyze` objects to a unit;
-// 3. the migration, as the owner of the tables, or the service, as the role that it gives rights to, does not start by the line, the
-//    environment and the credentials of its unit; or the image's health check does not find it healthy; or SIGTERM does not end it with 0.
+// 1. A step fails, or needs a file that .dockerignore excludes.
+// 2. `systemd-analyze` reports a problem in a unit.
+// 3. The migration, as the owner of the tables, or the service, as the least-privilege role, does not start with the
+//    command line, the environment and the credentials of its unit.
+// 4. The image's health check fails, or SIGTERM does not end the service with 0.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -30,14 +32,14 @@ const UID = 1000;
 const READY_MS = 120_000;
 const ROLE = 'eligibility_service';
 const UNITS = ['eligibility-migration.service', 'eligibility.service'];
-/** Of 100: above it a unit has a protection less than now. */
+/** Out of 100: a higher exposure means that a unit has lost a protection. */
 const EXPOSURE = 20;
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = mkdtempSync(join(tmpdir(), 'eligibility-shipped-'));
 const isRoot = process.getuid() === 0;
 
-/** The command as uid 1000, without a capability. */
+/** Runs the command as uid 1000, without capabilities. */
 const asUser = (...command) =>
   isRoot
     ? [
@@ -57,7 +59,7 @@ function own(path) {
   return path;
 }
 
-/** Lists the files that `COPY . .` finds: the files of the repository that .dockerignore lets through. */
+/** Lists the files that `COPY . .` copies: the repository's files that .dockerignore allows. */
 function contextFiles() {
   const [first, ...allowed] = readFileSync(join(root, '.dockerignore'), 'utf8').trim().split('\n');
   if (first !== '*') throw new Error('.dockerignore does not begin with *.');
@@ -72,7 +74,7 @@ function contextFiles() {
     .filter((file) => patterns.some((pattern) => pattern.test(file)));
 }
 
-/** The instructions, each as its name and the rest of its line. */
+/** Returns the instructions, each as its name and the rest of its line. */
 function instructions() {
   return readFileSync(join(root, 'Dockerfile'), 'utf8')
     .replaceAll(/^#.*\n/gm, '')
@@ -82,7 +84,7 @@ function instructions() {
     .map((line) => /^([A-Z]+) (.*)$/.exec(line).slice(1));
 }
 
-/** Runs the steps. @returns the folder of the last stage, and what runs in it */
+/** Runs the steps. @returns the folder of the last stage, and its command */
 function buildByHand() {
   const context = contextFiles();
   const stages = {};
@@ -157,7 +159,7 @@ function run(stage, command) {
   if (status !== 0) throw new Error(`${command} ended with ${status}:\n${stdout}${stderr}`);
 }
 
-/** The members of a unit's [Service], each with its values. */
+/** Returns the members of a unit's [Service], each with its values. */
 function serviceOf(unit) {
   const members = {};
   for (const [, name, value] of unit.split('[Service]')[1].matchAll(/^([A-Z]\w+)=(.*)$/gm))
@@ -170,20 +172,20 @@ function verifyUnits() {
     execFileSync('apt-get', ['install', '-qq', '--yes', '--no-install-recommends', 'systemd'], { stdio: 'ignore' });
   const copies = UNITS.map((name) => {
     const file = join(folder, name);
-    // Its program must be there.
+    // Its program must exist.
     const text = readFileSync(join(root, 'deploy/systemd', name), 'utf8');
     writeFileSync(file, text.replaceAll('/usr/bin/node', process.execPath));
     return file;
   });
   const { status, stderr } = spawnSync('systemd-analyze', ['verify', ...copies], { encoding: 'utf8' });
-  // Units of others are none of ours.
+  // Errors of other units are ignored.
   if (status !== 0 || /eligibility/.test(stderr)) throw new Error(`systemd-analyze verify: ${stderr}`);
   execFileSync('systemd-analyze', ['security', '--offline=yes', `--threshold=${EXPOSURE}`, ...copies], {
     stdio: 'ignore',
   });
 }
 
-/** Starts what a unit starts, as it would: its line, its environment, its credentials. */
+/** Starts a unit's program with its command line, environment and credentials. */
 function start(name, image, { secrets, settings }) {
   const unit = serviceOf(readFileSync(join(root, 'deploy/systemd', name), 'utf8'));
   const credentials = own(join(folder, `credentials-${name}`));

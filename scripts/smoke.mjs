@@ -1,6 +1,7 @@
-// Starts the built service on the Node that runs this, in a folder of its own, asks whether it is ready, and ends it:
-// `node scripts/smoke.mjs`. Exits with 0 when the service did as it should. `--from-sources`: as `npm start` does in a fresh clone, where it
-// builds the service in the process that becomes it, and with no setting at all: it must be a sandbox.
+// Starts the built service with this Node in a temporary folder, checks its readiness, and stops it: `node
+// scripts/smoke.mjs`. The exit code is 0 when everything worked. `--from-sources` works like `npm start` in a fresh
+// clone: it builds the service in the process that becomes the service, without any setting. The result must be a
+// sandbox.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { withService } from './own-service.mjs';

@@ -8,7 +8,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const sentences = JSON.parse(readFileSync(join(root, 'test/specification/sentences.json'), 'utf8'));
 const counted = (standing) => sentences.filter((sentence) => sentence.standing === standing).length;
 const cell = (text) => text.replaceAll('|', '\\|');
-/** Fields end with a colon, and what is in braces or brackets would be markup. */
+/** Marks fields, which end with a colon, and text in braces or brackets as code, which would otherwise be markup. */
 const words = (text) => cell(text.replaceAll(/(^|\s)([A-Za-z]+_\w+|\S*[{[]\S*)(?=[\s:,]|$)/g, '$1`$2`'));
 
 const STANDINGS = {

@@ -26,7 +26,7 @@ const programs = {
   mutants: 'dist/test/proof/specification/mutants.js',
   results: 'dist/test/proof/results/results.js',
   conformance: 'dist/clients/partner/src/conformance/program.js',
-  // For the migrations.
+  // Runs the migrations.
   typeorm: 'node_modules/typeorm/cli.js',
 };
 
@@ -34,7 +34,7 @@ function newest(path) {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) return 0;
   if (!stat.isDirectory()) return stat.mtimeMs;
-  // Figures that a benchmark wrote are no source, and neither are the built packages of the clients.
+  // Results of benchmarks and built client packages are not sources.
   const names = readdirSync(path).filter((name) => name !== 'dist' && (name !== 'results' || path.endsWith('src')));
   return Math.max(0, ...names.map((name) => newest(join(path, name))));
 }
@@ -59,7 +59,7 @@ const sources = [
 ];
 
 function isStale() {
-  // An image ships dist without the sources' compiler.
+  // An image contains dist without the sources' compiler.
   if (!existsSync(join(root, 'src'))) return false;
   const built = statSync(marker, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   return built <= Math.max(...sources.map((source) => newest(join(root, source))));
@@ -67,7 +67,7 @@ function isStale() {
 
 async function buildWhenStale() {
   if (!isStale()) return;
-  // The build empties dist first: of several programs that start at once, one compiles and the others wait for it.
+  // The build empties dist first: of several concurrent programs, one compiles and the others wait.
   const unlock = lock(join(root, 'node_modules/.compiling'));
   try {
     if (isStale()) await build();
@@ -81,7 +81,7 @@ async function build() {
   await import('./build.mjs');
 }
 
-/** Waits until this process alone holds the lock; one whose holder has died is nobody's. */
+/** Waits until this process holds the lock alone; the lock of a dead process is ignored. */
 function lock(file) {
   for (;;) {
     try {
@@ -98,7 +98,7 @@ function lock(file) {
 function isHeld(file) {
   try {
     const pid = readFileSync(file, 'utf8');
-    // Made a moment ago, and its content is still to come.
+    // Created a moment ago, without content yet.
     if (pid === '') return Date.now() - statSync(file).mtimeMs < 1000;
     process.kill(Number(pid), 0);
     return true;
@@ -115,7 +115,7 @@ try {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);
 }
-// npm ends the shell in between alone, which passes nothing on: who was started by it ends with it.
+// npm ends only the intermediate shell, which does not pass signals on: its child must end together with it.
 if (process.env.npm_lifecycle_event && process.platform !== 'win32') {
   const { ppid } = process;
   const watch = setInterval(() => {

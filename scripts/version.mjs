@@ -1,5 +1,6 @@
-// Takes the version of package.json to whatever else names it: the packages of clients/, docs/openapi.json, the chart and what it
-// renders. npm runs it at `npm version`, which is all that a release has to change beside CHANGELOG.md:
+// Copies the version of package.json to all other places: the packages of clients/, docs/openapi.json, the chart and
+// its renderings. npm runs it at `npm version`, which is the only step of a release besides CHANGELOG.md:
+//
 // npm version 1.2.3 --no-git-tag-version
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,7 +15,7 @@ function change(path, set) {
   writeFileSync(join(root, path), `${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** Sets what follows a name in a file of YAML. */
+/** Sets the value after a name in a YAML file. */
 function replace(path, name) {
   const text = readFileSync(join(root, path), 'utf8');
   if (!name.test(text)) throw new Error(`${path} has no version after ${name}.`);
@@ -33,6 +34,6 @@ replace('deploy/kubernetes/kustomization.yaml', /^( *newTag: ).*/gm);
 for (const name of readdirSync(join(root, 'test/fixtures/chart'))) {
   replace(`test/fixtures/chart/${name}`, /(app\.kubernetes\.io\/version: ")[^"]+/g);
   replace(`test/fixtures/chart/${name}`, /(helm\.sh\/chart: eligibility-)\S+/g);
-  // That with everything has a digest.
+  // The rendering with everything enabled has a digest.
   if (name !== 'everything.yaml') replace(`test/fixtures/chart/${name}`, /(candidate-eligibility-service:)\S+/g);
 }

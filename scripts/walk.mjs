@@ -1,10 +1,13 @@
-// Walks through a document as a newcomer does, from its first line to its last, and says how long that takes and where one stumbles.
+// Follows a document like a newcomer, from its first line to its last, and reports the time and the stumbling blocks.
+//
 // usage: node scripts/walk.mjs [client|partner|operator …: all of them by default]
 //
-// 1. The walk takes place in a copy of the repository, in the order of the document: its `sh` blocks in one terminal, those
-//    marked `sh in a … terminal` in terminals of their own, which are left running; `js` blocks are saved under the name in their first line.
-// 2. Nothing is corrected on the way: a line that fails is a stumbling block, and ends the walk. So is a file that git would take.
-// 3. The minutes are those of the machine, with reading (200 words a minute) and 10 seconds for each block that is copied.
+// 1. The walk runs in a copy of the repository, in the order of the document. Its `sh` blocks run in one terminal, and
+//    those marked `sh in a … terminal` in separate terminals, which are left running. `js` blocks are saved under the
+//    name in their first line.
+// 2. Nothing is corrected on the way: a failing line is a stumbling block and ends the walk. So does a file that git
+//    does not ignore.
+// 3. The minutes are the machine's time, plus reading (200 words a minute) and 10 seconds for each copied block.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -30,7 +33,10 @@ const WORDS_A_MINUTE = 200;
 const COPY_S = 10;
 const PATIENCE_MS = 300_000;
 
-/** `ports` are what is waited for when a terminal is left running; `withDatabase`: PostgreSQL is there, and the service is not. */
+/**
+ * `ports` must be open before the walk continues, when a terminal is left running; `withDatabase`: PostgreSQL is
+ * available, and the service is not.
+ */
 const WALKS = {
   client: {
     title: 'token → import → feed',
@@ -52,7 +58,7 @@ const WALKS = {
   },
 };
 
-/** The section's blocks, and how many words stand around them. */
+/** Returns the section's blocks, and the number of words around them. */
 function read({ document, section }) {
   const [, text] = readFileSync(join(root, document), 'utf8').split(`\n## ${section}\n`);
   if (text === undefined) throw new Error(`${document} has no “${section}”.`);
@@ -69,7 +75,7 @@ function read({ document, section }) {
   return { blocks, words };
 }
 
-/** A copy of what is in the repository, without what was built; `data` is where the service has its files. */
+/** Copies the repository without build results; `data` is the service's data folder. */
 function copyTo(folder, withDependencies) {
   const { stdout } = spawnSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: root, encoding: 'utf8' });
   for (const file of stdout.split('\0').filter((name) => name !== '' && existsSync(join(root, name)))) {
@@ -85,7 +91,7 @@ function copyTo(folder, withDependencies) {
   if (withDependencies) symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
 }
 
-/** The files that the walk left where git would take them; `data` and the dependencies may be links here. */
+/** Returns the walk's files that git does not ignore; `data` and the dependencies may be links here. */
 function seenByGit(folder) {
   const { status, stdout } = spawnSync('git', ['ls-files', '-o', '--exclude-standard'], {
     cwd: folder,
@@ -105,7 +111,7 @@ async function freePort() {
   return String(port);
 }
 
-/** One terminal: blocks are typed into it, one after the other. */
+/** A terminal: blocks are typed into it one after another. */
 class Terminal {
   output = '';
 
@@ -118,7 +124,7 @@ class Terminal {
     this.ended = new Promise((done) => this.child.once('close', done));
   }
 
-  /** @returns the folder in which the terminal is afterwards */
+  /** @returns the terminal's working folder afterwards */
   async run(code, number) {
     const file = join(this.folder, `.walk-${number}.sh`);
     writeFileSync(file, code);
@@ -133,7 +139,7 @@ class Terminal {
 
   async stop() {
     this.child.stdin.end();
-    // Its programs too.
+    // Stops its programs too.
     if (this.child.exitCode === null) process.kill(-this.child.pid, 'SIGTERM');
     await this.ended;
   }
@@ -151,7 +157,7 @@ async function listens(port, terminal) {
   }
 }
 
-/** @returns whether it went without a stumble */
+/** @returns whether there was no stumbling block */
 async function walk(name, more, folder) {
   const { title, document, section, ports = {} } = WALKS[name];
   const { blocks, words } = read(WALKS[name]);

@@ -13,7 +13,7 @@ export class ConfigError extends Error {
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-/** Reads the environment once and freezes it. Names and defaults are those of docs/configuration.md. */
+/** Reads the environment once and freezes it. docs/configuration.md lists the names and defaults. */
 export class Config {
   readonly port: number;
   readonly host: string;

@@ -86,7 +86,7 @@ interface BookingEventClass {
   readonly changeReason: ChangeReason;
 }
 
-/** A booking before it is stored; its delivery mode is null when only the result will tell it. */
+/** A booking before it is stored; its delivery mode is null when only the result contains it. */
 interface BookingDraft {
   bookingCode: string;
   appointment: Omit<Appointment, 'delivery_mode'> & Pick<Booking, 'delivery_mode'>;

@@ -32,7 +32,7 @@ const LOCK_OF_CANDIDATE = prepared(
    ORDER BY e.position DESC FOR UPDATE OF e`,
 );
 // Serves many candidates at once; a record that another transaction has locked is returned with null members. The inner
-// order is that of the index on a candidate's records, so that the planner never picks another index
+// order equals the index on a candidate's records, so that the planner never picks another index
 // (eligibility-creation.ts).
 export const LOCK_FREE_OF_CANDIDATES = prepared(
   'eligibility-lock-free-of-candidates',

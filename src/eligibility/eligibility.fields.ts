@@ -55,9 +55,9 @@ function isOneOf(statuses: readonly EligibilityStatus[]): string {
   return `status IN (${statuses.map((status) => `'${status}'`).join(', ')})`;
 }
 
-/** SQL: whether the stored status is that of a live record. */
+/** SQL: whether the stored status is live. */
 export const LIVE = isOneOf(ACTIVE_STATUSES);
-/** SQL: whether the stored status is that of an open record. */
+/** SQL: whether the stored status is open. */
 export const OPEN = isOneOf(OPEN_STATUSES);
 export const INACTIVE_STATUSES: readonly EligibilityStatus[] = ['COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'];
 

@@ -3,7 +3,7 @@ import { BOOKING, CANDIDATE, END, EXAM, TEST, UUID, type Surroundings } from './
 const RECORD = 'K7MWQ2XA';
 const THEN = '2027-01-31T08:00:00Z';
 
-/** Example values of members by name. They tell one story: a candidate is booked and a partner is notified. */
+/** Example values of members by name. They belong together: a candidate is booked and a partner is notified. */
 export const values = ({ account_code, partner: { partner_url } }: Surroundings): Record<string, unknown> => ({
   account_code,
   account_codes: [account_code],

@@ -23,7 +23,7 @@ function operationsOf(document: OpenAPIObject): [string, Operation][] {
 
 /**
  * Adds 400 to every route below `/accounts` and `/admin`, for unknown query parameters. It also removes repeated
- * descriptions: @nestjs/swagger joins those of decorators that declare the same answer.
+ * descriptions, because @nestjs/swagger joins the descriptions of decorators that declare the same answer.
  */
 export function completeAnswers(document: OpenAPIObject): void {
   for (const [path, { responses }] of operationsOf(document)) {

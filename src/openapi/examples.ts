@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Config } from '../config.js';
 
-/** The names in the examples: those of the sandbox, so that the examples work there unchanged. */
+/** The names in the examples. They are the sandbox's names, so that the examples work there unchanged. */
 export interface Surroundings {
   account_code: string;
   partner: { partner_url: string; ca_pem?: string };

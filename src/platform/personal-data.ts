@@ -30,7 +30,7 @@ export abstract class PersonalData {
   abstract export(subject: Subject): Promise<Record<string, unknown>>;
 
   /**
-   * Replaces or deletes whatever identifies the candidate, in the caller's transaction. Ids become the pseudonym;
+   * Replaces or deletes all data that identifies the candidate, in the caller's transaction. Ids become the pseudonym;
    * states, scores, order and proof of delivery stay.
    */
   abstract erase(subject: Subject, pseudonym: string): Promise<void>;

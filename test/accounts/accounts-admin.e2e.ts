@@ -97,7 +97,7 @@ describe('permission to administer accounts', () => {
   });
 });
 
-/** The simple kinds: where they are, what their code is called, a definition and another one. */
+/** The simple kinds: their path, the name of their code, a definition and another definition. */
 const KINDS = [
   {
     kind: 'schools',

@@ -13,7 +13,7 @@ export const BOUND_RULES = [
   'gives-reason-of-its-place',
 ] as const;
 
-/** Where a reason may be given that belongs to one part of the service; the others may be given anywhere. */
+/** The folders of reasons that belong to one part of the service; other reasons may be given anywhere. */
 const PLACES: Readonly<Record<string, RegExp>> = {
   matching: /^src\/(results\/|platform\/platform-personal-data)/,
   relay: /^src\/platform\/events\//,
@@ -23,7 +23,7 @@ const PLACES: Readonly<Record<string, RegExp>> = {
 };
 const BY_KEY = new Set(['keyInHand', 'checkedByCaller']);
 
-/** The rules that a statement breaks. */
+/** Returns the rules that a statement breaks. */
 export function brokenBounds({ file, text, across }: SqlText, schema: Schema): (typeof BOUND_RULES)[number][] {
   const unbound = unboundIn(text, schema);
   if (across === undefined) return unbound.length > 0 ? ['bounds-the-account'] : [];
@@ -35,25 +35,26 @@ export function brokenBounds({ file, text, across }: SqlText, schema: Schema): (
 }
 
 /**
- * Which tables with an account a statement reads or changes without bounding the account.
+ * Returns the tables with an account that a statement reads or changes without bounding the account.
  *
- * A table is bound in its query when a condition that every row must fulfil (a term of WHERE, of the ON of a join, or USING) says
- * 1. that its account equals, or is one of, what is *given*: parameters and what functions make of them; or what a bound row says;
- *    `($1 IS NULL OR account_code = ANY ($1))` counts, as null stands for an operator, who is bound by no account;
- * 2. or that one of its keys equals a column of a bound row, or is among the rows of a bound subquery. A key is a column that
- *    is by itself a primary key, a unique key or a foreign key: what is joined by it is the same thing, of the same account.
- *    Other columns, such as a candidate's id, are the same in many accounts.
+ * A table is bound in its query by a condition that every row must fulfil (a term of WHERE, of the ON of a join, or
+ * USING):
+ * 1. Its account equals, or is one of, *given* values: parameters, functions of parameters, or columns of a bound row.
+ *    `($1 IS NULL OR account_code = ANY ($1))` counts, as null stands for an operator, whom no account bounds.
+ * 2. One of its keys equals a column of a bound row, or is among the rows of a bound subquery. A key is a column that
+ *    alone is a primary key, a unique key or a foreign key: rows joined by it belong to the same account. Other
+ *    columns, such as a candidate's id, are equal in many accounts.
  *
- * A key that is given bounds nothing: whoever passes it says where they have it from, by a reason (`acrossAccounts`).
- * A row that is inserted brings its account along; ON CONFLICT DO UPDATE must conflict on a key that holds the account, or one
- * of rule 2. Of an OR, every branch must bound.
+ * A given key bounds nothing: the caller names its origin by a reason (`acrossAccounts`). An inserted row contains its
+ * account. ON CONFLICT DO UPDATE must conflict on a key that contains the account, or on a key of rule 2. Every branch
+ * of an OR must bound.
  */
 function unboundIn(text: string, schema: Schema, keysInHand = false): string[] {
   const reading = new Reading(schema, keysInHand);
   return [...new Set(statementsOf(text).flatMap((statement) => reading.of(statement, null, new Map()).open))].sort();
 }
 
-/** Whether the statement answers with the account of each row, so that whoever runs it can compare it with the caller's. */
+/** Returns whether the statement returns the account of each row, so that the caller can check it. */
 function answersWithAccount(text: string, schema: Schema): boolean {
   const reading = new Reading(schema, true);
   return statementsOf(text).every((statement) => {

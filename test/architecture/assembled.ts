@@ -4,7 +4,7 @@ import type { SqlText } from './sql-texts';
 type Statement = Omit<SqlText, 'file'>;
 type Assemble = (module: LoadedModule, database: object) => unknown;
 
-/** Filters of those who may see all accounts, of those who may not, and one that names everything. */
+/** Filters of operators, of staff with some accounts, and one with all members. */
 const FILTERS = [
   {},
   { account_codes: ['ACME'] },
@@ -24,8 +24,8 @@ const KINDS = ['RESEND', 'REPLAY', 'RESOLVE'];
 const NOBODY = { follow: () => undefined };
 
 /**
- * Has statements made that depend on what is asked, by each function that makes some: the function runs with a database that
- * writes down what it is asked. A function that is not here fails the test.
+ * Builds the statements that depend on parameters: each function runs with a database that records the statements. A
+ * function that is missing here fails the test.
  */
 const ASSEMBLED: Readonly<Record<string, Assemble>> = {
   'src/auth/tokens/token-sweep.ts: sweep': ({ exports }, database) =>
@@ -38,7 +38,7 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     const preparation = new exports.JobPreparation(database);
     for (const kind of KINDS)
       for (const filter of FILTERS)
-        // A replay is of one partner.
+        // A replay concerns one partner.
         await preparation.prepare({
           id: 'J',
           kind,
@@ -87,13 +87,13 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     const { query } = database as { query: (statement: Statement) => void };
     for (const text of evaluate('clockFunctions(1000)') as string[]) query({ text });
   },
-  // They name a channel, settings and a database, no table.
+  // These statements name a channel, settings and a database, but no table.
   'src/platform/database/listener.ts: open': () => undefined,
   'src/platform/database/service-client.ts: settle': () => undefined,
   'src/platform/embedded-postgres/embedded-postgres.ts: createDatabase': () => undefined,
 };
 
-/** The functions that are known to make statements. */
+/** The known functions that build statements. */
 export const assemblers = Object.keys(ASSEMBLED).sort();
 
 export async function assembledIn(loader: Loader): Promise<SqlText[]> {

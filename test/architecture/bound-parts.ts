@@ -1,7 +1,7 @@
 import type { Schema } from './schema';
 import { type Tree, walk } from './sql-tree';
 
-/** The origin of a value: of parameters alone, of a row that is bound, or of nobody knows which row. */
+/** The origin of a value: only parameters, a bound row, or an unknown row. */
 export type Origin = 'given' | 'bound' | 'open';
 
 export interface Source {
@@ -10,13 +10,13 @@ export interface Source {
   readonly columns: ReadonlySet<string> | null;
   readonly keys: ReadonlySet<string>;
   origin: Origin;
-  /** Finds out again what a subquery is, as its neighbours become bound. */
+  /** Re-evaluates a subquery when its neighbours become bound. */
   readonly again?: () => Origin;
 }
 
 interface Condition {
   readonly term: Tree;
-  /** The sources that it may bound; of an outer join, those of the other side alone. */
+  /** The sources that the condition may bound; for an outer join, only those of the other side. */
   readonly bounds: readonly Source[];
 }
 
@@ -69,7 +69,7 @@ export function renamed(alias: Tree): ReadonlySet<string> | null {
   return names.length > 0 ? new Set(names) : null;
 }
 
-/** The names of the columns of an answer; null when a star stands for columns that are not known. */
+/** Returns the names of a result's columns; null when a star stands for unknown columns. */
 export function namesOf(list: Tree, { sources }: Block): ReadonlySet<string> | null {
   const names = new Set<string>();
   for (const { ResTarget: target } of (list ?? []) as Tree[]) {

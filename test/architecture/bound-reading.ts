@@ -19,11 +19,14 @@ import {
 import type { Schema } from './schema';
 import { nameOf, type Tree, walk } from './sql-tree';
 
-/** Reads a statement from its outermost query inwards, and finds which tables with an account nothing bounds (account-bounds.ts). */
+/**
+ * Analyses a statement from its outermost query inwards, and finds tables with an account that nothing bounds
+ * (account-bounds.ts).
+ */
 export class Reading {
   constructor(
     private readonly schema: Schema,
-    /** Whether a key that is given bounds, as one of a bound row does. */
+    /** Whether a given key bounds, like a key of a bound row. */
     private readonly keysInHand: boolean,
   ) {}
 
@@ -40,17 +43,17 @@ export class Reading {
         columns: null,
       };
     }
-    // EXPLAIN, DECLARE, COPY (…) and the like: whatever query is in it.
+    // EXPLAIN, DECLARE, COPY (…) and similar statements contain a query.
     const inner = [...walk(node)].filter(([name]) => /^(Select|Insert|Update|Delete|Merge|Copy)Stmt$/.test(name));
     return { open: inner.length === 0 ? [] : [`(${kind})`], origin: 'given', columns: null };
   }
 
-  /** The queries of WITH, one after another, as each may use those before it. */
+  /** Analyses the queries of WITH in order, as each may use earlier ones. */
   private withOf(node: Tree, outer: Block | null, known: ReadonlyMap<string, Found>): [Map<string, Found>, string[]] {
     const ctes = new Map(known);
     const open: string[] = [];
     for (const { CommonTableExpr: cte } of (node.withClause?.ctes ?? []) as Tree[]) {
-      // One that is recursive begins as what it is given.
+      // A recursive query begins as its input.
       if (node.withClause.recursive) ctes.set(cte.ctename, { open: [], origin: 'given', columns: null });
       const found = this.of(cte.ctequery, outer, ctes);
       open.push(...found.open);
@@ -125,7 +128,7 @@ export class Reading {
     };
   }
 
-  /** Adds what a part of a FROM reads, and its conditions; answers with its sources. */
+  /** Adds the tables of a part of a FROM, and its conditions; returns its sources. */
   private join(part: Tree, block: Block): Source[] {
     const add = (source: Source): Source[] => (block.sources.push(source), [source]);
     if (part.RangeVar) return add(this.sourceOf(part.RangeVar, block.ctes));
@@ -141,7 +144,7 @@ export class Reading {
       const columns = listed.length > 0 ? new Set<string>(listed) : renamed(alias);
       const name = (alias?.aliasname ?? '') as string;
       const again = () => this.originOf(functions, block);
-      // A function with one column calls it as it is called itself.
+      // The column of a one-column function has the function's name.
       return add({ name, table: null, columns: columns ?? new Set([name]), keys: NONE, origin: 'open', again });
     }
     const { jointype, larg, rarg, quals, usingClause } = part.JoinExpr;
@@ -161,7 +164,7 @@ export class Reading {
     return [...left, ...right];
   }
 
-  /** Goes on as long as one source that is bound bounds another. */
+  /** Repeats as long as a bound source bounds another. */
   private settled(block: Block, node: Tree, before: readonly string[], list: Tree): Found {
     if (node.whereClause) block.conditions.push({ term: node.whereClause, bounds: block.sources });
     for (let changed = true; changed;) {
@@ -219,14 +222,14 @@ export class Reading {
       if (term.BoolExpr.boolop !== 'OR_EXPR') return false;
       const [rest, nulls] = [args.filter((arg) => !isNullTest(arg)), args.filter(isNullTest)];
       const given = new Set(rest.flatMap(parametersOf));
-      // Null for all accounts must be null of what names the accounts otherwise.
+      // The null of all accounts must be the parameter that otherwise lists the accounts.
       const isOperator = nulls.every(
         (arg) => this.originOf(arg, block) === 'given' && parametersOf(arg).every((it) => given.has(it)),
       );
       return rest.length > 0 && isOperator && rest.every((arg) => this.binds(arg, source, block));
     }
     if (term.SubLink) {
-      // IN, and = ANY, which bears its operator.
+      // IN, and = ANY with its operator.
       const { subLinkType, operName } = term.SubLink;
       const isEqual =
         subLinkType === 'ANY_SUBLINK' && [undefined, '='].includes(operName?.at(-1).String.sval as undefined);
@@ -239,7 +242,7 @@ export class Reading {
       return [[lexpr, rexpr], [rexpr, lexpr]].some(([column, value], at) =>
         (operator === '&&' || at === 0) &&
         ACCOUNTS.has(this.columnOf(column, source, block) ?? '') && this.originOf(value, block) !== 'open'); // prettier-ignore
-    // The filter of a job has its accounts.
+    // The filter of a job contains its accounts.
     if (
       operator === '<@' &&
       lexpr.A_Expr?.name.at(-1).String.sval === '->' &&
@@ -258,7 +261,7 @@ export class Reading {
     });
   }
 
-  /** `key IN (SELECT …)`, `(a, key) IN (SELECT …)`. */
+  /** Matches `key IN (SELECT …)`, `(a, key) IN (SELECT …)`. */
   private isAmong({ testexpr, subselect }: Tree, source: Source, block: Block): boolean {
     const origin = this.of(subselect, block, block.ctes).origin;
     const columns = (testexpr.RowExpr?.args ?? [testexpr]) as Tree[];
@@ -273,7 +276,7 @@ export class Reading {
     return source.keys.has(column) && (origin === 'bound' || (origin === 'given' && this.keysInHand));
   }
 
-  /** The name of the source's column that the expression is. */
+  /** Returns the name of the source's column that the expression is. */
   private columnOf(expression: Tree, source: Source, block: Block): string | null {
     const fields = stripped(expression)?.ColumnRef?.fields as Tree[] | undefined;
     if (!fields || fields.at(-1).A_Star) return null;
@@ -306,7 +309,7 @@ export class Reading {
         if (tree.SelectStmt) origins.push(this.of(tree, block, block.ctes).origin);
         else if (tree.ColumnRef) {
           const sources = this.sourcesNamedBy(tree.ColumnRef.fields, block);
-          // Of columns that USING makes one, the one that is known is both.
+          // Of columns that USING merges, one known column is enough.
           const known = sources.find(({ origin }) => origin !== 'open');
           origins.push(sources.length === 0 ? 'open' : (known?.origin ?? 'open'));
         } else for (const value of Object.values(tree as object)) visit(value);

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { transformSync } from 'esbuild';
 
-/** Every block of code in the documents is compiled by what would run it; and each that can be run here is, as it stands. */
+/** Every code block of the documents is compiled for its language; each block that can run here is run unchanged. */
 const root = join(__dirname, '../..');
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
 
@@ -18,7 +18,7 @@ const documents = [
     .filter((name) => existsSync(join(root, name))),
 ];
 
-/** The program that runs the blocks of a section; of blocks that are not run, the reason. */
+/** The test that runs the blocks of a section; for blocks that are not run, the reason. */
 const RUN_BY: Record<string, string> = {
   'README.md: Start': 'test/guide/readme.e2e.ts',
   'README.md: A walk through': 'test/guide/readme.e2e.ts',
@@ -99,7 +99,7 @@ const blocksOf = (text: string) =>
     code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
   }));
 
-/** The sections that have a block other than a diagram, each as `document: heading`. */
+/** Returns the sections with a block other than a diagram, each as `document: heading`. */
 function sectionsOf(document: string): string[] {
   const sections = new Set<string>();
   let section = '';

@@ -10,14 +10,14 @@ interface Codes {
   readonly declared: string[];
 }
 
-/** The codes in an expression: one, or those between which it chooses. */
+/** Returns the codes in an expression: one, or the alternatives of a choice. */
 function textOf(node: ts.Node | undefined): string[] {
   if (node === undefined) return [];
   if (ts.isConditionalExpression(node)) return [...textOf(node.whenTrue), ...textOf(node.whenFalse)];
   return ts.isStringLiteral(node) && CODE.test(node.text) ? [node.text] : [];
 }
 
-/** The codes of faults that a source answers with, and those that it enters in the catalogue. */
+/** Returns the fault codes that a source uses, and those that it declares. */
 function codesIn(text: string): Codes {
   const codes: Codes = { answered: [], declared: [] };
   const visit = (node: ts.Node): void => {
@@ -69,7 +69,7 @@ describe('the codes of faults', () => {
   });
 });
 
-/** Problems are thrown by their constants, which this does not follow. */
+/** Removes problems, which are thrown by constants that this does not follow. */
 function onlyFaults(text: string): string {
   return text.replaceAll('defineProblem(', 'ignored(');
 }

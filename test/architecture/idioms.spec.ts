@@ -5,7 +5,7 @@ import { nodesOf, sourcesIn } from './sources';
 const root = join(__dirname, '../..');
 const planted = join(__dirname, 'violations');
 
-/** Files that hold a handler under another name, and controllers that ask the database themselves. No new ones. */
+/** Existing files with a handler under another name, and controllers that query the database themselves. Add none. */
 const EXCEPTIONS = {
   'handlers are in *.handlers.ts': [
     'src/imports/import-list.ts',
@@ -43,7 +43,7 @@ function controllersWithDatabase(folder: string): string[] {
   );
 }
 
-/** PostgreSQL sends a message at COMMIT, which fails when the queue of the server is full. */
+/** Returns files with a NOTIFY: PostgreSQL sends it at COMMIT, which fails when the server's queue is full. */
 function notifyingFiles(folder: string): string[] {
   return sourcesIn(folder).filter((file) =>
     nodesOf(folder, file).some(

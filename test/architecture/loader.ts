@@ -6,14 +6,14 @@ import { nodesOf } from './sources';
 
 const TYPESCRIPT = { parser: { syntax: 'typescript' as const, decorators: true }, target: 'es2022' as const };
 
-/** A module of the sources as it is when it has been loaded. */
+/** A loaded module of the sources. */
 export interface LoadedModule {
   readonly exports: Record<string, any>;
-  /** The value of an expression that names nothing but what the module itself names. */
+  /** Evaluates an expression that uses only names of the module itself. */
   evaluate: (expression: ts.Expression | string) => unknown;
 }
 
-/** Loads sources with their real imports and keeps a way into each: constants that a module does not export are evaluated there. */
+/** Loads sources with their real imports, and evaluates constants that a module does not export. */
 export class Loader {
   private readonly modules = new Map<string, LoadedModule>();
 
@@ -66,7 +66,7 @@ export class Loader {
   }
 }
 
-/** The names that a module imports: SWC calls them otherwise. */
+/** Returns the names that a module imports: SWC renames them. */
 function importsIn(nodes: readonly ts.Node[]): ReadonlyMap<string, { from: string; as: string }> {
   const imported = new Map<string, { from: string; as: string }>();
   for (const node of nodes) {

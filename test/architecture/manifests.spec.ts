@@ -16,7 +16,7 @@ interface Manifest {
 }
 
 const manifestsIn = (file: string) => parseAllDocuments(read(file)).map((document) => document.toJS() as Manifest);
-// The manifests that Helm made of deploy/chart: scripts/helm.mjs compares.
+// Helm's renderings of deploy/chart; scripts/helm.mjs checks that they are current.
 const manifests = manifestsIn('test/fixtures/chart/plain.yaml');
 const everything = manifestsIn('test/fixtures/chart/everything.yaml');
 const cells = ['A', 'B'].map((letter) => ({
@@ -26,7 +26,9 @@ const cells = ['A', 'B'].map((letter) => ({
 const named = (kind: string) => manifests.filter((manifest) => manifest.kind === kind);
 const pods = manifests.flatMap(({ spec }) => (spec['template'] ? [spec['template'].spec as Record<string, any>] : []));
 
-/** Checks manifests against the types made from Kubernetes' own OpenAPI document: unknown members, wrong types, missing ones. */
+/**
+ * Checks manifests against the types of Kubernetes' own OpenAPI document: unknown members, wrong types, missing ones.
+ */
 function faultsOf(checked: Manifest[]): string[] {
   const source = checked
     .map((manifest, n) => {
@@ -53,7 +55,7 @@ describe('the manifests that the Helm chart renders', () => {
     expect(manifests.length).toBeGreaterThan(9);
     expect(faultsOf(manifests)).toEqual([]);
     for (const cell of cells) expect(faultsOf(cell.manifests)).toEqual([]);
-    // Prometheus' operator has types of its own.
+    // The Prometheus operator has its own types.
     expect(faultsOf(everything.filter(({ kind }) => kind !== 'ServiceMonitor'))).toEqual([]);
   });
 
@@ -332,7 +334,7 @@ describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) =
     const asked = Object.values(services).flatMap(({ healthcheck }) => healthcheck?.test ?? []);
     const ready = asked.filter((line) => line.includes('pg_isready'));
     expect(ready.length).toBeGreaterThan(0);
-    // By the socket it is ready while its image still makes its files.
+    // By the socket it is ready while its image still creates its files.
     for (const line of ready) expect(line).toContain('-h 127.0.0.1');
   });
 

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * A pattern of the document must mean the same with and without the `u` flag, and in the dialects of Python, RE2 and Java:
- * generators and validators of all of them read it.
+ * Checks that a pattern of the document means the same with and without the `u` flag, and in the dialects of Python,
+ * RE2 and Java: generators and validators of all of them read it.
  */
 const document = readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8');
 
@@ -17,7 +17,7 @@ function patternsIn(value: unknown, name = ''): string[] {
 const unportable = (pattern: string): string[] =>
   pattern.replaceAll(/\\x[0-9a-f]{2}|\\[\\/.^$|?*+()[\]{}-]/g, '').match(/\\.|\(\?.|[*+?}][+?]|&&|\[\[|\[\]/g) ?? [];
 
-/** Also what tools/openapi gives to the engines of other languages. */
+/** tools/openapi also passes these texts to the engines of other languages. */
 const TEXTS = JSON.parse(readFileSync(join(__dirname, 'pattern-texts.json'), 'utf8')) as string[];
 
 describe('the patterns of the OpenAPI document', () => {

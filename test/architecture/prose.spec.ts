@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { faultsOf, filesIn, passagesOfMarkdown, passagesOfProgram, read } from './prose';
 
-/** How we write, as far as a program can judge it: first words of sentences, and private words. */
+/** Checks the rules of prose that a program can judge: first words of sentences, and private words. */
 const root = join(__dirname, '../..');
 
 const documents = [
@@ -10,7 +10,7 @@ const documents = [
   ...['docs', 'clients', 'bench'].flatMap((folder) => filesIn(root, folder, ['.md'])),
 ];
 
-/** Made from the document, whose own words are judged. */
+/** Generated from the document, whose own words are checked. */
 const GENERATED = ['clients/typescript/src/openapi.ts'];
 
 /** Collects the summaries and descriptions of the OpenAPI document; its examples are data. */

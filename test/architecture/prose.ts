@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Private words, each with the field's word for it. Words of code (`lane`) are not read. */
+/** Private words, each with the field's word. Words in code (`lane`) are skipped. */
 const PRIVATE_WORDS: [RegExp, string][] = [
   [/\b(?:is|are|was|were|be|been|being) told\b/i, 'is notified, is informed'],
   [/\btells? (?:of|apart)\b/i, 'reports, shows'],
@@ -57,7 +57,7 @@ export function passagesOfMarkdown(markdown: string): string[] {
     .filter((block) => block !== '');
 }
 
-/** Takes the comments and the titles of tests out of a program's text. */
+/** Extracts the comments and the titles of tests from a program's text. */
 export function passagesOfProgram(source: string): string[] {
   const blocks = [...source.matchAll(/(?:^|\s)\/\*\*?\s([^]*?)\*\//g)].map(([, text]) =>
     text.replaceAll(/^\s*\* ?/gm, '').trim(),
@@ -71,7 +71,7 @@ export function passagesOfProgram(source: string): string[] {
   return [...blocks, ...lines, ...titles];
 }
 
-/** Lists the files below a folder that have one of the endings, without installed and built ones. */
+/** Lists the files below a folder with one of the extensions, without installed and built ones. */
 export function filesIn(root: string, folder: string, endings: string[]): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true })
     .flatMap((entry) => {

@@ -12,7 +12,7 @@ const manifest = (folder: string) =>
     version: string;
   };
 
-/** The folder of a package as Node finds it from another; null where an optional one is not installed. */
+/** Returns the folder of a package as Node finds it from another; null when an optional package is not installed. */
 function found(name: string, from: string): string | null {
   for (let folder = from; folder.startsWith(root); folder = dirname(folder)) {
     const place = join(folder, 'node_modules', name);
@@ -21,7 +21,7 @@ function found(name: string, from: string): string | null {
   return null;
 }
 
-/** Finds the packages that run, by walking through node_modules from the dependencies of the service. */
+/** Finds the runtime packages, by following the service's dependencies through node_modules. */
 function running(): Set<string> {
   const seen = new Set([root]);
   for (const folder of seen) {

@@ -4,9 +4,9 @@ import { statementsOf, type Tree, walk } from './sql-tree';
 
 interface Table {
   readonly columns: Set<string>;
-  /** Columns that alone say of which row they speak: a primary or unique key, or a key of another table. */
+  /** Columns that alone identify a row: a primary or unique key, or a key of another table. */
   readonly keys: Set<string>;
-  /** By the names of their constraints: what is unique. */
+  /** Unique columns, by the names of their constraints. */
   readonly constraints: Map<string, readonly string[]>;
 }
 
@@ -16,7 +16,7 @@ interface Migration {
   up(runner: { query(text: string): Promise<unknown[]> }): Promise<void>;
 }
 
-/** The tables as the migrations make them, read by PostgreSQL's parser. */
+/** Returns the tables that the migrations create, read by PostgreSQL's parser. */
 export async function schemaOf(root: string, loader: Loader): Promise<Schema> {
   const schema = new Map<string, Table>();
   for (const file of sourcesIn(root).filter((name) => name.startsWith('src/migrations/')))

@@ -5,7 +5,7 @@ const root = join(__dirname, '../..');
 const read = (name: string) => readFileSync(join(root, name), 'utf8');
 const document = read('docs/security.md');
 
-/** The files below a folder that end so, by their names. */
+/** Returns the files below a folder with this ending, by name. */
 const filesByName = (folder: string, ending: string) =>
   new Map(
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -15,12 +15,12 @@ const filesByName = (folder: string, ending: string) =>
 const specs = filesByName('src', '.spec.ts');
 const suites = filesByName('test', '.e2e.ts');
 
-/** The file of a test by the name that the documents have for it; null when there is none. */
+/** Returns the file of a test by its name in the documents; null when there is none. */
 function fileOf(name: string): string | null {
   return (name.endsWith('.spec.ts') ? specs.get(name) : suites.get(`${name}.e2e.ts`)) ?? null;
 }
 
-/** The cells of the lines of Markdown tables, without their heads. */
+/** Returns the cells of the rows of Markdown tables, without their heads. */
 function linesOf(markdown: string): string[][] {
   return markdown
     .split('\n')
@@ -28,7 +28,7 @@ function linesOf(markdown: string): string[][] {
     .map((line) => line.split(' | ').map((cell) => cell.replaceAll(/^\| | +\|$/g, '').trim()));
 }
 
-/** Returns the faults of the last cell of a line, which names the tests behind it: `name`, `name.spec.ts`. */
+/** Returns the faults of the last cell of a row, which names its tests: `name`, `name.spec.ts`. */
 function faultsOfLine(line: string[]): string[] {
   const names = [...line.at(-1)!.matchAll(/`([\w.-]+)`/g)].map(([, name]) => name);
   if (names.length === 0) return [`${line[0]}: no test`];

@@ -7,7 +7,7 @@ const root = join(__dirname, '../..');
 const folder = join(root, 'test/specification');
 const numbers = sentences.map(({ number }) => number);
 
-/** Sections whose rows are alike: their tests are made from the list. */
+/** Sections with uniform rows: their tests are generated from the list. */
 const FROM_THE_LIST = /rowsOf\((\d+),/g;
 
 function testedIn(source: string): string[] {

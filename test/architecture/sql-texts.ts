@@ -9,17 +9,18 @@ export interface SqlText {
   readonly file: string;
   readonly text: string;
   readonly name?: string;
-  /** The reason it gives for not bounding the account. */
+  /** The reason why it does not bound the account. */
   readonly across?: string;
 }
 
 export interface SqlTexts {
   readonly statements: readonly SqlText[];
-  /** Places where a statement is put together from what is known at run time only, as `file: function`. */
+  /** Places where a statement is assembled from run-time values, as `file: function`. */
   readonly assembled: readonly string[];
 }
 
-// Programs, which run when they are loaded, what makes statements of others', and what only migrations use.
+// Programs, which run when they are loaded, functions that build other modules' statements, and code that only
+// migrations use.
 const NO_STATEMENTS = new Set([
   'src/main.ts',
   'src/admin.ts',
@@ -41,7 +42,7 @@ function statementAt(node: ts.Node): Record<string, ts.Expression> | null {
       const [name, text, across] = node.arguments;
       return { name, text, ...(across && { across }) };
     }
-    // Of a driver's connection, where no statement is declared.
+    // A statement on a driver's connection, which is not declared.
     const [text] = node.arguments;
     const isQuery = ts.isPropertyAccessExpression(node.expression) && node.expression.name.text === 'query';
     return isQuery && text && isText(text) ? { text } : null;
@@ -59,7 +60,10 @@ function statementAt(node: ts.Node): Record<string, ts.Expression> | null {
   return 'text' in statement ? statement : null;
 }
 
-/** Whether a name of the expression belongs to a function or a block, so that nobody knows it before they run. */
+/**
+ * Returns whether a name of the expression belongs to a function or a block, so that its value is unknown before they
+ * run.
+ */
 function isLocal(expression: ts.Expression): boolean {
   let local = false;
   const declares = (scope: ts.Node, name: string): boolean => {
@@ -74,7 +78,7 @@ function isLocal(expression: ts.Expression): boolean {
   const visit = (node: ts.Node): void => {
     if (node.kind === ts.SyntaxKind.ThisKeyword) local = true;
     if (ts.isIdentifier(node) && isReference(node))
-      // Functions within the expression bring their own names.
+      // Functions within the expression declare their own names.
       for (let scope: ts.Node = expression.parent; !ts.isSourceFile(scope); scope = scope.parent)
         if ((ts.isFunctionLike(scope) || ts.isForOfStatement(scope)) && declares(scope, node.text)) local = true;
     node.forEachChild(visit);
@@ -98,7 +102,7 @@ function functionOf(node: ts.Node): string {
   return '';
 }
 
-/** Every statement of the sources, with the values that its constants really have; migrations aside. */
+/** Returns every statement of the sources, with the real values of its constants, except migrations. */
 export function sqlTextsIn(root: string, loader: Loader): SqlTexts {
   const statements: SqlText[] = [];
   const assembled = new Set<string>();
@@ -126,7 +130,9 @@ const NAMES_A_TABLE =
   /\b(?:from|join|into|using|table)\s+(?:only\s+)?(\w+)|\bupdate\s+(?:only\s+)?(\w+)(?:\s+(?:as\s+)?\w+)?\s+set\b/gi;
 const plain = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
-/** Returns parts of SQL on a table that are in no statement, as `file: table`: a statement that nobody declares is not looked at. */
+/**
+ * Returns parts of SQL on a table that are in no statement, as `file: table`: an undeclared statement is not checked.
+ */
 export function strayIn(root: string, tables: ReadonlySet<string>, statements: readonly SqlText[]): string[] {
   const all = plain(statements.map(({ text }) => text).join(' '));
   const stray = new Set<string>();

@@ -1,24 +1,24 @@
 import { loadModule, parseSync } from 'libpg-query';
 
-/** A node of PostgreSQL's parse tree, as libpg-query writes it: `{ SelectStmt: { … } }`, or what stands within. */
+/** A node of PostgreSQL's parse tree, in libpg-query's form: `{ SelectStmt: { … } }`, or its content. */
 
 export type Tree = any;
 
 export interface Touched {
   readonly table: string;
-  /** It writes or locks the rows. */
+  /** Whether it writes or locks the rows. */
   readonly changes: boolean;
 }
 
-/** To be awaited before anything is parsed. */
+/** Must be awaited before any parsing. */
 export const loadParser = loadModule;
 
-/** @throws Error in PostgreSQL's words, when the text is no SQL */
+/** @throws Error with PostgreSQL's message, when the text is not SQL */
 export function statementsOf(text: string): Tree[] {
   return (parseSync(text).stmts ?? []).map(({ stmt }: Tree) => stmt);
 }
 
-/** Every object below the tree, itself included, with the name of what it is. */
+/** Yields every object of the tree, including the root, with its kind. */
 export function* walk(tree: Tree, kind = ''): Generator<[string, Tree]> {
   if (Array.isArray(tree)) for (const one of tree) yield* walk(one, kind);
   else if (tree !== null && typeof tree === 'object') {
@@ -31,7 +31,10 @@ const WRITES = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt']);
 
 const isRelation = (kind: string): boolean => kind === 'RangeVar' || kind === 'relation';
 
-/** The tables that a statement names, in its parts too: what it reads, and what it writes or locks. */
+/**
+ * Returns the tables that a statement names, including its parts: those that it reads, and those that it writes or
+ * locks.
+ */
 export function tablesOf(text: string): Touched[] {
   const tree = statementsOf(text);
   const changed = new Set<Tree>();
@@ -45,13 +48,13 @@ export function tablesOf(text: string): Touched[] {
     for (const { LockingClause: lock } of (node.lockingClause ?? []) as Tree[]) {
       const names: string[] = (lock.lockedRels ?? []).map((locked: Tree) => locked.RangeVar.relname as string);
       for (const [at, part] of walk(node.fromClause))
-        // Without OF, whatever the FROM reads, within its subqueries too.
+        // Without OF, it locks all tables of the FROM, including its subqueries.
         if (names.length === 0 ? isRelation(at) : names.includes(nameOf(part))) change(part);
     }
   }
   const found = new Map<string, Touched>();
   for (const [kind, node] of walk(tree)) {
-    // The names in `FOR UPDATE OF …` are those of the FROM again.
+    // The names in `FOR UPDATE OF …` repeat those of the FROM.
     if (!isRelation(kind) || typeof node.relname !== 'string') continue;
     const touched = { table: node.relname as string, changes: changed.has(node) };
     found.set(`${touched.table} ${touched.changes}`, touched);

@@ -18,7 +18,10 @@ const isSql = ({ text }: SqlText): boolean => {
 };
 
 let schema: Schema;
-/** The statements that the service can run: those that are declared, and those that its functions make of samples of every kind (assembled.ts). */
+/**
+ * The statements that the service can run: the declared ones, and those that its functions build from samples of every
+ * kind (assembled.ts).
+ */
 let statements: SqlText[];
 let assembled: readonly string[];
 let planted: SqlText[];

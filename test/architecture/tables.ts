@@ -5,13 +5,13 @@ import { moduleOf, nodesOf, sourcesIn } from './sources';
 import type { SqlText } from './sql-texts';
 import { tablesOf } from './sql-tree';
 
-/** A statement that names a table of another module than its own. */
+/** A statement that names a table of another module. */
 export interface Arrow {
   readonly file: string;
   readonly from: string;
   readonly to: string;
   readonly table: string;
-  /** It writes or locks the rows. */
+  /** Whether it writes or locks the rows. */
   readonly changes: boolean;
 }
 
@@ -23,11 +23,11 @@ interface Direction {
 
 const config = join(__dirname, '../../.dependency-cruiser.cjs');
 const TABLE_TO_COME = /\b(FROM|JOIN|INTO|UPDATE|TABLE|ONLY)\s*$/;
-/** In lower case prose has such words too: with a verb of SQL before them. */
+/** Matches these words only after a verb of SQL, because lower-case prose contains them too. */
 const TABLE_TO_COME_AFTER_VERB =
   /\b(select|delete|insert|update|truncate|lock)\b[^.]*\b(from|join|into|update|table|only)\s*$/;
 
-/** Which module owns each table: the one in whose folder its entity stands. Throws where a table has two. */
+/** Returns the owner of each table: the module whose folder contains its entity. Throws when a table has two. */
 export function ownersIn(root: string): ReadonlyMap<string, string> {
   const owners = new Map<string, string>();
   for (const file of sourcesIn(root))
@@ -41,7 +41,7 @@ export function ownersIn(root: string): ReadonlyMap<string, string> {
   return owners;
 }
 
-/** The text of a string or a template; what is put into it is left out, as it is read where it is written. */
+/** Returns the text of a string or a template without its interpolations, which are read where they are written. */
 function textOf(node: ts.Node): string | null {
   if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) return node.text;
   if (ts.isTemplateExpression(node))
@@ -49,7 +49,7 @@ function textOf(node: ts.Node): string | null {
   return null;
 }
 
-/** Every table that a statement names, in any part of it, outside of the folder of its owner. */
+/** Returns every table that a statement names, in any part, outside the folder of its owner. */
 export function arrowsIn(statements: readonly SqlText[], owners: ReadonlyMap<string, string>): Arrow[] {
   const arrows = new Map<string, Arrow>();
   for (const { file, text } of statements) {
@@ -64,7 +64,7 @@ export function arrowsIn(statements: readonly SqlText[], owners: ReadonlyMap<str
   return [...arrows.values()];
 }
 
-/** Places where the name of a table is put together, so that this cannot be read from the sources. */
+/** Returns places where the name of a table is assembled, so that the sources do not show it. */
 export function hiddenTablesIn(root: string): string[] {
   return sourcesIn(root).flatMap((file) =>
     nodesOf(root, file)
@@ -81,8 +81,8 @@ export function hiddenTablesIn(root: string): string[] {
 const VOLATILE = /\b(clock_timestamp|timeofday|random|nextval|setval|gen_random_uuid|pg_sleep)\s*\(/g;
 
 /**
- * Functions in SQL that answer otherwise at each call, migrations and the sandbox's own schema aside. An UPDATE with one means
- * something else wherever a statement is carried out in another place than it was planned, and Citus refuses it.
+ * Returns volatile SQL functions, except in migrations and the sandbox's own schema. An UPDATE with one has another
+ * meaning when it runs elsewhere than it was planned, and Citus refuses it.
  */
 export function volatileFunctionsIn(root: string): string[] {
   const found = sourcesIn(root)
@@ -95,7 +95,10 @@ export function volatileFunctionsIn(root: string): string[] {
   return [...new Set(found)];
 }
 
-/** The rules that an arrow breaks: SQL may go where an import may, and rows are changed by their owner alone. */
+/**
+ * Returns the rules that an access breaks: SQL may use tables where imports are allowed, and only the owner changes
+ * rows.
+ */
 export function brokenBy({ from, to, changes }: Arrow): string[] {
   const { forbidden } = createRequire(__filename)(config) as { forbidden: Direction[] };
   const directions = forbidden
@@ -107,6 +110,6 @@ export function brokenBy({ from, to, changes }: Arrow): string[] {
         !(rule.to.pathNot !== undefined && new RegExp(rule.to.pathNot).test(`src/${to}/a.ts`)),
     )
     .map(({ name }) => name);
-  // The platform keeps its rows for all modules: audit rows and events are written in the statements of their change.
+  // The platform keeps rows for all modules: audit rows and events are written in the statements of their change.
   return changes && to !== 'platform' ? [...directions, 'changed-by-its-owner'] : directions;
 }

@@ -21,11 +21,11 @@ interface Route {
   method: string;
   template: string;
   scope: Scope;
-  /** Any of these lets a token in. */
+  /** Each of these scopes admits a token. */
   scopes: Scope[];
 }
 
-/** Every route that the document says is protected. */
+/** Returns every route that the document marks as protected. */
 function protectedRoutes(): Route[] {
   const { paths } = openApiDocument(app.app, app.config);
   return Object.entries(paths).flatMap(([template, item]) =>
@@ -39,7 +39,7 @@ function protectedRoutes(): Route[] {
 const fill = (template: string, account: string) =>
   template.replace('{account_code}', account).replaceAll(/\{[^}]+\}/g, 'AB2CD3EF');
 
-/** The body without what differs from request to request. */
+/** Returns the body without values that differ for each request. */
 const comparable = ({ status, body, headers }: Answer) => {
   const { request_id, ...rest } = body as Record<string, unknown>;
   expect(request_id).toBe(headers.get('x-request-id'));
@@ -98,7 +98,7 @@ describe('every route of the document', () => {
     expect(routes.length).toBeGreaterThan(8);
     for (const { method, template } of routes) {
       const answers: Answer[] = [];
-      // A broken body tells that the account is checked before the form of the request.
+      // A malformed body shows that the account is checked before the form of the request.
       const body = method === 'GET' || method === 'DELETE' ? undefined : '{';
       for (const account of [foreign, 'ZZZZZZZZZZZZ', 'x', '%00', '%27--', 'a%20b', '%F0%9F%92%A3'])
         answers.push(await app.call(method, fill(template, account), { token, body }));

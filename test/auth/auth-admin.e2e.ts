@@ -390,7 +390,7 @@ it('stores no secret, password or token in clear in any row', async () => {
 
 it('writes no secret, password or token to the log', async () => {
   let log = '';
-  // Log lines go to the descriptor of stdout itself, several at once.
+  // Log lines are written directly to the descriptor of stdout, several at once.
   const writeSync = fs.writeSync;
   const write = jest.spyOn(fs, 'writeSync').mockImplementation(((fd: number, text: string, ...rest: never[]) => {
     if (fd !== process.stdout.fd) return writeSync(fd, text, ...rest);

@@ -11,7 +11,7 @@ const FROM_CONSOLE = { 'console-request': '1' };
 
 const refusal = ({ status, body }: Answer) => [status, body?.code];
 
-/** A browser that signed in to the console by password. */
+/** Returns a browser that is signed in to the console by password. */
 async function signedIn(app: TestApp, { username, password }: Login): Promise<CookieJar> {
   const jar = new CookieJar();
   const answer = await app.call('POST', '/console/session', { body: { username, password }, headers: FROM_CONSOLE });
@@ -80,7 +80,7 @@ describe('the last operator', () => {
   it('lets the last operator sign in: by password while allowed, or by identity provider while one is configured', async () => {
     const { username } = second;
     await app.given.sql(`INSERT INTO operator_identities VALUES ('https://id.example', 'person', $1)`, [username]);
-    // Nobody comes from a provider here.
+    // There is no user of an identity provider here.
     expect(refusal(await put(first.username, { disabled: true }))).toEqual([409, 'last_operator']);
     const elsewhere = await startApp({
       databaseUrl: app.databaseUrl,
@@ -108,7 +108,7 @@ describe('the last operator', () => {
     for (const body of [{ disabled: true }, { scopes: ['support'] }, { scopes: null }, { scopes: [], name: 'Other' }])
       expect(refusal(await app.call('PUT', CONSOLE, { token, body }))).toEqual([409, 'console_application']);
     expect((await app.call('GET', CONSOLE, { token })).body).toMatchObject({ name: 'Console', disabled: false });
-    // With less it still signs in, to what is left.
+    // With fewer scopes it still signs in, with the remaining rights.
     expect((await app.call('PUT', CONSOLE, { token, body: { scopes: ['admin'] } })).status).toBe(200);
     const jar = await signedIn(app, first);
     expect((await inConsole(app, jar, '/console/session')).body.session.scopes).toEqual(['admin']);
@@ -200,11 +200,11 @@ describe('OPERATOR_PASSWORDS=off', () => {
       expect((await strict.byPassword(staff)).body).toMatchObject({ error: 'invalid_grant' });
       expect((await strict.knock(client, clients.access_token)).status).toBe(404);
       expect((await strict.byRefreshToken(client, clients.refresh_token)).status).toBe(200);
-      // A process that lets them in by password sees it too.
+      // A process that allows passwords sees it too.
       expect((await oauth.knock(staff, theirs.access_token)).status).toBe(401);
       expect((await inConsole(app, jar, '/admin/jobs')).status).toBe(401);
 
-      // Got from a process with other settings, or before its user became an operator.
+      // Obtained from a process with other settings, or before its user became an operator.
       const late = await oauth.tokens(staff);
       expect((await strict.knock(staff, late.access_token)).status).toBe(401);
       expect((await strict.post('/introspect', staff, { token: late.refresh_token })).body).toEqual({ active: false });

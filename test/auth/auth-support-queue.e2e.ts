@@ -3,7 +3,7 @@ import { BulkJobs, queueMany } from '../support/queued';
 import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
-/** One account with everything that staff may come across. */
+/** An account with everything that staff can see. */
 interface Side {
   subscribed: Subscribed;
   account: string;
@@ -103,7 +103,7 @@ const marks = ({ subscribed, account, queued, delivered, bookingCode, candidateI
   job,
 ];
 
-/** Lists, each with whether it takes the filter `account_code`. */
+/** Lists, each with whether it accepts the filter `account_code`. */
 const LISTS: Record<string, boolean> = {
   '/admin/error-queue': true,
   '/admin/error-queue/summary': false,
@@ -118,12 +118,12 @@ const LISTS: Record<string, boolean> = {
   '/admin/partners': true,
   '/admin/imports': true,
 };
-/** The parameters without which a list is refused. */
+/** The required parameters of lists. */
 const NEEDED: Record<string, string> = { '/admin/candidates': '&q=q-', '/admin/eligibilities': '&waiting_for=HOLD' };
-/** Of these the figures alone say what they concern: tests of their own compare them (overview, console-events). */
+/** Routes whose figures alone show their accounts: separate tests compare them (overview, console-events). */
 const FIGURES = ['GET /admin/overview', 'GET /admin/events'];
 const REASON = { reason: 'mended' };
-/** The changes of a thing of an account: its path, and the body. */
+/** The changes of an account's data: path and body. */
 const DEEDS: Record<string, (of: Side) => [path: string, body?: object]> = {
   'GET /admin/notifications/{id}': (of) => [`/admin/notifications/${of.delivered}`],
   'POST /admin/notifications/replay': (of) => [

@@ -38,7 +38,7 @@ describe('the scope support', () => {
       ['approve-accommodations', undefined],
     ] as const) {
       const answer = await ask('POST', `/admin/eligibilities/${own['svc_eligiblity_id']}/${action}`, body);
-      // Nothing is pending of a record without accommodations.
+      // A record without accommodations waits for no approval.
       expect(action === 'approve-accommodations' ? [204, 403] : [204]).toContain(answer.status);
       const path = `/admin/eligibilities/${other['svc_eligiblity_id']}/${action}`;
       expect(refusal(await ask('POST', path, body))).toEqual([404, 'eligibility_not_found']);

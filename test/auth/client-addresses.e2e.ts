@@ -1,7 +1,7 @@
 import { startApp, type TestApp } from '../support/app';
 import { OAuth } from '../support/oauth';
 
-/** Gateways that write ports make a new entry of each connection of one client. */
+/** Gateways that write ports make each connection of one client look like another. */
 const PORTS = [41001, 41002, 41003, 41004];
 const FORMS: [string, (port: number) => string][] = [
   ['an address and a port', (port) => `203.0.113.9:${port}`],

@@ -3,7 +3,7 @@ import { Snapshots } from '../../src/console/snapshot';
 import { startApp, type TestApp } from '../support/app';
 import { Isolation } from '../support/isolation';
 
-/** Contract section 4: nobody sees, counts, hears of or changes what belongs to another account. */
+/** Contract section 4: nobody sees, counts, receives or changes data of another account. */
 let app: TestApp;
 let table: Isolation;
 
@@ -32,7 +32,7 @@ test('keeps accounts apart in every operation of the document', async () => {
   expect(faults).toEqual({});
 }, 600_000);
 
-/** Runs work while statements that hold `text` are sent with `by` in its place. */
+/** Runs work while `by` replaces `text` in all statements. */
 async function mutated<T>(text: string, by: string, work: () => Promise<T>): Promise<T> {
   const prototype = pg.Client.prototype as unknown as { query: (this: unknown, ...given: any[]) => unknown };
   const { query } = prototype;
@@ -43,7 +43,7 @@ async function mutated<T>(text: string, by: string, work: () => Promise<T>): Pro
     met++;
     const changed = sent.replaceAll(text, by);
     if (typeof config === 'string') return query.call(this, changed, ...rest);
-    // A prepared statement is known by its name.
+    // A prepared statement is cached by its name.
     const name = config.name === undefined ? {} : { name: `${String(config.name)} mutated`.slice(-60) };
     return query.call(
       this,
@@ -60,7 +60,7 @@ async function mutated<T>(text: string, by: string, work: () => Promise<T>): Pro
 }
 
 const ANY_ACCOUNT = 'OR account_code = ANY ($2))';
-/** The condition that a statement forgets, its text then, and the operation that shows it. */
+/** The condition that a statement lacks, its mutated text, and the operation that shows it. */
 const MUTANTS: [what: string, text: string, by: string, where: string][] = [
   [
     'a list of partners',
@@ -161,7 +161,7 @@ describe('the table of callers in the isolation test', () => {
     async (_what, text, by, where) => {
       const faults = await mutated(text, by, () => table.faults(operation(where)));
       expect(faults).not.toEqual([]);
-      // It is the mutation that was caught, by what it shows or changes: not a statement that failed.
+      // The mutation itself was detected, by its data or its changes, and not by a failed statement.
       expect(faults.join(' ')).not.toContain('internal_error');
       expect(await table.faults(operation(where))).toEqual([]);
     },

@@ -1,4 +1,4 @@
-/** Clients that nobody here wrote, as they come, against the token service. */
+/** Runs independent OAuth clients, unchanged, against the token service. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import * as oauth from 'oauth4webapi';
@@ -111,7 +111,7 @@ it('openid-client discovers the server, gets, refreshes, introspects and revokes
   });
 });
 
-// It reads every answer as JSON, and throws on one that is none: that of a revocation too.
+// The library parses every answer as JSON, including that of a revocation, and throws otherwise.
 it('simple-oauth2 gets and refreshes tokens, revokes one and both, and receives each error', async () => {
   const clientWith = (secret: string) =>
     new ResourceOwnerPassword({
@@ -127,7 +127,7 @@ it('simple-oauth2 gets and refreshes tokens, revokes one and both, and receives 
 
   const refreshed = await granted.refresh({ scope: 'read' });
   expect(refreshed.token.scope).toBe('read');
-  // RFC 7009 §2.1: an access token ends alone; its refresh token goes on.
+  // RFC 7009 §2.1: an access token is revoked alone; its refresh token stays valid.
   expect(await refreshed.revoke('access_token')).toEqual({});
   expect(await knock(refreshed.token.access_token)).toBe(401);
   const last = await refreshed.refresh();
@@ -136,7 +136,7 @@ it('simple-oauth2 gets and refreshes tokens, revokes one and both, and receives 
   await last.revokeAll();
   expect(await knock(last.token.access_token)).toBe(401);
   await expect(last.refresh()).rejects.toMatchObject({ data: { payload: { error: 'invalid_grant' } } });
-  // To revoke a token that has ended is no error (RFC 7009 §2.2).
+  // Revoking an expired token is not an error (RFC 7009 §2.2).
   await last.revokeAll();
 
   await expect(client.getToken({ username, password: 'wrong' })).rejects.toMatchObject({

@@ -7,7 +7,7 @@ import { cloneDatabase } from '../support/database';
 import { OAuth, type Login } from '../support/oauth';
 
 const SECRETS_KEY = randomBytes(32).toString('base64');
-/** No test waits for it to end. */
+/** No test waits until it is over. */
 const LOCKOUT_S = 600;
 
 describe('limits that hold across processes', () => {
@@ -30,7 +30,7 @@ describe('limits that hold across processes', () => {
 
   describe('a lockout of a user name', () => {
     const withWrongPassword = (by: OAuth, login: Login) => by.byPassword({ ...login, password: 'wrong' });
-    /** As if so much time had gone by for every lock-out. */
+    /** Simulates that this much time has passed for every lock-out. */
     const pass = (seconds: number) =>
       one.given.sql('UPDATE login_attempts SET forget_at = forget_at - make_interval(secs => $1)', [seconds]);
     beforeEach(() => one.given.sql('TRUNCATE token_request_counts, login_attempts'));
@@ -44,7 +44,7 @@ describe('limits that hold across processes', () => {
       const after = Date.now();
       expect((await oauth.byPassword(login)).status).toBe(400);
       expect((await elsewhere.byPassword(login)).status).toBe(400);
-      // Further attempts did not make it longer.
+      // Further attempts did not extend it.
       const [{ forget_at }] = await one.given.sql(`SELECT forget_at FROM login_attempts WHERE consumer_key <> ''`);
       const lockedAt = (forget_at as Date).getTime() - LOCKOUT_S * 1000;
       expect(lockedAt).toBeGreaterThanOrEqual(before);
@@ -117,7 +117,7 @@ describe('limits that hold across processes', () => {
           expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
           expect(refused.headers.get('pragma')).toBe('no-cache');
         }
-        // The other routes are not meant.
+        // The other routes are not limited.
         expect((await elsewhere.post('/introspect', login, { token: 'x' })).status).toBe(200);
       } finally {
         await third.close();
@@ -139,9 +139,9 @@ describe('limits that hold across processes', () => {
     const refused = answers.find((answer) => answer.status === 503)!;
     expect(refused.body.error).toBe('temporarily_unavailable');
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-    // On the event loop each of an answer's steps would wait for a hash: several hashes for every answer.
+    // On the event loop, each step of an answer would wait for a hash: several hashes per answer.
     expect(answered).toBeGreaterThan(statuses.filter((status) => status === 200).length);
-    // Hashing gives way to everybody: on a busy machine it takes its time.
+    // Hashing has low priority and is slow on a busy machine.
   }, 300_000);
 
   describe('the sweep of tokens', () => {
@@ -160,7 +160,7 @@ describe('limits that hold across processes', () => {
       const sweep = one.app.get(TokenSweep, { strict: false });
 
       await sweep.run();
-      // Its access tokens live on, and with them the family.
+      // Its access tokens still exist, and with them the family.
       expect(await one.given.sql(families, [family['family_id']])).toEqual([{ n: 1 }]);
 
       await one.given.sql(
@@ -227,7 +227,7 @@ it('answers 503 with Retry-After while the database is unreachable, and recovers
   }
 });
 
-/** A way to the database that can be closed: connections are cut and new ones are cut at once. */
+/** A gate to the database that can be closed: connections are cut, and new ones are cut at once. */
 async function openGate(to: number) {
   const sockets = new Set<Socket>();
   let closed = false;
@@ -262,7 +262,7 @@ async function openGate(to: number) {
   };
 }
 
-/** The quota is counted in minutes of the clock: a test must not straddle two of them. */
+/** Waits for the beginning of a minute, because the quota counts by the minute of the clock. */
 async function untilEarlyInAMinute(): Promise<void> {
   const second = new Date().getSeconds();
   if (second > 55) await new Promise((resolve) => setTimeout(resolve, (61 - second) * 1000));

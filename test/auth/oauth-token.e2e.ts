@@ -88,7 +88,7 @@ describe('POST /token with grant_type=password', () => {
         await oauth.post('/token', disabled, form),
         await oauth.post('/token', null, form, { authorization: 'Basic !!!' }),
         await oauth.post('/token', null, form, { authorization: 'Bearer abc' }),
-        // RFC 6749 §5.2: an unsupported way of authentication
+        // RFC 6749 §5.2: an unsupported authentication method
         await oauth.post('/token', null, {
           ...form,
           client_id: login.consumer_key,
@@ -217,7 +217,7 @@ describe('POST /token with grant_type=password', () => {
         }
       expect(texts.size).toBe(1);
       const medians = Object.values(times).map((values) => values.sort((a, b) => a - b)[7]);
-      // Hashing takes 10 ms and more: a path without it would be a fraction of the others.
+      // Hashing takes at least 10 ms: a path without it would take a fraction of the others' time.
       expect(Math.min(...medians) / Math.max(...medians)).toBeGreaterThan(0.6);
     });
   });

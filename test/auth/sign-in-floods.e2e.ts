@@ -4,10 +4,10 @@ import { eventually } from '../support/eventually';
 import { basic, OAuth, type Login } from '../support/oauth';
 import { holdHashing, type HeldHashes } from '../support/races';
 
-/** More than are hashed at a time and wait together. */
+/** More requests than are hashed and queued at a time. */
 const FLOOD = 160;
 const REFUSED = FLOOD - THREADS - 128;
-/** Those that were begun before the flood was there, and one turn of each group that waits. */
+/** Requests that started before the flood, and one turn of each waiting group. */
 const SOON = THREADS + 3;
 
 let app: TestApp;
@@ -26,7 +26,7 @@ afterEach(async () => {
   await app.close();
 });
 
-/** Fills the queue, while hashing is held, with requests of which each has a number. */
+/** Fills the queue with numbered requests while hashing is held. */
 async function floodWith(path: string, request: (at: number) => { body: string; headers: Record<string, string> }) {
   [held, flood, refused] = [holdHashing(), new AbortController(), []];
   for (let at = 0; at < FLOOD; at++)
@@ -37,7 +37,7 @@ async function floodWith(path: string, request: (at: number) => { body: string; 
   await eventually(() => refused.length === REFUSED, 60_000);
 }
 
-/** Waits until so many more of the flood had to make room. */
+/** Waits until this many more requests of the flood were dropped. */
 const roomIsMadeFor = (count: number) => eventually(() => refused.length === REFUSED + count, 60_000);
 
 const grantOf = ({ username, password }: Login, address: string) => ({

@@ -6,12 +6,12 @@ import { eventually } from '../support/eventually';
 import { rowsOf } from '../support/plans';
 
 /**
- * A connection plans what many bookings share while there are no records, and keeps the plan; then there are many. Executed
- * on a connection of the service as the service does it, and explained there.
+ * A connection plans the statements that bookings share while there are no records, and keeps the plans; then there are
+ * many records. The statements run on a connection of the service, and are explained there.
  */
 const RECORDS = 50_000;
 const BATCH = 30;
-/** Rows that a statement may look at: those of the batch, a few times. */
+/** The maximum number of rows that a statement may read: the batch, a few times. */
 const MOST = 1_000;
 
 let app: TestApp;
@@ -23,7 +23,7 @@ afterAll(() => app.close());
 
 it('looks up the records of a batch of bookings by their keys, even when the table was new at planning', async () => {
   const scene = await app.given.scene();
-  // The own upkeep of the server is no part of the test.
+  // The server's own maintenance is not part of the test.
   await app.given.sql('ALTER TABLE eligibilities SET (autovacuum_enabled = off)');
   const client = await app.database.pool.connect();
   try {
@@ -36,7 +36,7 @@ it('looks up the records of a batch of bookings by their keys, even when the tab
        FROM generate_series(1, ${RECORDS}) AS n`,
       [scene.account, scene.testCode],
     );
-    // As every second; the server counts what was written about a second later.
+    // As every second; the server counts written rows about a second later.
     await eventually(async () => {
       await app.app.get(DeliverySchedule).analyseGrown();
       expect(

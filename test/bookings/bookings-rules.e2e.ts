@@ -1,7 +1,7 @@
 import { startApp, type Answer, type TestApp } from '../support/app';
 import { dateTime, siteBooking } from '../support/given';
 
-/** Contract section 6: what a booking, its move, its cancellation and an absence may and may not do. */
+/** Contract section 6: the rules of a booking, its move, its cancellation and an absence. */
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -41,7 +41,7 @@ async function booked(testCode = scene.testCode, body: object = at(0)): Promise<
   return answer.body.booking_code as string;
 }
 
-/** Another test of the account with an eligibility of the same candidate. */
+/** Creates another test of the account with an eligibility of the same candidate. */
 async function otherTest(values: Record<string, number> = {}): Promise<string> {
   const testCode = await app.given.test(scene.account);
   for (const [column, value] of Object.entries(values)) await setTest(testCode, column, value);

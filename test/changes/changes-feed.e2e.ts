@@ -27,7 +27,7 @@ type Entry = Record<string, any>;
 const call = (method: string, path: string, body?: unknown, token = scene.token) =>
   app.call(method, path, { token, body });
 
-/** One page, and the path of the next. */
+/** Returns a page, and the path of the next. */
 async function page(path = `/accounts/${scene.account}/changes`): Promise<{ entries: Entry[]; next: string }> {
   await app.given.settled();
   const answer = await call('GET', path);
@@ -441,7 +441,7 @@ describe('an entry of a past month after a cursor', () => {
     const lastDay = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 2, 0, 20));
     await move({ now: dateTime(lastDay.getTime()) });
     const { account, testCode } = await sandbox.given.scene();
-    // Tokens age with the clock.
+    // Tokens expire with the moved clock.
     const get = async (path: string) => sandbox.call('GET', path, { token: await sandbox.given.token([account]) });
     const nextOf = (answer: { headers: Headers }) =>
       /^<([^>]+)>/.exec(answer.headers.get('link')!)![1].slice(sandbox.url.length);
@@ -463,7 +463,7 @@ describe('an entry of a past month after a cursor', () => {
     expect(ids(await get(nextOf(page1)))).toEqual([second]);
     expect(ids(await get(`/accounts/${account}/changes`))).toEqual([]);
 
-    // The month has been over for a day: its partition goes.
+    // The month has been over for a day: its partition is dropped.
     await move({ advance_s: 3 * 3600 });
     await eventually(async () => {
       await sandbox.app.get(ChangePartitions, { strict: false }).run();

@@ -8,11 +8,11 @@ import { startApp, type Answer, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 
 /**
- * Writers that stall, roll back and are killed, and readers who ask while they do: what committed is read once, in whatever
- * order. `CHANGES_ROUNDS=10000 npx jest test/changes/changes-interleavings.e2e.ts` for a long run.
+ * Writers pause, roll back and are killed while readers poll: each committed entry is read exactly once, in any order.
+ * `CHANGES_ROUNDS=10000 npx jest test/changes/changes-interleavings.e2e.ts` for a long run.
  */
 const ROUNDS = Number(process.env['CHANGES_ROUNDS'] ?? 1000);
-/** Enough to find a planted fault, many times over. */
+/** Enough rounds to find a planted fault several times. */
 const FAULTY_ROUNDS = 400;
 const WRITERS = 8;
 const READERS = 3;
@@ -40,7 +40,7 @@ const entry = (id: string) =>
     },
   ]);
 
-/** Writes one to three entries as one transaction of a random fate; answers with those that are committed. */
+/** Writes one to three entries in a transaction with a random outcome; returns the committed ones. */
 async function write(client: pg.Client, names: string[], killer: pg.Pool): Promise<{ kept: string[]; lost: boolean }> {
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   await client.query('BEGIN');
@@ -68,7 +68,7 @@ async function connect(): Promise<pg.Client> {
   return client;
 }
 
-/** Returns the entries that readers got wrongly, in so many transactions. */
+/** Returns the entries that readers got wrong in this many transactions. */
 async function faultsIn(
   rounds: number,
 ): Promise<{ committed: number; skipped: number; twice: number; undone: number }> {
@@ -123,7 +123,7 @@ async function faultsIn(
   return faults;
 }
 
-/** The feed waits for whatever else is being written on the server, by other suites too. */
+/** Waits for the other transactions of the server, also of other suites, because the feed waits for them. */
 async function untilOthersHaveEnded(): Promise<void> {
   const [{ now }] = await app.given.sql('SELECT pg_current_xact_id()::text AS now');
   const over = 'SELECT pg_snapshot_xmin(pg_current_snapshot()) > $1::xid8 AS over';
@@ -169,7 +169,7 @@ test('accepts a cursor after a restore into another cluster, whose transaction i
   };
   await untilOthersHaveEnded();
   const { next } = await page(`/accounts/${scene.account}/changes?after=now`);
-  // As a dump and its restore leave it: the rows of the old cluster, whose ids of transactions were far higher.
+  // The state after a dump and its restore: the rows of the old cluster, whose transaction ids were far higher.
   await client.query(`UPDATE change_epoch SET system_identifier = 'another'`);
   await app.app.get(ChangePartitions, { strict: false }).run();
   await client.query(insertChanges('$1'), [entry('restored')]);

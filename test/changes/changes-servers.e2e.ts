@@ -8,7 +8,7 @@ import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import { PostgresServer } from '../support/servers';
 
-/** Contract section 10: no gap through a crash, a failover and a restore. Servers of the tests' own. */
+/** Contract section 10: no gap after a crash, a failover or a restore. The tests start their own servers. */
 const env = { SECRETS_KEY: randomBytes(32).toString('base64') };
 type Scene = Awaited<ReturnType<TestApp['given']['scene']>>;
 
@@ -25,7 +25,7 @@ async function ask(app: TestApp, scene: Scene, query: string) {
   };
 }
 
-/** All that there is after the cursor, by pages of two, and the cursor behind it. */
+/** Returns everything after the cursor, by pages of two, and the next cursor. */
 async function rest(app: TestApp, scene: Scene, from: string) {
   await app.given.settled();
   const all: string[] = [];
@@ -41,7 +41,7 @@ async function rest(app: TestApp, scene: Scene, from: string) {
 const created = async (app: TestApp, scene: Scene) =>
   (await app.given.eligibility(scene))['svc_eligiblity_id'] as string;
 
-/** Gives out so many ids of transactions that write nothing, and answers with the last. */
+/** Uses this many transaction ids without writing; returns the last. */
 async function useIds(server: PostgresServer, count: number): Promise<number> {
   await server.query(
     `DO $$ BEGIN FOR n IN 1..${count} LOOP PERFORM pg_current_xact_id(); ROLLBACK; END LOOP; END $$`,
@@ -51,7 +51,7 @@ async function useIds(server: PostgresServer, count: number): Promise<number> {
   return Number(next) - 1;
 }
 
-/** Does as pg_dump and pg_restore: the schema made anew, the rows and the sequences as they were. */
+/** Imitates pg_dump and pg_restore: the schema is created again, with the same rows and sequences. */
 class Dump {
   private constructor(
     private readonly folder: string,
@@ -101,7 +101,7 @@ describe('the change feed after a failure of the database', () => {
   let scene: Scene;
 
   beforeAll(async () => {
-    // A write that no commit waits for stays out of the log for long.
+    // A write without a commit is flushed to the log late.
     server = await PostgresServer.start({ wal_writer_delay: '10s' });
     await server.query('CREATE DATABASE svc');
     await migrate(server.url('svc'));
@@ -162,7 +162,7 @@ describe('the change feed after a failure of the database', () => {
           [beforeLost, []],
         ] as const)
           expect((await rest(copied, scene, cursor)).ids).toEqual([...told, ...added]);
-        // The last entry of that reader has never been here, even if another has its number by now.
+        // The reader's last entry never existed here, although another has its number by now.
         expect((await ask(copied, scene, lostCursor)).status).toBe(410);
       };
       await goesOn();
@@ -170,7 +170,7 @@ describe('the change feed after a failure of the database', () => {
       added.push(await created(copied, scene), await created(copied, scene), await created(copied, scene));
       await goesOn();
 
-      // Into another cluster, and into one whose ids of transactions are behind those of the dump.
+      // Into another cluster, and into one whose transaction ids are behind those of the dump.
       for (const target of [third, copy]) {
         await dump.restore(target, 'restored');
         const restored = await open(target, 'restored');

@@ -26,7 +26,7 @@ afterAll(async () => {
   await app?.close();
 });
 
-/** Nothing of the page but what it is made of; every link of it leads to a page. */
+/** Checks that the page contains only its own parts, and that every link leads to a page. */
 async function expectHarmless(path: string): Promise<void> {
   const { page } = driver;
   const found = await page.evaluate<object>(`({
@@ -36,7 +36,7 @@ async function expectHarmless(path: string): Promise<void> {
     handlers: [...document.querySelectorAll('*')].filter((element) => element.getAttributeNames().some((name) => name.startsWith('on'))).length,
   })`);
   expect([path, found]).toEqual([path, { foreign: [], links: [], handlers: 0 }]);
-  // The policy and the browser were not asked to stop anything.
+  // Neither the policy nor the browser had to stop anything.
   await driver.expectNoComplaints();
 }
 
@@ -139,7 +139,7 @@ describe('an address written by somebody else', () => {
 });
 
 it("shows a partner's or candidate's script address as text, never as a link", async () => {
-  // The service takes no such address; a row that got in otherwise is shown as text.
+  // The service refuses such an address; a row with one from elsewhere is shown as text.
   const refused = await subscribed.patch({ partner_url: LINK });
   expect(refused.status).toBe(400);
   await app.given.sql('UPDATE subscriptions SET partner_url = $2 WHERE id = $1', [subscribed.id, LINK]);

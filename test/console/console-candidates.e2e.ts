@@ -40,10 +40,10 @@ const statusOf = async () =>
     await app.given.sql('SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1', [record['svc_eligiblity_id']])
   )[0]['status'] as string;
 
-/** As a field for a local time takes it. */
+/** Returns the value of a field for a local time. */
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 19);
 
-/** Opens a dialog by its button, and says yes. */
+/** Opens a dialog by its button, and confirms. */
 async function act(button: string, yes: string, told: string): Promise<void> {
   await driver.button(button).click();
   await driver.inDialog(yes).click();

@@ -18,7 +18,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** A page that listens. */
+/** A page with an event stream. */
 class Listener {
   text = '';
   ended = false;
@@ -59,7 +59,7 @@ class Listener {
   }
 }
 
-/** So long as a look at the database, and one more. */
+/** Waits for two queries of the database. */
 const aLook = () => new Promise((resolve) => setTimeout(resolve, 5_000));
 
 it('sends the names of changed topics, and nothing before a change', async () => {

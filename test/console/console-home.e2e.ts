@@ -3,7 +3,7 @@ import { ConsoleDriver } from '../support/console';
 import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
-/** A busy service counts seldom: what it counted last is seconds old (`at` in the answer). */
+/** A busy service counts rarely: its last count is seconds old (`at` in the answer). */
 const COUNTED = { timeout: 50_000 };
 
 describe('the home of the console', () => {

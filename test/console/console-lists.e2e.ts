@@ -35,7 +35,7 @@ const links = () => driver.page.locator('main tbody td.main a');
 
 describe('a list of the console', () => {
   it('keeps its scroll position and loaded rows after going to a page and back', async () => {
-    // Slow enough to be ended by the renewal of the list that follows when the page has become live.
+    // Slow enough to be cancelled by the refetch when the page becomes live.
     await driver.page.route(
       /cursor=/,
       async (route) => {
@@ -118,7 +118,7 @@ describe('a list of the console', () => {
         await eventually(async () =>
           expect([path, name, await driver.button(name).count()]).toEqual([path, name, count]),
         );
-      // The actions of a row are in no file.
+      // The actions of a row are not in the file.
       for (const button of await driver.button('CSV').all()) {
         const [file] = await Promise.all([driver.page.waitForEvent('download'), button.click()]);
         const [header] = readFileSync(await file.path(), 'utf8').split('\r\n');

@@ -32,7 +32,7 @@ afterAll(async () => {
   await app?.close();
 });
 
-/** Every answer of the API takes its time, but the stream of changes. */
+/** Delays every answer of the API except the event stream. */
 async function answerSlowly(): Promise<void> {
   await driver.page.route(/\/admin\/(?!events)/, async (route) => {
     await pause(SLOW_MS);
@@ -43,7 +43,7 @@ async function answerSlowly(): Promise<void> {
 const loading = () => driver.page.locator('main').getByRole('status').filter({ hasText: 'Loading …' });
 const moved = () => driver.page.evaluate<string[]>('window.moved');
 
-/** It says that it loads, once waiting is noticed; then the page has its data, and nothing has moved. */
+/** Checks that the page shows that it is loading, and that nothing moves when its data appears. */
 async function expectLoading(path: string, content: string): Promise<void> {
   await loading().first().waitFor();
   await eventually(async () =>

@@ -39,7 +39,7 @@ const isConsole = (address: string) => address === `${app.url}/console`;
 const call = (jar: CookieJar, path: string) =>
   app.call('GET', path, { headers: { ...FROM_CONSOLE, cookie: jar.header } });
 
-/** Signs in from beginning to end; answers with the browser and where it ended. */
+/** Signs in completely; returns the browser and its last address. */
 async function signIn(jar = new CookieJar()): Promise<{ jar: CookieJar; status: number; at: string; page: string }> {
   const [response, at] = await jar.follow(start(), isConsole);
   return { jar, status: response.status, at, page: await response.text() };
@@ -69,7 +69,7 @@ describe('signing in at the organisation', () => {
 
     const done = await signIn(jar);
     expect([done.status, done.at]).toEqual([303, `${app.url}/console`]);
-    // The one that was begun first, and led nowhere.
+    // The first attempt, which was not finished.
     expect(jar.header.match(/console-sign-in/g)).toHaveLength(1);
     expect(await session(jar)).toMatchObject({ username: 'maria', scopes: ['admin'], account_codes: [] });
     expect((await call(jar, '/admin/users')).status).toBe(200);
@@ -153,7 +153,7 @@ describe('signing in at the organisation', () => {
     }
     const kept = jar.header;
     expect((await jar.visit(address)).status).toBe(303);
-    // The same code once more, with the cookie of the first time.
+    // The same code again, with the first cookie.
     const again = await fetch(address, { redirect: 'manual', headers: { cookie: kept } });
     expect(again.status).toBe(400);
     expect(again.headers.getSetCookie().some((line) => line.startsWith('__Host-console-session='))).toBe(false);
@@ -330,7 +330,7 @@ describe('signing out', () => {
       });
       expect(await session(jar)).toBeNull();
 
-      // The provider still knows the browser: nobody is asked who they are.
+      // The provider still knows the browser, and asks for no sign-in.
       await provider.person(null);
       expect((await signIn(jar)).status).toBe(303);
       const [page, at] = await jar.follow(address.href);
@@ -368,7 +368,7 @@ describe('in a browser', () => {
       await button('Sign in at your organisation').click();
       await heading('Overview').waitFor();
 
-      // Here alone: the provider still knows the browser, and asks nothing.
+      // Signed out here only: the provider still knows the browser, and asks nothing.
       await button('Sign out').click();
       await heading('Sign in').waitFor();
       await provider.person(null);

@@ -5,7 +5,7 @@ import { Subscribed } from '../support/subscribed';
 
 const { MARKUP } = ConsoleDriver;
 
-/** The error queue, from the causes to a job, with partners that fail in their own ways. */
+/** The error queue, from the causes to a job, with partners that fail in different ways. */
 describe('the error queue in the console', () => {
   let app: TestApp;
   let driver: ConsoleDriver;
@@ -26,7 +26,7 @@ describe('the error queue in the console', () => {
     await app?.close();
   });
 
-  /** Codes of new bookings whose first event has come into the queue. */
+  /** Returns the codes of new bookings whose first event is in the queue. */
   async function failed(count: number): Promise<string[]> {
     const codes: string[] = [];
     const before = (await subscribed.queue()).length;
@@ -190,7 +190,7 @@ describe('the error queue in the console', () => {
     subscribed.partner.answer({ status: 400, delayMs: 1500 });
     await driver.goTo('/queue');
     const other = await driver.another('/jobs');
-    // A list holds still under the pointer.
+    // A list does not move under the pointer.
     await other.page.mouse.move(2, 2);
     await driver.button(/^Resend … Refused/).click();
     await driver.dialog().getByLabel('Reason').fill('Slowly');

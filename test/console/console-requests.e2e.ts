@@ -28,14 +28,14 @@ afterAll(async () => {
   await app?.close();
 });
 
-/** Loads a page, up to the beginning of its stream of changes. */
+/** Loads a page until its event stream has begun. */
 async function open(path: string): Promise<void> {
   await Promise.all([driver.page.waitForResponse(/\/admin\/events$/), driver.goTo(path)]);
 }
 
-/** Returns the requests of the page from the first act of `perform` until a while after `content` is visible. */
+/** Returns the requests of the page from the start of `perform` until shortly after `content` is visible. */
 async function askedFor(perform: () => Promise<void>, content: string): Promise<string[]> {
-  // The requests of the page before, and those that its stream begins with, have been answered.
+  // The requests of the previous page, and the first ones of its stream, have been answered.
   await driver.page.waitForTimeout(2500);
   asked.length = 0;
   await perform();

@@ -70,7 +70,7 @@ describe('the files of the console', () => {
     }
   });
 
-  /** Until the page stands; the others are loaded after it, while nothing is done. */
+  /** Waits until the page is shown; the other pages are loaded afterwards, while the browser is idle. */
   async function loadedForFirstPage(driver: ConsoleDriver): Promise<Map<string, number>> {
     const loaded = new Map<string, number>();
     driver.page.on('response', (response) => {

@@ -24,14 +24,14 @@ afterAll(async () => {
 
 const ids = new Map<string, string>();
 
-/** A record that waits for approval. */
+/** Creates a record that waits for approval. */
 async function waiting(lastName: string): Promise<void> {
   const candidate = { last_name: lastName, special_accommodations: [accommodation] };
   const record = await app.given.eligibility(subscribed.scene, { candidate });
   ids.set(lastName, record['svc_eligiblity_id'] as string);
 }
 
-/** As another operator does it. */
+/** Approves a record as another operator. */
 const approved = (lastName: string) =>
   subscribed.admin('POST', `eligibilities/${ids.get(lastName)}/approve-accommodations`);
 
@@ -42,10 +42,10 @@ const names = async () =>
   );
 const held = (text: string) => driver.button(`${text}: show`);
 const place = (text: string) => row(text).boundingBox();
-/** The pointer is where nothing is, and nothing has the focus. */
+/** Moves the pointer to an empty place and removes the focus. */
 const rest = () => driver.page.mouse.move(2, 2);
 
-/** Bookings whose events the partner refuses with this status. */
+/** Creates bookings whose events the partner refuses with this status. */
 async function refusedWith(status: number, count: number): Promise<void> {
   const before = (await subscribed.queue()).length;
   subscribed.partner.answer({ status });

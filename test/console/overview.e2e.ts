@@ -5,7 +5,7 @@ import { dateTime } from '../support/given';
 import { refused } from '../support/queued';
 import { Subscribed } from '../support/subscribed';
 
-/** Contract section 9: what operators see at a glance. */
+/** Contract section 9: the operators' overview. */
 const HOUR_MS = 3_600_000;
 
 let app: TestApp;
@@ -27,7 +27,7 @@ const overview = async (token = support) => {
   expect(answer.status).toBe(200);
   return answer.body;
 };
-/** The overview, once it has these members: it is counted about once a second. */
+/** Waits until the overview has these members: it is counted about once a second. */
 const showing = (members: object, token = support) =>
   eventually(async () => {
     const body = await overview(token);
@@ -94,7 +94,7 @@ describe('the overview', () => {
         queued: 2,
       },
     ]);
-    // One that is delivered ends it.
+    // A delivery ends it.
     await subscribed.booking();
     await showing({ partners: { well: 1, failing: 0 } });
     await app.given.sql(`UPDATE subscriptions SET certificate_not_after = now() + interval '13 days' WHERE id = $1`, [
@@ -206,7 +206,7 @@ describe('the list of imports', () => {
         body: `candidate_id,first_name,last_name,test_code\n${name},A,B,${scene.testCode}\n`,
       });
     const ids = [(await send('C-1')).body.import_id, (await send('C-2')).body.import_id];
-    // Both came in the same instant.
+    // Both arrived at the same moment.
     await app.given.sql('UPDATE eligibility_imports SET received_datetime = $1', [new Date()]);
     const list = (query = '', token = support) => app.call('GET', `/admin/imports${query}`, { token });
     const done = await eventually(async () => {

@@ -12,7 +12,7 @@ afterAll(() => app.close());
 const create = (body: unknown) =>
   app.call('POST', `/accounts/${scene.account}/candidates`, { token: scene.token, body });
 
-/** A valid body with the member at the dotted path set; `undefined` takes it away. */
+/** Returns a valid body with the member at the dotted path set; `undefined` removes it. */
 function bodyWith(path: string, value: unknown): Record<string, any> {
   const body = app.given.eligibilityBody(scene.testCode);
   const names = path.split('.');
@@ -87,7 +87,7 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     ['candidate.candidate_id', 'x'.repeat(51), 'too_long'],
     ['candidate.candidate_id', 'a/b', 'candidate_id_invalid'],
     ['candidate.candidate_id', 'a\\b', 'candidate_id_invalid'],
-    // In an address they mean this folder and the one above: such a candidate could not be reached.
+    // In a URL they mean the current and the parent folder: such a candidate could not be addressed.
     ['candidate.candidate_id', '..', 'candidate_id_invalid'],
     ['candidate.candidate_id', '.', 'candidate_id_invalid'],
     ['candidate.candidate_id', ' a', 'candidate_id_invalid'],

@@ -3,8 +3,8 @@ import { startApp, type TestApp } from '../support/app';
 import { whatIsAsked } from '../support/statements';
 
 /**
- * Measures how much a page of the account's list reads, in pages of PostgreSQL, among 60,000 records. Each statement is taken from the
- * service and explained as a connection plans it that executes it for the first time.
+ * Measures how many pages of PostgreSQL a page of the account's list reads, among 60,000 records. Each statement is
+ * taken from the service, and explained with the plan of its first execution on a connection.
  */
 const RECORDS = 60_000;
 const MOST_PAGES = 500;
@@ -39,7 +39,7 @@ interface Plan {
   'Shared Read Blocks': number;
 }
 
-/** How many rows a request answers with, by how many statements, and the pages that those read. */
+/** Returns the rows of a request's answer, the number of its statements, and the pages that they read. */
 async function pagesOf(query: string): Promise<{ rows: number; statements: number; pages: number }> {
   const { done: answer, asked } = await whatIsAsked(app, () =>
     app.call('GET', `/accounts/${scene.account}/eligibilities?${query}`, { token: scene.token }),

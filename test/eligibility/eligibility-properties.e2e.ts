@@ -41,7 +41,7 @@ const moment = (from: string, to: string) =>
     .map((date) => date.toISOString().slice(0, 19) + 'Z');
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null });
 
-/** Bodies that keep every rule; built once the catalogue is known. */
+/** Generates valid bodies; built once the catalogue is known. */
 const eligibilities = () =>
   fc.record({
     test_code: fc.constant(scene.testCode),
@@ -154,7 +154,7 @@ describe('§5 properties', () => {
           if (answer.body.code !== 'validation_error') return;
           expect(answer.body.errors.length).toBeGreaterThan(0);
           for (const { pointer, code } of answer.body.errors as { pointer: string; code: string }[])
-            // A missing member is named by the place where it should be.
+            // A missing member is reported at its expected place.
             expect([
               pointer,
               code,

@@ -7,7 +7,7 @@ let app: TestApp;
 let second: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 
-// Two processes' worth of application on one database: no race may be decided in memory.
+// Two applications on one database: no race may be decided in memory.
 beforeAll(async () => {
   app = await startApp();
   second = await startApp({ databaseUrl: app.databaseUrl });

@@ -19,7 +19,7 @@ afterAll(() => app.close());
 
 interface Subject {
   record: Record<string, any>;
-  /** The booking that the record has or had; an invented code when it never had one. */
+  /** The current or former booking of the record; an invented code when there was none. */
   bookingCode: string;
 }
 
@@ -49,7 +49,7 @@ async function scheduled(): Promise<Subject> {
   return { record, bookingCode: (await app.given.booking(scene, record))['booking_code'] as string };
 }
 
-/** Each status, reached the way a record reaches it. */
+/** Reaches each status by regular calls. */
 const REACH = {
   PENDING: () => eligible({ candidate: { special_accommodations: [reviewed] } }),
   ELIGIBLE: () => eligible(),
@@ -119,7 +119,7 @@ const forbidden = (...statuses: Status[]) =>
   Object.fromEntries(statuses.map((status) => [status, '403 forbidden_operation']));
 const OPERATOR_REFUSED = forbidden('SCHEDULED', 'COMPLETED', 'ABSENT', 'CANCELLED');
 
-/** Contract §5, the table of states: what is not a transition of it is a refusal that changes nothing. */
+/** Contract §5, the table of states: any other transition is refused and changes nothing. */
 const EXPECTED: Record<Trigger, Partial<Record<Status, Outcome | string>>> = {
   update: {
     ...{

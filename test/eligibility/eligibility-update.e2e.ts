@@ -22,7 +22,7 @@ const create = (changes: Parameters<TestApp['given']['eligibility']>[1] = {}) =>
 const read = async (record: Record_) =>
   ((await app.call('GET', pathOf(record), { token: scene.token })).body as Record_[])[0];
 const put = (record: Record_, body: unknown) => app.call('PUT', pathOf(record), { token: scene.token, body });
-/** The members that every update needs, with whatever is to change. */
+/** Builds an update with the required members and the given changes. */
 const update = (record: Record_, { candidate, ...rest }: Record_ = {}) => {
   const { candidate_id, first_name, last_name } = record['candidate'];
   return put(record, {

@@ -1,7 +1,7 @@
 import { startApp, type Answer, type TestApp } from '../support/app';
 import { Deliveries, registrationBody } from '../support/deliveries';
 
-/** Contract section 9: what operators read of candidates and their records. */
+/** Contract section 9: operators' reads of candidates and their records. */
 let app: TestApp;
 let operator: string;
 let mine: Awaited<ReturnType<TestApp['given']['scene']>>;

@@ -198,7 +198,7 @@ describe('a record that expires while it is being read', () => {
     const end = new Date(Math.floor(Date.now() / 1000) * 1000 + 3_600_000);
     await endAt(record, end);
     let asked = 0;
-    // The clock passes the end of the window with the second question.
+    // The clock passes the end of the window at its second reading.
     const clock = jest
       .spyOn(app.app.get(Clock), 'now')
       .mockImplementation(() => new Date(end.getTime() - 500 + 1000 * Math.min(asked++, 1)));

@@ -9,7 +9,10 @@ function withoutExamples(document: Part): Part {
   return JSON.parse(text) as Part;
 }
 
-/** Checks for losses when many modules become one file: files beside them, names of classes, a second copy of a package. */
+/**
+ * Checks that nothing is lost when many modules become one file: neighbouring files, names of classes, single copies of
+ * packages.
+ */
 describe('the service from its bundled file', () => {
   const data = dataFolder();
   let service: ServiceProcess;

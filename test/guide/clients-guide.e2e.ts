@@ -50,7 +50,7 @@ const update = (record: Entity, eligibility_end_date: string) =>
   succeeds('PUT', pathOf(record), { ...record, eligibility_end_date });
 const decide = (record: Entity, what: string, body?: object) =>
   succeeds('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/${what}`, body, operator);
-/** As if time had passed: a booking holds the window in place against an update. */
+/** Simulates that time has passed: a booking prevents an update of the window. */
 const end = (record: Entity) =>
   app.given.sql(
     `UPDATE eligibilities SET eligibility_end_date = now() - interval '1 hour' WHERE svc_eligiblity_id = $1`,
@@ -73,7 +73,7 @@ const deliver = (record: Entity) =>
     registrationBody({ examMetaData: { examCode: record['svc_eligiblity_id'] } }),
   );
 
-/** A record in each state from which an arrow leads. */
+/** Creates a record in each state from which an arrow starts. */
 const IN_STATE: Record<string, () => Promise<Entity>> = {
   '[*]': create,
   PENDING: createToApprove,
@@ -90,7 +90,7 @@ async function done(record: Entity, ...ways: ((record: Entity) => Promise<unknow
 
 type Way = (record: Entity) => Promise<unknown>;
 
-/** The meaning of each label: one way or several, each tried with a record of its own. */
+/** The calls for each label: one or several ways, each tried with a separate record. */
 const WAYS: Record<string, Way[]> = {
   create: [() => Promise.resolve()],
   'approved, no hold left': [
@@ -124,7 +124,7 @@ const read = async (record: Entity) =>
 
 describe('the diagram of an eligibility', () => {
   const arrows = arrowsOf('An eligibility');
-  /** From where these two lead, the record has a past of its own. */
+  /** From these two states, the record needs its own history. */
   const own = [
     '[*] PENDING create, accommodations to approve',
     'EXPIRED PENDING the same, on hold or with accommodations to approve',

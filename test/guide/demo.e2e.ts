@@ -30,7 +30,7 @@ describe('npm run demo', () => {
       /the error queue is empty/,
     ])
       expect(output).toMatch(line);
-    // The notification itself is shown, as the partner got it.
+    // The output contains the notification as the partner received it.
     expect(output).toContain('"change_reason": "BOOKING_CREATED"');
     const [, seconds] = /succeeded in ([\d.]+) s/.exec(output)!;
     expect(Number(seconds)).toBeLessThan(MOST_SECONDS);
@@ -38,13 +38,13 @@ describe('npm run demo', () => {
   }, 240_000);
 });
 
-/** As a user types it, with the folder as the place for temporary files. */
+/** Runs it like a user, with the folder for temporary files. */
 function run(folder: string): Promise<{ code: number | null; output: string }> {
   const env = {
     ...process.env,
     TMPDIR: folder,
     NODE_ENV: '',
-    // npm of Node 24 would leave its own there.
+    // npm of Node 24 would write its cache there.
     NODE_DISABLE_COMPILE_CACHE: '1',
   };
   const demo = spawn('npm', ['run', 'demo'], { cwd: ROOT, env });

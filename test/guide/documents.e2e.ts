@@ -8,8 +8,8 @@ import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 
 /**
- * The lines of the documents that no walk comes by (test/architecture/code-blocks.spec.ts has the program that runs each), typed unchanged
- * in a folder like that of the repository, beside a sandbox.
+ * Runs the lines of the documents that no walk covers (test/architecture/code-blocks.spec.ts lists the test of each),
+ * unchanged, in a folder like the repository's, next to a sandbox.
  */
 const ROOT = resolve(__dirname, '../..');
 
@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The blocks of a section in one language. */
+/** Returns the blocks of a section in one language. */
 function blocksOf(document: string, title: string, language: string): string[] {
   const text = readFileSync(join(ROOT, document), 'utf8');
   const [, section] = text.split(new RegExp(`^#+ ${title}\n`, 'm'));
@@ -43,7 +43,7 @@ function blocksOf(document: string, title: string, language: string): string[] {
   );
 }
 
-/** Types lines into a shell. @returns what it printed on standard output */
+/** Types lines into a shell. @returns its standard output */
 async function type(lines: string, env: Record<string, string> = {}): Promise<string> {
   const { PATH, HOME, TMPDIR } = process.env;
   const child = spawn('sh', ['-eu', '-c', lines], { cwd: folder, env: { PATH, HOME, TMPDIR, BASE: app.url, ...env } });
@@ -57,7 +57,7 @@ async function type(lines: string, env: Record<string, string> = {}): Promise<st
 
 const ofInstallation = () => ({ DATABASE_URL: app.databaseUrl, SECRETS_KEY: secretsKey, SANDBOX: 'true' });
 
-/** The token that docs/oauth.md asks for. */
+/** Returns the token that docs/oauth.md requests. */
 async function login({ consumer_key, consumer_secret, username, password }: Record<string, string>): Promise<string> {
   const [lines] = blocksOf('docs/oauth.md', 'The token service', 'sh');
   const said = await type(lines, {

@@ -33,7 +33,7 @@ const targets = dashboards.flatMap(({ file, panels }) =>
   panels.flatMap((panel) => panel.targets.map((target) => ({ where: `${file}: ${panel.title}`, ...target }))),
 );
 
-/** The entries of a runbook by alert: its part between two headings of the third level. */
+/** Returns the entries of a runbook by alert: each is the part between two level-three headings. */
 const entriesOf = (text: string) =>
   new Map(
     text
@@ -56,7 +56,7 @@ function missingIn(text: string, names: string[]): string[] {
   ];
 }
 
-/** Returns the queries of the adapter of the autoscaling, with its place-holders filled. */
+/** Returns the queries of the autoscaling adapter, with its placeholders filled. */
 const scaling = [...read('deploy/kubernetes/prometheus-adapter.yaml').matchAll(/metricsQuery: '(.*)'/g)].map(
   ([, query]) => query.replace('<<.GroupBy>>', 'instance').replace('<<.LabelMatchers>>', 'job="x"'),
 );

@@ -12,7 +12,7 @@ const ROOT = resolve(__dirname, '../..');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
 
-/** A program that is left running, and what it has said so far. */
+/** A program that is left running, with its output so far. */
 class Running {
   output = '';
   readonly exit: Promise<number | null>;
@@ -23,7 +23,7 @@ class Running {
     this.exit = new Promise((done) => child.once('close', done));
   }
 
-  /** Returns the match of the pattern's group in the output, as soon as there is one. */
+  /** Waits for the pattern in the output; returns the match of its group. */
   async says(pattern: RegExp): Promise<string> {
     return eventually(() => {
       const found = pattern.exec(this.output);
@@ -65,7 +65,7 @@ describe('README.md', () => {
       rmSync(folder, { recursive: true, force: true });
     });
 
-    /** An npm script, in a folder of the test's own. */
+    /** Starts an npm script in a separate folder. */
     function start(script: string, env: Record<string, string>): Running {
       const [program, file, ...rest] = scripts[script].split(' ');
       expect(program).toBe('node');
@@ -222,19 +222,19 @@ describe('docs/', () => {
   });
 });
 
-/** A default of the source as the document writes it. */
+/** Returns a default of the source as the document writes it. */
 function written(fallback: string): string {
   const plain = fallback.replaceAll(/['_[\] ]/g, '');
   return plain === '' ? 'empty' : `\`${plain}\``;
 }
 
-/** The environment of a newcomer: none of the service's settings, and none of the test's. */
+/** Returns a newcomer's environment: without settings of the service or the test. */
 function plain(more: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
   return { PATH, HOME, TMPDIR, ...more };
 }
 
-/** The `sh` blocks of a section. */
+/** Returns the `sh` blocks of a section. */
 function blocksOf(document: string, title: string): string[] {
   const [, section = ''] = document.split(`\n## ${title}\n`);
   const [text] = section.split('\n## ');

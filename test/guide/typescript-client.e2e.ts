@@ -16,7 +16,10 @@ let testCode: string;
 let username: string;
 let credentials: { consumerKey: string; consumerSecret: string; username: string; password: string };
 
-/** Between the client and the service: counts what comes, does to an answer what a test plans, and asks for a feed that is whole. */
+/**
+ * A proxy between the client and the service: it counts requests, changes answers as the test plans, and waits for a
+ * settled feed.
+ */
 let front: Server;
 let baseUrl: string;
 let seen: string[] = [];
@@ -106,7 +109,7 @@ describe('the client for TypeScript', () => {
     await app.given.sql('UPDATE access_tokens SET expires_at = now()');
     await Promise.all(Array.from({ length: 8 }, () => list(caller)));
     expect(tokens()).toBe(2);
-    // The refresh token is of no use either: the password is.
+    // The refresh token is invalid too, so the password is used.
     await app.given.sql('DELETE FROM access_tokens');
     await app.given.sql('DELETE FROM token_families');
     await list(caller);

@@ -37,7 +37,7 @@ const KINDS: [string, () => Promise<{ status: number; headers: Headers; body: an
   ['the token service', () => app.call('POST', '/token')],
 ];
 
-/** Requests that nobody could route, with their answers. */
+/** Requests that cannot be routed, with their answers. */
 const UNREADABLE: [string, string | Buffer, number, string][] = [
   ['no request line', 'garbage\r\n\r\n', 400, 'malformed_request'],
   ['an unknown method', 'FROB / HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'malformed_request'],
@@ -329,7 +329,7 @@ describe('§2 the headers RateLimit', () => {
   it('count down with each answer; a 429 has Retry-After, and another user has a separate quota', async () => {
     const limited = await startApp({ env: { RATE_LIMIT_PER_MINUTE: '5' }, databaseUrl: app.databaseUrl });
     try {
-      // The quota is of the minute of the clock: do not begin just before it ends.
+      // The quota counts by the minute of the clock: do not begin just before its end.
       const left = 60_000 - (Date.now() % 60_000);
       if (left < 5000) await new Promise((resolve) => setTimeout(resolve, left + 50));
       const token = await app.given.token([scene.account]);

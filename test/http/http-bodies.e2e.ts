@@ -20,7 +20,7 @@ const valid = () => app.given.eligibilityBody(scene.testCode);
 const json = () => JSON.stringify(valid());
 const faultsOf = (answer: { body: any }) =>
   ((answer.body.errors ?? []) as { pointer: string; code: string }[]).map(({ pointer, code }) => `${pointer} ${code}`);
-/** The valid body with `text`, raw JSON, in the place of the candidate's city. */
+/** Returns the valid body with `text`, raw JSON, as the candidate's city. */
 const withCity = (text: string) => {
   const body = valid();
   body['candidate'].city = '@city@';

@@ -16,7 +16,7 @@ async function open(app: TestApp): Promise<Socket> {
   return socket;
 }
 
-/** Returns the answer of the service on the connection; null when the service has ended it. */
+/** Returns the service's answer on the connection; null when the service has closed it. */
 function ask(socket: Socket): Promise<string | null> {
   return new Promise((resolve) => {
     socket.once('data', (bytes) => resolve(bytes.toString()));
@@ -25,7 +25,7 @@ function ask(socket: Socket): Promise<string | null> {
   });
 }
 
-/** So many connections that each have been answered, or as many as the service lets in. */
+/** Opens this many answered connections, or as many as the service accepts. */
 async function fill(app: TestApp, count: number): Promise<Socket[]> {
   const sockets: Socket[] = [];
   while (sockets.length < count) {
@@ -73,7 +73,7 @@ it('keeps idle connections longer than proxies do, and closes them at shutdown w
   const socket = await open(app);
   try {
     expect(await ask(socket)).toMatch(/^HTTP\/1\.1 200 [^]*\r\nKeep-Alive: timeout=75\r\n/);
-    // Node by itself closes after five seconds, or six.
+    // Node's own default closes after five or six seconds.
     await pause(7_000);
     expect(await ask(socket)).toMatch(/^HTTP\/1\.1 200 /);
   } finally {

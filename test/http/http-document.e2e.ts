@@ -26,7 +26,7 @@ const operations = () =>
       operation,
     })),
   );
-/** The rule of a member, with what it is: null is allowed where a member is optional. */
+/** Returns the schema of a member; null is allowed for optional members. */
 const rule = (model: string, member: string) => {
   const { description: _description, example: _example, ...rest } = schema(model)['properties'][member] as Schema;
   return rest;

@@ -182,7 +182,10 @@ describe('§2 a hostile body', () => {
     ['of one long text for a pattern', JSON.stringify({ candidate: { email: `${'a@'.repeat(SIZE / 2)}` } })],
   ];
 
-  /** The longest that the event loop stood still, of the best of several times: others use the machine as well. */
+  /**
+   * Returns the longest blocking of the event loop, in the best of several runs, because others use the machine as
+   * well.
+   */
   async function longestDelay(body: string): Promise<number> {
     const longest: number[] = [];
     for (let time = 0; time < 4; time++) {
@@ -205,7 +208,7 @@ describe('§2 a hostile body', () => {
     return Math.max(...times, 2e6);
   }
 
-  // Here one caller sends them all: how long it would have to rest in between is not what is asked.
+  // One caller sends all bodies here: its pauses are not part of the test.
   beforeAll(() => void jest.spyOn(app.app.get(BodyPace), 'charge').mockReturnValue(undefined));
   afterAll(() => void jest.restoreAllMocks());
 

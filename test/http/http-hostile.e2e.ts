@@ -6,27 +6,27 @@ import { registrationBody } from '../support/deliveries';
 import { basic, OAuth } from '../support/oauth';
 import { rawCall } from '../support/raw-http';
 
-/** No request, whatever its body, keeps the event loop for long: the others wait as long as it does. */
+/** Tests that no request blocks the event loop for long, whatever its body: other requests wait meanwhile. */
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 
 beforeAll(async () => {
   app = await startApp();
   scene = await app.given.scene();
-  // Here one caller sends them all: how long it would have to rest in between is not what is asked.
+  // One caller sends all bodies here: its pauses are not part of the test.
   jest.spyOn(app.app.get(BodyPace), 'charge').mockReturnValue(undefined);
 });
 afterAll(() => app.close());
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** The bytes of a body beside its filling. */
+/** The bytes of a body without its filling. */
 const REST = 1000;
 const members = (count: number, value: (at: number) => string) =>
   `{${Array.from({ length: count }, (_, at) => `"m${at}":${value(at)}`).join()}}`;
 const filled = (unit: string, bytes: number) => unit.repeat(Math.floor(bytes / unit.length));
 
-/** Objects of as many members as so many bytes hold. */
+/** Generates objects with as many members as fit into the bytes. */
 const wide = (bytes: number): [string, string][] => {
   const values = Math.min(99_000, Math.floor(bytes / 14));
   return [
@@ -36,7 +36,7 @@ const wide = (bytes: number): [string, string][] => {
   ];
 };
 
-/** Bodies of about so many bytes that are as much work as their bytes allow. */
+/** Generates bodies of about this size that need as much work as possible. */
 const hostile = (bytes: number): [string, string][] => {
   const values = Math.min(99_000, Math.floor(bytes / 14));
   return [
@@ -59,9 +59,9 @@ const hostile = (bytes: number): [string, string][] => {
   ];
 };
 
-/** The longest time in milliseconds for which the event loop stood still meanwhile. */
+/** Returns the longest blocking of the event loop meanwhile, in milliseconds. */
 async function longestDelay(work: () => Promise<unknown>): Promise<number> {
-  // Garbage of earlier work is collected before.
+  // Waits until garbage of earlier work is collected.
   await pause(50);
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
@@ -73,7 +73,7 @@ async function longestDelay(work: () => Promise<unknown>): Promise<number> {
 
 const OWN_WORK = members(99_000, (at) => `"${at}${'x'.repeat(60)}"`);
 
-/** The time in milliseconds that this machine takes, now, for JSON of a given kind: what delays are compared with. */
+/** Returns the milliseconds that this machine currently needs for a given JSON: the reference for delays. */
 function ownTime(): number {
   const times = Array.from({ length: 5 }, () => {
     const begun = performance.now();
@@ -83,14 +83,14 @@ function ownTime(): number {
   return Math.min(...times);
 }
 
-/** The longest delay by each body, to the machine's own time, taken at once: what else the machine does slows both. */
+/** Returns each body's longest delay in relation to the machine's own time, measured at once: other load slows both. */
 async function delayRatios(path: string, bodies: [string, string][]): Promise<Record<string, number>> {
   const headers = { authorization: `Bearer ${scene.token}`, 'content-type': 'application/json' };
   const send = async (body: Buffer) => {
     const { status } = await rawCall(app.url, 'POST', path, { headers, chunks: [body] });
     expect([400, 413]).toContain(status);
   };
-  // The first of each kind starts threads and compiles.
+  // The first body of each kind starts threads and compiles.
   for (const [, body] of bodies) await send(Buffer.from(body));
   const ratios: Record<string, number> = {};
   for (const [name, text] of bodies) {
@@ -116,7 +116,7 @@ it.each([
 ])(
   'blocks the event loop for less than the time of 100,000 values while it reads %s',
   async (_kind, path, bodies) => {
-    // Eighty bodies that are as much work as their bytes allow.
+    // Eighty bodies that need as much work as possible.
     expect(Math.max(...Object.values(await delayRatios(path(), bodies)))).toBeLessThan(1);
   },
   240_000,

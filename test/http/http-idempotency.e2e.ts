@@ -19,7 +19,7 @@ const body = (changes = {}) => app.given.eligibilityBody(scene.testCode, changes
 const newKey = () => app.given.unique('key-');
 const replayed = (answer: { headers: Headers }) => answer.headers.get('idempotency-replayed');
 
-/** The same JSON value with the members of every object in the opposite order. */
+/** Returns the same JSON value with all members in the opposite order. */
 function turned(value: any): any {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(turned);
@@ -127,7 +127,7 @@ describe('§5 Idempotency-Key', () => {
     expect((await create(sent, key, token)).status).toBe(200);
     await app.given.sql('DELETE FROM user_accounts WHERE username = $1', [user['username']]);
     expect((await create(sent, key, token)).status).toBe(401);
-    // The token as one that was got since.
+    // Makes the token valid again, like a newly obtained one.
     await app.given.sql('UPDATE token_families SET revoked_at = NULL WHERE family_id = $1', [user['family_id']]);
     expect((await create(sent, key, token)).body).toMatchObject({ status: 403, code: 'account_forbidden' });
     expect((await create(sent, key, 'nonsense')).status).toBe(401);

@@ -4,7 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody } from '../support/deliveries';
 
-/** Contract section 2: limits of bodies. A connection is one socket here: what is answered when, and what closes. */
+/**
+ * Contract section 2: limits of bodies. Each connection is one socket, so that the tests see the answers and the
+ * closing.
+ */
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 
@@ -19,7 +22,7 @@ const bearer = (token = scene.token) => `Authorization: Bearer ${token}`;
 const candidates = () => `/accounts/${scene.account}/candidates`;
 const RESULTS = '/registrations/registration/results';
 
-/** A connection on which a test writes what it likes. */
+/** A connection on which a test writes arbitrary bytes. */
 class Wire {
   private received = '';
   closed = false;
@@ -44,7 +47,7 @@ class Wire {
     this.send(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${headers.map((line) => `${line}\r\n`).join('')}\r\n`);
   }
 
-  /** Returns the bytes that came once they contain the text; '' when they do not in time. */
+  /** Returns the received bytes once they contain the text; '' after the time limit. */
   async until(text: string, ms = 10_000): Promise<string> {
     for (const end = Date.now() + ms; Date.now() < end && !this.closed; await pause(10))
       if (this.received.includes(text)) return this.received;
@@ -141,7 +144,7 @@ describe('Expect: 100-continue', () => {
 
 describe('a body that stops arriving', () => {
   it('refuses a stopped body within 30 s with 408, or 500 on the result routes, and closes the connection', async () => {
-    // A test driver sends again after a 500.
+    // A test driver retries after a 500.
     const stopped: [string, string, string, number][] = [
       [candidates(), 'Content-Length: 5000', '{"a":', 408],
       [RESULTS, 'Content-Length: 7000000', '{"a":', 500],

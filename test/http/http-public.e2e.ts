@@ -122,7 +122,7 @@ describe('the quota of an address on public routes', () => {
     app.call('GET', path, { token, headers: { 'x-forwarded-for': address, ...headers } });
   const left = ({ headers }: Answer) => Number(/;r=(\d+)/.exec(headers.get('ratelimit')!)![1]);
 
-  /** Asks until 429, at most so many times a path. */
+  /** Requests until 429, at most `most` times for each path. */
   async function untilRefused(address: string, paths: string[], most: number): Promise<[number, Answer]> {
     for (let asked = 0; asked < most; asked += 60) {
       const answers = await Promise.all(Array.from({ length: 60 }, (_, at) => from(address, paths[at % paths.length])));
@@ -132,7 +132,7 @@ describe('the quota of an address on public routes', () => {
     throw new Error('Nobody was refused.');
   }
 
-  /** The first answer of 429, and how long it took; the quota grows while it is asked. */
+  /** Returns the first 429 and its duration; the quota refills meanwhile. */
   async function firstRefusal(ask: () => Promise<Answer>): Promise<[Answer, number]> {
     for (let asked = 0; asked < 2000; asked++) {
       const begun = performance.now();

@@ -132,7 +132,7 @@ function anyValue(depth = 0): unknown {
   return Object.fromEntries(Array.from({ length: Math.floor(random() * 6) }, () => [pick(NAMES), anyValue(depth + 1)]));
 }
 
-/** A body that is right but for one or two members. */
+/** Returns a body that is valid except for one or two members. */
 function spoilt(): unknown {
   const body = pick<Record<string, any>>([app.given.eligibilityBody(scene.testCode), siteBooking(), { excused: true }]);
   for (let count = 1 + Math.floor(random() * 2); count > 0; count--) {
@@ -159,7 +159,7 @@ interface Shape {
 
 const shapes = async (): Promise<Shape[]> => {
   const { body } = await app.call('GET', '/openapi.json');
-  // A stream has no end.
+  // A stream does not end.
   const paths = Object.entries(body.paths as Record<string, object>).filter(([path]) => path !== '/admin/events');
   return paths.flatMap(([template, item]) =>
     Object.keys(item).map((method) => ({ method: method.toUpperCase(), template })),
@@ -211,7 +211,7 @@ function isProblem(text: string): boolean {
   }
 }
 
-/** Characters that Node refuses to send in a request line; the rest goes out as it stands. */
+/** Encodes characters that Node refuses in a request line; the rest stays unchanged. */
 function encodeOnce(segment: string): string {
   return segment.replaceAll(/[^\u0021-\u007e]/g, (character) => encodeURIComponent(character));
 }

@@ -35,7 +35,7 @@ describe('large reads of an account', () => {
         );
       const answers = Array.from({ length: CALLS }, () => get(reader));
       await eventually(async () => expect(await waiting()).toBe(2), WAIT_MS);
-      // Those of another account do not wait for them: a third is there, and of the first no more.
+      // Reads of another account do not wait for them: a third one runs, and no more of the first account.
       answers.push(get(other));
       await eventually(async () => expect(await waiting()).toBe(3), WAIT_MS);
       await locker.query('ROLLBACK');

@@ -6,7 +6,7 @@ import { startApp, type Answer, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import { SchemaInputs, type Schema } from '../support/openapi-inputs';
 
-/** Both can be given, to look further than every run does: `OPENAPI_SEED=7 OPENAPI_RUNS=200 npx jest openapi-properties`. */
+/** Both can be set for a longer search: `OPENAPI_SEED=7 OPENAPI_RUNS=200 npx jest openapi-properties`. */
 const SEED = Number(process.env['OPENAPI_SEED'] ?? 20_270_131);
 const RUNS = Number(process.env['OPENAPI_RUNS'] ?? 12);
 
@@ -22,7 +22,7 @@ interface Operation {
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema; example: unknown }> };
   security: Record<string, string[]>[];
 }
-/** A call that was made up; what is left out is undefined. */
+/** A generated call; omitted parts are undefined. */
 interface Input {
   parameters: Record<string, string | undefined>;
   type: string | undefined;
@@ -31,9 +31,9 @@ interface Input {
 }
 
 /**
- * Every operation of the document that a sandbox serves, with inputs out of its own schemas: such as fit them, and such as
- * do not. Each answer is in the document (status, headers, body: every call of `TestApp` is compared with it), is
- * no 5xx, and what breaks a schema is refused.
+ * Calls every operation of a sandbox's document with valid and invalid inputs from its own schemas. Each answer is
+ * documented (status, headers, body: `TestApp` checks every call) and is no 5xx. Inputs that break a schema are
+ * refused.
  */
 describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEED})`, () => {
   let app: TestApp;
@@ -56,18 +56,18 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
         operation,
       ]),
     );
-    // A stream has no end to wait for.
+    // A stream does not end.
     operations = operations.filter(([, operation]) => !JSON.stringify(operation).includes('text/event-stream'));
     tokens['operator'] = await app.given.operator();
     tokens['client'] = await app.given.token([sandbox.account_code]);
-    // They live on when an input moves the clock.
+    // They stay valid when an input moves the clock.
     for (const table of ['access_tokens', 'token_families'])
       await app.given.sql(`UPDATE ${table} SET expires_at = '9998-12-31'`);
     await fill();
   });
   afterAll(() => app.close());
 
-  /** Something of each kind, so that operations have something to work on. */
+  /** Creates a thing of each kind, so that operations have data. */
   async function fill(): Promise<void> {
     const account = sandbox.account_code as string;
     const scene = { account, testCode: 'SANDBOX-ONE', token: tokens['operator'] };
@@ -168,7 +168,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
       .map(([values, { type, body }, caller]) => ({ parameters: values, type, body, caller }));
   };
 
-  /** The input as it goes out: what a form or an address cannot say is said as text. */
+  /** Returns the input as it is sent: forms and URLs carry only text. */
   function sent(name: string, operation: Operation, input: Input) {
     const [method, template] = name.split(' ');
     let path = template;
@@ -220,7 +220,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
     const failures: string[] = [];
     const succeeded = new Set<string>();
     const refused = new Set<string>();
-    // The clock would end what the others work on.
+    // Moving the clock would expire the data of the other operations.
     const order = [...operations].sort(
       ([a], [b]) => Number(a.includes('/sandbox/clock')) - Number(b.includes('/sandbox/clock')),
     );
@@ -242,7 +242,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
       if (result.failed) failures.push(`${name}: ${(result.errorInstance as Error | null)?.message ?? 'interrupted'}`);
     }
     expect(failures).toEqual([]);
-    // Otherwise it would have looked at refusals alone, or at none.
+    // Otherwise only refusals, or nothing, would have been checked.
     const never = operations.map(([name]) => name).filter((name) => !succeeded.has(name));
     expect(never.length).toBeLessThan(operations.length / 2);
     expect(refused.size).toBeGreaterThan(40);
@@ -250,7 +250,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
   }, 240_000);
 });
 
-/** Writes a value as in a path, a query or a header. */
+/** Writes a value for a path, a query or a header. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -6,20 +6,22 @@ import { startApp, type TestApp } from '../support/app';
 import { openPage, startBrowser, type WatchedPage } from '../support/browser';
 import { OAuth, type Login } from '../support/oauth';
 
-/** Shows the operations of a tag, unless it does already. */
+/** Opens the operations of a tag, unless they are open. */
 async function openTag(page: Page, tag: string): Promise<void> {
   const closed = page.locator(`.opblock-tag[data-tag="${tag}"][data-is-open="false"]`);
   if ((await closed.count()) > 0) await closed.click();
 }
 
-/** Opens an operation. Swagger UI offers "Execute" before it has resolved it, and then does not find it: it shows that it loads. */
+/**
+ * Opens an operation. Swagger UI shows "Execute" before it is ready, so the function waits until it no longer loads.
+ */
 async function open(operation: Locator): Promise<void> {
   await operation.locator('.opblock-summary-control').click();
   await operation.locator('.opblock-body').waitFor();
   await operation.locator('.opblock-loading-animation').waitFor({ state: 'hidden' });
 }
 
-/** Swagger UI as it comes, in a real browser: sign in with a user and an application, try a route out. */
+/** Tests Swagger UI in a real browser: sign in with a user and an application, and try a route. */
 describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$basePath"', ({ basePath }) => {
   let app: TestApp;
   let browser: Browser;
@@ -84,7 +86,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     expect(await answer.json()).toMatchObject({ token_type: 'Bearer', scope: 'read' });
     expect(await answer.request().allHeaders()).not.toHaveProperty('cookie');
     await page.locator('.auth-container').getByText('Authorized').waitFor();
-    // Each way to authenticate has its own.
+    // Each authentication method has its own button.
     await page.locator('.auth-container').getByRole('button', { name: 'Close' }).first().click();
   });
 
@@ -109,7 +111,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
   });
 });
 
-/** The examples of the document, sent as they stand; only what the service made itself is filled in by hand. */
+/** Sends the document's examples unchanged; only generated values are filled in. */
 describe('Swagger UI of a sandbox', () => {
   let app: TestApp;
   let browser: Browser;
@@ -117,7 +119,7 @@ describe('Swagger UI of a sandbox', () => {
   let page: Page;
   let sandbox: Record<string, Login>;
   let paths: Record<string, Record<string, { tags: string[] }>>;
-  /** The tags of the operations that were tried out. */
+  /** The tags of the operations that were tried. */
   const tried = new Set<string>();
 
   const ofAccount = '/accounts/{account_code}';
@@ -141,7 +143,10 @@ describe('Swagger UI of a sandbox', () => {
 
   afterEach(() => expect([watched.complaints, watched.refusals]).toEqual([[], []]));
 
-  /** By both ways of the dialogue: the token of a user, and the application itself. No scope chosen are all that both may have. */
+  /**
+   * Signs in by both methods of the dialog: a user's token, and the application itself. Without a choice, all common
+   * scopes are granted.
+   */
   async function authorize({ username, password, consumer_key, consumer_secret }: Login): Promise<void> {
     await page.locator('.auth-wrapper').getByRole('button', { name: 'Authorize' }).click();
     const dialogue = page.locator('.dialog-ux');
@@ -161,7 +166,7 @@ describe('Swagger UI of a sandbox', () => {
     await dialogue.waitFor({ state: 'hidden' });
   }
 
-  /** Of a long document Swagger UI draws no more than what is near the window: looked for from top to bottom, as people do. */
+  /** Scrolls to an element: in a long document Swagger UI only renders the part near the window. */
   async function scrollTo(one: Locator): Promise<void> {
     const settled = '() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
     await page.evaluate('scrollTo(0, 0)');
@@ -174,7 +179,7 @@ describe('Swagger UI of a sandbox', () => {
     }
   }
 
-  /** Opens an operation, fills in what is given, and presses "Execute". @returns the answer's body */
+  /** Opens an operation, fills in the values, and presses "Execute". @returns the answer's body */
   async function execute(name: string, values: Record<string, string> = {}): Promise<any> {
     const [method, path] = name.split(' ');
     const operation = page.locator(`.opblock-${method.toLowerCase()}`, {

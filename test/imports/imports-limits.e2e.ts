@@ -1,7 +1,9 @@
 import { request, type IncomingMessage } from 'node:http';
 import { startApp, type TestApp } from '../support/app';
 
-/** Contract section 12: 1 M rows or 512 MiB. The bodies are made as they are sent, and say no length beforehand. */
+/**
+ * Contract section 12: 1 M rows or 512 MiB. The bodies are generated while they are sent, without a declared length.
+ */
 const MOST_ROWS = 1_000_000;
 const MOST_BYTES = 512 * 1024 * 1024;
 const PIECE = 64 * 1024;
@@ -20,7 +22,7 @@ async function send(pieces: Iterable<string>): Promise<{ status: number; body: R
     method: 'POST',
     headers: { authorization: `Bearer ${scene.token}`, 'content-type': 'application/x-ndjson' },
   });
-  // A body that is refused is not read to its end.
+  // A refused body is not read to its end.
   sender.on('error', () => undefined);
   const progress = { isAnswered: false };
   const answered = new Promise<IncomingMessage>((resolve) => sender.once('response', resolve));
@@ -37,7 +39,7 @@ async function send(pieces: Iterable<string>): Promise<{ status: number; body: R
   return { status: response.statusCode!, body: JSON.parse(Buffer.concat(parts).toString()) as Record<string, any> };
 }
 
-/** Lines without a row, so many bytes of them. */
+/** Yields this many bytes of lines without a row. */
 function* blank(bytes: number): Iterable<string> {
   const piece = ' '.repeat(PIECE - 1) + '\n';
   for (let left = bytes; left > 0; left -= PIECE) yield piece.slice(-Math.min(left, PIECE));

@@ -43,7 +43,7 @@ async function verify(): Promise<void> {
 const codesOf = (requests: readonly PartnerRequest[]) =>
   requests.map(({ json }) => json.booking_code as string).filter((code) => !code.startsWith('SAMPLE'));
 const states = async () => (await subscribed.notifications()).map(({ state, retry }) => [state, retry]);
-/** The event has become a notification. */
+/** Waits until the event has become a notification. */
 const isMade = (count: number) => eventually(async () => expect(await states()).toHaveLength(count));
 
 test('sends events that occur between a change of partner_url and its verification to the new address, after the earlier ones', async () => {
@@ -81,7 +81,7 @@ test('creates no notifications for a subscription that was never verified, howev
 test('begins no attempt once a change of partner_url was answered: other processes release the notifications that they claimed', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
-  // The claims that follow on it find nothing, and are over.
+  // The following claims find nothing, and have ended.
   await pause(A_WHILE_MS);
   const hold = holdAt(second, 'claimed');
   const held = await subscribed.booking();
@@ -238,12 +238,58 @@ test('does not apply a late answer of the old address to the new one', async () 
   await subscribed.partner.received(1);
   await move();
   answer();
-  await eventually(async () => expect((await subscribed.subscription())['paused_until']).not.toBeNull());
+  await eventually(async () => expect((await subscribed.notifications())[0]['http_status']).toBe(429));
+  expect(await subscribed.subscription()).toMatchObject({ paused_until: null, pace: null });
   await verify();
   expect(await subscribed.subscription()).toMatchObject({ paused_until: null, pace: null });
   await next.received(2);
   expect(codesOf(next.requests)).toEqual([code]);
 });
+
+test.each([
+  [429, { 'retry-after': '3600' }],
+  [500, {}],
+])(
+  'does not apply a %i of the old address to the new one when it comes after the verification',
+  async (status, headers) => {
+    let answer!: () => void;
+    const mayAnswer = new Promise<void>((resolve) => (answer = resolve));
+    subscribed.partner.answer(async () => {
+      await mayAnswer;
+      return { status, headers: headers as Record<string, string> };
+    });
+    await subscribed.booking();
+    await subscribed.partner.received(1);
+    await move();
+    await verify();
+    await subscribed.booking();
+    await next.received(2);
+    answer();
+    // The late answer is recorded, and the notification is sent to the new address.
+    await next.received(3);
+    await subscribed.booking();
+    await next.received(4);
+    expect(await subscribed.subscription()).toMatchObject({
+      state: 'ACTIVE',
+      health: 'UP',
+      paused_until: null,
+      pace: null,
+    });
+    await eventually(async () => expect((await states()).every(([state]) => state === 'DELIVERED')).toBe(true));
+  },
+);
+
+test('a process that misses the message about a new address asks the database again after a while', async () => {
+  subscribed.partner.answer({ status: 429, headers: { 'retry-after': '3600' } });
+  await subscribed.booking();
+  await eventually(async () => expect((await subscribed.subscription())['paused_until']).not.toBeNull());
+  await move();
+  await first.given.sql(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`,
+  );
+  await verify();
+  await next.received(2, 40_000);
+}, 60_000);
 
 test('delivers each event once under traffic, to one of the two addresses, in the order of its booking', async () => {
   const BOOKINGS = 40;

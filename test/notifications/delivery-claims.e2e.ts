@@ -14,9 +14,9 @@ const WAIT_MS = 10_000;
 const HELD = 4711;
 
 /**
- * Claims of several processes at one moment: each is a connection of its own that runs the statement of the delivery loop;
- * nobody else delivers. A claim can be held between its snapshot and its first look at a row: there the time is asked
- * for, which waits for a lock that the test holds.
+ * Claims of several processes at one moment: each is a connection that runs the delivery loop's statement; nothing else
+ * delivers. A claim can be paused between its snapshot and its first row: there it reads the time, which waits for a
+ * lock of the test.
  */
 let app: TestApp;
 let subscribed: Subscribed;
@@ -57,7 +57,7 @@ async function run(client: pg.Client, { text }: Statement, values: unknown[]): P
 const claim = (client: pg.Client) => run(client, CLAIM, [[subscribed.id], [10], WAIT_MS, leaseToken()]);
 const probe = (client: pg.Client) => run(client, CLAIM_PROBES, [WAIT_MS, 10, leaseToken()]);
 
-/** A claim whose snapshot is taken and which has looked at nothing yet. */
+/** Starts a claim that has taken its snapshot and read nothing yet. */
 async function heldClaim(how = claim): Promise<{ goOn: () => Promise<string[]> }> {
   const [holder, claiming] = [await connect(), await connect('public, held, pg_catalog')];
   await holder.query(`SELECT pg_advisory_lock(${HELD})`);
@@ -73,11 +73,11 @@ async function heldClaim(how = claim): Promise<{ goOn: () => Promise<string[]> }
   };
 }
 
-/** Of a row that was never leased nobody asks for the time. */
+/** Sets an expired lease, because a claim reads the time only for a row that was leased. */
 const lapse = () =>
   app.given.sql(`UPDATE deliveries SET lease_token = 0, leased_until = clock_timestamp() - interval '1 second'`);
 
-/** The first event waits for an operator, the second has just been made; answers with their ids. */
+/** Creates an event that waits for an operator and a newer one; returns their ids. */
 async function refusedAndNext(): Promise<string[]> {
   const booking = await subscribed.booking();
   const first = await eventually(async () => {
@@ -140,7 +140,7 @@ test('does not let a probe that began before a manual resend take another event 
   expect(await claim(await connect())).toEqual([first]);
   expect(await late.goOn()).toEqual([]);
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
-  // It is due as before: nobody probes.
+  // It is as due as before: no process probes.
   expect(await app.given.sql('SELECT FROM subscriptions WHERE next_probe_at <= clock_timestamp()')).toHaveLength(1);
 });
 
@@ -183,7 +183,7 @@ test('does not change the time of the next probe when an earlier probe records i
     ]);
   await due();
   const late = await claimOne();
-  // Its process stands still: the time has come again, and another one probes.
+  // Its process is paused: the probe becomes due again, and another process probes.
   await due();
   const latest = await claimOne();
   expect(latest.position).not.toBe(late.position);
@@ -231,7 +231,7 @@ test('reads only rows that it claims, not all the notifications waiting for a pa
      SELECT subscription_id, position, booking_code, event_sequence, 'FIRST' FROM notifications WHERE subscription_id = $1`,
     [subscribed.id],
   );
-  // Most partners have hardly anything: that is what the planner expects of this one.
+  // Most partners have hardly any rows: the planner expects the same of this one.
   await app.given.sql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
      SELECT gen_random_uuid(), n, 'OTHER', 1, 'FIRST' FROM generate_series(1000001, 1002000) AS n`,

@@ -34,7 +34,7 @@ test('delivers all other events while the partner answers 500 to one event every
   const { attempts } = await subscribed.notification(id);
   expect(attempts).toHaveLength(4);
   expect(attempts.at(-1)).toMatchObject({ http_status: 500, failure: 'server_error', reason: 'ONLY_THIS_EVENT' });
-  // An operator who has repaired the cause sends it again.
+  // An operator who has fixed the cause resends it.
   subscribed.partner.answer({ status: 200 });
   await subscribed.admin('POST', `error-queue/${id}/resend`);
   await delivered(21);
@@ -43,7 +43,7 @@ test('delivers all other events while the partner answers 500 to one event every
 test('turns a partner DOWN that fails for all events, and sets none of its events aside', async () => {
   subscribed.partner.answer({ status: 500 });
   for (let made = 0; made < 3; made++) await subscribed.booking();
-  // Each of the three gets its three, and then the oldest again.
+  // Each of the three gets its three attempts, and then the oldest again.
   await subscribed.partner.received(11, 20_000);
   const seen = subscribed.partner.requests.map(({ json }) => json.booking_code);
   expect(new Set(seen).size).toBe(3);

@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => subscribed.stop());
 afterAll(() => app.close());
 
-/** Answers what the switch says, event by event; an event that has none is answered 200. */
+/** Answers each event as given; any other event is answered 200. */
 function answers(by: Record<string, { status: number; delayMs?: number }>) {
   const begun: string[] = [];
   subscribed.partner.answer(async ({ json, headers }) => {

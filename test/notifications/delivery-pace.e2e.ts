@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterEach(() => subscribed.stop());
 afterAll(() => app.close());
 
-/** Takes so many requests in any second, and answers the rest with the status. */
+/** Accepts this many requests in any second, and answers the rest with the status. */
 function taking(
   perSecond: number,
   busy: PartnerAnswer = { status: 429 },
@@ -44,7 +44,7 @@ async function suspendedWith(bookings: number): Promise<string[]> {
   return codes;
 }
 
-/** When each notification was received, in seconds since the first. */
+/** Returns the arrival times of notifications, in seconds since the first. */
 function seconds(): number[] {
   const [first] = subscribed.partner.requests;
   return subscribed.partner.requests.map(({ at }) => (at - first.at) / 1000);
@@ -92,7 +92,7 @@ describe('a partner that says it is busy', () => {
     const { health, paused_until, pace } = await subscribed.subscription();
     expect([health, pace]).toEqual(['UP', 0.5]);
     expect(Date.parse(paused_until) - Date.now()).toBeLessThanOrEqual(3_000);
-    // New events, and what an operator resends, wait behind the same wall.
+    // New events, and operators' resends, wait for the end of the same pause.
     await subscribed.booking();
     await subscribed.admin('POST', `error-queue/${queued['id']}/resend`);
     await delivered(2);

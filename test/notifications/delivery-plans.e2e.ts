@@ -14,13 +14,16 @@ import { eventually } from '../support/eventually';
 import { looksAt, type Values } from '../support/plans';
 
 /**
- * A connection plans a statement when the tables are empty, as they are at night, and keeps the plan; then there is much to
- * do. Each statement is executed on a connection of the service as the service does it, and explained there.
+ * A connection plans a statement while the tables are empty, as at night, and keeps the plan; then there is much to do.
+ * Each statement runs on a connection of the service, and is explained there.
  */
 const NOTIFICATIONS = 50_000;
 const BATCH = 32;
 const EVENTS = 400;
-/** Rows that a statement may look at in all its branches together: none of them reads a table, or compares each event with all. */
+/**
+ * The maximum number of rows that all branches of a statement may read: none reads a whole table, or compares each
+ * event with all.
+ */
 const MOST = 40_000;
 const WAIT_MS = 10_000;
 
@@ -35,7 +38,7 @@ let client: PoolClient;
 
 beforeEach(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
-  // The own upkeep of the server is no part of the test.
+  // The server's own maintenance is not part of the test.
   for (const table of ['deliveries', 'notifications', 'notification_attempts', 'domain_events', 'subscriptions'])
     await app.given.sql(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`);
   client = await app.database.pool.connect();
@@ -45,12 +48,12 @@ afterEach(async () => {
   await app.close();
 });
 
-/** Until the connection keeps the plan. */
+/** Executes a statement until the connection keeps the plan. */
 async function plan({ name, text }: Statement, values: Values): Promise<void> {
   for (let n = 0; n < 8; n++) await client.query({ name, text, values });
 }
 
-/** Partners, each with as many notifications as the others. */
+/** Creates partners with equal numbers of notifications. */
 async function fill(partners: string[]): Promise<void> {
   const account = await app.given.account();
   await app.given.sql(
@@ -74,7 +77,7 @@ async function fill(partners: string[]): Promise<void> {
   );
 }
 
-/** Each notification is to be sent, and the first of each partner are under lease; events are to become more. */
+/** Creates due notifications, of which the first of each partner are leased, and events to translate. */
 async function owe(): Promise<Owed[]> {
   await app.given.sql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
@@ -111,7 +114,7 @@ const delivered = (rows: readonly Owed[]) => [
   of(rows, () => null),
 ];
 
-/** Each statement with the values for the notifications that are due. */
+/** Each statement with its values for the due notifications. */
 const STATEMENTS: [string, Statement, (rows: readonly Owed[], partners: readonly string[]) => Values][] = [
   ['a claim', CLAIM, (_, partners) => [partners, partners.map(() => BATCH / partners.length), WAIT_MS, leaseToken()]],
   ['the search for work', FIND_WORK, () => []],
@@ -195,7 +198,7 @@ describe.each([
     const partners = partnersOf(count);
     await fill(partners);
     const owed = await owe();
-    // The server counts what was written about a second later.
+    // The server counts written rows about a second later.
     await eventually(async () => {
       await app.app.get(DeliverySchedule).analyseGrown();
       expect(

@@ -8,7 +8,7 @@ import { Subscribed } from '../support/subscribed';
 
 const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
 
-/** Two processes on one database; one of them is held at a race point while the other goes on. */
+/** Two processes on one database; one of them is held at a race point while the other continues. */
 describe('races of delivery', () => {
   let first: TestApp;
   let second: TestApp;
@@ -43,7 +43,7 @@ describe('races of delivery', () => {
     const [stale, owner] = [holdAt(first, 'attempt ended'), holdAt(second, 'attempt ended')];
     await subscribed.booking();
     await Promise.race([stale.reached, owner.reached]);
-    // The worker that has it loses it, until both have sent it.
+    // The claiming worker loses it, until both have sent it.
     const both = Promise.all([stale.reached, owner.reached]).then(() => true);
     while (!(await Promise.race([both, pause(300, false)]))) await lapse();
     const [id] = ids();
@@ -67,7 +67,7 @@ describe('races of delivery', () => {
   const leased = () => owed('leased_until > clock_timestamp() AND NOT begun');
   const both = () => [first, second];
   const sequences = () => subscribed.partner.requests.map(({ headers }) => Number(headers['event-sequence']));
-  /** A partner to which both processes have sent before. */
+  /** Creates a partner to which both processes have sent before. */
   async function known(): Promise<string> {
     const booking = await subscribed.booking();
     await eventually(async () => expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(1));
@@ -83,7 +83,7 @@ describe('races of delivery', () => {
       await subscribed.reschedule(booking);
       await hold.reached;
       await subscribed.reschedule(booking);
-      // The other one finds them left over.
+      // The other process finds them as leftovers.
       await first.given.sql(
         `UPDATE domain_events SET claimed_until = clock_timestamp() - interval '1 second' WHERE settled_at IS NULL`,
       );
@@ -143,7 +143,7 @@ describe('races of delivery', () => {
       await hold.reached;
       await subscribed.booking();
       await eventually(async () => expect(await subscribed.notifications()).toHaveLength(2));
-      // A sweep of each process passes.
+      // Waits for a sweep of each process.
       await pause(1_200);
       expect(subscribed.partner.requests).toHaveLength(0);
       hold.release();
@@ -166,7 +166,7 @@ describe('races of delivery', () => {
       const hold = holdAny(both(), 'handed over');
       const id = await resend();
       await hold.reached;
-      // Any sweep may find them; the abort takes them from the worker that has them.
+      // Any sweep may find them; the abort takes them from their worker.
       await jobs.steer(id, 'abort');
       const { sent } = await jobs.get(id);
       hold.release();

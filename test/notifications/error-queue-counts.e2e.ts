@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Where each row lies, and which transaction wrote it: a row that is written again has others. */
+/** Returns the physical place and transaction of each row: rewriting a row changes them. */
 const rows = () => app.given.sql('SELECT ctid::text, xmin::text FROM error_queue_causes ORDER BY ctid');
 const change = (times: number) =>
   app.given.sql(

@@ -8,7 +8,7 @@ let subscribed: Subscribed;
 let gone: Subscribed;
 let jobs: BulkJobs;
 
-/** Refused with 400, a connection refused, and of a partner that is DOWN one that was tried and one that was not. */
+/** Notifications refused with 400, with a refused connection, and of a DOWN partner, attempted or not. */
 beforeAll(async () => {
   app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
   subscribed = await Subscribed.start(app);

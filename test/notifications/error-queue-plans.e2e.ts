@@ -17,13 +17,13 @@ afterAll(async () => {
   await app.close();
 });
 
-/** The summary; how many rows its statement looks at. */
+/** Returns the summary, and the number of rows that its statement reads. */
 async function summary() {
   await eventually(async () => {
     const [{ rows, causes }] = await app.given.sql(
       'SELECT count(*) AS rows, count(DISTINCT subscription_id) AS causes FROM error_queue_causes',
     );
-    // The changes of their counts are summed up by a sweep.
+    // A sweep sums the changes of their counts.
     expect(rows).toBe(causes);
   }, 30_000);
   await app.given.sql('VACUUM ANALYZE notifications, error_queue_causes');
@@ -37,7 +37,7 @@ async function summary() {
 
 test('the summary reads only the first and last rows of a cause when many other partners have short queues', async () => {
   await queueMany(subscribed, 1_000);
-  // Of partners that have been taken away; the planner knows no difference.
+  // Rows of deleted partners; the planner sees no difference.
   await app.given.sql(
     `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
        effective_date, body, state, retry, failure, http_status, queued_datetime)
@@ -52,8 +52,8 @@ test('the summary reads only the first and last rows of a cause when many other 
 }, 60_000);
 
 /**
- * Two indexes begin with what makes a cause, of which the one with exams is the smaller where many have the same exam: at
- * these numbers it has a level less, and so costs the planner less, whatever has to be sorted after it.
+ * Two indexes begin with the columns of a cause. Where many notifications have the same exam, the index with exams is
+ * smaller: at these numbers it has one level less. The planner therefore prefers it, even if the result must be sorted.
  */
 test.each([30_000, 60_000])(
   'the summary reads only the first and last rows of a cause when its queue is long: %d more',

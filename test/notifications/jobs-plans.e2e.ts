@@ -16,9 +16,12 @@ import { queueMany } from '../support/queued';
 import { Subscribed } from '../support/subscribed';
 
 const ITEMS = 50_000;
-/** Handed over, and under lease. */
+/** The number of handed-over and leased items. */
 const HELD = 128;
-/** Rows that a step may look at in all its branches together, each of a batch with each of it included: not all that a job has. */
+/**
+ * The maximum number of rows that all branches of a step may read, including a comparison within a batch: not all of
+ * the job.
+ */
 const MOST = 25_000;
 
 let app: TestApp;
@@ -28,7 +31,7 @@ let client: PoolClient;
 beforeAll(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
   subscribed = await Subscribed.start(app);
-  // The own upkeep of the server is no part of the test.
+  // The server's own maintenance is not part of the test.
   await app.given.sql('ALTER TABLE job_items SET (autovacuum_enabled = off)');
   await queueMany(subscribed, ITEMS);
   await app.given.sql('ANALYZE notifications');
@@ -46,7 +49,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** A job with all that is queued; it is written to the database, and nobody works on it. */
+/** Writes a job with all queued notifications to the database, without any worker. */
 async function job(kind: string, state: string): Promise<string> {
   const id = randomUUID();
   await app.given.sql(
@@ -67,7 +70,7 @@ async function job(kind: string, state: string): Promise<string> {
   return id;
 }
 
-/** The locks of the job: subscriptions, positions and tokens. */
+/** Returns the claims of the job: subscriptions, positions and tokens. */
 async function hold(id: string, lease: string): Promise<Values> {
   const rows = await app.given.sql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger, job_id, lease_token,
@@ -114,7 +117,7 @@ describe.each([
     await job(kind, 'ABORTED');
     if (upkeep !== null) await app.given.sql(upkeep);
     const values = await valuesOf(await job(kind, 'RUNNING'));
-    // As often as a connection takes to keep a plan.
+    // As many executions as a connection needs to keep a plan.
     for (let n = 0; n < 8; n++) {
       await client.query('BEGIN');
       await client.query({ ...statement, values });

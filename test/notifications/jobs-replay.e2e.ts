@@ -27,7 +27,7 @@ const order = (bookingCode: string) =>
     .filter(({ json }) => json.booking_code === bookingCode)
     .map(({ headers }) => Number(headers['event-sequence']));
 
-/** Bookings that were moved twice, everything delivered; the partner has forgotten it. */
+/** Creates bookings that were moved twice, with everything delivered; the partner has lost the data. */
 async function delivered(bookings: number): Promise<string[]> {
   const codes: string[] = [];
   for (let i = 0; i < bookings; i++) {
@@ -171,7 +171,7 @@ test('creates one job for a double click; an unknown subscription is 404', async
 });
 
 describe('a DOWN partner without a notification that could be its probe', () => {
-  /** One event delivered before; a 500, and then its probe is refused. */
+  /** Delivers one event; the next gets a 500, and then its probe is refused. */
   async function down(): Promise<void> {
     await delivered(1);
     subscribed.partner.answer({ status: 500 });

@@ -205,7 +205,7 @@ describe('one partner of a job', () => {
 });
 
 describe('an operator who steers a job', () => {
-  /** A running job of many events, each answered after some time. */
+  /** Starts a job of many events with slow answers. */
   async function slowJob(n = 300): Promise<string> {
     await queueMany(subscribed, n);
     subscribed.partner.answer({ status: 200, delayMs: 150 });
@@ -228,7 +228,7 @@ describe('an operator who steers a job', () => {
         return found;
       });
       expect(state).toBe(steered['state']);
-      // Those that began at the moment of the answer, at most.
+      // At most those that began at the moment of the answer.
       expect(sent - steered['sent']).toBeLessThanOrEqual(16);
       await pause(500);
       expect(subscribed.partner.requests).toHaveLength(sent);
@@ -280,7 +280,7 @@ test('does not send an item whose partner is suspended before its request is sen
   const [{ id: notification }] = await refused(subscribed, 1);
   const { partner } = subscribed;
   await partner.goDown();
-  // It takes connections, and says nothing on them: the attempt has begun, and its request cannot.
+  // It accepts connections and stays silent: the attempt has begun, and its request cannot be sent.
   const silent = createServer().listen(Number(new URL(partner.url).port), '127.0.0.1');
   const connected = once(silent, 'connection') as Promise<[Socket]>;
   const id = await resend();
@@ -303,7 +303,7 @@ test('completes the job when the attempt of its last item was lost with its proc
   await subscribed.post('suspend');
   const id = await resend();
   await jobs.having(id, { state: 'RUNNING', matched: 1, waiting: 1 });
-  // As a process leaves it that is killed after it has begun.
+  // The state that a process leaves when it is killed after the start of an attempt.
   await app.given.sql(`UPDATE job_items SET outcome = 'SENT' WHERE job_id = $1`, [id]);
   await app.given.sql('UPDATE job_parts SET sent = 1, waiting = 0 WHERE job_id = $1', [id]);
   await app.given.sql(

@@ -52,7 +52,7 @@ describe('a failure other than a 500', () => {
     expect(attempts).toMatchObject(triggers.map((trigger) => ({ trigger, failure, http_status: status })));
     expect(attempts[0].reason).toBe(status === 400 ? 'NO_MATCHING_RECORD' : attempts[0].reason);
     if (status === 400) expect(attempts[0].excerpt).toBe('no such candidate');
-    // A kept connection that breaks before anything of the answer came may have been stale: the attempt tries a new one.
+    // A kept connection that breaks before any byte of the answer may have been stale: the attempt uses a new one.
     expect(subscribed.partner.requests).toHaveLength(triggers.length);
   });
 
@@ -127,7 +127,7 @@ describe('automatic retry after a 500', () => {
     expect(rows.map((row) => row['retry'])).toEqual(['AUTO', 'AUTO', 'AUTO', 'AUTO']);
     expect(rows.map((row) => row['failure'])).toEqual(['server_error', null, null, null]);
     for (const row of rows) expect(row['next_attempt_at']).not.toBeNull();
-    // Nothing but probes of the oldest has been sent.
+    // Only probes of the oldest were sent.
     expect(new Set(subscribed.partner.requests.map(({ json }) => json.booking_code))).toEqual(new Set([first]));
     subscribed.partner.requests.length = 0;
     subscribed.partner.answer({ status: 200 });
@@ -153,7 +153,7 @@ describe('automatic retry after a 500', () => {
       expect(probe.raw.equals(sent.raw)).toBe(true);
       expect(probe.headers['webhook-id']).toBe(sent.headers['webhook-id']);
     }
-    // The second booking may have been under way when the partner turned DOWN.
+    // The second booking may have been in flight when the partner turned DOWN.
     const scheduled = gaps.slice(-3);
     expect(Math.min(...scheduled)).toBeGreaterThanOrEqual(600);
     expect(scheduled.at(-1)).toBeGreaterThanOrEqual(1200);

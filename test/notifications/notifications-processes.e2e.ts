@@ -13,7 +13,7 @@ const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
 
 async function start(env: Record<string, string> = {}, databaseUrl?: string): Promise<TestApp> {
   const app = await startApp({ env: { SECRETS_KEY, ...env }, databaseUrl });
-  // The database goes with the one that made it: that is closed last.
+  // The application that created the database drops it, so it is closed last.
   opened.unshift(app);
   return app;
 }
@@ -65,7 +65,7 @@ test('wakes delivering processes for an active partner, not for a suspended or D
   };
   await booking('SUSPENDED', 'UP');
   await booking('ACTIVE', 'DOWN');
-  // PostgreSQL tells in the order of commits.
+  // PostgreSQL sends NOTIFY in commit order.
   await booking('ACTIVE', 'UP');
   await eventually(() => expect(heard).not.toEqual([]));
   expect(heard).toEqual([`due ${subscribed.id}`]);

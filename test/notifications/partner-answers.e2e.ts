@@ -35,7 +35,7 @@ function put() {
   return client.put({ key: 'one', url, auth, caPem, waitMs: 2000, connections: 1 }, {}, '{}');
 }
 
-/** One attempt, over a connection of its own, at a partner that answers so. */
+/** Makes one attempt, over a new connection, at a partner with this answer. */
 async function outcomeOf(answer: PartnerAnswer): Promise<AttemptOutcome> {
   partner.answer(answer);
   const outcome = await put();

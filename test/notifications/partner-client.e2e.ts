@@ -82,7 +82,7 @@ function endpointOf(partner: Partner, changes: Partial<PartnerEndpoint> = {}): P
   };
 }
 
-/** One attempt at a partner that answers so. */
+/** Makes one attempt at a partner with this answer. */
 async function attempt(answer: PartnerAnswer, changes: Partial<PartnerEndpoint> = {}) {
   const [client, partner] = await Promise.all([aClient(), aPartner()]);
   partner.answer(answer);
@@ -469,8 +469,8 @@ describe('TLS to a partner', () => {
   );
 });
 
-/** Listens with short queues that nobody empties, and fills them: who dials then is answered neither yes nor no. */
-/** Passes bytes on to a port of this machine; of the connections that are there when it freezes, none any more. */
+/** Listens with short queues and fills them: further connections are neither accepted nor refused. */
+/** Forwards bytes to a port of this machine; while it is frozen, existing connections carry nothing. */
 async function freezable(port: number): Promise<{ url: string; freeze(): void }> {
   const open = new Set<Socket>();
   const server = createTcpServer((near) => {
@@ -562,7 +562,7 @@ describe('a partner that cannot be reached', () => {
 
   it('reaches the partner at the next address without waiting for silent first addresses', async () => {
     const partner = await aPartner();
-    // Nothing answers there, neither yes nor no: the queue of those who wait to be accepted is full.
+    // Connections are neither accepted nor refused there: the accept queue is full.
     const silent = await silentListeners(Number(new URL(partner.url).port), ['127.0.0.3', '127.0.0.4']);
     const client = await aClient(LOOPBACK, () => Promise.resolve(['127.0.0.3', '127.0.0.4', '127.0.0.1']));
     const outcome = await client.put(endpointOf(partner, { waitMs: 20_000 }), headers, body);
@@ -638,7 +638,7 @@ describe('connections to a partner', () => {
   it('an answer that arrived in time counts even if the process was too busy to read it', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     partner.answer(() => {
-      // Once the answer is on its way, nothing of this process runs until the wait is over.
+      // Once the answer is being sent, this process is blocked until the wait is over.
       setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500));
       return { status: 200 };
     });
@@ -683,7 +683,7 @@ describe('connections to a partner', () => {
       expect(summary(await client.put(endpointOf(partner, { key }), headers, body))).toEqual(delivered);
       return partner.connections;
     };
-    // Of three partners, two have a connection left; which is used last is kept.
+    // Of three partners, two keep a connection; the most recently used ones are kept.
     for (const [key, connections] of [
       ['a', 1],
       ['b', 2],
@@ -890,7 +890,7 @@ describe('OAuth2 client credentials', () => {
   it('sends nothing when the process was stopped and reads the token after the wait time', async () => {
     const { client, endpoint, partner } = await anOAuthPartner();
     partner.answerToken(() => {
-      // Once the token is on its way, nothing of this process runs until the wait is over.
+      // Once the token is being sent, this process is blocked until the wait is over.
       setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500));
       return { body: JSON.stringify(good) };
     });
@@ -923,7 +923,7 @@ describe('OAuth2 client credentials', () => {
   it('uses a token with an extremely long lifetime, and asks for it once', async () => {
     const issuer = await aPartner({ oauth: secret });
     const { put } = await withTokensOf(issuer, await aPartner());
-    // As JSON: beyond what a number holds.
+    // As JSON text, because the value exceeds the range of a number.
     issuer.answerToken({ body: JSON.stringify(good).replace('60', '1e999') });
     expect([summary(await put()), summary(await put())]).toEqual([delivered, delivered]);
     expect(issuer.tokenRequests).toHaveLength(1);

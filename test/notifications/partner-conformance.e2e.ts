@@ -23,7 +23,7 @@ afterEach(() => {
   server?.close();
 });
 
-/** The titles of what the program finds wrong in a partner. */
+/** Returns the titles of the faults that the program finds in a partner. */
 async function foundIn(answering: Answering, waitMs = 5000): Promise<string[]> {
   const { good, authority } = await sharedCertificates();
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
@@ -49,7 +49,7 @@ async function foundIn(answering: Answering, waitMs = 5000): Promise<string[]> {
   return wrong;
 }
 
-/** A partner on the package, which knows one candidate. */
+/** Starts a partner with the package that knows one candidate. */
 function good(): Answering {
   const receiver = new NotificationReceiver({
     secrets: SECRET,
@@ -63,7 +63,7 @@ function good(): Answering {
 const titled = (...patterns: RegExp[]) =>
   SITUATIONS.map(({ title }) => title).filter((title) => patterns.some((pattern) => pattern.test(title)));
 
-/** Partners with one fault each, and what is to be found; of several situations, at least these. */
+/** Partners with one fault each, and the expected findings (at least these). */
 const faulty: [string, (partner: Answering) => Answering, string[]][] = [
   [
     'does not look at signatures',

@@ -45,7 +45,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** As npm would install it: what is packed, and the frameworks beside it. */
+/** Installs the packed package like npm, with the frameworks. */
 function installed(): void {
   const packed = spawnSync('npm', ['pack', '--silent'], { cwd: join(folder, 'partner'), encoding: 'utf8' });
   const home = join(folder, 'node_modules', NAME);

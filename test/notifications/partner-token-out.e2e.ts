@@ -22,7 +22,7 @@ afterAll(async () => {
   for (const app of processes.reverse()) await app.close();
 });
 
-/** A partner with tokens for which many events have become due at once. */
+/** Creates a partner with tokens and many events that become due at once. */
 async function burst(retried: string[]): Promise<void> {
   issuer = await startPartner({ oauth: client });
   const auth = {
@@ -38,7 +38,7 @@ async function burst(retried: string[]): Promise<void> {
     await Promise.all(Array.from({ length: 10 }, () => subscribed.booking()));
 }
 
-/** Each process asks once at a time, and after a failure leaves the endpoint alone for a moment. */
+/** Checks that each process runs one token request at a time, and pauses after a failure. */
 function expectFewQuestions(): void {
   const at = issuer.tokenRequests.map((request) => request.at);
   const tooSoon = at.filter(

@@ -9,7 +9,7 @@ const BATCH = 1000;
 let app: TestApp;
 let subscribed: Subscribed[];
 
-// Nobody else does the upkeep.
+// No other process does the upkeep.
 beforeAll(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
 });
@@ -22,13 +22,13 @@ afterEach(async () => {
   await Promise.all(subscribed.map((one) => one.stop()));
 });
 
-/** Returns the names of the statements of the upkeep, and how many rows they changed. */
+/** Returns the names of the upkeep's statements, and the numbers of changed rows. */
 function watched(): [string, number][] {
   const done: [string, number][] = [];
   const execute = app.database.execute.bind(app.database);
   jest.spyOn(app.database, 'execute').mockImplementation(async (statement: Statement, values?: unknown[]) => {
     const changed = await execute(statement, values);
-    // Other rounds of the process go on meanwhile.
+    // Other rounds of the process run meanwhile.
     if (statement.name?.startsWith('queue-')) done.push([statement.name, changed]);
     return changed;
   });
@@ -43,7 +43,7 @@ test('resolves notifications of deleted partners in batches, with every other ki
   for (const one of subscribed) await queueMany(one, 1500);
   for (const one of subscribed) await one.admin('DELETE', `subscriptions/${one.id}`);
   const done = watched();
-  // However long it takes on a busy machine, it is one round.
+  // The round has no time limit on a busy machine.
   jest.spyOn(performance, 'now').mockReturnValue(performance.now());
   await upkeep();
   expect(await Promise.all(subscribed.map(unresolved))).toEqual([0, 0, 0]);
@@ -74,7 +74,7 @@ test('ends a round after some seconds, even if work is left; the next round cont
 describe('giving up', () => {
   const HOURS = 24;
 
-  /** So many events that are retried automatically, in the queue for so long. */
+  /** Creates this many automatically retried events of this age in the queue. */
   async function retried(one: Subscribed, n: number, age: string): Promise<void> {
     await queueMany(one, n);
     await app.given.sql(

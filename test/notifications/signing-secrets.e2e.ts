@@ -30,7 +30,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** The sandbox's clock is so far ahead. */
+/** Sets the sandbox's clock this far ahead. */
 async function setClock(hours: number): Promise<void> {
   for (const { app: process } of [app, other]) await process.get(Clock).moveTo(hours * HOUR_MS);
 }
@@ -43,7 +43,7 @@ async function rotate(by: TestApp = app): Promise<void> {
   secrets.unshift(body.signing_secret);
 }
 
-/** Which of the secrets, by their number from the newest, sign the next notification. */
+/** Returns the indices of the secrets, from the newest, that sign the next notification. */
 async function signing(): Promise<number[]> {
   const seen = subscribed.partner.requests.length;
   await subscribed.booking();

@@ -68,7 +68,7 @@ test('removes a deleted partner, and no other, from the loop and the metrics', a
   await eventually(async () => {
     await retain();
     expect(await shown()).toEqual([false, true]);
-    // Not while a claim is under way.
+    // Not while a claim is running.
     const known = app.app.get(DeliveryLoop).known();
     expect([subscribed, other].map(({ id }) => known.includes(id))).toEqual([false, true]);
   });
@@ -89,7 +89,7 @@ test('keeps suspensions as long as they count towards giving up', async () => {
     [subscribed.id, `{[${hours(300)},${hours(200)}),[${hours(80)},${hours(60)}),[${hours(45)},${hours(5)})}`],
   );
   await retain();
-  // How long the present one takes is not known yet.
+  // The duration of the current suspension is not known yet.
   expect(await suspensions()).toBe(3);
   await app.given.sql('UPDATE subscriptions SET suspended_datetime = NULL WHERE id = $1', [subscribed.id]);
   await retain();

@@ -20,7 +20,7 @@ afterAll(() => app.close());
 
 const statistics = async () => (await subscribed.get(`/admin/subscriptions/${subscribed.id}/statistics`)).body;
 
-/** Books for so many days from now; answers with the start of the exam. */
+/** Books an exam in this many days; returns its start. */
 async function bookedIn(days: number): Promise<{ code: string; on: string }> {
   const on = dateTime(Date.now() + days * DAY_MS);
   return { code: await subscribed.booking({ booking_on: on }), on };

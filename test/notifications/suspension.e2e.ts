@@ -29,7 +29,7 @@ afterAll(async () => {
 test('begins no attempt once suspend has answered: other processes release the notifications that they claimed', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
-  // The claims that follow on it find nothing, and are over.
+  // The following claims find nothing, and have ended.
   await pause(1500);
   const hold = holdAt(second, 'claimed');
   await subscribed.booking();
@@ -70,7 +70,7 @@ test('sends a busy partner nothing more once suspend has answered', async () => 
   const answeredAt = Date.now();
   await Promise.all(bookings);
   await pause(1500);
-  // An attempt that was on its way may still arrive.
+  // An attempt that was being sent may still arrive.
   expect(subscribed.partner.requests.filter(({ at }) => at > answeredAt + 200)).toHaveLength(0);
   await subscribed.post('resume');
   await subscribed.partner.received(30, 20_000);
@@ -94,7 +94,7 @@ test('does not count the time of a suspension towards giving up', async () => {
   await subscribed.post('resume');
   await pause(2500);
   expect((await subscribed.queue()).map((row) => row['retry'])).toEqual(['AUTO']);
-  // 20 hours while it was not suspended: four more are the most.
+  // 20 hours without a suspension: at most four more.
   await first.given.sql(
     `UPDATE notifications SET queued_datetime = now() - interval '55 hours' WHERE subscription_id = $1`,
     [id],

@@ -21,7 +21,7 @@ afterEach(async () => {
 const count = async (what: string, values: unknown[] = []) =>
   (await app.given.sql(`SELECT count(*) AS n FROM ${what}`, values))[0]['n'] as number;
 
-/** So many copies of the subscription, suspended, so that what is made for them stays. */
+/** Creates suspended copies of the subscription, whose notifications stay unsent. */
 async function listeners(n: number): Promise<void> {
   const columns = (
     await app.given.sql(
@@ -36,7 +36,7 @@ async function listeners(n: number): Promise<void> {
   );
 }
 
-/** So many first events of other bookings, left by a process that was killed. */
+/** Creates first events of other bookings, as a killed process leaves them. */
 async function leftOver(n: number, changes = ''): Promise<void> {
   await app.given.sql(
     `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
@@ -183,7 +183,7 @@ test('turns readiness red when events stay untranslated for a minute, however of
   await subscribed.booking();
   await subscribed.partner.received(1);
   await app.given.sql('ALTER TABLE notifications ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID');
-  // The fault concerns all events: none of them is set aside for it while the test looks.
+  // The fault concerns all events: none is set aside while the test checks.
   await app.given.sql('ALTER TABLE domain_events ADD CONSTRAINT none_aside CHECK (set_aside_at IS NULL)');
   await leftOver(1, `- interval '2 minutes'`);
   await app.app.get(DeliveryInvariant).check();

@@ -21,7 +21,7 @@ let app: TestApp;
 
 beforeAll(async () => {
   app = await startApp({ env: { SECRETS_KEY: key } });
-  // The test alone seals.
+  // Only the test adds seals.
   const registry = app.app.get(SchedulerRegistry, { strict: false });
   for (const name of registry.getIntervals()) registry.deleteInterval(name);
 });
@@ -35,7 +35,7 @@ const sealsOf = (keys: string) => new AuditSeals(app.app.get(Database), secretsO
 const seal = (keys = key) => sealsOf(keys).seal();
 const verify = (anchor: string | null = null, keys = key) => verifyAudit(app.databaseUrl, secretsOf(keys), anchor);
 
-/** Changes rows as the owner of the tables can, who removes the triggers. */
+/** Changes rows like the owner of the tables, who can remove the triggers. */
 async function tamper(statement: string, values: unknown[] = []): Promise<void> {
   for (const table of ['audit_log', 'audit_seals']) await sql(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
   await sql(statement, values);
@@ -54,7 +54,7 @@ async function sealed(rows = 2, keys = key): Promise<{ ids: number[]; seal: stri
   return { ids, seal: hash as string };
 }
 
-/** As if the seals had been made at another time, by whoever has the key. */
+/** Moves the time of the seals, re-signed by a holder of the key. */
 async function shift(interval: string): Promise<void> {
   await tamper('UPDATE audit_seals SET at = at + $1::interval', [interval]);
   for (const row of (await sql(`SELECT ${SIGNED_COLUMNS} FROM audit_seals`)) as unknown as SignedSeal[])
@@ -136,7 +136,7 @@ describe('the signature of a seal', () => {
     await tamper(`UPDATE audit_log SET actor = 'nobody' WHERE id = $1`, [ids[1]]);
     await seal(foreignKey);
     expect(await verify()).toMatchObject({ agrees: false, fromRow: ids[0], because: UNSIGNED });
-    // With the id of the key that the owner has seen in the table.
+    // With the key id that the owner has seen in the table.
     await tamper('UPDATE audit_seals SET key_id = $1', [secretsOf(key).signingKeyId]);
     expect(await verify()).toMatchObject({ agrees: false, fromRow: ids[0], because: CHANGED });
   });

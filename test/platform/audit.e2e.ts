@@ -30,7 +30,7 @@ const rowsOf = async (query: string): Promise<Row[]> => {
   return body as Row[];
 };
 
-/** The caller of the token, as the rows name them. */
+/** Returns the caller of the token as the rows name it. */
 async function ownerOf(token: string): Promise<{ actor: string; application: string }> {
   const [owner] = await app.given.sql(
     `SELECT family.username AS actor, family.consumer_key AS application
@@ -138,14 +138,14 @@ describe('the seals of the audit log', () => {
   const verify = (anchor: string | null = null, keys = key) =>
     verifyAudit(sealed.databaseUrl, new Secrets(configWith(keys)), anchor);
   const state = async () => sealed.call('GET', '/admin/audit/seals', { token: await sealed.given.operator() });
-  /** The owner of the tables can do everything that the trigger refuses. */
+  /** Changes rows like the owner of the tables, whom the trigger cannot stop. */
   const tamper = async (statement: string, values: unknown[] = []) => {
     const table = /audit_(log|seals)/.exec(statement)![0];
     await sealed.given.sql(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
     await sealed.given.sql(statement, values);
     await sealed.given.sql(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
   };
-  /** As if the seals had been made a while ago: after more than ten minutes, no transaction of their time matters. */
+  /** Makes the seals older: after more than ten minutes, no transaction of their time matters. */
   const pass = async (minutes = 1) => {
     await tamper(`UPDATE audit_seals SET at = at - interval '${minutes} minutes'`);
     const seals = await sealed.given.sql(`SELECT ${SIGNED_COLUMNS} FROM audit_seals`);
@@ -154,7 +154,7 @@ describe('the seals of the audit log', () => {
       await tamper('UPDATE audit_seals SET key_id = $2, mac = $3 WHERE seal_id = $1', [seal.seal_id, key_id, mac]);
     }
   };
-  /** From now on the test alone seals. */
+  /** Stops the background sealing: from now on only the test adds seals. */
   const still = () => {
     for (const { app: one } of [sealed, other]) {
       const registry = one.get(SchedulerRegistry, { strict: false });
@@ -295,7 +295,7 @@ describe('npm run admin -- grants', () => {
     said.mockRestore();
     expect(code).toBe(0);
     await owner.given.sql(sql);
-    // Twice does no harm.
+    // Running it twice does no harm.
     await owner.given.sql(sql);
     const url = new URL(owner.databaseUrl);
     url.username = encodeURIComponent(role);

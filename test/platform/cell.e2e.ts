@@ -4,7 +4,7 @@ import { cloneDatabase } from '../support/database';
 import { accountBody, Deliveries, registrationBody } from '../support/deliveries';
 import { eventually } from '../support/eventually';
 
-/** Contract section 13: with CELL, what a call carries says where it belongs. */
+/** Contract section 13: with CELL, the content of a call shows its cell. */
 let app: TestApp;
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ it("makes every generated value begin with the cell's letter, as long and random
   const refreshed = await grant({ grant_type: 'refresh_token', refresh_token: granted[1] });
   expect(refreshed).toEqual(generated);
   const [token] = refreshed;
-  // 43 characters of base64url hold 256 bits: behind the letter none is missing, and none is the same twice.
+  // 43 characters of base64url hold 256 bits: after the letter none is missing, and no token repeats.
   const behind = [...granted, ...refreshed].map((one) => one.slice(1));
   expect(behind.map((one) => Buffer.from(one, 'base64url').length)).toEqual([32, 32, 32, 32]);
   expect(new Set(behind).size).toBe(4);

@@ -17,7 +17,7 @@ afterAll(() => app.close());
 const delivered = (withinMs?: number) =>
   eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === 1, withinMs);
 
-/** By how much the clock was ahead. */
+/** The amounts by which the clock was ahead. */
 const DISTANCES = ['25 hours', '1 hour'];
 
 test.each(DISTANCES)(
@@ -55,7 +55,7 @@ test('lets a lease that was given while the clock was an hour ahead expire after
   await subscribed.post('suspend');
   await subscribed.booking();
   await eventually(async () => (await subscribed.notifications()).length === 1);
-  // As a process leaves it that was killed.
+  // As a killed process leaves it.
   await app.given.sql(
     `UPDATE deliveries SET lease_token = 1, leased_until = now() + interval '1 hour' WHERE subscription_id = $1`,
     [subscribed.id],

@@ -8,17 +8,17 @@ import { startApp, type Answer, type TestApp } from '../support/app';
 import { Deliveries, registrationBody } from '../support/deliveries';
 import { eventually } from '../support/eventually';
 
-/** Contract section 1: a database that goes away is 503 at once, never a hang, and is found again without a restart. */
+/** Contract section 1: an unavailable database is 503 at once, never a hang, and is found again without a restart. */
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let relay: Relay;
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 
-/** Stands between the service and PostgreSQL. */
+/** A proxy between the service and PostgreSQL. */
 class Relay {
   private readonly sockets = new Set<Socket>();
   private isSilent = false;
-  /** Connections that were made before it fell silent stay so. */
+  /** Connections opened before the silence stay silent. */
   private generation = 0;
 
   private constructor(
@@ -48,13 +48,13 @@ class Relay {
     return relay;
   }
 
-  /** Accepts, and passes nothing on in either direction. */
+  /** Accepts connections without forwarding anything. */
   set silent(isSilent: boolean) {
     this.isSilent = isSilent;
     this.generation += 1;
   }
 
-  /** Connections stay and carry nothing any more, as by a firewall that has forgotten it; new ones are served. */
+  /** Makes existing connections carry nothing, like a firewall that has dropped them; new ones work. */
   forget(): void {
     this.generation += 1;
   }
@@ -159,7 +159,7 @@ it('does not treat a statement that waits for a lock as a silent server', async 
     await pause(4_500);
     expect((await ready()).status).toBe(200);
     await holder.query('COMMIT');
-    // It gave its lock up by itself, within the time that a statement outside of a unit of work may wait for one.
+    // It gave up waiting for its lock within the lock timeout of a statement outside a unit of work.
     const { answer, ms } = await waiting;
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
     expect(ms).toBeLessThan(4_500);
@@ -178,7 +178,7 @@ it('opens new connections when the old connections are cut', async () => {
 it('turns readiness red and answers writes with 503 while the database is read-only', async () => {
   const name = new URL(database.url).pathname.slice(1);
   await app.given.sql(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-  // Sessions that are open stay writable, and new ones are not.
+  // Open sessions stay writable, and new ones do not.
   expect((await ready()).body.parts.database).toBe('read-only');
   relay.cut();
   await eventually(async () => (await ready()).body.parts.database === 'read-only', 10_000);

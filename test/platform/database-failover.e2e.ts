@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually';
 import { PostgresServer } from '../support/servers';
 import { Subscribed } from '../support/subscribed';
 
-/** Contract section 13: a primary and two standbys, which follow it by streaming; the tests go on from one another. */
+/** Contract section 13: a primary and two standbys, which follow it by streaming; the tests build on each other. */
 let primary: PostgresServer;
 let one: PostgresServer;
 let two: PostgresServer;
@@ -98,7 +98,7 @@ it('loses nothing that was acknowledged when the primary is killed under synchro
   await eventually(async () => expect(await create()).toBe(200));
   const ms = Math.round(performance.now() - promoted);
   await assertNothingIsLost();
-  // Said where figures are wanted: a busy machine is no measure.
+  // Printed only on request: a busy machine gives no reliable figures.
   if (process.env['TEST_FIGURES']) process.stdout.write(`callers are answered ${ms} ms after the promotion\n`);
 });
 

@@ -86,7 +86,7 @@ describe('a pooler in transaction mode', () => {
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatch(/^DATABASE_URL .*session mode/);
     expect(faults[0]).not.toMatch(/\n/);
-    // The server processes that the pooler keeps are still there.
+    // The pooler still has its server processes.
     expect(pooler.idle.length).toBeGreaterThan(0);
     expect(await locks()).toBe(0);
     pooler.close();

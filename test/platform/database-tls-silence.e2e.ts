@@ -4,7 +4,7 @@ import { Authority } from '../support/certificates';
 import { eventually } from '../support/eventually';
 import { PostgresServer } from '../support/servers';
 
-/** Contract section 1, over TLS: a server that falls silent is a quick refusal, whatever has taken the socket's place. */
+/** Contract section 1, over TLS: a silent server leads to a quick refusal, also when TLS has replaced the socket. */
 let server: PostgresServer;
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
@@ -47,7 +47,7 @@ it('ends running requests before their statement timeout and refuses new request
     const { status, ms } = await timed();
     expect([status, ms < 1_000]).toEqual([503, true]);
   };
-  // A caller that waited for a new connection alone was refused before the silence was found.
+  // A caller that only waited for a new connection was refused before the silence was detected.
   await eventually(refusedAtOnce, 7_000);
   await refusedAtOnce();
   server.freeze(false);

@@ -7,7 +7,7 @@ import { UnitOfWork } from '../../src/platform/unit-of-work/unit-of-work';
 import { startApp, type TestApp } from '../support/app';
 import { callerOf } from '../support/callers';
 
-/** Callers take turns at the connections to the database: who sends a flood keeps nobody else from theirs. */
+/** Callers share the database connections fairly: a flood of one caller does not block others. */
 let app: TestApp;
 
 beforeAll(async () => {
@@ -18,13 +18,13 @@ afterAll(() => app.close());
 const SHORT_WORK = { text: 'SELECT pg_sleep(0.01)' };
 const FLOOD = 300;
 
-/** How much of a flood had been done when one piece of work of another caller, begun after all of it, was done. */
+/** Returns how much of a flood was done when another caller's work, begun after it, was done. */
 async function doneBefore(work: () => Promise<unknown>, other: Caller | null): Promise<number> {
   let done = 0;
   const flood = Array.from({ length: FLOOD }, () =>
     inTheNameOf(callerOf('hostile'), null, work).then(
       () => void done++,
-      // On a slow machine the last of it finds no place in time.
+      // On a slow machine the last ones wait too long.
       (error: unknown) => expect(isNoConnectionFree(error)).toBe(true),
     ),
   );
@@ -34,14 +34,17 @@ async function doneBefore(work: () => Promise<unknown>, other: Caller | null): P
   return before;
 }
 
-/** Work, and how many of a flood may have been done before the other's: those that were begun already, and a turn of the other. */
+/**
+ * Kinds of work, with the maximum part of the flood that may be done first: those begun before, and one turn of the
+ * other.
+ */
 const kinds: [string, () => Promise<unknown>, number][] = [
   ['statements', () => app.database.query(SHORT_WORK), FLOOD / 10],
   ['units of work', () => app.app.get(UnitOfWork).run(() => app.database.query(SHORT_WORK)), FLOOD / 10],
   [
     'units of work that share a transaction',
     () => app.app.get(UnitOfWork).runWithOthers(randomUUID(), () => app.database.query(SHORT_WORK)),
-    // Three are under way at a time, of fifty each.
+    // Three run at a time, of fifty each.
     (2 * FLOOD) / 3,
   ],
 ];
@@ -69,7 +72,7 @@ it('changes the record of another tenant while most of the flood still waits', a
   expect((await other()).status).toBe(204);
   expect(statuses.length).toBeLessThan(FLOOD / 2);
   await Promise.all(flood);
-  // On a slow machine the last of it finds no place in time.
+  // On a slow machine the last ones wait too long.
   expect(statuses.filter((status) => status !== 204 && status !== 503)).toEqual([]);
 });
 

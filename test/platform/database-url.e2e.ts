@@ -8,7 +8,7 @@ import { Authority } from '../support/certificates';
 import { cloneDatabase } from '../support/database';
 import { PostgresServer } from '../support/servers';
 
-/** Contract section 13: what DATABASE_URL says is meant as libpq means it, and what is wrong with it is one line. */
+/** Contract section 13: DATABASE_URL has libpq's meaning, and a fault is one line. */
 async function faultOf(url: string): Promise<string> {
   const error: unknown = await connectUsable(url).then(
     (client) => client.end(),

@@ -7,7 +7,10 @@ import { migrate } from '../../src/platform/database/migrate';
 import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 
-/** Contract section 13: while nothing can be written, readiness is red. A tablespace on a small file system fills up. */
+/**
+ * Contract section 13: while nothing can be written, readiness is red. A tablespace on a small file system becomes
+ * full.
+ */
 const folder = mkdtempSync(join(tmpdir(), 'disk-full-'));
 // Only root may mount, and in a container perhaps not even root.
 const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', folder]).status === 0;

@@ -32,7 +32,7 @@ const NOBODY = { uid: 65534, gid: 65534 };
 const isRoot = process.getuid?.() === 0;
 const asRoot = isRoot ? it : it.skip;
 
-/** The service stand-in: starts, tells, and does as told by its standard input. */
+/** A stand-in for the service: it starts, reports, and follows commands on its standard input. */
 const SERVICE = `
 const { startEmbeddedPostgres } = require('./embedded-postgres.js');
 const tell = (message) => process.stdout.write(JSON.stringify(message) + '\\n');
@@ -76,7 +76,7 @@ class Service {
     expect(await this.heard()).toEqual({ stopped: true });
   }
 
-  /** To the whole process group, as a terminal does at Ctrl-C. */
+  /** Signals the whole process group, like a terminal at Ctrl-C. */
   async kill(signal: NodeJS.Signals): Promise<void> {
     const ended = new Promise((done) => this.process.once('exit', done));
     process.kill(-this.process.pid!, signal);
@@ -84,7 +84,7 @@ class Service {
   }
 }
 
-/** The files that the stand-in requires, readable for every user: the repository may be in a folder that only root may enter. */
+/** The stand-in's modules, readable for every user: the repository may be in a folder that only root may enter. */
 let modules: string;
 let room: string;
 let services: Service[];
@@ -143,7 +143,7 @@ function makeProject(): void {
   writeFileSync(join(lib, 'service.js'), SERVICE);
 }
 
-/** The npm package as `npm install --ignore-scripts` leaves it: without its symbolic links. */
+/** Installs the npm package like `npm install --ignore-scripts`: without its symbolic links. */
 function installWithoutScripts(folder: string): void {
   const target = join(folder, 'node_modules', PACKAGE);
   cpSync(join(NODE_MODULES, PACKAGE), target, { recursive: true, filter: (path) => !lstatSync(path).isSymbolicLink() });
@@ -309,7 +309,7 @@ describe('starting an embedded PostgreSQL', () => {
     const { url } = await second.started();
     expect(await answers(url)).toBe(true);
     await second.stop();
-    // The initdb of the killed process may have gone on writing for a while.
+    // The killed process's initdb may have continued for a while.
     await sleep(1_000);
     await run(data).started();
     expect(draft()).toBeUndefined();

@@ -12,12 +12,12 @@ import { eventually } from '../support/eventually';
 import { dateTime } from '../support/given';
 import { Subscribed } from '../support/subscribed';
 
-/** Contract section 13: the role that `npm run admin -- grants` makes, as time goes by. */
+/** Contract section 13: the role that `npm run admin -- grants` creates, over time. */
 const DAY_MS = 86_400_000;
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let admin: pg.Client;
-/** The owner of the tables has no right but to own them. */
+/** The owner of the tables, without any other right. */
 let owner: string;
 let role: string;
 const urlOf = (user: string) => {
@@ -83,7 +83,7 @@ it('grants the rights by `npm run migrate -- --grant-to`, or says in one line th
 });
 
 it('the role starts the service, serves, stores and deletes for two months, and starts again', async () => {
-  // Time in SQL is the sandbox’s, moved by the owner.
+  // The owner moves the sandbox's time in SQL.
   await installClock(urlOf(owner));
   const name = new URL(database.url).pathname.slice(1);
   await asOwner([

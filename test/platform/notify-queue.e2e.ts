@@ -10,7 +10,9 @@ import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
-/** Contract section 13: a hint to other processes never makes a change fail. The queue of NOTIFY is one for the whole server. */
+/**
+ * Contract section 13: a hint to other processes never makes a change fail. The whole server shares one NOTIFY queue.
+ */
 const FULL = '54000';
 const env = { SANDBOX: 'true', SECRETS_KEY: randomBytes(32).toString('base64') };
 
@@ -33,7 +35,7 @@ beforeAll(async () => {
   stranger = new pg.Client({ connectionString: server.url.replace(/[^/]+$/, 'postgres') });
   await stranger.connect();
   await stranger.query('LISTEN something');
-  // It hears nothing within a transaction, and the queue is kept for it.
+  // A listener inside a transaction receives nothing, and its queue entries are kept.
   await stranger.query('BEGIN');
   await stranger.query('SELECT 1');
   await fill();

@@ -5,7 +5,7 @@ import { dataSourceOptions } from '../../src/schema';
 import { migrate } from '../../src/platform/database/migrate';
 import { cloneDatabase } from '../support/database';
 
-// Constraints, indexes and identities live in the migrations alone; entities state tables and columns.
+// Only migrations define constraints, indexes and identities; entities define tables and columns.
 const MIGRATIONS_ALONE = [
   /^ALTER TABLE "\w+" DROP CONSTRAINT/,
   /^ALTER TABLE "\w+" ADD CONSTRAINT "\w+" PRIMARY KEY/,

@@ -12,7 +12,7 @@ import { dataFolder } from '../support/process';
 
 const root = join(__dirname, '../..');
 
-/** Starts a command in a data folder of its own, until the work is done. */
+/** Runs a command in a separate data folder until the work is done. */
 async function withService(
   command: string[],
   work: (service: { dataDir: string; url: string; end: () => void }) => Promise<void>,

@@ -10,7 +10,7 @@ import { dateTime } from '../support/given';
 import { importsOf } from '../support/imports';
 import { Subscribed } from '../support/subscribed';
 
-/** Contract section 13: a role for which another administrator has set whatever PostgreSQL lets be set. */
+/** Contract section 13: a role for which another administrator has changed every possible setting. */
 const PRESCRIBED: Record<string, string> = {
   DateStyle: 'German, DMY',
   IntervalStyle: 'sql_standard',
@@ -111,7 +111,7 @@ describe('under a role with other settings', () => {
       `SELECT DISTINCT application_name FROM pg_stat_activity WHERE usename = $1 ORDER BY 1`,
       [role],
     );
-    // The listener would have been ended by `idle_session_timeout`.
+    // `idle_session_timeout` would have ended the listener.
     expect(sessions.rows.map((row) => row.application_name)).toEqual([
       'candidate-eligibility-service',
       'candidate-eligibility-service listener',

@@ -13,7 +13,7 @@ interface CollectedSpan {
   attributes: { key: string; value: Record<string, unknown> }[];
 }
 
-/** Takes spans by OTLP over HTTP (JSON), as a collector does. */
+/** Receives spans by OTLP over HTTP (JSON), like a collector. */
 class Collector {
   readonly spans: CollectedSpan[] = [];
   private server!: Server;

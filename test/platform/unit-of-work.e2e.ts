@@ -7,7 +7,7 @@ import { UnitOfWork } from '../../src/platform/unit-of-work/unit-of-work';
 import { startApp, type TestApp } from '../support/app';
 import { callerOf } from '../support/callers';
 
-/** A name is unique; a second insert of it waits for the transaction of the first. */
+/** A name is unique; a second insert waits for the first one's transaction. */
 const INSERT = prepared('name-insert', 'INSERT INTO names VALUES ($1)');
 const LOCK = prepared('name-lock', 'SELECT * FROM names WHERE name = $1 FOR UPDATE');
 const KEEP = prepared(
@@ -105,7 +105,7 @@ describe('statements that a unit of work sends without waiting', () => {
         unitOfWork.send(RENAME, [second]);
       });
     await Promise.all([both('one', 'two'), both('two', 'one')]);
-    // Again at least once; which of the two PostgreSQL gives up, and whether a second time, is its own affair.
+    // At least one retry; PostgreSQL chooses the aborted transaction, and whether there is a second retry.
     expect(runs).toBeGreaterThanOrEqual(3);
     expect(await app.given.sql('SELECT name, seen FROM names ORDER BY name')).toEqual([
       { name: 'one', seen: 1 },
@@ -151,7 +151,7 @@ describe('units of work that share a transaction', () => {
         unitOfWork.audit('shared', subjectOf(name));
       }),
     );
-  /** The names in each transaction. */
+  /** Returns the names in each transaction. */
   const transactions = async () =>
     (
       (await app.given.sql(
@@ -166,7 +166,7 @@ describe('units of work that share a transaction', () => {
 
   it('commits units together, each under the name of its own caller', async () => {
     await Promise.all(['a', 'b', 'c', 'd'].map((name) => shared(name)));
-    // The first finds nothing under way.
+    // The first finds no running transaction.
     expect(await transactions()).toEqual([['a'], ['b', 'c', 'd']]);
     for (const name of ['a', 'b', 'c', 'd']) expect(await actorOf(name)).toEqual([name]);
   });
@@ -339,7 +339,7 @@ describe('units of work that wait for a lock', () => {
       holder.release();
     }
     const fulfilled = (await outcomes).flatMap(({ status }, n) => (status === 'fulfilled' ? [n] : []));
-    // Of two that wait for one lock the second begins to wait anew when the first gives up.
+    // Of two that wait for one lock, the second starts waiting again when the first gives up.
     expect(fulfilled.slice(0, 2)).toEqual([3, 4]);
     expect(await app.given.sql('SELECT seen FROM names')).toEqual([{ seen: fulfilled.length }]);
   });

@@ -14,10 +14,10 @@ import { startPartner } from '../support/partner';
 import { connected, fixtureOf, releases, restoreRelease, tableNames, type ReleaseFacts } from '../fixtures/dump';
 import { leaveDatabase } from '../fixtures/fill';
 
-/** Tables that stay small whatever the service has done: an index on them may be built while nobody writes. */
+/** Tables that always stay small: an index on them may be built under a lock. */
 const SMALL = ['accounts', 'tests', 'users', 'applications', 'subscriptions', 'jobs', 'signing_keys', 'migrations'];
 
-// The work of a process of the last release; each call is undone, so that the rows can be compared.
+// The work of a process of the last release; each call is rolled back, so that the rows can be compared.
 const TRAFFIC = [
   `INSERT INTO eligibilities (svc_eligiblity_id, account_code, candidate_id, test_code, status, approval_pending,
      portion_codes, first_name, last_name, special_accommodations, additional_attributes, created_datetime, updated_datetime)
@@ -33,7 +33,7 @@ const TRAFFIC = [
   `UPDATE unmatched_results SET code = code WHERE id = (SELECT id FROM unmatched_results LIMIT 1)`,
 ];
 
-/** A migration of the release after this one. */
+/** A migration of the next release. */
 function next(up: (runner: QueryRunner) => Promise<unknown>, transaction = true): new () => MigrationInterface {
   return class Next4102444800000 implements MigrationInterface {
     readonly transaction = transaction;
@@ -49,7 +49,7 @@ const present = join(folder, 'present.json.gz');
 beforeAll(() => leaveDatabase(present, 120, 12), 120_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A database of the file, migrated under traffic, and what the migrations did to it. */
+/** A database of the file, migrated under traffic, with the effects of the migrations. */
 class Upgrade {
   readonly refused: unknown[] = [];
   rounds = 0;
@@ -111,7 +111,7 @@ class Upgrade {
     );
   }
 
-  /** The tables whose rows are fewer or more, or have another value than before. */
+  /** Returns the tables whose number of rows or values have changed. */
   changed(): string[] {
     return [...this.before].flatMap(([name, text]) => {
       const rows = JSON.parse(text) as Record<string, unknown>[];
@@ -124,7 +124,7 @@ class Upgrade {
   }
 }
 
-/** The changes that the next release may make; it runs on a database of this one until there is a release to follow. */
+/** Changes that the next release may make; they run on a database of this release until there is a next one. */
 const GOOD = [
   next(async function Columns(runner) {
     await runner.query(`ALTER TABLE eligibilities ADD COLUMN planted text`);
@@ -149,7 +149,7 @@ describe.each([
   afterAll(() => upgrade.database.drop());
 
   it('has rows of every kind', () => {
-    // Counted in memory, folded, or gone once they are done; and what only an identity provider makes.
+    // Counted in memory, folded, or deleted when done; and data that only an identity provider creates.
     const mayBeEmpty = [
       'login_attempts',
       'token_request_counts',
@@ -320,7 +320,7 @@ describe('a role without rights', () => {
   });
 });
 
-/** The rows of each table, in one order. */
+/** Returns the sorted rows of each table. */
 function rowsOf(url: string): Promise<Map<string, string>> {
   return connected(url, async (client) => {
     const rows = new Map<string, string>();
@@ -342,7 +342,7 @@ function rowsOf(url: string): Promise<Map<string, string>> {
   });
 }
 
-/** The file of each table: another one says that every row was written again. */
+/** Returns the file of each table: a changed file shows that every row was rewritten. */
 function filesOf(url: string): Promise<Map<string, string>> {
   return connected(url, async (client) => {
     const { rows } = await client.query<{ name: string; file: string }>(
@@ -353,7 +353,7 @@ function filesOf(url: string): Promise<Map<string, string>> {
   });
 }
 
-/** The statements of the work that build an index under a lock on a table that may be large and was there before. */
+/** Returns the work's statements that build an index under a lock on an existing, possibly large table. */
 async function recorded(work: () => Promise<void>): Promise<string[]> {
   const statements: string[] = [];
   const made = new Set<string>();

@@ -11,7 +11,7 @@ import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody } from '../support/deliveries';
 import { Subscribed } from '../support/subscribed';
 
-/** Values that tell who somebody is; none is part of another. */
+/** Values that identify a person; none is part of another. */
 function planted() {
   const mark = randomUUID().slice(0, 8);
   const names = [
@@ -75,7 +75,7 @@ describe('the data of a candidate', () => {
   const ofCandidate = (account: string, id: string, what: string) =>
     `accounts/${account}/candidates/${encodeURIComponent(id)}/${what}`;
 
-  /** The tables and columns in which a value stands, as text or as bytes. */
+  /** Returns the tables and columns that contain a value, as text or as bytes. */
   async function whereIs(values: readonly string[]): Promise<string[]> {
     const tables = await app.given.sql(
       `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'm') ORDER BY relname`,
@@ -93,7 +93,10 @@ describe('the data of a candidate', () => {
     return found;
   }
 
-  /** Returns the answers of all GET routes to an operator, with their parameters filled in; the stream, which has no data, aside. */
+  /**
+   * Returns an operator's answers of all GET routes with their parameters filled in, except the stream, which has no
+   * data.
+   */
   async function readEverything(names: Record<string, string>) {
     const { paths } = openApiDocument(app.app, app.config);
     const reads = Object.keys(paths).filter((path) => paths[path].get && !/^\/(docs|admin\/events)/.test(path));
@@ -107,7 +110,7 @@ describe('the data of a candidate', () => {
     return answers;
   }
 
-  /** A candidate with everything that can be held about one; the exam is over, and another record is still open. */
+  /** Creates a candidate with all kinds of data; the exam is over, and another record is still open. */
   async function known() {
     const values = planted();
     const { account, testCode, token } = subscribed.scene;
@@ -258,7 +261,7 @@ describe('the data of a candidate', () => {
     expect(audit.body).toHaveLength(1);
   });
 
-  /** The markers of the unmatched results that an export of the candidate shows. */
+  /** Returns the markers of the unmatched results in an export of the candidate. */
   async function unmatchedOf(account: string, id: string): Promise<unknown[]> {
     const { body } = await admin('GET', ofCandidate(account, id, 'export'));
     return body.unmatched_results.map((result: any) => result.body.marker as unknown);
@@ -314,7 +317,7 @@ describe('the data of a candidate', () => {
     expect(await unmatchedOf(mine.account, id)).toEqual([]);
     await erase(mine.account, id);
     expect((await keptUnmatched()).filter((kept) => kept === marker)).toHaveLength(2);
-    // Their own are theirs still, and so is what names the record itself.
+    // Results with the candidate's own ids, and those that name the record itself, still belong to the candidate.
     const again = await app.given.eligibility(mine, { candidate: { email: `${marker}@example.org` } });
     await deliveries.register(other.token, body({ examCode: again['svc_eligiblity_id'] }));
     expect(await unmatchedOf(mine.account, again['candidate'].candidate_id as string)).toEqual([marker]);
@@ -323,7 +326,7 @@ describe('the data of a candidate', () => {
   it('erases the candidate in a second attempt when the first is ended by a deadlock', async () => {
     const { account } = subscribed.scene;
     const record = await app.given.eligibility(subscribed.scene);
-    // No transaction takes back the numbers of a sequence.
+    // A rollback does not return the numbers of a sequence.
     await app.given.sql('CREATE SEQUENCE goes');
     await app.given.sql(`CREATE FUNCTION deadlock_once() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
@@ -421,7 +424,7 @@ describe('the data of a candidate', () => {
     const { account, testCode, token } = subscribed.scene;
     await app.given.eligibility(subscribed.scene, { candidate: { candidate_id: values.candidate_id } });
     const second = await app.given.test(account);
-    // Held by nobody, so that no worker takes it before the erasure.
+    // No worker runs before the erasure.
     const path = `/accounts/${account}/eligibility-imports`;
     await app.given.sql(`CREATE FUNCTION keep_away() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN NEW.leased_until := 'infinity'; RETURN NEW; END $$`);
@@ -508,7 +511,7 @@ describe('the retention of an account', () => {
       token: operator,
       body: { photo_retention_days: 30 },
     });
-    // More than are looked at in one statement, before those that are meant.
+    // More records than one statement reads, before the relevant ones.
     await app.given.records(5100, scene, {
       candidate_id: `'0-' || n`,
       status: `'COMPLETED'`,

@@ -30,7 +30,7 @@ const done = (jobId: string) =>
   });
 const erase = async (account: string, id: string, reason?: string) => done(await begin(account, id, reason));
 
-/** The tables in which a value stands. */
+/** Returns the tables that contain a value. */
 async function whereIs(value: string): Promise<string[]> {
   const tables = await app.given.sql(
     `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'm') ORDER BY relname`,
@@ -45,7 +45,7 @@ async function whereIs(value: string): Promise<string[]> {
   return found;
 }
 
-/** A name and an id that stand nowhere else. */
+/** Returns a name and an id that occur nowhere else. */
 function person() {
   const mark = randomUUID().slice(0, 8);
   return { id: `P-${mark}.x`, first: `First${mark}`, last: `Last${mark}`, mark };
@@ -156,7 +156,7 @@ describe('an erasure', () => {
     const { scene, who } = await known();
     const path = `accounts/${scene.account}/candidates/${encodeURIComponent(who.id)}/erase`;
     const calls = await Promise.all(Array.from({ length: 5 }, () => admin('POST', path, { reason: 'asked for' })));
-    // The first may be done before the last is read: then nobody has this id any more.
+    // The first may be erased before the last is read: then nobody has this id any more.
     for (const { status } of calls) expect([202, 404]).toContain(status);
     const begun = calls.filter(({ status }) => status === 202);
     expect(begun).not.toHaveLength(0);

@@ -1,12 +1,14 @@
 /**
- * Two cells behind one address: HAProxy with deploy/haproxy/cells.cfg, two services, each on a database of its own.
+ * Tests two cells behind one address: HAProxy with deploy/haproxy/cells.cfg and two services, each with its own
+ * database.
  *
- * 1. The main flow and both routes of results go through the proxy, in each cell, by what the calls carry.
- * 2. A caller of one cell gets the same answer for an account of the other as for any that is not its own.
+ * 1. The main flow and both result routes work through the proxy in each cell, routed by the content of the calls.
+ * 2. A caller of one cell gets the same answer for an account of the other as for any other foreign account.
  * 3. A call without a letter is routed by the name of the cell's own address.
- * 4. One cell ends: its callers get 503, and those of the other notice nothing.
+ * 4. When one cell stops, its callers get 503, and callers of the other cell are not affected.
  *
- * usage: npm run cells   (the exit code is 1 when any of it does not hold). Needs HAProxy, which root on Debian 12 gets by itself.
+ * usage: npm run cells   (the exit code is 1 when any of these fails). Needs HAProxy, which is installed automatically
+ * for root on Debian 12.
  */
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';

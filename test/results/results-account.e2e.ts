@@ -20,7 +20,7 @@ beforeEach(async () => {
 const HOUR_MS = 3_600_000;
 const hoursFromNow = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString().slice(0, 19) + 'Z';
 
-/** An exam of the candidate, each of a test of its own. */
+/** Creates an exam of the candidate, each for a different test. */
 async function anExam(state: { bookedAt?: string; status?: string; candidate?: string } = {}): Promise<string> {
   const where = { ...scene, testCode: await app.given.test(scene.account) };
   const eligibility = await app.given.eligibility(where, { candidate: { candidate_id: state.candidate ?? candidate } });
@@ -53,7 +53,7 @@ async function accountResults(): Promise<string[]> {
   return rows.map((row) => row['svc_eligiblity_id'] as string);
 }
 
-/** Where the result went, else the code of the refusal. */
+/** Returns the exam of the result, or the code of the refusal. */
 async function deliver(changes: Record<string, unknown> = {}, candidateId: string | null = candidate): Promise<string> {
   const before = (await accountResults()).length;
   const answer = await deliveries.put(scene, accountBody(candidateId, { marker: app.given.unique('m'), ...changes }));

@@ -26,7 +26,7 @@ const bodyFor = (examCode: string) =>
     userPhotoBase64String: PHOTO,
     videoReviewLink: 'https://v.example/4711',
   });
-/** How often the database holds the text in the rows of the table. */
+/** Returns how often the rows of the table contain the text. */
 const found = async (table: string, text: string) =>
   (await app.given.sql(`SELECT count(*)::int AS n FROM ${table} t WHERE t::text LIKE '%' || $1 || '%'`, [text]))[0][
     'n'
@@ -78,7 +78,7 @@ describe('examPassword and extExamToken', () => {
         examMetaData: { examCode: 'NOWHERE' },
       });
     }
-    // Of those who saw them.
+    // Audit rows of those who saw them.
     expect(await audited('unmatched-result.read-photo', listed.id as string)).toHaveLength(1);
     expect(await audited('unmatched-result.read-video-link', listed.id as string)).toHaveLength(1);
   });

@@ -3,7 +3,7 @@ import { Logger } from '../../src/platform/observability/logger';
 import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** The fate of an exam and of an accepted body: contract section 7, first and last paragraphs. */
+/** The state of an exam after an accepted body: contract section 7, first and last paragraphs. */
 let app: TestApp;
 let deliveries: Deliveries;
 let scene: Scene;
@@ -47,7 +47,7 @@ describe('every accepted body becomes a revision', () => {
       { ...body, webCamComments: null, examTakerEmail: null, videoReviewLink: null },
     ])
       expect((await deliveries.register(scene.token, again)).status).toBe(200);
-    // webCamComments was [] and is left out in the last one: that is another body.
+    // webCamComments was [] and is omitted in the last one: that is another body.
     expect(await numbers()).toEqual([1, 2]);
     expect({ ...(await snapshot()), revisions: 1, audited: before.audited }).toEqual(before);
   });

@@ -1,7 +1,7 @@
 import { startApp, type Answer, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** Contract section 4: the staff of an account sees its results alone, whoever sent them. */
+/** Contract section 4: the staff of an account sees only its results, regardless of the sender. */
 let app: TestApp;
 let deliveries: Deliveries;
 let a: Scene;
@@ -25,7 +25,7 @@ afterAll(() => app.close());
 
 const ask = (token: string, method: string, path: string, body?: unknown) => app.call(method, path, { token, body });
 
-/** The id under which a body with this marker is kept. */
+/** Returns the id under which a body with this marker is stored. */
 async function idOf(marker: string): Promise<string> {
   const [row] = await app.given.sql('SELECT id FROM unmatched_results WHERE strpos(body, $1) > 0', [marker]);
   return row['id'] as string;
@@ -40,7 +40,7 @@ const counted = async (token: string) => (await ask(token, 'GET', '/admin/overvi
 
 const seen = ({ status, body }: Answer) => [status, body.code];
 
-/** Sends a result that is refused; returns the id under which it is kept. */
+/** Sends a result that is refused; returns its id. */
 async function accountResult(scene: Scene): Promise<string> {
   const marker = app.given.unique('m');
   const body = accountBody(app.given.unique('NOBODY-'), { marker });
@@ -55,7 +55,7 @@ async function registrationResult(examCode: string, token = driver): Promise<str
   return idOf(marker);
 }
 
-/** The actions of staff on a result that is none of theirs: each is answered as if there were none, and changes nothing. */
+/** Checks that staff actions on another account's result are answered like for an unknown one, and change nothing. */
 async function expectHidden(id: string, token: string): Promise<void> {
   const row = () => app.given.sql('SELECT * FROM unmatched_results WHERE id = $1', [id]);
   const before = await row();

@@ -28,7 +28,7 @@ beforeEach(async () => {
   candidate = record['candidate'].candidate_id as string;
 });
 
-/** Sends bytes as they are. */
+/** Sends raw bytes. */
 async function send(route: 'REGISTRATION' | 'ACCOUNT', bytes: string | Buffer, headers: Record<string, string> = {}) {
   const path = route === 'ACCOUNT' ? `/accounts/${scene.account}` : '/registrations/registration/results';
   const answer = await fetch(app.url + path, {
@@ -268,10 +268,10 @@ describe('one body of a result', () => {
 });
 
 describe('any body that a driver may send', () => {
-  /** Null, so many times for each other value. */
+  /** Generates null this many times for each other value. */
   const rarely = <T>(nulls: number, arbitrary: fc.Arbitrary<T>) =>
     fc.oneof({ weight: nulls, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
-  /** A photo or a link that is null is as one that is left out. */
+  /** Removes null photos and links, which count as omitted. */
   const asKept = (text: string) =>
     Object.fromEntries(
       Object.entries(JSON.parse(text) as Record<string, unknown>).filter(

@@ -9,7 +9,7 @@ import { ResultReader } from '../../src/results/body/result-reader';
 import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** Large bodies share a room: nobody may be kept out of it by those who are slow or have gone. */
+/** Large bodies share memory: slow or disconnected senders must not block others. */
 let app: TestApp;
 let deliveries: Deliveries;
 let scene: Scene;
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Announces a body of 7 MiB, sends so many bytes of it and stops there. */
+/** Announces a body of 7 MiB, sends this many bytes of it, and stops. */
 async function slowSender(sent = 100_000): Promise<Socket> {
   const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
   await once(socket, 'connect');

@@ -79,10 +79,10 @@ const UNAVAILABLE = {
   request_id: expect.any(String),
 };
 
-/** Lets the delivery run until it waits for the table, and cuts its connection there. */
+/** Runs a delivery until it waits for the table, and cuts its connection there. */
 async function cutOff(table: string, statement: string, deliver: () => Promise<Answer>): Promise<Answer> {
   const blocker = await connect();
-  // A view of activity does not change within a transaction: somebody else has to look.
+  // A view of activity is fixed within a transaction: another connection has to look.
   const watcher = await connect();
   try {
     await blocker.query(`BEGIN; LOCK TABLE ${table} IN EXCLUSIVE MODE`);

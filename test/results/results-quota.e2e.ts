@@ -5,7 +5,7 @@ const MIB = 1024 * 1024;
 
 let app: TestApp;
 
-/** A MiB a day for an account, and a quarter of it for what matches no exam. */
+/** A MiB a day for an account, and a quarter of it for results that match no exam. */
 beforeAll(async () => {
   app = await startApp({ env: { RESULT_MIB_PER_DAY: '1' } });
 });
@@ -34,7 +34,7 @@ function expectQuota(answer: Answer): void {
 it('stores unmatched results once each, up to their share of the daily quota', async () => {
   const scene = await app.given.scene();
   expect(refusal(await deliver(scene, 'nowhere', 'first'))).toEqual([400, 'registration_not_found']);
-  // The same again takes no room.
+  // The same body again uses no quota.
   expect(refusal(await deliver(scene, 'nowhere', 'first'))).toEqual([400, 'registration_not_found']);
   expectQuota(await deliver(scene, 'nowhere', 'second'));
   expect(await rowsOf(scene)).toHaveLength(1);

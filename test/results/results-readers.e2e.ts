@@ -5,7 +5,7 @@ import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody, type Scene } from '../support/deliveries';
 import { eventually } from '../support/eventually';
 
-/** Readers that do not read hold places of their own application: neither memory nor connections of the others. */
+/** Readers that stop reading occupy slots of their own application: neither memory nor connections of others. */
 let app: TestApp;
 
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** An exam with so many revisions of a result of 5 MiB; the address at which they are read. */
+/** Creates an exam with this many revisions of a 5 MiB result; returns the address for reading them. */
 async function examWithResult(scene: Scene, revisions = 1): Promise<string> {
   const { svc_eligiblity_id, candidate } = await app.given.eligibility(scene);
   const userPhotoBase64String = Buffer.alloc(4 * 1024 * 1024, 7).toString('base64');
@@ -41,15 +41,15 @@ it('serves other tenants, and holds no database connection, while 110 clients do
   const answers = await Promise.all(Array.from({ length: 4 }, () => app.call('GET', mine, { token: other.token })));
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   expect(answers[0].text.length).toBeGreaterThan(5 * 1024 * 1024);
-  // Their own application has used up its places.
+  // Their own application has used up its slots.
   const refused = await app.call('GET', big, { token: hostile.token });
   expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([
     503,
     'service_unavailable',
     '5',
   ]);
-  // Readers that waited for a place had queried nothing: a result that was never shown was not read. Six at a time are, and again as many
-  // where the sockets' own memory takes a whole answer.
+  // Readers that waited for a slot had queried nothing: a result that was never sent was not read. Six at a time are
+  // read, and as many again when the sockets' memory holds a whole answer.
   const read = `SELECT count(*)::int AS rows FROM audit_log WHERE action = 'result.read-photo' AND account_code = $1`;
   const [{ rows }] = await app.given.sql(read, [hostile.account]);
   expect(rows).toBeGreaterThanOrEqual(6);
@@ -69,7 +69,7 @@ it('closes a connection whose client reads nothing, within twice the idle timeou
   const socket = await silentReader(path, scene.token);
   const [peer] = await accepted;
   await eventually(() => peer.destroyed, 30_000);
-  // The bytes that were sent before can still be read; the end of the answer cannot.
+  // The bytes sent before can still be read; the end of the answer cannot.
   let bytes = 0;
   socket.on('data', (part: Buffer) => (bytes += part.length));
   socket.resume();

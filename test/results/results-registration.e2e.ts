@@ -19,7 +19,7 @@ const anExam = async (changes: Parameters<typeof app.given.eligibility>[1] = {},
   (await app.given.eligibility(where, changes))['svc_eligiblity_id'] as string;
 const aLocator = () => app.given.unique('Loc-');
 
-/** Where the result went, else the code of the refusal. */
+/** Returns the exam of the result, or the code of the refusal. */
 async function deliver(body: Record<string, unknown>, token = scene.token): Promise<string> {
   const before = await newestRevision();
   const answer = await deliveries.register(token, registrationBody({ ...body, marker: app.given.unique('m') }));

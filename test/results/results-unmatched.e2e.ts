@@ -29,7 +29,7 @@ const get = (unmatched: string) => app.call('GET', `/admin/unmatched-results/${u
 const accept = (unmatched: string, body: unknown, token = operator) =>
   app.call('POST', `/admin/unmatched-results/${unmatched}/accept`, { token, body });
 
-/** A registration result that is refused, and the id under which it is kept. */
+/** Sends a registration result that is refused; returns its id. */
 async function refused(changes: Record<string, unknown> = {}): Promise<string> {
   const body = registrationBody({ marker: app.given.unique('m'), ...changes });
   expect((await deliveries.register(scene.token, body)).body).toMatchObject({ status: 400 });
@@ -247,7 +247,7 @@ describe('accepting an unmatched result as an operator', () => {
       expect([answer.status, answer.text]).toEqual([200, '']);
     expect(await deliveries.revisions(id)).toHaveLength(2);
     expect([...(await waiting(marker)), ...(await waiting(accountMarker))]).toEqual([]);
-    // Another account's driver, and a body that has been followed by another, are refused as ever.
+    // Another account's driver, and a superseded body, are refused as before.
     const other = await app.given.scene();
     expect((await deliveries.register(other.token, body)).body.code).toBe('registration_not_found');
     await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: id }, marker: 'newer' }));

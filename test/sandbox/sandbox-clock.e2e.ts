@@ -77,7 +77,7 @@ describe('the clock of the sandbox', () => {
     };
     expect(await faults({ now: before })).toEqual([400, '/now clock_backwards']);
     expect(await faults({ advance_s: -1 })).toEqual([400, '/advance_s out_of_range']);
-    // Again and again: of so many milliseconds PostgreSQL makes an interval that is some microseconds off.
+    // Repeated, because PostgreSQL's interval from milliseconds is some microseconds off.
     for (let time = 0; time < 300; time++)
       expect(await faults({ now: '9000-01-01T00:00:00Z' })).toEqual([400, '/now clock_too_far']);
     expect(await faults({})).toEqual([400, ' clock_move_unclear']);
@@ -138,7 +138,7 @@ describe('the clock of the sandbox', () => {
     const redeemed = await fetch(early, { redirect: 'manual' });
     expect(redeemed.status).toBe(303);
     const { iat, exp } = decodeJwt(new URL(redeemed.headers.get('location')!).searchParams.get('launch_token')!);
-    // The test driver of a sandbox goes by the same clock.
+    // A sandbox's test driver uses the same clock.
     expect([iat! >= begun, iat! - begun < 60, exp! - iat!]).toEqual([true, true, 60]);
     const late = (await launch()).body.launch_url as string;
     await advance(301);

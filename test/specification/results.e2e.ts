@@ -6,7 +6,7 @@ import { testSentences } from './sentences';
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 let deliveries: Deliveries;
-/** Sends a body with every member that the specification knows; returns it, and the body that is read back. */
+/** Sends a body with every member of the specification; returns it, and the body that is read back. */
 let registration: [sent: any, read: any];
 let account: [sent: any, read: any];
 
@@ -57,7 +57,7 @@ async function delivered(bodyOf: (record: Record<string, any>) => object, byAcco
   return [body, read.body];
 }
 
-/** Rows that say "optional, kept as sent": each is read back as it came. */
+/** Tests rows that say "optional, kept as sent": each is read back unchanged. */
 function rowsOf(
   section: number,
   at: Record<string, string>,

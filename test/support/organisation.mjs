@@ -1,5 +1,5 @@
-// An OpenID Connect provider on loopback, in a process of its own: whoever comes is signed in as the person of the last
-// `PUT /person`. Argument: the address that the client comes back to. Tells its address on standard output.
+// An OpenID Connect provider on loopback in a separate process: everybody is signed in as the person of the last `PUT
+// /person`. Its argument is the client's redirect address. It prints its own address on standard output.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';

@@ -24,7 +24,7 @@ const SLOWEST = 0.05;
 const SAFE = 0.95;
 const REGAIN = 0.5;
 const PROBE = 0.5;
-/** Beyond so many times the ceiling the partner takes more than it did, and the pace grows twice as fast. */
+/** Beyond this multiple of the ceiling, the partner's throughput has risen, and the pace grows twice as fast. */
 const RISEN = 1.15;
 /** Before the pace rises further, this many successful answers, or those of this many seconds, are awaited. */
 const PATIENCE = 40;

@@ -27,8 +27,8 @@ const jobs = `SELECT j.*, p.* FROM jobs j CROSS JOIN LATERAL (
     FROM job_parts WHERE job_id = j.id) p`;
 
 /**
- * SQL: all accounts of a job are among those of a parameter (null: every account). A job whose filter names no account
- * may concern any account.
+ * SQL: whether a parameter lists all accounts of a job (null: every account). A job whose filter names no account may
+ * concern any account.
  */
 const within = (accounts: string): string => `(${accounts}::text[] IS NULL OR j.account_code = ANY (${accounts})
   OR j.account_code IS NULL AND j.filter->'account_codes' <> '[]' AND j.filter->'account_codes' <@ to_jsonb(${accounts}))`;

@@ -172,15 +172,12 @@ function credentialOf(value: string): string[] {
   return credential === undefined ? [] : spellings(credential);
 }
 
-/**
- * Returns a secret as it is, and as JSON, a form, a Basic header or a byte dump would show it. `partner-excerpt.ts`
- * handles spellings that mix replaced characters (HTML, percent-encoding, JSON).
- */
+/** Shorter sequences of Base64 letters are too common to be masked. */
 const LEAST_LETTERS = 8;
 
 /**
- * A secret as it is, and as JSON, a form, a Basic header or a dump of bytes would show it. Spellings that replace single
- * characters (HTML, percent-encoding, JSON) in any mixture are for `partner-excerpt.ts`.
+ * Returns a secret as it is, and as JSON, a form, a Basic header or a byte dump would show it. `partner-excerpt.ts`
+ * handles spellings that mix replaced characters (HTML, percent-encoding, JSON).
  */
 export function spellings(secret: string, authorization?: string): string[] {
   const bytes = Buffer.from(secret, 'utf8');
@@ -199,11 +196,11 @@ export function spellings(secret: string, authorization?: string): string[] {
   return [...texts].filter((text) => text !== '').sort((a, b) => b.length - a.length);
 }
 
-/** The letters that stand for these bytes where they are a part of something longer in base64, at each of its three offsets. */
+/** Returns the Base64 letters of these bytes inside a longer text, at each of the three offsets. */
 function withinBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((offset) => {
     const shifted = Buffer.concat([Buffer.alloc(offset), bytes]);
-    // Letters of which a byte before or behind has a part are left out.
+    // Letters that share bits with a neighbouring byte are left out.
     const [from, to] = [Math.ceil((8 * offset) / 6), Math.floor((8 * shifted.length) / 6)];
     return to - from < LEAST_LETTERS
       ? []

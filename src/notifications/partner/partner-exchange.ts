@@ -16,9 +16,8 @@ import {
 
 const MAX_BODY_BYTES = 64 * 1024;
 /**
- * The idle time of a kept connection, unless the partner states less (`Keep-Alive: timeout`). With many partners, a
- * partner's requests are seconds apart, and a handshake costs more than a request. Load balancers and NATs keep a
- * connection for at least a minute.
+ * The idle time of a kept connection, unless `Keep-Alive: timeout` is shorter. With many partners, a partner's requests
+ * are seconds apart, and a handshake costs more than a request. Load balancers keep a connection for a minute.
  */
 const KEPT_MS = 60_000;
 
@@ -30,10 +29,7 @@ export type PartnerRequest = Dispatcher.DispatchOptions & {
   onRenewed?: ((fault: PartnerFault) => void) | undefined;
 };
 
-/**
- * The maximum time between the check of a connection's certificate and its last request, because names and certificates
- * change.
- */
+/** Maximum age of a connection's certificate check at a request: names and certificates change. */
 const OLDEST_MS = 60_000;
 /** After this time without a request, a load balancer or NAT may have silently dropped the connection. */
 const QUIET_MS = 10_000;

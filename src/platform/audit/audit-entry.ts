@@ -1,7 +1,7 @@
 /** An actor, an action and its subject. `subject` is a code or an id, never a name or a secret. */
 export interface AuditEntry {
   readonly actor: string;
-  /** Consumer key of the application that the call came through; null for work of the service itself. */
+  /** Consumer key of the calling application; null for work of the service itself. */
   readonly application: string | null;
   readonly accountCode: string | null;
   readonly action: string;

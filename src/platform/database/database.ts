@@ -88,7 +88,7 @@ export function prepared(name: string, text: string, across?: AcrossAccounts): S
 
 /**
  * Hides a parameter such as `$1::text[]` from the planner. For a short visible array, the planner expects few rows and
- * makes a custom plan at every execution. Planning then takes longer than the execution.
+ * makes a custom plan at every execution. Planning then takes longer than the execution itself.
  */
 export function opaque(parameter: string): string {
   return `(SELECT ${parameter})`;

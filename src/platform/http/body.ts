@@ -27,7 +27,7 @@ const DEFAULT_LIMIT = 256 * KIB;
 /** A body this short is not charged: the number of connections is bounded, and most bodies are short. */
 const FREE_BYTES = 16 * KIB;
 const MOST_WAIT_MS = 8_000;
-/** No body of an ordinary route needs more values; parsing so many takes 10 ms and more. */
+/** No body of an ordinary route needs more values; parsing more would take 10 ms and longer. */
 const MOST_PLAIN_VALUES = 2000;
 /**
  * Charges a body that is almost certain to be refused at a multiple. Parsing it and listing its faults blocks the event

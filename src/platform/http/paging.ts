@@ -19,7 +19,7 @@ declareFaults({
 
 const DEFAULT_LIMIT = 50;
 const MOST = 200;
-/** The most rows that any page reads; it tells the planner the size that it cannot see. */
+/** The most rows that any page reads; it tells the planner a limit that it cannot see. */
 export const MOST_TAKEN = MOST + 1;
 
 /** The rule of a list's `limit`: a whole number from 1; more than 200 counts as 200. */

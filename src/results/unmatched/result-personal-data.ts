@@ -213,7 +213,7 @@ export class ResultPersonalData extends PersonalData {
     return new Set(others.map((other) => other.candidate_id));
   }
 
-  /** Returns those of the results' addresses that are the subject's. */
+  /** Returns the subject's addresses among the addresses in the results. */
   private async emailsOf({ emails }: Subject, rows: readonly UnmatchedRow[]): Promise<ReadonlySet<string>> {
     const given = rows.map(({ body }) => body?.['examTakerEmail']).filter((email) => typeof email === 'string');
     const same = await this.database.query<{ given: string }>(SAME_EMAILS, [given, emails]);

@@ -30,8 +30,8 @@ export class UnmatchedResult {
   account_codes: string[];
 
   /**
-   * The accounts whose staff may read and settle the result: the account of its path, else that of the exam that it
-   * names, and the sender's account if the sender belongs to a single account.
+   * The accounts whose staff may read and settle the result: the account of its path, else the account of the named
+   * exam. The sender's account is added if the sender belongs to a single account.
    */
   @Column('text', { array: true, default: '{}' })
   staff_account_codes: string[];

@@ -1,19 +1,20 @@
 /**
- * Nothing is lost and nothing is made up, whatever crashes.
+ * Tests that crashes lose nothing and invent nothing.
  *
- * Three processes of the service (two `api,delivery`, one `delivery`) share one PostgreSQL. Bookings are made, moved and
- * cancelled without a break, while the partner flaps between 200 and 500; in each round one process, or PostgreSQL, is
- * killed with SIGKILL at a random moment and started again. In the end everything must have settled:
+ * Three processes of the service (two `api,delivery`, one `delivery`) share one PostgreSQL. Bookings are created, moved
+ * and cancelled continuously, while the partner alternates between 200 and 500. In each round one process, or
+ * PostgreSQL, is killed with SIGKILL at a random moment and restarted. In the end everything must have settled:
  *
- *  - lost: a change that was acknowledged, or is in the database, whose event the partner never accepted;
- *  - phantom: an event at the partner of a change that is not in the database;
- *  - gap: an event-sequence of a booking that is missing between others;
- *  - overtaken: an event of a booking that came before an earlier one was accepted, or while another was under way;
- *  - unexplained: a booking with deliveries that the model of the protocol (../model/) cannot explain;
- *  - in flight twice: one event under way at the partner twice at the same moment;
- *  - duplicate: an event accepted more than once, which may happen only when something was killed in between.
+ * - lost: a change that was acknowledged, or is in the database, whose event the partner never accepted;
+ * - phantom: an event at the partner of a change that is not in the database;
+ * - gap: an event-sequence of a booking that is missing between others;
+ * - overtaken: an event of a booking that arrived before an earlier one was accepted, or while another was in flight;
+ * - unexplained: a booking with deliveries that the model of the protocol (../model/) cannot explain;
+ * - in flight twice: one event in flight to the partner twice at the same moment;
+ * - duplicate: an event accepted more than once, which may happen only after a kill in between.
  *
- * usage: npm run chaos [-- --rounds N]   (default 50; the exit code is 1 when anything but a duplicate after a kill is found)
+ * usage: npm run chaos [-- --rounds N]   (default 50; the exit code is 1 when anything but a duplicate after a kill is
+ * found)
  */
 import 'reflect-metadata';
 import { randomBytes, randomInt } from 'node:crypto';

@@ -1,15 +1,16 @@
 /**
- * A backup and its restore, drilled on what docker-compose.scale.yml starts, without containers: PostgreSQL 15 of Debian with a
- * synchronous standby, pgbouncer, HAProxy and four processes of the service, each by the script or configuration of deploy/. The owner of
- * the tables migrates; the processes run as a role of least rights.
+ * Tests a backup and its restore on the parts of docker-compose.scale.yml, without containers: Debian's PostgreSQL 15
+ * with a synchronous standby, pgbouncer, HAProxy and four processes of the service, each by the script or configuration
+ * of deploy/. The owner of the tables migrates; the processes run with a least-privilege role.
  *
- * 1. Behind pgbouncer in transaction mode a start ends with one line; in session mode the service works as it is shipped.
- * 2. `pg_dump` is taken while bookings are made, moved and cancelled and a client follows the change feed.
- * 3. All servers are gone. The dump is restored into a new one, and the processes start again.
- * 4. The audit agrees with its seals; what was acknowledged before the dump is there; the partner has every event of every booking that
- *    is there, none under two ids, in order; the feed's client goes on from its cursor without a gap; new bookings are made and told.
+ * 1. Behind pgbouncer in transaction mode a start ends with one line; in session mode the shipped service works.
+ * 2. `pg_dump` runs while bookings are created, moved and cancelled and a client follows the change feed.
+ * 3. All servers are lost. The dump is restored into a new server, and the processes start again.
+ * 4. The audit log matches its seals, and everything acknowledged before the dump exists. The partner has every event
+ *    of every existing booking, in order and under one id each. The feed's client continues from its cursor without a
+ *    gap. New bookings are created and notified.
  *
- * usage: npm run drill   (the exit code is 1 when any of it does not hold). Needs root on Debian 12.
+ * usage: npm run drill   (the exit code is 1 when any of these fails). Needs root on Debian 12.
  */
 import 'reflect-metadata';
 import { spawnSync } from 'node:child_process';

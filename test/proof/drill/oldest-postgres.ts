@@ -1,7 +1,8 @@
 /**
- * The tests over HTTP on the oldest PostgreSQL that the service takes, 15, by Debian.
+ * Runs the tests over HTTP on the oldest supported PostgreSQL, 15, from Debian.
  *
- * usage: node dist/test/proof/drill/oldest-postgres.js PATTERN   (of test files, as `jest` takes it). Needs root on Debian 12.
+ * usage: node dist/test/proof/drill/oldest-postgres.js PATTERN   (of test files, as for `jest`). Needs root on Debian
+ * 12.
  */
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

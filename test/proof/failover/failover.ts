@@ -1,18 +1,23 @@
 /**
- * Measures the cost of a failover, and proves that it loses nothing.
+ * Measures the duration of a failover, and proves that it loses nothing.
  *
- * Three machines (network namespaces) with etcd, Patroni and PostgreSQL each; HAProxy; pgbouncer; three processes of the service, two
- * of which answer; a partner; traffic. HAProxy and pgbouncer have the configurations of deploy/. Two processes list the servers in
- * DATABASE_URL, the third goes through pgbouncer and HAProxy. Each round harms one thing (harm.ts), repairs it, and judges:
+ * The stage has three machines (network namespaces) with etcd, Patroni and PostgreSQL each, HAProxy, pgbouncer, three
+ * processes of the service (two of them with the API), a partner, and traffic. HAProxy and pgbouncer have the
+ * configurations of deploy/. Two processes list the servers in DATABASE_URL; the third connects through pgbouncer and
+ * HAProxy. Each round causes one kind of harm (harm.ts), repairs it, and checks:
  *
- *  - lost: acknowledged and not there any more, or there and never told;
- *  - invented: told to the partner, and not there;
- *  - disorder: gaps in a booking's events, one overtaken, in flight twice, doubled without a cause, or what the model cannot explain;
- *  - feed: acknowledged and not in the change feed, passed over by a client who followed it, or shown twice.
+ * - lost: acknowledged and missing, or stored and never notified;
+ * - invented: notified to the partner, and not stored;
+ * - disorder: gaps in a booking's events, one overtaken, in flight twice, duplicated without a cause, or a sequence
+ *   that the model cannot explain;
+ * - feed: acknowledged and not in the change feed, missed by a client that followed it, or shown twice.
  *
- * usage: npm run failover [-- --rounds N] [--replication synchronous|asynchronous] [--behind MS] [--confirm N] [--kind KIND]
- * With asynchronous replication only harm that promotes a standby is played, and the standbys are `--behind` (1000) ms behind when it is.
- * The exit code is 1 when a round with synchronous replication lost, invented, disordered or missed anything. Needs root on Debian 12.
+ * usage: npm run failover [-- --rounds N] [--replication synchronous|asynchronous] [--behind MS] [--confirm N] [--kind
+ * KIND]
+ *
+ * With asynchronous replication only harm that promotes a standby is caused, and the standbys lag by `--behind` (1000)
+ * ms at that moment. The exit code is 1 when a round with synchronous replication finds anything. Needs root on Debian
+ * 12.
  */
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';

@@ -1,7 +1,7 @@
 /**
- * Looks at every state of every configuration of the delivery protocol.
+ * Visits every state of every configuration of the delivery protocol.
  *
- * usage: npm run model [-- --mutations]   (with it: what each mutation of the protocol breaks, and how)
+ * usage: npm run model [-- --mutations]   (also shows which promise each mutation of the protocol breaks)
  */
 import { parseArgs } from 'node:util';
 import { configurationOf, LARGE, SMALL } from './configurations.js';

@@ -1,8 +1,8 @@
 /**
- * A breadth-first search of everything that a protocol can do.
+ * A breadth-first search of all behaviour of a protocol.
  *
- * States are byte arrays of one length, kept end to end in one buffer, and found again by an open-addressed table of their
- * numbers. Breadth first, so that the way to a fault that is shown is a shortest one.
+ * States are byte arrays of one length, stored consecutively in one buffer and found by an open-addressed table of
+ * their numbers. Breadth-first order makes the displayed path to a fault a shortest one.
  */
 
 /** Emits a step from one state to another. */

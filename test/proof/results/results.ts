@@ -1,14 +1,15 @@
 /**
- * No result is lost and none is kept twice, whatever fails.
+ * Tests that no result is lost and none is stored twice, whatever fails.
  *
- * Bodies that differ at random from what the specification and edX have are delivered by both routes, while one fault after
- * the other is made: a lock on the tables of results, no free connection, SIGKILL of the service, SIGKILL of PostgreSQL, a
- * disk that is full. A body that is answered with 500, or cut off, is sent again half of the times. In the end:
+ * Bodies that randomly vary the formats of the specification and edX are delivered by both routes during a series of
+ * faults: a lock on the tables of results, no free connection, SIGKILL of the service, SIGKILL of PostgreSQL, a full
+ * disk. A body that is answered with 500, or whose connection breaks, is sent again half of the times. In the end:
  *
- *  - lost: a body that was answered with 200, 400 or 415 and is not found, by the API, byte for byte (in each outermost member);
- *  - twice: a body that is found more than once;
- *  - torn: one that was answered with 500 or cut off, and of which something else is found than what was sent;
- *  - other: an answer that is none of 200, 400, 415 and 500.
+ * - lost: a body that was answered with 200, 400 or 415 and that the API does not return byte for byte (in each
+ *   outermost member);
+ * - twice: a body that is found more than once;
+ * - torn: a body that was answered with 500 or cut off, and of which the stored content differs;
+ * - other: an answer other than 200, 400, 415 and 500.
  *
  * usage: npm run results [-- --bodies N]   (default 20000; the exit code is 1 when one of the four is found)
  */

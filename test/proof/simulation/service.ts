@@ -25,7 +25,10 @@ export interface Surroundings {
   running: boolean;
 }
 
-/** A schema in front of pg_catalog, so that every statement of the service reads the simulated clock. */
+/**
+ * The caller of operators' commands. Without a caller, a command may see no account, and finds neither subscription nor
+ * notification.
+ */
 const OPERATOR: Caller = {
   username: 'simulated',
   consumerKey: 'simulated',
@@ -34,7 +37,7 @@ const OPERATOR: Caller = {
   isOperator: true,
 };
 
-/** These limits use real time; turns.ts simulates them. */
+/** A schema in front of pg_catalog, so that every statement of the service reads the simulated clock. */
 const CLOCK = [
   'CREATE SCHEMA simulated',
   'CREATE TABLE simulated.clock (now timestamptz NOT NULL)',
@@ -43,12 +46,12 @@ const CLOCK = [
     (name) =>
       `CREATE FUNCTION simulated.${name}() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT now FROM simulated.clock'`,
   ),
-  // Two processes of the service on one real PostgreSQL with simulated time.
+  // These limits use real time; turns.ts simulates them.
   `CREATE FUNCTION simulated.set_config(name text, value text, local boolean) RETURNS text LANGUAGE sql
      AS 'SELECT value'`,
 ];
 
-/** The server must do nothing spontaneously, or depending on earlier executions. */
+/** Two processes of the service on one real PostgreSQL with simulated time. */
 export class SimulatedService {
   private constructor(
     readonly apps: readonly INestApplicationContext[],
@@ -65,7 +68,7 @@ export class SimulatedService {
     try {
       chmodSync(folder, 0o755);
       const fast = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
-      // Ends first, because stopping needs real time.
+      // The server must do nothing spontaneously, or depending on earlier executions.
       const steady = { autovacuum: 'off', plan_cache_mode: 'force_generic_plan', deadlock_timeout: '10ms' };
       const settings = { ...fast, ...steady };
       const server = await startEmbeddedPostgres({ dataDir: folder, database: 'simulation', settings });
@@ -80,7 +83,7 @@ export class SimulatedService {
       await control.query(`CREATE OR REPLACE FUNCTION analyse_grown_tables() RETURNS int LANGUAGE sql AS 'SELECT 0'`);
       await control.query(`CREATE OR REPLACE FUNCTION doubt_empty_deliveries() RETURNS void LANGUAGE sql AS ''`);
       time.install();
-      // Executes an operator's command in the first process.
+      // Ends first, because stopping needs real time.
       ends.push(() => time.end());
       const apps = [
         await start(0, folder, server.url, turns, around),
@@ -94,7 +97,7 @@ export class SimulatedService {
     }
   }
 
-  /** Makes every statement and its answer wait for a turn; some statements are refused, and some answers are lost. */
+  /** Executes an operator's command in the first process. */
   execute<Result>(command: Command<Result>): Promise<Result> {
     return processOf.run(0, () =>
       inTheNameOf(OPERATOR, null, () => this.apps[0].get(CommandBus, { strict: false }).execute(command)),
@@ -140,7 +143,7 @@ async function start(
   return app;
 }
 
-/** Every statement waits for its turn, and so does its answer; some are refused, of some the answer is lost. */
+/** Makes every statement and its answer wait for a turn; some statements are refused, and some answers are lost. */
 function hinder(database: Database, turns: Turns, around: Surroundings): void {
   const lost = () => Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
   const around_ = <T>(work: (statement: Statement, values?: unknown[]) => Promise<T>) =>

@@ -1,6 +1,6 @@
 /**
- * The real delivery loops of two processes against a simulated partner, network, clock and a database that refuses and loses
- * answers: see docs/delivery.md.
+ * Runs the real delivery loops of two processes with a simulated partner, network and clock, and a database that
+ * refuses statements and loses answers: see docs/delivery.md.
  *
  * usage: npm run simulate [-- --seeds 500] [--from 1] [--fault NAME | --faults], or with --seed N
  */

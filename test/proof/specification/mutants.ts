@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { VIOLATIONS, type Violation } from './violations';
 
 /**
- * Plants each violation in a copy of the sources, one at a time, and runs the test of the sentence that it breaks. Ends with 1
- * unless each is caught, and unless the tests pass where nothing is planted.
+ * Plants each violation in a copy of the sources, one at a time, and runs the test of the sentence that it breaks. The
+ * exit code is 1 unless each is found and the tests pass without a violation.
+ *
  * usage: npm run mutants [-- SENTENCE …]
  */
 const root = process.cwd();
