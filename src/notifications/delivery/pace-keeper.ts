@@ -7,8 +7,8 @@ import { RESERVE, type Reserved } from './pace-statements.js';
 const ASK_AGAIN_MS = 250;
 /** Timers may fire slightly early. */
 const EARLY_MS = 1;
-/** The maximum delay of a timer; a sweep runs before. */
-const LONGEST_MS = 60_000;
+/** The maximum delay of a timer: then the database is asked again. */
+const LONGEST_MS = 15_000;
 
 /**
  * Opens closed queues of one process: a paused queue when its pause is over, other queues at the send moments that the
