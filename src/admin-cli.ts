@@ -80,7 +80,7 @@ async function reencrypt(app: INestApplicationContext): Promise<number> {
     .reencrypt((table, values) => process.stdout.write(`${table}: ${values} encrypted again\n`));
   if (!(await countersign(app))) return 1;
   process.stdout.write(
-    left === 0 ? 'Nothing is left under an older key.\n' : `${left} changed meanwhile: run it again.\n`,
+    left === 0 ? 'All secrets are encrypted with the newest key.\n' : `${left} changed meanwhile: run it again.\n`,
   );
   return left === 0 ? 0 : 1;
 }
@@ -90,7 +90,10 @@ async function countersign(app: INestApplicationContext): Promise<boolean> {
   if ((await verifySeals(app, null)) !== 0) return false;
   const { added, done } = await app.get(AuditSeals, { strict: false }).countersign();
   process.stdout.write(`audit_seals: ${added} added under the newest key\n`);
-  if (!done) process.stdout.write('Another process seals under an older key: restart it, and run this again.\n');
+  if (!done)
+    process.stdout.write(
+      'Another process still signs seals with an older key. Restart that process, and run this command again.\n',
+    );
   return done;
 }
 

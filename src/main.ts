@@ -6,7 +6,7 @@ import { announce } from './announce.js';
 
 async function main(): Promise<void> {
   const service = await startService(Config.fromEnvironment(), (error) => {
-    process.stderr.write(`The database is lost: ${error.message}\n`);
+    process.stderr.write(`The connection to the database was lost: ${error.message}\n`);
     process.exit(1);
   });
   process.stdout.write(announce(service));

@@ -21,7 +21,9 @@ async function main(): Promise<void> {
   if (!url) throw new ConfigError(['DATABASE_URL is required: the role that owns the tables']);
   await migrate(url, { waitS: migrationWaitS(env) });
   if (role !== undefined) await grantTo(role, url);
-  process.stdout.write(role === undefined ? 'Migrated.\n' : `Migrated; ${role} has its rights.\n`);
+  process.stdout.write(
+    role === undefined ? 'Migrated.\n' : `Migrated. The role ${role} has the rights that the service needs.\n`,
+  );
 }
 
 function roleAsked(): string | undefined {

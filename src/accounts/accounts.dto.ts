@@ -138,17 +138,18 @@ export class TestBody {
   launch_url?: string | null;
 
   @Field(integer(1, MOST_MINUTES), {
-    description: 'Two bookings of one candidate whose exams overlap by it are refused with `booking_overlaps`.',
+    description:
+      'Duration of the exam in minutes. A booking that overlaps another exam of the candidate is refused with `booking_overlaps`.',
   })
   duration_minutes?: number | null;
 
   @Field(integer(0, MOST_HOURS), {
-    description: 'Later than this before the start, clients can no longer move or cancel a booking.',
+    description: 'Number of hours before the start after which clients can no longer move or cancel a booking.',
   })
   change_cutoff_hours?: number | null;
 
   @Field(integer(0, MOST_MINUTES), {
-    description: 'The launch URL of a booked exam can be had from this many minutes before its start.',
+    description: 'Number of minutes before its start from which a booked exam can be launched.',
   })
   launch_minutes_before?: number | null;
 
@@ -169,7 +170,7 @@ export class TestModel extends TestBody {
 
   @ObjectListField(() => CodeWarningModel, MOST_PORTIONS + 1, {
     required: true,
-    description: 'Codes that other systems may refuse; empty as a rule.',
+    description: 'Codes that other systems may refuse. Usually the list is empty.',
   })
   warnings: CodeWarningModel[];
 }

@@ -49,14 +49,17 @@ export class CandidateAttribute {
   @Field(code50(), { required: true, description: 'Key agreed in advance. Required.' })
   key: string;
 
-  @Field(text({ max: 1000 }), { required: true, description: 'Required; may be empty.' })
+  @Field(text({ max: 1000 }), {
+    required: true,
+    description: 'The value of the attribute. It is required, but may be empty.',
+  })
   value: string;
 }
 
 /** Candidate Model */
 export class CandidateModel {
   @ObjectListField(() => CandidateAttribute, MOST_ATTRIBUTES, {
-    description: 'Each has both `key` and `value`; no key twice.',
+    description: 'Each attribute has a `key` and a `value`, and each key appears once.',
   })
   additional_attributes?: CandidateAttribute[] | null;
 

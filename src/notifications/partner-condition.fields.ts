@@ -23,10 +23,13 @@ export class PartnerConditionModel {
   @Field(oneOf(['UP', 'DOWN'], 'health_unknown'), { required: true })
   health: string;
 
-  @Field(dateTime(), { always: true, description: 'Since when it is DOWN; null when it is UP.' })
+  @Field(dateTime(), {
+    always: true,
+    description: 'Time since which the partner is DOWN. The value is null when it is UP.',
+  })
   down_since: string | null;
 
-  @Field(dateTime(), { always: true, description: 'When a partner that is DOWN is tried again.' })
+  @Field(dateTime(), { always: true, description: 'Time of the next probe of a partner that is DOWN.' })
   next_probe_at: string | null;
 
   @Field(dateTime(), { always: true, description: PAUSED_UNTIL })
@@ -38,11 +41,11 @@ export class PartnerConditionModel {
   @Field(dateTime(), {
     always: true,
     description:
-      'Since when, at least, every attempt has failed, of the newest twenty of the last 24 hours; null when one was delivered, or none was made.',
+      'Time since which the newest attempts (at most twenty, within 24 hours) have all failed. The value is null when one of them was delivered or no attempt was made.',
   })
   failing_since: string | null;
 
-  @Field(dateTime(), { always: true, description: 'When the certificate that the partner showed last ends.' })
+  @Field(dateTime(), { always: true, description: 'Expiry time of the certificate that the partner last used.' })
   certificate_not_after: string | null;
 
   @Field(integer(0, Number.MAX_SAFE_INTEGER), { required: true, description: 'Its notifications in the error queue.' })

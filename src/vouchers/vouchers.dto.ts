@@ -96,7 +96,7 @@ export class VoucherBody {
   currency?: string | null;
 
   @Field(listOf(code(), MOST_TESTS), {
-    description: 'The tests that it is limited to; empty: every test of the account.',
+    description: 'The tests for which the voucher is valid. An empty list means every test of the account.',
   })
   test_codes?: string[] | null;
 
@@ -106,10 +106,12 @@ export class VoucherBody {
   @Field(dateTime('last'), { description: 'Last moment of its validity, included.', agreements: [isOrdered] })
   valid_until?: string | null;
 
-  @Field(integer(1, MOST_USES), { description: 'How many eligibilities may have it at once; 1 when left out.' })
+  @Field(integer(1, MOST_USES), {
+    description: 'Number of eligibilities that may have the voucher at the same time. When left out, it is 1.',
+  })
   max_uses?: number | null;
 
-  @Field(boolean(), { description: 'Clients see a disabled voucher as unknown; false when left out.' })
+  @Field(boolean(), { description: 'A disabled voucher is unknown to clients. When left out, the value is false.' })
   disabled?: boolean | null;
 }
 
@@ -120,6 +122,6 @@ export class VoucherModel extends VoucherBody {
   @Field(catalogueCode(), { required: true })
   voucher_code: string;
 
-  @Field(integer(0, MOST_USES), { required: true, description: 'How many eligibilities have it now.' })
+  @Field(integer(0, MOST_USES), { required: true, description: 'Number of eligibilities that have the voucher now.' })
   uses: number;
 }

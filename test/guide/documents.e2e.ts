@@ -188,7 +188,7 @@ describe('the command lines of the documents', () => {
     const said = await type(rest.join('\n'), ofInstallation());
     expect(said).toMatch(/\[X\] \d+ Accounts\d+/);
     expect(said).not.toContain('[ ]');
-    expect(said).toContain('Migrated; eligibility_service has its rights.');
+    expect(said).toContain('Migrated. The role eligibility_service has the rights that the service needs.');
     const [row] = await app.given.sql(`SELECT has_table_privilege('eligibility_service', 'bookings', 'UPDATE') AS may`);
     expect(row).toEqual({ may: true });
   }, 240_000);
@@ -213,6 +213,6 @@ describe('the command lines of the documents', () => {
     const NEW_KEY = randomBytes(32).toString('base64');
     const said = await type(lines, { ...ofInstallation(), OLD_KEY: secretsKey, NEW_KEY });
     expect(said).toMatch(/^subscriptions: [1-9]\d* encrypted again$/m);
-    expect(said).toContain('Nothing is left under an older key.');
+    expect(said).toContain('All secrets are encrypted with the newest key.');
   }, 240_000);
 });

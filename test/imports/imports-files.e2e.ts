@@ -157,7 +157,7 @@ describe('a file for an import', () => {
       `${HEADER.join(',')},country,province_state,eligibility_end_date\nB-1,A,B,${scene.testCode},US,US-MA,  \nB-2,A,B,${scene.testCode},US,ny,2031-05-14\n`,
     );
     expect(report.map(({ column, detail }) => `${column}: ${detail}`)).toEqual([
-      expect.stringMatching(/^eligibility_end_date: The cell holds blanks alone/),
+      expect.stringMatching(/^eligibility_end_date: The cell contains only spaces/),
       expect.stringMatching(/^province_state: .*"MA"/),
       expect.stringMatching(/^eligibility_end_date: .*2031-05-14T23:59:59Z/),
       expect.stringMatching(/^province_state: .*"NY"/),

@@ -43,8 +43,8 @@ const CLIENT_AUTH_OPTIONS: readonly Option[] = [
 const HINTS: Record<string, string> = {
   [HEADERS]: 'Enter one header per line, such as X-Api-Key: 12345. The values are not shown again.',
   'auth/client_secret': 'The secret is not needed when the service signs in with a signature.',
-  'auth/scope': 'Only if the token service asks for one.',
-  'auth/audience': 'Only if the token service asks for one.',
+  'auth/scope': 'Enter a scope only if the token service requires it.',
+  'auth/audience': 'Enter an audience only if the token service requires it.',
   'auth/resource': 'Enter a resource only if the token service requires it (RFC 8707).',
 };
 

@@ -17,10 +17,13 @@ export class CreateApplicationBody {
   @Field(name, { required: true })
   name: string;
 
-  @Field(scopes, { required: true, description: 'A token has no scope that its application lacks.' })
+  @Field(scopes, {
+    required: true,
+    description: 'The scopes of the application. A token never has a scope that its application lacks.',
+  })
   scopes: Scope[];
 
-  @Field(grants, { description: 'Both by default.' })
+  @Field(grants, { description: 'The grants that the application may use. By default these are both.' })
   grants?: Grant[] | null;
 }
 

@@ -63,7 +63,7 @@ export class CreateUserBody {
   })
   password: string;
 
-  @Field(accountCodes, { description: 'The accounts that the user may act for; none by default.' })
+  @Field(accountCodes, { description: 'The accounts that the user can access. By default the list is empty.' })
   account_codes?: string[] | null;
 
   @Field(scopes, {
@@ -78,7 +78,7 @@ export class UpdateUserBody {
   @Field(password, {
     notNull: true,
     description:
-      'A new password ends every token of the user and lifts a lock-out. An operator who signs in at an identity provider has none.',
+      'A new password revokes every token of the user and unlocks the user. An operator who signs in at an identity provider has no password.',
   })
   password?: string;
 

@@ -17,7 +17,11 @@ export class SessionModel {
   @Field(listOf(oneOf(SCOPES, 'scope_unknown'), 50), { required: true })
   scopes: Scope[];
 
-  @Field(listOf(text({ max: 64 }), 1000), { required: true, description: 'With `admin`, every other account too.' })
+  @Field(listOf(text({ max: 64 }), 1000), {
+    required: true,
+    description:
+      'The accounts of the user. With the scope `admin`, the user has access to every other account as well.',
+  })
   account_codes: string[];
 
   @Field(dateTime(), {
@@ -43,7 +47,10 @@ export class SignInWays {
 }
 
 export class SessionState {
-  @ObjectField(() => SessionModel, { always: true, description: 'null when nobody is signed in.' })
+  @ObjectField(() => SessionModel, {
+    always: true,
+    description: 'The session. The value is null when no user is signed in.',
+  })
   session: SessionModel | null;
 
   @ObjectField(() => SignInWays, { required: true })
@@ -61,7 +68,7 @@ export class SignedOut {
   @Field(text({ max: 2000, format: 'uri' }), {
     always: true,
     description:
-      'Where the browser ends its session at the identity provider, and comes back to the console from; null when there is no such place.',
+      'Address at which the browser signs out of the identity provider, which then returns it to the console. The value is null if there is no such address.',
   })
   organisation: string | null;
 }

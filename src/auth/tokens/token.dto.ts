@@ -10,18 +10,18 @@ export class TokenRequestForm {
   @ApiProperty({ enum: GRANTS })
   grant_type: string;
 
-  @ApiProperty({ required: false, description: 'For the grant password.' })
+  @ApiProperty({ required: false, description: 'Required for the grant type password.' })
   username?: string;
 
-  @ApiProperty({ required: false, format: 'password', description: 'For the grant password.' })
+  @ApiProperty({ required: false, format: 'password', description: 'Required for the grant type password.' })
   password?: string;
 
-  @ApiProperty({ required: false, description: 'For the grant refresh_token.' })
+  @ApiProperty({ required: false, description: 'Required for the grant type refresh_token.' })
   refresh_token?: string;
 
   @ApiProperty({
     required: false,
-    description: `Separated by spaces, of ${SCOPES.join(', ')}. None: all that application and user may both have.`,
+    description: `Separated by spaces, of ${SCOPES.join(', ')}. When left out, the token gets every scope that both the application and the user have.`,
     example: 'read create',
   })
   scope?: string;

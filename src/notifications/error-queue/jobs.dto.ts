@@ -13,7 +13,10 @@ const outcome = oneOf(ITEM_OUTCOMES, 'outcome_unknown');
 
 /** The body of a bulk resend or a bulk resolution. */
 export class BulkBody {
-  @ObjectField(() => NotificationFilter, { required: true, description: 'An empty object matches the whole queue.' })
+  @ObjectField(() => NotificationFilter, {
+    required: true,
+    description: 'The filter of the job. An empty object matches the whole queue.',
+  })
   filter: NotificationFilter;
 
   @Field(reason, { required: true })
@@ -24,10 +27,10 @@ export class BulkBody {
 }
 
 export class ReplayFilter {
-  @Field(dateTime(), { description: 'First moment of `created_datetime`, included.' })
+  @Field(dateTime(), { description: 'Only notifications that were created at this time or later.' })
   from?: string;
 
-  @Field(dateTime('end'), { description: 'Last moment of `created_datetime`, excluded.' })
+  @Field(dateTime('end'), { description: 'Only notifications that were created before this time.' })
   to?: string;
 
   @Field(text({ min: 1, max: 50 }))
@@ -43,7 +46,7 @@ export class ReplayBody {
 
   @ObjectField(() => ReplayFilter, {
     required: true,
-    description: 'Of what was delivered; an empty object matches all of it.',
+    description: 'The filter for delivered notifications. An empty object matches all of them.',
   })
   filter: ReplayFilter;
 
@@ -55,7 +58,7 @@ export class ReplayBody {
 }
 
 export class JobStarted {
-  @Field(uuidRule, { always: true, description: 'null after a dry run.' })
+  @Field(uuidRule, { always: true, description: 'The id of the job. The value is null after a dry run.' })
   job_id: string | null;
 
   @Field(count, {
@@ -64,7 +67,9 @@ export class JobStarted {
   })
   matched: number | null;
 
-  @Field(count, { description: 'Of a dry run for which counting would take too long; `matched` is null then.' })
+  @Field(count, {
+    description: 'Lower bound of the count, for a dry run that would take too long. `matched` is null then.',
+  })
   matched_at_least?: number;
 }
 
@@ -112,7 +117,7 @@ export class JobModel {
   @Field(count, { required: true, description: 'Not begun.' })
   waiting: number;
 
-  @Field(count, { required: true, description: 'Attempts begun.' })
+  @Field(count, { required: true, description: 'Number of attempts that have begun.' })
   sent: number;
 
   @Field(count, { required: true })
@@ -139,7 +144,7 @@ export class JobModel {
   @Field(listOf(uuidRule, 1_000_000), {
     always: true,
     description:
-      'Of an erasure that is done: ids of unmatched results that only a name ties to the candidate, and that are still kept. null for other jobs.',
+      'Ids of unmatched results that have only the name of the erased candidate. The value is null unless the job is a finished erasure.',
   })
   unmatched_results: string[] | null;
 

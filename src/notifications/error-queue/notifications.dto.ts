@@ -49,10 +49,14 @@ export class NotificationFilter implements NotificationConditions {
   @Field(changeReason)
   change_reason?: ChangeReason;
 
-  @Field(oneOf([...FAILURES, NONE], 'failure_unknown'), { description: '`none`: not tried.' })
+  @Field(oneOf([...FAILURES, NONE], 'failure_unknown'), {
+    description: 'Only notifications with this class of failure. `none` selects notifications without an attempt.',
+  })
   failure?: FailureClass | typeof NONE;
 
-  @Field(causeCode, { description: 'The short code of the cause; `none`: there is none.' })
+  @Field(causeCode, {
+    description: 'Only notifications with this cause. `none` selects notifications without a cause.',
+  })
   reason?: string;
 
   @Field(httpStatus)
@@ -61,10 +65,10 @@ export class NotificationFilter implements NotificationConditions {
   @Field(retry)
   retry?: Retry;
 
-  @Field(dateTime(), { description: 'First moment of `created_datetime`, included.' })
+  @Field(dateTime(), { description: 'Only notifications that were created at this time or later.' })
   from?: string;
 
-  @Field(dateTime('end'), { description: 'Last moment of `created_datetime`, excluded.' })
+  @Field(dateTime('end'), { description: 'Only notifications that were created before this time.' })
   to?: string;
 
   @Field(text({ min: 1, max: 50 }))
@@ -116,7 +120,7 @@ export class NotificationModel {
   @Field(httpStatus)
   http_status: number | null;
 
-  @Field(dateTime(), { description: 'The next probe of a partner that is DOWN: not before then.' })
+  @Field(dateTime(), { description: 'The earliest time of the next attempt.' })
   next_attempt_at: string | null;
 
   @Field(dateTime(), { required: true })
@@ -142,10 +146,10 @@ export class AttemptModel {
   @Field(failure)
   failure: FailureClass | null;
 
-  @Field(causeCode, { description: 'A short code of the cause; null when the status says all.' })
+  @Field(causeCode, { description: 'A short code of the cause. The value is null when the status alone describes it.' })
   reason: string | null;
 
-  @Field(text({ max: 2048 }), { description: 'The beginning of what the partner said.' })
+  @Field(text({ max: 2048 }), { description: 'The beginning of the partner’s answer.' })
   excerpt: string | null;
 }
 
@@ -167,10 +171,12 @@ export class CauseModel {
   @Field(text({ max: 2000 }), { required: true })
   partner_url: string;
 
-  @Field(failure, { description: 'null: not tried yet, because the partner was DOWN.' })
+  @Field(failure, {
+    description: 'Class of the failure. The value is null if no attempt was made because the partner was DOWN.',
+  })
   failure: FailureClass | null;
 
-  @Field(causeCode, { description: 'A short code of the cause; null when the status says all.' })
+  @Field(causeCode, { description: 'A short code of the cause. The value is null when the status alone describes it.' })
   reason: string | null;
 
   @Field(httpStatus)
@@ -188,7 +194,7 @@ export class CauseModel {
   @Field(dateTime(), { required: true })
   newest: string;
 
-  @Field(dateTime(), { description: 'The next exam start among its bookings; null when there is none.' })
+  @Field(dateTime(), { description: 'The next exam start among its bookings. The value is null when there is none.' })
   next_booking_on: string | null;
 }
 

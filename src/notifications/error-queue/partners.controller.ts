@@ -20,7 +20,7 @@ const HOURS = 24;
 class ListedPartnerModel extends PartnerConditionModel {
   @Field(dateTime(), {
     required: true,
-    description: 'When the first of the 24 hours begins; the last one is the present.',
+    description: 'Beginning of the first of the 24 hours. The last hour is the current one.',
   })
   hours_from: string;
 

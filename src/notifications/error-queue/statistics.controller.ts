@@ -47,16 +47,16 @@ class SubscriptionStatistics {
   })
   hours: AttemptHour[];
 
-  @Field(dateTime(), { always: true, description: 'When the oldest of what is not delivered was made.' })
+  @Field(dateTime(), { always: true, description: 'Creation time of the oldest undelivered notification.' })
   oldest_undelivered: string | null;
 
-  @Field(count, { required: true, description: 'Bookings with something undelivered.' })
+  @Field(count, { required: true, description: 'Number of bookings with undelivered notifications.' })
   bookings_waiting: number;
 
   @Field(dateTime(), { always: true, description: 'The next exam start among those bookings.' })
   next_booking_on: string | null;
 
-  @Field(dateTime(), { always: true, description: 'When the certificate that the partner showed last ends.' })
+  @Field(dateTime(), { always: true, description: 'Expiry time of the certificate that the partner last used.' })
   certificate_not_after: string | null;
 }
 

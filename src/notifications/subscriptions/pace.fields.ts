@@ -4,6 +4,6 @@ import type { Rule } from '../../platform/validation/rules.js';
 export const paceRule: Rule = { schema: { type: 'number', minimum: 0, example: 4.75 }, faults: () => [] };
 
 export const PAUSED_UNTIL =
-  'The partner said that it is busy (429, or 503 where that is retried): nothing is sent to it before. null when it is not.';
+  'The partner reported that it is busy (429, or 503 if that is retried), and nothing is sent before this time. The value is null when the partner is not busy.';
 export const PACE =
   'Requests a second that the partner has been able to handle. The value is null until the partner has reported that it is busy.';

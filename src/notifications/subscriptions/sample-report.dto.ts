@@ -71,11 +71,12 @@ export class SampleReport {
 
   @ObjectListField(() => SeenCertificateModel, 10, {
     required: true,
-    description: "The partner's own first. Shown also when they are not accepted.",
+    description:
+      'The certificates that the partner sent, its own first. They are also shown when they are not accepted.',
   })
   certificates: SeenCertificateModel[];
 
-  @Field(text({ max: 100 }), { always: true, description: 'The failure class, as of any attempt.' })
+  @Field(text({ max: 100 }), { always: true, description: 'The failure class of the attempt.' })
   failure: string | null;
 
   @Field(integer(100, 999), { always: true })
@@ -84,6 +85,6 @@ export class SampleReport {
   @Field(integer(0, Number.MAX_SAFE_INTEGER), { required: true })
   duration_ms: number;
 
-  @Field(text({ max: 2048, lines: true }), { always: true, description: 'The beginning of what the partner said.' })
+  @Field(text({ max: 2048, lines: true }), { always: true, description: 'The beginning of the partner’s answer.' })
   excerpt: string | null;
 }

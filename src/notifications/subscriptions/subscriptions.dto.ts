@@ -58,7 +58,7 @@ export class SubscriptionBody extends SubscriptionSettings {
 
 /** The settings that an operator may change. */
 export class SubscriptionPatch extends SubscriptionSettings {
-  @Field(partnerUrl, { notNull: true, description: 'A new one must be verified; events are kept for it until then.' })
+  @Field(partnerUrl, { notNull: true, description: 'A new address must be verified, and events are kept until then.' })
   partner_url?: string;
 }
 
@@ -115,10 +115,10 @@ export class SubscriptionModel {
   @Field(oneOf(['UP', 'DOWN'], 'health_unknown'), { required: true })
   health: PartnerHealth;
 
-  @Field(dateTime(), { description: 'When the next event is tried at a partner that is DOWN.' })
+  @Field(dateTime(), { description: 'Time of the next probe of a partner that is DOWN.' })
   next_probe_at: string | null;
 
-  @Field(dateTime(), { description: 'Since when, at least, every attempt of the last 24 hours has failed.' })
+  @Field(dateTime(), { description: 'Time since which every attempt of the last 24 hours has failed.' })
   failing_since: string | null;
 
   @Field(dateTime(), { description: PAUSED_UNTIL })

@@ -34,7 +34,7 @@ export class AuditEntryModel {
   @Field(text({ max: 200 }), { required: true, description: 'User name of the caller, or `system`.' })
   actor: string;
 
-  @Field(text({ max: 64 }), { description: 'Consumer key of the application that the call came through.' })
+  @Field(text({ max: 64 }), { description: 'Consumer key of the application that sent the request.' })
   application: string | null;
 
   @Field(text({ max: 64 }), { description: 'The account that the subject belongs to.' })
@@ -51,11 +51,12 @@ export class AuditEntryModel {
 
   @Field(listOf(text({ max: 200 }), 200), {
     required: true,
-    description: 'Names of the members that changed, never their values; empty where the action says all.',
+    description:
+      'Names of the members that changed, never their values. The list is empty if the action alone describes the change.',
   })
   changed: string[];
 
-  @Field(integer(1, 1e9), { description: 'How many calls the row stands for, where it gathers refused ones.' })
+  @Field(integer(1, 1e9), { description: 'Number of refused requests that the row combines.' })
   count: number | null;
 
   @Field(text({ max: 200 }), { description: 'Pseudonym of the address that a refused caller came from.' })
@@ -74,13 +75,14 @@ export class AuditSealModel {
 
   @Field(text({ max: 64 }), {
     always: true,
-    description: 'Hex; keep one elsewhere, and the log before it cannot be rewritten.',
+    description:
+      'The newest seal, in hexadecimal. Keep a copy elsewhere, so that a later change of the log can be detected.',
   })
   last_seal: string | null;
 
   @Field(count, {
     required: true,
-    description: 'Rows without a seal yet, counted up to 10,000: those of the last seconds.',
+    description: 'Rows of the last seconds that have no seal yet, counted up to 10,000.',
   })
   waiting: number;
 
@@ -96,7 +98,7 @@ export class AuditSealModel {
   @Field(boolean(), { required: true })
   agrees: boolean;
 
-  @Field(count, { always: true, description: 'The first row from which on the log does not agree.' })
+  @Field(count, { always: true, description: 'The first row that does not agree with its seal.' })
   from_row: number | null;
 
   @Field(text({ max: 200 }), { always: true })

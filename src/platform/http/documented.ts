@@ -52,27 +52,27 @@ class ErrorModel {
   @Field(anyText, { description: 'With duplicate_eligibility: the id of the existing record.' })
   svc_eligiblity_id?: string | null;
 
-  @Field(anyText, { description: 'Of not_eligible_to_schedule: the open booking.' })
+  @Field(anyText, { description: 'With not_eligible_to_schedule: the open booking of the eligibility.' })
   booking_code?: string | null;
 
-  @Field(anyText, { description: 'Of a refused result: the unmatched result under which its body is kept.' })
+  @Field(anyText, { description: 'With a refused result: the id of the unmatched result that contains its body.' })
   unmatched_result_id?: string | null;
 
   @Field(anyText, {
-    description: 'Of launch_not_available: the moment from which the exam can be launched, where a test says so.',
+    description: 'With launch_not_available: the time from which the exam can be launched, if the test limits it.',
   })
   available_from?: string | null;
 
-  @Field(anyText, { description: 'Of verification_failed: the class of the failure.' })
+  @Field(anyText, { description: 'With verification_failed: the class of the failure.' })
   failure?: string | null;
 
-  @Field(anyText, { description: 'Of verification_failed: the short code of the cause.' })
+  @Field(anyText, { description: 'With verification_failed: the short code of the cause.' })
   reason?: string | null;
 
-  @Field(integer(100, 999), { description: 'Of verification_failed: what the partner answered with.' })
+  @Field(integer(100, 999), { description: 'With verification_failed: the HTTP status of the partner’s answer.' })
   http_status?: number | null;
 
-  @Field(anyText, { description: 'Of verification_failed: the beginning of the partner’s answer.' })
+  @Field(anyText, { description: 'With verification_failed: the beginning of the partner’s answer.' })
   excerpt?: string | null;
 }
 

@@ -30,7 +30,7 @@ export const PLANTED: readonly Planted[] = [
     replace: 'ELSE false END',
   },
   {
-    name: 'every row is free',
+    name: 'every row counts as unclaimed',
     file: LEASE,
     find: '(d.leased_until IS NULL OR d.leased_until < ${database_js_1.MACHINE_TIME})',
     replace: 'true',
@@ -60,7 +60,7 @@ export const PLANTED: readonly Planted[] = [
     replace: '\n     RETURNING d.job_id, d.notification_position)',
   },
   {
-    name: 'nobody looks for what was left',
+    name: 'no process looks for abandoned notifications',
     file: STATEMENTS,
     find: "WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL AND ${pace_statements_js_1.MAY_BE_ASKED} AND (s.health = 'UP'",
     replace: "WHERE false AND (s.health = 'UP'",
@@ -72,13 +72,13 @@ export const PLANTED: readonly Planted[] = [
     replace: 'AND false',
   },
   {
-    name: 'what was given back begins all the same',
+    name: 'an attempt begins after its claim was released',
     file: `${DELIVERY}/attempts-under-way.js`,
     find: "if (item.progress === 'REVOKED' || ",
     replace: 'if (',
   },
   {
-    name: 'a bulk job takes what is under way',
+    name: 'a bulk job takes notifications that are under way',
     file: JOB_STATEMENTS,
     find: 'const delivery_lease_js_1 = require("./delivery-lease.js")',
     replace: "const delivery_lease_js_1 = { FREE: 'true' }",

@@ -23,7 +23,7 @@ export const answering: readonly Situation[] = [
   },
   {
     title: 'members that are left out',
-    sentence: 'the others are left out when they have no value.',
+    sentence: 'The other members are left out when they have no value.',
     async play(scene) {
       const without = Object.fromEntries(
         ['client_eligibility_id', 'delivery_mode', 'exam_portions', 'location_timezone', ...SITE].map((name) => [
@@ -80,7 +80,7 @@ export const answering: readonly Situation[] = [
   },
   {
     title: 'a candidate that nobody knows',
-    sentence: 'takes the candidate or exam to be unknown to you; an operator decides when to send again',
+    sentence: 'assumes that you do not know the candidate or exam; an operator decides when to send again',
     async play(scene) {
       const unknown = { candidate_id: `UNKNOWN-${Date.now()}`, client_eligibility_id: undefined };
       const { status } = await scene.send(scene.booking().next('BOOKING_CREATED', unknown));

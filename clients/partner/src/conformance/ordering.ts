@@ -1,7 +1,7 @@
 import type { ChangeReason } from '../notification-request.js';
 import type { Situation } from './situations.js';
 
-const MEANING = 'takes the notification as delivered';
+const MEANING = 'marks the notification as delivered';
 const REPEAT = 'keep the ids you have worked on, and answer 200 to a repeat.';
 
 /** Builds the situation of a booking with these events in order. */
