@@ -256,7 +256,7 @@ test.each([
     const mayAnswer = new Promise<void>((resolve) => (answer = resolve));
     subscribed.partner.answer(async () => {
       await mayAnswer;
-      return { status, headers: headers as Record<string, string> };
+      return { status, headers: headers };
     });
     await subscribed.booking();
     await subscribed.partner.received(1);

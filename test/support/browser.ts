@@ -48,7 +48,9 @@ export async function startBrowser(more: readonly string[] = []): Promise<Browse
  * wins.
  */
 async function unpackOnce(): Promise<void> {
-  if (existsSync(HOME)) return;
+  if (existsSync(join(HOME, 'chromium'))) return;
+  // A Chromium that outlived a new installation has written its cache of fonts again.
+  rmSync(HOME, { recursive: true, force: true });
   mkdirSync(join(HOME, '..'), { recursive: true });
   const draft = mkdtempSync(`${HOME}-`);
   try {
@@ -63,7 +65,7 @@ async function unpackOnce(): Promise<void> {
     renameSync(draft, HOME);
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
-    if (!existsSync(HOME)) throw error;
+    if (!existsSync(join(HOME, 'chromium'))) throw error;
   }
 }
 
