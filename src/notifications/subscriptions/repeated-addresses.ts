@@ -18,18 +18,27 @@ export class RepeatedAddresses {
       where: { account_code: In(accounts), deleted_datetime: IsNull() },
     });
     const at = new Map<string, string[]>();
-    for (const row of rows) at.set(keyOf(row), [...(at.get(keyOf(row)) ?? []), row.id]);
+    for (const row of rows) {
+      const ids = at.get(keyOf(row)) ?? [];
+      at.set(keyOf(row), ids);
+      ids.push(row.id);
+    }
     return new Map(
       subscriptions.map((subscription) => {
-        const [other] = (at.get(keyOf(subscription)) ?? []).filter((id) => id !== subscription.id);
+        const other = at.get(keyOf(subscription))?.find((id) => id !== subscription.id);
         return [subscription.id, other === undefined ? [] : [warning(other)]];
       }),
     );
   }
 }
 
+/** Addresses are checked when they are saved; one that came into the database otherwise has its text as its key. */
 function keyOf({ account_code, partner_url }: Pick<Subscription, 'account_code' | 'partner_url'>): string {
-  return `${account_code} ${parsePartnerUrl(partner_url).href}`;
+  try {
+    return `${account_code} ${parsePartnerUrl(partner_url).href}`;
+  } catch {
+    return `${account_code} ${partner_url}`;
+  }
 }
 
 function warning(other: string): SubscriptionWarningModel {
