@@ -32,7 +32,7 @@ const USAGE = `usage:
 create-operator asks for a password, or reads it from standard input.
 `;
 
-/** A mistake on the command line, as opposed to an error of the service. */
+/** A wrong use of the command line, as opposed to an error of the service. */
 class UsageError extends Error {}
 
 /**
@@ -85,7 +85,7 @@ async function reencrypt(app: INestApplicationContext): Promise<number> {
   return left === 0 ? 0 : 1;
 }
 
-/** Adds a seal under the newest key, after verifying the audit log under the listed keys. */
+/** Verifies the audit log under the listed keys, and then adds a seal under the newest key. */
 async function countersign(app: INestApplicationContext): Promise<boolean> {
   if ((await verifySeals(app, null)) !== 0) return false;
   const { added, done } = await app.get(AuditSeals, { strict: false }).countersign();
@@ -114,7 +114,7 @@ async function verifySeals(app: INestApplicationContext, anchor: string | null):
   return 1;
 }
 
-/** Reads the option of verify-audit: a seal in hex, as that command prints it. */
+/** Reads the `--from` option of verify-audit: a seal in hexadecimal, as verify-audit prints it. */
 function sealOption(argv: string[]): string {
   const seal = option(argv, 'from').toLowerCase();
   if (/^[0-9a-f]{64}$/.test(seal)) return seal;
@@ -134,17 +134,17 @@ function option(argv: string[], name: string): string {
     const value = values[name];
     if (typeof value === 'string' && value !== '') return value;
   } catch {
-    // parseArgs describes the error in terms of its own interface; the usage text uses the command's terms.
+    // The message of parseArgs uses terms of its own interface. This message uses the terms of the usage text.
   }
   throw new UsageError(`--${name} is needed, and nothing else.`);
 }
 
-/** Prints the credentials. This is their only output: the secret is in no table and no log. */
+/** Prints the new credentials of an application. The secret appears nowhere else: no table and no log contains it. */
 function say({ consumer_key, consumer_secret }: { consumer_key: string; consumer_secret: string }): void {
   process.stdout.write(`consumer_key: ${consumer_key}\nconsumer_secret: ${consumer_secret}\n`);
 }
 
-/** Reads from the terminal without an echo, otherwise all of standard input without its final line break. */
+/** Reads a password: from a terminal without echo, otherwise from standard input without its final line break. */
 async function readPassword(): Promise<string> {
   const { stdin } = process;
   if (!stdin.isTTY) {

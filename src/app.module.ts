@@ -30,7 +30,7 @@ export class AppModule {
         ConfigModule.with(config),
         TypeOrmModule.forRoot({
           ...dataSourceOptions(databaseUrl, connectionsFor(config.databasePoolSize).unitsOfWork),
-          // The database has just answered the migrations: if it is slow now, the delay is temporary.
+          // Few attempts suffice: the database has just answered the migrations, so that a delay now is temporary.
           retryAttempts: 3,
           retryDelay: 500,
         }),

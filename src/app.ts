@@ -50,7 +50,8 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
     refuseAmbiguous,
     publicRoutes(app, config),
   );
-  // Runs after the access guard of the module tree: a caller without access is refused before its body is read.
+  // These guards run after the access guard of the module tree: a caller without access is refused before the body of
+  // the request is read.
   app.useGlobalGuards(app.get(BodyGate), app.get(RequestForm));
   if (!config.roles.has('api')) app.use(healthOnly(config));
   if (config.basePath !== '') app.setGlobalPrefix(config.basePath);
@@ -69,14 +70,17 @@ function traceCommands(bus: CommandBus): void {
       : tracing.within(command.constructor.name, 'INTERNAL', {}, () => execute(command));
 }
 
-/** Starts listening, and completes `config.baseUrl` when the system chose the port. */
+/** Starts listening. With `PORT=0`, it also completes `config.baseUrl` with the port that the system chose. */
 export async function listen(app: NestExpressApplication, config: Config): Promise<void> {
   await app.listen(config.port, config.host);
   const { port } = app.getHttpServer().address() as AddressInfo;
   if (config.baseUrl === '') config.baseUrl = `http://localhost:${port}${config.basePath}`;
 }
 
-/** Allows only our own files, no markup made from text, and no form submitted by the browser. */
+/**
+ * The Content Security Policy of all pages except /docs: only the service's own files, no markup made from text, and no
+ * form submitted by the browser.
+ */
 const POLICY = {
   'default-src': ["'none'"],
   'script-src': ["'self'"],
@@ -88,7 +92,10 @@ const POLICY = {
   'frame-ancestors': ["'none'"],
 };
 const TRUSTED_TYPES = { 'require-trusted-types-for': ["'script'"], 'trusted-types': ["'none'"] };
-/** Swagger UI styles elements inline, draws data: images and builds markup from its content. */
+/**
+ * The Content Security Policy of /docs: Swagger UI styles elements inline, shows `data:` images and builds markup from
+ * its content.
+ */
 const DOCUMENTS_POLICY = { ...POLICY, 'style-src': ["'self'", "'unsafe-inline'"], 'img-src': ["'self'", 'data:'] };
 
 const USUAL_HEADERS = headersWith({ ...POLICY, ...TRUSTED_TYPES });
@@ -101,7 +108,7 @@ const DOCUMENTS_HEADERS = headersWith(DOCUMENTS_POLICY);
 function staticHeaders(config: Config): RequestHandler {
   const documents = `${config.basePath}/docs`.toLowerCase();
   return (request: Request, response: Response, next: NextFunction): void => {
-    // Routes match in any case.
+    // The router ignores the case of a path, and so does this comparison.
     const path = request.path.toLowerCase();
     const isDocuments = path === documents || path.startsWith(`${documents}/`);
     for (const [name, value] of isDocuments ? DOCUMENTS_HEADERS : USUAL_HEADERS) response.setHeader(name, value);
@@ -117,7 +124,7 @@ function headersWith(directives: Record<string, string[]>): [string, string][] {
       referrerPolicy: { policy: 'no-referrer' },
     }),
   );
-  // HTTP/1.0 caches know only Pragma (RFC 6749 §5.1 requires both).
+  // Both headers are set because caches of HTTP/1.0 know only Pragma (RFC 6749 §5.1 requires both).
   return [...ofHelmet, ['Cache-Control', 'no-store'], ['Pragma', 'no-cache']];
 }
 
@@ -131,7 +138,7 @@ function headersSetBy(middleware: RequestHandler): [string, string][] {
   return response.getHeaderNames().map((name) => [name, String(response.getHeader(name))]);
 }
 
-/** Limits a process without the role `api` to the health routes. */
+/** In a process without the role `api`, refuses every route except the health routes. */
 function healthOnly(config: Config) {
   const health = `${config.basePath}/health/`.toLowerCase();
   return (request: Request, response: Response, next: NextFunction): void => {

@@ -17,9 +17,11 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 export class Config {
   readonly port: number;
   readonly host: string;
-  /** Without a trailing slash. With `PORT=0` it stays empty until the listener has a port. */
+  /**
+   * The address of the service, without a trailing slash. With `PORT=0`, it stays empty until the listener has a port.
+   */
   baseUrl: string;
-  /** `BASE_URL` as configured. */
+  /** The setting `BASE_URL`; null if it is not set. */
   readonly publicUrl: string | null;
   readonly basePath: string;
   readonly databaseUrl: string | null;
@@ -27,7 +29,7 @@ export class Config {
   readonly production: boolean;
   readonly sandbox: boolean;
   readonly roles: ReadonlySet<Role>;
-  /** 32-byte keys, newest first. */
+  /** The keys that encrypt stored secrets: 32 bytes each, newest first. */
   readonly secretsKeys: readonly Buffer[];
   readonly accessTokenTtlS: number;
   readonly refreshTokenTtlS: number;
@@ -47,7 +49,7 @@ export class Config {
   readonly operatorPasswords: boolean;
   /** The identity provider for operators; null when there is none. */
   readonly oidc: OidcSettings | null;
-  /** The limit of results stored in a day for an account, in MiB; 0 means no limit. */
+  /** The maximum size, in MiB, of the results that an account may store in a day; 0 means no limit. */
   readonly resultMibPerDay: number;
   readonly logLevel: (typeof LOG_LEVELS)[number];
   /** Express's `trust proxy` value: false, a number of hops, or a list of networks. */
@@ -57,12 +59,12 @@ export class Config {
   readonly metricsHost: string;
   readonly databasePoolSize: number;
   readonly migrationWaitS: number;
-  /** The number of standbys that must have an event before it is sent. */
+  /** The number of standby databases that must have received an event before it is sent. */
   readonly confirmReplicated: number;
-  /** The collector of spans, by OTLP over HTTP; null disables tracing. */
+  /** The address of the trace collector (OTLP over HTTP); null disables tracing. */
   readonly otlpEndpoint: string | null;
   readonly securityContact: string | null;
-  /** A letter that prefixes every generated code, or nothing. */
+  /** The letter with which every generated code begins; empty for none. */
   readonly cell: string;
 
   constructor(env: NodeJS.ProcessEnv) {
@@ -114,13 +116,13 @@ export class Config {
     if (this.secretsKeys.length === 0) this.secretsKeys = [sandboxSecretsKey(this.dataDir)];
   }
 
-  /** Returns the configuration of this process's environment. */
+  /** Returns the configuration from the environment of this process. */
   static fromEnvironment(): Config {
     return new Config(process.env);
   }
 }
 
-/** Returns the sandbox's key, which its first start creates in `DATA_DIR/secrets.key` (mode 0600). */
+/** Returns the sandbox's encryption key. The first start creates it in `DATA_DIR/secrets.key` (mode 0600). */
 function sandboxSecretsKey(dataDir: string): Buffer {
   const file = join(dataDir, 'secrets.key');
   mkdirSync(dataDir, { recursive: true });
@@ -135,7 +137,7 @@ function sandboxSecretsKey(dataDir: string): Buffer {
 }
 
 /**
- * Reads the one setting that a command that only migrates has beside its database.
+ * Reads the time limit for migrations. For a command that only migrates, it is the only setting besides the database.
  * @throws ConfigError
  */
 export function migrationWaitS(env: NodeJS.ProcessEnv): number {

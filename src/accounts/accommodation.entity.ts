@@ -9,7 +9,7 @@ export class Accommodation {
   @PrimaryColumn('text')
   accommodation_code: string;
 
-  /** The sort key of lists; it is not part of answers. */
+  /** The sort key of lists of accommodations. Answers do not contain it. */
   @Exclude()
   @Column({ type: 'bigint', insert: false, update: false })
   position: number;

@@ -70,7 +70,7 @@ export class DeleteTest extends Command<void> {
   }
 }
 
-/** The simple kinds of catalogue entries: a code and these members. */
+/** The simple kinds of catalogue entries, each with the members that an entry has besides its code. */
 export interface CatalogueDefinitions {
   school: { name: string };
   accommodation: { name: string; requires_approval: boolean };

@@ -197,7 +197,7 @@ export class DeleteTestHandler implements ICommandHandler<DeleteTest> {
           test_code: testCode,
         });
         if (affected === 0) throw notFound.error();
-        // Checked after the deletion, which has waited for transactions that write vouchers; see FindUnknownTests.
+        // Vouchers are checked after the deletion, which waited for transactions that write them; see FindUnknownTests.
         if (await this.queryBus.execute(new IsTestNamedByVoucher(accountCode, testCode))) throw inUse();
         this.unitOfWork.audit('test.delete', `${accountCode}/${testCode}`);
       }),

@@ -2,8 +2,8 @@ import { Query } from '@nestjs/cqrs';
 import type { CatalogueKind } from './accounts.commands.js';
 
 /**
- * Asks which of the test codes the account does not have. Its existing tests cannot be deleted before the caller's
- * transaction ends.
+ * Asks which of the test codes the account does not have. Until the current transaction ends, the tests that exist
+ * cannot be deleted.
  */
 export class FindUnknownTests extends Query<string[]> {
   constructor(
@@ -15,11 +15,11 @@ export class FindUnknownTests extends Query<string[]> {
 }
 
 /*
- * This module asks the following queries before it removes an entry, in the same transaction. The modules that use the
- * catalogue answer them, so that this module knows none of them.
+ * The accounts module asks the following queries before it removes a catalogue entry, in the same transaction. The
+ * modules that use the catalogue answer them, so that the accounts module depends on none of those modules.
  */
 
-/** Asks whether a live eligibility mentions the entry. A foreign key protects schools. */
+/** Asks whether a live eligibility mentions the catalogue entry. Schools need no query: a foreign key protects them. */
 export class IsEntryInUse extends Query<boolean> {
   constructor(
     readonly kind: Exclude<CatalogueKind, 'school'>,
@@ -41,7 +41,7 @@ export class FindPortionsInUse extends Query<string[]> {
   }
 }
 
-/** Asks whether a voucher names the test. A foreign key protects the tests of eligibilities. */
+/** Asks whether a voucher names the test. Eligibilities need no query: a foreign key protects their tests. */
 export class IsTestNamedByVoucher extends Query<boolean> {
   constructor(
     readonly accountCode: string,

@@ -11,7 +11,7 @@ import { Test } from './test.entity.js';
 /** A test with its portions, in the order of its definition. */
 export type TestWithPortions = Test & { portions: Pick<TestPortion, 'portion_code' | 'portion_name'>[] };
 
-/** Reads accounts and their catalogues; lists are newest first. */
+/** Reads accounts and their catalogues. Lists are sorted newest first. */
 @Injectable()
 export class AccountsReader {
   constructor(private readonly database: Database) {}

@@ -1,9 +1,9 @@
 import type { CodeWarningModel, TestBody } from './accounts.dto.js';
 
-/** Every system accepts codes of these characters: in URLs, file names, tables and identifiers. */
+/** The characters that every system accepts in codes: in URLs, file names, tables and identifiers. */
 const PORTABLE = /^[A-Za-z0-9._-]*$/;
 
-/** Returns a warning for each code of a test that other systems may refuse. */
+/** Returns a warning for each code of a test that contains characters which other systems may refuse. */
 export function warningsOf({ exam_code, portions }: Pick<TestBody, 'exam_code' | 'portions'>): CodeWarningModel[] {
   const codes: [pointer: string, code: string][] = [
     ['/exam_code', exam_code ?? ''],

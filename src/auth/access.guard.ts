@@ -18,7 +18,7 @@ import { CONSOLE_KEY, Sessions } from './sessions/sessions.js';
 
 const ACCOUNT_EXISTS = prepared('access-account-exists', `SELECT 1 FROM accounts WHERE account_code = $1`);
 
-/** Builds the refusal; it is identical, byte for byte, for a malformed, an expired and a revoked token. */
+/** Builds the 401 error. Malformed, expired and revoked tokens get the same answer, byte for byte. */
 function unauthenticated(request: Request): Error {
   const presented = /^Bearer +[^ ]/i.test(request.headers.authorization ?? '');
   return unauthorized.error({
@@ -52,7 +52,8 @@ export class AccessGuard extends AuthGuard('bearer') {
     if (rule === 'public' || rule === 'client') return true;
 
     const request = context.switchToHttp().getRequest<Request>();
-    // Authenticates a console session or a token: AuthGuard asks Passport and passes the answer to handleRequest.
+    // Authenticates by a token, or otherwise by a console session. For a token, AuthGuard asks Passport and passes the
+    // result to handleRequest.
     if (request.headers.authorization !== undefined) await super.canActivate(context);
     else requestContext().caller = await this.sessions.callerOf(request);
     const { caller } = requestContext();
@@ -63,7 +64,8 @@ export class AccessGuard extends AuthGuard('bearer') {
     if (!rule.some((scope) => caller.scopes.has(scope))) throw lacking(rule[0]);
 
     const filtered = request.query['account_code'];
-    // The form refuses a repeated parameter later; until then each of its values is checked.
+    // A repeated query parameter is refused later, when the form is checked. Until then, each of its values is checked
+    // here.
     if (rule.includes('support'))
       for (const named of [filtered].flat()) if (typeof named === 'string') assertReaches(reachOf(caller), named);
 
@@ -76,12 +78,15 @@ export class AccessGuard extends AuthGuard('bearer') {
     return true;
   }
 
-  /** Returns the object that AuthGuard gives Passport instead of the request. */
+  /** Returns the object that AuthGuard passes to Passport instead of the request. */
   override getRequest(context: ExecutionContext): BearerRequest {
     return { headers: context.switchToHttp().getRequest<Request>().headers, lookup: this.lookup };
   }
 
-  /** Called by AuthGuard with Passport's result. The token of a console session is valid only in its cookie. */
+  /**
+   * Stores the caller that Passport found. A console session's token is refused here, because it is valid only in its
+   * cookie.
+   */
   override handleRequest<User = Caller | false>(error: Error | null, user: User & (Caller | false)): User {
     if (error !== null) throw error;
     requestContext().caller = user && user.consumerKey !== CONSOLE_KEY ? user : null;

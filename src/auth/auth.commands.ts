@@ -14,7 +14,7 @@ export class CreateUser extends Command<UserView> {
     readonly password: string,
     readonly accountCodes: readonly string[],
     readonly scopes: readonly Scope[],
-    /** Faults of the request's form; the handler adds its own and refuses with all of them. */
+    /** The faults of the request's form. The handler adds its own faults, and refuses the request if there are any. */
     readonly faults = new Faults(),
   ) {
     super();
@@ -40,21 +40,21 @@ export class UpdateUser extends Command<UserView> {
   constructor(
     readonly username: string,
     readonly changes: UserChanges,
-    /** Faults of the request's form; the handler adds its own and refuses with all of them. */
+    /** The faults of the request's form. The handler adds its own faults, and refuses the request if there are any. */
     readonly faults = new Faults(),
   ) {
     super();
   }
 }
 
-/** Lifts every lock-out of a user name. Refused with `not_found`. */
+/** Unlocks a user name that was locked after wrong passwords, for all applications. Refused with `not_found`. */
 export class UnlockUser extends Command<void> {
   constructor(readonly username: string) {
     super();
   }
 }
 
-/** The consumer key of an application and its secret, which is not stored and is shown only once. */
+/** The consumer key and the secret of an application. The secret is not stored and is shown only once. */
 export interface ApplicationCredentials {
   readonly consumer_key: string;
   readonly consumer_secret: string;
@@ -89,7 +89,7 @@ export class UpdateApplication extends Command<ApplicationView> {
   }
 }
 
-/** Replaces the secret; the old secret is invalid at once. Refused with `not_found`. */
+/** Replaces the secret of an application. The old secret is invalid at once. Refused with `not_found`. */
 export class RotateApplicationSecret extends Command<ApplicationCredentials> {
   constructor(readonly consumerKey: string) {
     super();

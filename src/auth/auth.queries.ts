@@ -4,18 +4,18 @@ import type { Caller, Scope } from '../platform/context/caller.js';
 import type { Page } from '../platform/http/paging.js';
 import type { Grant } from './tokens/application.entity.js';
 
-/** A user as operators see it. */
+/** A user, with the members that operators see. */
 export interface UserView {
   readonly username: string;
   readonly account_codes: string[];
   readonly scopes: Scope[];
   readonly disabled: boolean;
   readonly created_datetime: Date;
-  /** The sort key of lists, newest first. */
+  /** The sort key of lists of users, newest first. */
   readonly position: number;
 }
 
-/** An application as operators see it. */
+/** An application, with the members that operators see. */
 export interface ApplicationView {
   readonly consumer_key: string;
   readonly name: string;
@@ -23,11 +23,11 @@ export interface ApplicationView {
   readonly grants: Grant[];
   readonly disabled: boolean;
   readonly created_datetime: Date;
-  /** The sort key of lists, newest first. */
+  /** The sort key of lists of applications, newest first. */
   readonly position: number;
 }
 
-/** Refused with `not_found`. */
+/** Asks for one user. Refused with `not_found`. */
 export class GetUser extends Query<UserView> {
   constructor(readonly username: string) {
     super();
@@ -40,7 +40,7 @@ export class ListUsers extends Query<UserView[]> {
   }
 }
 
-/** Refused with `not_found`. */
+/** Asks for one application. Refused with `not_found`. */
 export class GetApplication extends Query<ApplicationView> {
   constructor(readonly consumerKey: string) {
     super();
@@ -53,7 +53,10 @@ export class ListApplications extends Query<ApplicationView[]> {
   }
 }
 
-/** Asks for the caller of a long request, or null when the caller has lost the right. It does not extend a session. */
+/**
+ * Authenticates the caller of a long-running request again; null if the token or session is no longer valid. A session
+ * is not extended.
+ */
 export class FindCaller extends Query<Caller | null> {
   constructor(readonly request: Request) {
     super();

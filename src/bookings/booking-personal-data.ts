@@ -11,7 +11,7 @@ const ERASE = {
   across: acrossAccounts.keyInHand,
 };
 
-/** The bookings of a candidate: the candidate's id, the place and the time. Only the id identifies a person. */
+/** The personal data in bookings: the candidate's id, the place and the time. Only the id identifies a person. */
 @Injectable()
 export class BookingPersonalData extends PersonalData {
   constructor(

@@ -18,8 +18,8 @@ import type { Appointment, BookingStatus } from './bookings.rules.js';
 import { notificationRequest } from './notification-request.js';
 
 const FIND = prepared('booking-find', 'SELECT * FROM bookings WHERE booking_code = $1 AND account_code = $2');
-// Returns each record once, at its first matching code. It counts instead of using EXISTS: with many codes PostgreSQL
-// would read all bookings first.
+// Finds the records that have a booking code with the given prefix, each at its first matching code. A count replaces
+// EXISTS, with which PostgreSQL would read all bookings if many codes match.
 const ELIGIBILITIES_OF = prepared(
   'booking-eligibilities-of',
   `SELECT svc_eligiblity_id FROM bookings found
@@ -46,7 +46,7 @@ const LOCK_LAST_KEPT = prepared(
   acrossAccounts.keyInHand,
 );
 /**
- * Splits the columns into those that a change may write and those that stay. A column in neither list does not compile.
+ * Marks each column as writable by a change (true) or fixed (false). A column that is missing here does not compile.
  */
 const CHANGING = {
   status: true,
@@ -86,14 +86,14 @@ interface BookingEventClass {
   readonly changeReason: ChangeReason;
 }
 
-/** A booking before it is stored; its delivery mode is null when only the result contains it. */
+/** A booking before it is stored. The delivery mode is null if only a result reports the exam. */
 interface BookingDraft {
   bookingCode: string;
   appointment: Omit<Appointment, 'delivery_mode'> & Pick<Booking, 'delivery_mode'>;
   status: BookingStatus;
 }
 
-/** The result that completed the exam; the change feed then reports the change with the result. */
+/** The result that completed the exam, which the change feed then reports; null for other changes. */
 type Completion = { revision: number } | null;
 
 /**
@@ -109,7 +109,10 @@ export class BookingStore {
     private readonly commandBus: CommandBus,
   ) {}
 
-  /** @throws DomainError booking_not_found */
+  /**
+   * Returns the booking.
+   * @throws DomainError booking_not_found
+   */
   async get(accountCode: string, bookingCode: string): Promise<Booking> {
     const booking = await this.database.queryOne<Booking>(FIND, [bookingCode, accountCode]);
     if (!booking) throw bookingNotFound.error();
@@ -117,8 +120,9 @@ export class BookingStore {
   }
 
   /**
-   * Returns the first records, sorted by booking code, with a code that has this prefix in any case. Only records of
-   * these accounts count (null: of all accounts).
+   * Returns the records that have a booking code with this prefix in any case, sorted by booking code.
+   * @param accountCodes limits the search to records of these accounts; null for all accounts
+   * @param most the maximum number of records
    */
   async eligibilitiesOf(prefix: string, accountCodes: Reach, most: number): Promise<string[]> {
     const values = [prefix, accountCodes, most];
@@ -140,7 +144,10 @@ export class BookingStore {
     ]);
   }
 
-  /** Locks the eligibility and its open booking. @throws DomainError booking_not_found, booking_closed */
+  /**
+   * Locks the eligibility of the booking, then the booking, which must be open.
+   * @throws DomainError booking_not_found, booking_closed
+   */
   async lockOpen(accountCode: string, bookingCode: string): Promise<Booking> {
     const { svc_eligiblity_id } = await this.get(accountCode, bookingCode);
     await this.commandBus.execute(new LockEligibility(svc_eligiblity_id, ACROSS_ACCOUNTS));
@@ -148,8 +155,8 @@ export class BookingStore {
   }
 
   /**
-   * Locks all eligibilities of the candidate, and the open booking. @throws DomainError booking_not_found,
-   * booking_closed
+   * Locks all eligibilities of the booking's candidate, then the booking, which must be open.
+   * @throws DomainError booking_not_found, booking_closed
    */
   async lockToMove(accountCode: string, bookingCode: string): Promise<Booking> {
     const { candidate_id } = await this.get(accountCode, bookingCode);
@@ -158,14 +165,16 @@ export class BookingStore {
   }
 
   /**
-   * Locks all eligibilities of the candidate, and the booking that is open or was missed last.
+   * Locks all eligibilities of the booking's candidate, then the booking, which must be open or the last one that was
+   * missed.
    * @throws DomainError booking_not_found, booking_closed
    */
   async lockToExcuse(accountCode: string, bookingCode: string): Promise<Booking> {
     const { candidate_id, svc_eligiblity_id } = await this.get(accountCode, bookingCode);
     await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidate_id));
     const booking = await this.lockHeld(accountCode, bookingCode, ['BOOKED', 'ABSENT']);
-    // A result completes even a missed booking; without a result, ABSENT is final.
+    // Only the last missed booking can still be excused. A result would complete even a missed booking; without a
+    // result, ABSENT is final.
     const last = await this.lockLastKept(svc_eligiblity_id);
     if (last?.booking_code !== bookingCode) throw bookingClosed.error();
     return booking;
@@ -178,12 +187,12 @@ export class BookingStore {
     return booking;
   }
 
-  /** Locks and returns the booking under which the exam was taken or missed; null when there is none. */
+  /** Locks and returns the record's last booking under which the exam was taken or missed; null if there is none. */
   async lockLastKept(svcEligibilityId: string): Promise<Booking | null> {
     return this.database.queryOne<Booking>(LOCK_LAST_KEPT, [svcEligibilityId]);
   }
 
-  /** Stores a new booking and raises its first event. */
+  /** Stores a new booking, and raises its first event. */
   add(
     eventClass: BookingEventClass,
     eligibility: BookedEligibility,
@@ -210,7 +219,7 @@ export class BookingStore {
     return booking;
   }
 
-  /** Saves the changed booking and raises its next event. */
+  /** Stores the changed booking, and raises its next event. */
   save(
     eventClass: BookingEventClass,
     booking: Booking,

@@ -46,9 +46,11 @@ export class RecordAbsence extends Command<void> {
 
 /**
  * Completes the exam of an eligibility after an accepted result: eligibility and booking become COMPLETED, and
- * EXAM_COMPLETED is raised. Later results of the same exam change nothing. An exam without a booking gets one at its
- * launch time, or now. It runs in the caller's transaction, and the records stay locked. Returns whether this result
- * completed the exam; the change feed then reports the result.
+ * EXAM_COMPLETED is raised. An exam without a booking gets a booking at its launch time, or now. Later results of the
+ * same exam change nothing.
+ *
+ * The command runs in the current transaction, and the records stay locked. Returns whether this result completed the
+ * exam; the change feed then reports the result.
  */
 export class CompleteExam extends Command<boolean> {
   constructor(

@@ -64,6 +64,8 @@ export class BookingsController {
       ...query,
       status: query.status?.toUpperCase(),
     });
+    // A candidate without bookings must at least have an eligibility.
+    // The candidate must have an eligibility.
     // @throws DomainError candidate_not_found
     if (bookings.length === 0) await this.queryBus.execute(new FindEligibilities(account_code, candidate_id));
     return bookings.map(present);
@@ -119,7 +121,7 @@ export class BookingsController {
   }
 }
 
-/** Serves operators the same answers that clients read with the scope `bookings`. */
+/** Serves a candidate's bookings to operators. The answers equal those that clients read with the scope `bookings`. */
 @ApiTags('Administration')
 @Controller('admin/accounts/:account_code/candidates/:candidate_id/bookings')
 @Access('admin', 'support')
@@ -141,9 +143,9 @@ export class CandidateBookingsController {
 }
 
 /**
- * Returns the appointment of a body.
+ * Returns the appointment in the body of a request.
  * @throws DomainError validation_error with the faults of the form, and of a location that does not fit the delivery
- *   mode
+ * mode
  */
 function appointmentOf(body: BookingRequest, faults: Faults): Appointment {
   faults.add(...locationFaults(body, faults));

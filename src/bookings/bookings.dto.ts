@@ -48,7 +48,7 @@ export class BookingRequest {
   allow_overlap?: boolean | null;
 }
 
-/** Accepts any case, like the status filter of eligibilities. */
+/** The rule for the status filter. Like the status filter of eligibilities, it accepts any case. */
 const statusFilter: Rule = {
   schema: { type: 'string', description: `One of ${BOOKING_STATUSES.join(', ')}; any case.` },
   faults: (value) =>
@@ -57,7 +57,7 @@ const statusFilter: Rule = {
       : [fault('status_invalid', `Must be one of ${BOOKING_STATUSES.join(', ')}, in any case.`)],
 };
 
-/** Filters of a candidate's bookings. */
+/** The query parameters that filter a candidate's bookings. */
 export class BookingsQuery {
   @Field(statusFilter)
   status?: string;

@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { Change } from '../platform/changes/change.entity.js';
 import { DomainEvent, StoredEvent } from '../platform/events/domain-event.js';
 
-/** The kinds of event on a candidate's assessment record that partners are notified of. */
+/** The events of a candidate's assessment record about which partners are notified. */
 export const CHANGE_REASONS = [
   'BOOKING_CREATED',
   'BOOKING_CANCELLED',
@@ -13,7 +13,7 @@ export const CHANGE_REASONS = [
 ] as const;
 export type ChangeReason = (typeof CHANGE_REASONS)[number];
 
-/** The change feed's names of the same events. */
+/** The names that the change feed uses for these events. */
 export const FEED_CHANGES: Record<ChangeReason, Change> = {
   BOOKING_CREATED: 'SCHEDULED',
   BOOKING_CANCELLED: 'BOOKING_CANCELLED',
@@ -44,11 +44,11 @@ class NotifiedPortion {
  * feed copy that text.
  */
 export class NotificationRequest {
-  /** The code of the appointment. */
+  /** The booking code of the appointment. */
   @ApiProperty({ type: String, description: 'Of the appointment.' })
   booking_code: string;
 
-  /** Start of the booking, `YYYY-MM-DDThh:mm:ssZ`. */
+  /** The start of the booking, as `YYYY-MM-DDThh:mm:ssZ`. */
   @ApiProperty({ ...UTC, description: 'Start of the booking.' })
   booking_on: string;
 
@@ -64,7 +64,7 @@ export class NotificationRequest {
   @ApiPropertyOptional({ type: String })
   candidate_mname?: string;
 
-  /** The change that fired the event. */
+  /** The change that caused the event. */
   @ApiProperty({ type: String, enum: CHANGE_REASONS, description: 'The change that fired the event.' })
   change_reason: ChangeReason;
 
@@ -75,8 +75,8 @@ export class NotificationRequest {
   delivery_mode?: 'SITE_PROCTORED' | 'SVC_REMOTE_PROCTORED';
 
   /**
-   * Always present: the second at which the event was generated, `YYYY-MM-DDThh:mm:ssZ`. It strictly increases for each
-   * record.
+   * The second at which the event was generated, as `YYYY-MM-DDThh:mm:ssZ`; always present. Within a record, each event
+   * is later than the previous one.
    */
   @ApiProperty({
     ...UTC,
@@ -92,7 +92,9 @@ export class NotificationRequest {
   @ApiPropertyOptional({ type: () => NotifiedPortion, isArray: true })
   exam_portions?: NotifiedPortion[];
 
-  /** The three location members are present only for SITE_PROCTORED. */
+  /**
+   * The address of the test site. Like the other two members of the location, it is present only for SITE_PROCTORED.
+   */
   @ApiPropertyOptional({ type: String, description: 'Only for SITE_PROCTORED.' })
   location_address?: string;
 
@@ -102,7 +104,9 @@ export class NotificationRequest {
   @ApiPropertyOptional({ type: String, description: 'Only for SITE_PROCTORED.' })
   location_name?: string;
 
-  /** IANA name: of the test site, or for SVC_REMOTE_PROCTORED the zone that the candidate chose. */
+  /**
+   * The IANA name of the time zone: of the test site or, for SVC_REMOTE_PROCTORED, the zone that the candidate chose.
+   */
   @ApiPropertyOptional({
     type: String,
     description: 'IANA name: of the test site, or the one that the candidate chose.',
@@ -110,7 +114,10 @@ export class NotificationRequest {
   location_timezone?: string;
 }
 
-/** The stream is the booking code; `meta.sequence` is the `event-sequence`, `meta.occurredAt` the `effective_date`. */
+/**
+ * An event of a booking. Its stream is the booking code; `meta.sequence` is the `event-sequence`, and `meta.occurredAt`
+ * is the `effective_date`.
+ */
 export abstract class BookingEvent extends DomainEvent<NotificationRequest> {}
 
 @StoredEvent('booking.created')

@@ -149,7 +149,7 @@ export class CompleteExamHandler implements ICommandHandler<CompleteExam> {
     });
   }
 
-  /** Adds the booking of an exam that was never booked: it begins and ends now. */
+  /** Adds a completed booking for an exam that was never booked. It begins at the launch, or now. */
   private async addCompleted(eligibility: BookedEligibility, revision: number): Promise<void> {
     const launchedAt = await this.queryBus.execute(new FindLaunchTime(eligibility.svc_eligiblity_id));
     const appointment = { booking_on: launchedAt ?? this.clock.now(), delivery_mode: null, ...NOWHERE };
@@ -158,7 +158,10 @@ export class CompleteExamHandler implements ICommandHandler<CompleteExam> {
   }
 }
 
-/** @throws DomainError change_cutoff_passed for a client when it is too late to change the booking */
+/**
+ * Refuses a client's change of a booking after the cutoff of the test. Operators are exempt.
+ * @throws DomainError change_cutoff_passed
+ */
 function assertMayStillChange(booking: Booking, { change_cutoff_hours }: BookedEligibility, now: Date): void {
   const scopes = requestContext().caller?.scopes;
   const isClient = !scopes?.has('admin') && !scopes?.has('support');

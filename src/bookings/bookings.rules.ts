@@ -21,7 +21,7 @@ export interface Location {
   location_timezone: string | null;
 }
 
-/** The members that are agreed when an exam is booked or moved. */
+/** The members that a client agrees on when it books or moves an exam. */
 export interface Appointment extends Location {
   booking_on: Date;
   delivery_mode: DeliveryMode;
@@ -30,8 +30,8 @@ export interface Appointment extends Location {
 const HOUR_MS = 3_600_000;
 
 /**
- * Returns whether it is too late to change a booking by the test's `change_cutoff_hours`; null allows a change at any
- * time.
+ * Returns whether it is too late to change the booking.
+ * @param hours the test's `change_cutoff_hours`; null allows a change at any time
  */
 export function isCutoffPassed(
   { booking_on }: Pick<Appointment, 'booking_on'>,
@@ -41,7 +41,7 @@ export function isCutoffPassed(
   return hours !== null && now.getTime() > booking_on.getTime() - hours * HOUR_MS;
 }
 
-/** Returns whether the booking already has this appointment. */
+/** Returns whether the booking already has this appointment, so that nothing changes. */
 export function isSameAppointment(
   booking: Omit<Appointment, 'delivery_mode'> & { delivery_mode: DeliveryMode | null },
   appointment: Appointment,
@@ -56,10 +56,10 @@ export function isSameAppointment(
 const SITE_MEMBERS = ['location_code', 'location_name', 'location_address'] as const;
 
 /**
- * Checks the location: a site needs code, name, address and time zone; a remote exam has only the candidate's time
- * zone.
+ * Checks the location of an appointment: a site needs code, name, address and time zone; a remote exam has only the
+ * candidate's time zone.
  *
- * @param faults of the form: without a valid delivery mode, the location is not checked
+ * @param faults the faults of the form; if the delivery mode has a fault, the location is not checked
  */
 export function locationFaults(
   { delivery_mode, ...location }: Partial<Location> & { delivery_mode: DeliveryMode },

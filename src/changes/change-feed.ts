@@ -11,19 +11,19 @@ import type { FeedPosition } from './changes.dto.js';
 
 const DAY_S = 86_400;
 /**
- * The pauses in which a page waits for transactions that were running at its request, so that it contains entries that
- * these transactions held back.
+ * The pauses, in milliseconds, in which a request for a page waits for transactions that were running when it arrived.
+ * The page then contains the entries that those transactions held back.
  */
 const PAUSES_MS = [10, 20, 40, 80, 160, 320, 640];
 
-/** The position beyond which no entry is shown yet. */
+/** The position in the change feed beyond which entries are not yet shown. */
 interface Horizon {
   generation: number;
   /** Every transaction below `xmin` has ended; every transaction below `xmax` had begun. */
   xmin: number;
   xmax: number;
   now_s: number;
-  /** The beginning of the oldest month that is kept. */
+  /** The start of the oldest month that the change feed keeps. */
   kept_from_s: number;
 }
 
@@ -54,8 +54,8 @@ const HORIZON = `SELECT ${GENERATION} AS generation,
 const PLACE = `generation, xid, position, (extract(epoch FROM recorded_at) * 1000000)::bigint AS recorded_us`;
 const SETTLED = '(generation, xid) < (horizon.generation, horizon.xmin)';
 
-// Horizon and rows come from one snapshot. Each kind is read in order from the index: a kind without rows costs
-// nothing.
+// Reads the horizon and the entries in one snapshot. Each kind of entry is read in order from the index, so that a kind
+// without entries costs nothing.
 const READ = prepared(
   'changes-read',
   `WITH horizon AS MATERIALIZED (${HORIZON})
@@ -93,13 +93,13 @@ const READ_LAST = prepared(
      ORDER BY generation DESC, xid DESC, position DESC LIMIT 1) last ON true`,
 );
 
-/** A row of an answer; it has no entry when there is none to show. */
+/** A row of the statement's answer: the horizon and an entry. The entry is missing if there is none to show. */
 type Answered<Told> = Omit<Horizon, 'generation'> & { horizon_generation: number } & Told;
 type Place = Pick<Entry, 'generation' | 'xid' | 'position' | 'recorded_us'>;
 
 const BEGINNING: Place = { generation: 0, xid: 0, position: 0, recorded_us: 0 };
 
-// Returns committed entries, newest first. No cursor starts here, so that no horizon is needed.
+// Reads the committed entries of records, newest first. Its answer has no cursor, and so needs no horizon.
 const OF_RECORDS = prepared(
   'changes-of-records',
   `SELECT ${PLACE}, at, kind, change, svc_eligiblity_id, candidate_id, test_code, booking_code, status, revision,
@@ -128,7 +128,7 @@ export class ChangeFeed {
     private readonly config: Config,
   ) {}
 
-  /** Returns the position after everything committed by now. */
+  /** Returns the position after every change that is committed by now. */
   async now(accountCode: string): Promise<FeedPosition> {
     let asked: Horizon | null = null;
     for (let waits = 0; ; waits++) {
@@ -146,7 +146,10 @@ export class ChangeFeed {
     }
   }
 
-  /** Returns the page after the position, and the start of the next page. @throws DomainError cursor_expired */
+  /**
+   * Returns the page of entries after the position, and the position of the next page.
+   * @throws DomainError cursor_expired
+   */
   async read(
     accountCode: string,
     kinds: readonly ChangeKind[],
@@ -202,7 +205,7 @@ function horizonOf({ horizon_generation, xmin, xmax, now_s, kept_from_s }: Answe
   return { generation: horizon_generation, xmin, xmax, now_s, kept_from_s };
 }
 
-/** Returns whether all transactions that ran at the request have ended; a newer generation implies it. */
+/** Returns whether all transactions that ran at the time of the request have ended. A newer generation implies it. */
 function hasSettled(asked: Horizon, { generation, xmin }: Horizon): boolean {
   return generation !== asked.generation || xmin >= asked.xmax;
 }

@@ -21,7 +21,7 @@ const FIND_STRANGER = prepared(
   'changes-find-stranger',
   `SELECT 1 FROM change_epoch, pg_control_system() AS cluster WHERE ${IS_STRANGER}`,
 );
-// No transaction may write under the old epoch once the new epoch is visible.
+// Blocks writers while a new epoch begins: once it is visible, no transaction may write under the old one.
 const HOLD_WRITERS = prepared('changes-hold-writers', 'LOCK TABLE changes IN EXCLUSIVE MODE', acrossAccounts.sweep);
 const BEGIN_EPOCH = prepared(
   'changes-begin-epoch',
@@ -31,9 +31,9 @@ const BEGIN_EPOCH = prepared(
 );
 
 /**
- * Creates the partitions of the coming months, and drops expired ones. It begins a new epoch when the table was
- * restored into another cluster, or into a cluster without its transactions. Several processes may run it at the same
- * time.
+ * Creates the partitions of the coming months, and drops expired partitions. It begins a new epoch when the table was
+ * restored into another cluster, or into a cluster that lacks the table's transactions. Several processes may run it at
+ * the same time.
  */
 @Injectable()
 export class ChangePartitions implements OnApplicationBootstrap {
@@ -47,7 +47,10 @@ export class ChangePartitions implements OnApplicationBootstrap {
     clock.follow({ prepare: () => this.makePresent(), catchUp: () => this.run() });
   }
 
-  /** Runs before the first change: after a standstill of months, the current partition is missing. */
+  /**
+   * The partitions are created before the first change: after months without a running process, the current one is
+   * missing.
+   */
   async onApplicationBootstrap(): Promise<void> {
     await this.keep();
   }
@@ -70,7 +73,7 @@ export class ChangePartitions implements OnApplicationBootstrap {
     await this.database.query(KEEP, [keptFrom]);
   }
 
-  /** Creates the current partition at once when the sandbox moves the time. */
+  /** Creates the current partition at once when the sandbox's clock is moved. */
   private async makePresent(): Promise<void> {
     for (let tries = 10; tries > 0; tries--) {
       await this.database.query(KEEP, ['-infinity']);

@@ -16,16 +16,16 @@ declareFaults({
 });
 
 /**
- * The position of a reader of the feed: after this entry in the feed's order; zeros before the first entry. It names an
- * entry instead of a bare transaction id, because ids can be reused after a crash.
+ * The position of a reader in the change feed: after this entry in the feed's order. Before the first entry, all values
+ * are 0. The position contains more than a transaction id, because such ids can be reused after a crash.
  */
 export interface FeedPosition {
   readonly generation: number;
   readonly xid: number;
   readonly position: number;
-  /** The time at which the entry was recorded, in the database's microseconds since 1970. */
+  /** The time at which the entry was recorded, in microseconds since 1970, by the database's clock. */
   readonly recordedUs: number;
-  /** The reader has seen all changes recorded before this moment, in the database's seconds since 1970. */
+  /** A time before which the reader has seen every recorded change, in seconds since 1970, by the database's clock. */
   readonly toldS: number;
   /** The time at which the cursor was issued, in seconds since 1970. */
   readonly givenS: number;
@@ -37,7 +37,7 @@ export function writePosition(at: FeedPosition): string {
   return `feed ${[at.generation, at.xid, at.position, at.recordedUs, at.toldS, at.givenS].join(' ')}`;
 }
 
-/** Returns the position in a cursor; null when the feed did not issue the cursor. */
+/** Returns the position that a cursor contains; null if the change feed did not issue the cursor. */
 export function readPosition(cursor: string): FeedPosition | null {
   const numbers = FORM.exec(openCursor(cursor) ?? '')
     ?.slice(1)

@@ -14,7 +14,10 @@ interface ConsoleFile {
   compressed: Buffer | null;
 }
 
-/** Holds the built console, read once: a request can only name an entry of the map, never a path. */
+/**
+ * Holds the files of the built console, which are read once. A request selects an entry of the map, so that it cannot
+ * name a path outside.
+ */
 export class ConsoleFiles {
   private readonly files = new Map<string, ConsoleFile>();
   private readonly html: string | null;
@@ -36,9 +39,12 @@ export class ConsoleFiles {
     }
   }
 
-  /** @param toRoot the relative path from the page to the root of the service */
+  /**
+   * Returns the HTML of the console.
+   * @param toRoot the relative path from the page to the root of the service
+   */
   page(toRoot: string): string {
-    // Tests of other parts run without a build.
+    // The build may be missing in tests of other modules.
     if (this.html === null) throw notFound.error();
     return this.html.replaceAll('"./assets/', `"${toRoot}console/assets/`);
   }
@@ -48,7 +54,7 @@ export class ConsoleFiles {
   }
 }
 
-/** Finds dist/console above this file, wherever this file was compiled to; null when there is none. */
+/** Returns the folder dist/console in this folder or one above it; null if the console was not built. */
 function builtConsole(): string | null {
   for (let folder = __dirname; folder !== dirname(folder); folder = dirname(folder)) {
     const built = join(folder, 'dist/console');

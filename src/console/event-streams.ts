@@ -11,15 +11,15 @@ import { Snapshots, type Snapshot } from './snapshot.js';
 
 const LOOK_MS = 2_000;
 const HEARTBEAT_MS = 15_000;
-/** Maximum streams per user and in total, in this process. */
+/** The maximum numbers of open streams in this process: for one user, and for all users. */
 const MOST_OF_USER = 10;
 const MOST = 1_000;
-/** A reader with this many unsent bytes has stopped reading. */
+/** The number of unsent bytes from which a stream is closed, because its reader has stopped reading. */
 const MOST_UNREAD = 64 * 1024;
 
 export const TOPICS = ['undelivered', 'attempts', 'partners', 'jobs', 'waiting', 'unmatched', 'imports'] as const;
 type Topic = (typeof TOPICS)[number];
-/** Values that change when the subject of a topic changes. */
+/** For each topic, a value that changes whenever the topic's data changes. */
 type Marks = ReadonlyMap<Topic, string>;
 
 interface Stream {
@@ -27,7 +27,7 @@ interface Stream {
   readonly response: Response;
   readonly username: string;
   readonly reach: Reach;
-  /** The values sent last, by topic; null while the stream is being opened. */
+  /** For each topic, the value that was sent last; null while the stream is being opened. */
   seen: Marks | null;
   heardAt: number;
 }
@@ -56,7 +56,7 @@ export class EventStreams implements BeforeApplicationShutdown {
   ) {}
 
   /**
-   * Opens a stream. The page then loads everything once, and receives each later change.
+   * Opens a stream of changes. The page then loads its data once, and receives an event for each later change.
    * @throws DomainError rate_limited
    */
   async open(request: Request, response: Response, caller: Caller): Promise<void> {
@@ -108,7 +108,7 @@ export class EventStreams implements BeforeApplicationShutdown {
     this.endAll();
   }
 
-  /** Returns a function that gives the values visible to a caller with these accounts. */
+  /** Queries the current values, and returns a function that limits them to the accounts of a caller. */
   private async figures(): Promise<(reach: Reach) => Marks> {
     const snapshotOf = await this.snapshots.look();
     const known = new Map<string, Marks>();
@@ -148,7 +148,7 @@ export class EventStreams implements BeforeApplicationShutdown {
 function begin(response: Response): void {
   response.status(200);
   response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
-  // Tells proxies not to transform (compress) or buffer the response.
+  // These headers tell proxies not to transform, compress or buffer the stream.
   response.setHeader('Cache-Control', 'no-store, no-transform');
   response.setHeader('X-Accel-Buffering', 'no');
 }

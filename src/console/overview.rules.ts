@@ -2,7 +2,7 @@ import type { PartnerCondition } from '../notifications/notifications.queries.js
 
 const SOON_MS = 14 * 86_400_000;
 
-/** The problems of a partner, most severe first. */
+/** The problems that a partner can have, most severe first. */
 export const TROUBLES = ['down', 'failing', 'certificate_ends', 'suspended', 'unverified'] as const;
 type Trouble = (typeof TROUBLES)[number];
 
@@ -22,7 +22,10 @@ export function hasTrouble(partner: PartnerCondition, trouble: Trouble, now: Dat
   }
 }
 
-/** Returns the partners with problems, most severe first; for the same problem, the longest queue comes first. */
+/**
+ * Returns the partners with problems, the most severe problem first. Among equal problems, the longest queue comes
+ * first.
+ */
 export function needingAttention(partners: readonly PartnerCondition[], now: Date): PartnerCondition[] {
   const rankOf = (partner: PartnerCondition) => TROUBLES.findIndex((trouble) => hasTrouble(partner, trouble, now));
   return partners

@@ -17,10 +17,10 @@ import type { Reach } from '../platform/context/caller.js';
 import { CountUnmatched, type UnmatchedCount } from '../results/results.queries.js';
 
 const FRESH_MS = 1_000;
-/** The maximum share of time for a slow query. */
+/** The maximum share of time for which a slow query may run. */
 const SHARE = 1 / 4;
 
-/** The figures for an operator, limited to the accounts of one caller. */
+/** The counts that the console's overview shows, limited to the accounts of a caller. */
 export interface Snapshot {
   readonly at: Date;
   readonly undelivered: readonly UndeliveredCount[];
@@ -47,12 +47,12 @@ export class Snapshots {
     private readonly clock: Clock,
   ) {}
 
-  /** Returns the newest figures of these accounts. */
+  /** Returns the newest counts, limited to these accounts. */
   async of(reach: Reach): Promise<Snapshot> {
     return withinReach(await this.acrossAccounts(), reach);
   }
 
-  /** Queries once for many callers. */
+  /** Queries the newest counts, and returns a function that limits them to given accounts. */
   async look(): Promise<(reach: Reach) => Snapshot> {
     const newest = await this.acrossAccounts();
     return (reach) => withinReach(newest, reach);

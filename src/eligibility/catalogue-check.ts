@@ -39,7 +39,8 @@ declareFaults({
   ],
 });
 
-// Uses scalar subqueries instead of EXISTS: for many questions PostgreSQL may answer EXISTS by reading a whole table.
+// Looks up the codes of many requests. Scalar subqueries replace EXISTS, which PostgreSQL may answer by reading a whole
+// table if there are many rows.
 const LOOK_UP = prepared(
   'eligibility-catalogue',
   `SELECT asked.n,
@@ -62,7 +63,7 @@ const NEAR_TEST = prepared(
   'SELECT test_code FROM tests WHERE account_code = $1 AND lower(test_code) = lower($2) ORDER BY test_code LIMIT 1',
 );
 
-/** The codes in a body; null where there is none. */
+/** The codes in the body of a request that the catalogue must contain; null for an absent code. */
 interface CatalogueQuestion {
   account: string;
   test: string | null;
@@ -81,9 +82,9 @@ interface CatalogueRow {
   attribute_keys: string[];
 }
 
-/** The codes that a record already has: they stay valid even when the catalogue has lost them. */
+/** The codes that a stored record has. They stay valid for the record even if the catalogue no longer contains them. */
 interface Known {
-  /** Null when there is no record (yet). */
+  /** The id of the record; null if there is none (yet). */
   svc_eligiblity_id: string | null;
   school_code: string | null;
   attribute_keys: string[];
@@ -101,7 +102,7 @@ const NOTHING_KNOWN: Known = {
   province_state: null,
 };
 
-/** Returns the attribute keys at their indices; undefined where the key itself has a fault. */
+/** Returns the attribute keys of the body by index; undefined for a key that has a fault. */
 function attributeKeysOf(faults: Faults, candidate: Partial<EligibilityModel['candidate']>): (string | undefined)[] {
   const pointer = '/candidate/additional_attributes';
   const given = faults.member(pointer, candidate.additional_attributes);
@@ -112,13 +113,13 @@ function attributeKeysOf(faults: Faults, candidate: Partial<EligibilityModel['ca
 }
 
 export interface CheckedBody {
-  /** The portions that the record will have. */
+  /** The codes of the portions that the record will have. */
   portionCodes: string[];
   /** Whether a requested accommodation needs an operator's approval. */
   approvalPending: boolean;
 }
 
-/** Checks a body against the account's catalogue. Members with a fault of their form are skipped. */
+/** Checks the codes in a request's body against the account's catalogue. Members whose form has a fault are skipped. */
 @Injectable()
 export class CatalogueCheck {
   private readonly lookUp: Batched<CatalogueQuestion, CatalogueRow>;
@@ -136,8 +137,9 @@ export class CatalogueCheck {
   }
 
   /**
-   * @param testCode the test of the path
-   * @param record null when there is no record to change: the request is refused for the faults of its form
+   * Checks the body of an update.
+   * @param testCode the test in the path
+   * @param record null if there is no record to change; the request is then refused only for the faults of its form
    */
   forChange(
     accountCode: string,
@@ -160,7 +162,7 @@ export class CatalogueCheck {
     const known = changed ?? NOTHING_KNOWN;
     const candidate = faults.member('/candidate', body.candidate) ?? ({} as Partial<EligibilityModel['candidate']>);
     const school = faults.member('/candidate/school_code', candidate.school_code);
-    // A change of the accommodations is forbidden, even when the account knows them.
+    // A change of the accommodations is forbidden, even to accommodations that the account has.
     const accommodations =
       changed === null ? faults.entries('/candidate/special_accommodations', candidate.special_accommodations) : [];
     const attributeKeys = attributeKeysOf(faults, candidate);
@@ -205,13 +207,16 @@ export class CatalogueCheck {
     };
   }
 
-  /** Returns the end of a sentence that suggests a test code differing only in case. */
+  /** Returns the end of an error message: a suggestion of a test code that differs only in case, or nothing. */
   private async nearTest(accountCode: string, testCode: string): Promise<string> {
     const near = await this.database.queryOne<{ test_code: string }>(NEAR_TEST, [accountCode, testCode]);
     return near === null ? '' : ` Did you mean "${near.test_code}"?`;
   }
 
-  /** Checks vouchers only for a request that is refused anyway; valid requests check them on redemption, under lock. */
+  /**
+   * Returns the faults of vouchers, for a request that is refused anyway. In a valid request, vouchers are checked
+   * under lock when they are redeemed.
+   */
   private async voucherFaults(
     accountCode: string,
     testCode: string | null,
@@ -228,8 +233,8 @@ export class CatalogueCheck {
 }
 
 /**
- * Returns the portions that the record will have: the requested ones, or the current ones when they are omitted or
- * equal.
+ * Returns the portions that the record will have: the requested portions, or its current ones if they are omitted or
+ * unchanged.
  */
 function portionsOf(
   body: EligibilityModel,
@@ -270,8 +275,8 @@ function portionsOf(
 }
 
 /**
- * Requires a USPS code as the province in the United States. When only one member changes, the other keeps its stored
- * value.
+ * Returns a fault if the province of an address in the United States is not a USPS code. If the body has only the
+ * country or only the province, the stored value of the other is used.
  */
 function provinceFault(faults: Faults, candidate: Partial<EligibilityModel['candidate']>, known: Known): Fault[] {
   if (faults.concern('/candidate/country') || faults.concern('/candidate/province_state')) return [];

@@ -41,7 +41,7 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
     const faults = new Faults(ofForm.list);
     const record = await judged(this.catalogue, accountCode, body, faults, this.clock.now());
     const vouchers = [...new Set(body.voucher_codes ?? [])];
-    // Without vouchers, one statement is the whole change, in its own transaction.
+    // Without vouchers, the whole change is one statement in its own transaction.
     if (vouchers.length === 0) return this.creation.insert(record);
     return this.unitOfWork.run(async () => {
       const created = await this.creation.insert(record);
@@ -55,7 +55,7 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
   }
 }
 
-/** After this many checks, other requests get their turn. */
+/** The number of checks after which other requests may run. */
 const JUDGED_AT_ONCE = 100;
 
 @CommandHandler(JudgeCreations)
@@ -105,7 +105,10 @@ function isReady(answer: NewEligibility | DomainError): answer is NewEligibility
   return !(answer instanceof DomainError);
 }
 
-/** Builds the record of the body. @throws DomainError validation_error */
+/**
+ * Checks the body, and builds the record to create.
+ * @throws DomainError validation_error
+ */
 async function judged(
   catalogue: CatalogueCheck,
   accountCode: string,
@@ -119,7 +122,7 @@ async function judged(
   return newRecord(accountCode, body, checked.portionCodes, checked.approvalPending, now);
 }
 
-/** Requires that the end lies in the future and after the start. */
+/** Returns a fault if the window does not end in the future and after its start. */
 function windowFaults(body: EligibilityModel, now: Date, faults: Faults): Fault[] {
   const start = faults.concern('/schedule_start_date') ? null : dateOf(body.schedule_start_date);
   const end = faults.concern('/eligibility_end_date') ? null : dateOf(body.eligibility_end_date);
@@ -135,7 +138,7 @@ export function dateOf(text: string | null | undefined): Date | null {
   return text == null ? null : parseDateTime(text);
 }
 
-/** Returns the specification's spelling of the mode, for any case. */
+/** Returns the registration mode in the specification's spelling; null for an unknown mode. Any case is accepted. */
 export function registrationModeOf(text: string | null | undefined): string | null {
   return REGISTRATION_MODES.find((mode) => mode.toLowerCase() === text?.toLowerCase()) ?? null;
 }

@@ -48,7 +48,7 @@ const CREATE = prepared('eligibility-create', CREATED(UNOBSTRUCTED, 'created.*')
 const CREATE_MANY = prepared('eligibility-create-many', CREATED(UNOBSTRUCTED, 'svc_eligiblity_id AS created'));
 const CREATE_AFTER_EXPIRED = prepared('eligibility-create-after-expired', CREATED('', 'created.*'));
 
-// A record whose window is over makes room for the new record.
+// Locks an open record whose window is over, because it expires in favour of the new record.
 const LOCK_OVER = prepared(
   'eligibility-lock-giving-way',
   lockOpen('account_code = $1 AND candidate_id = $2 AND test_code = $3 AND eligibility_end_date <= $4'),
@@ -59,7 +59,8 @@ const FIND_EXPIRED = prepared(
    WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3 AND status = 'EXPIRED' ORDER BY position`,
 );
 
-// Expired records have made room by now, or are skipped.
+// Finds the records that block new records. An expired record blocks nothing: it has already been replaced, or is
+// skipped.
 const FIND_OBSTACLES = prepared(
   'eligibility-find-obstacles',
   `SELECT n, obstacle.svc_eligiblity_id, obstacle.live
@@ -75,7 +76,7 @@ const FIND_OBSTACLES = prepared(
      LIMIT 1) obstacle`,
 );
 
-/** Creates records, each with its audit row and its change feed entry. */
+/** Creates records, each with its audit entry and its change feed entry. */
 @Injectable()
 export class EligibilityCreation {
   private readonly creation: Batched<object, Eligibility & { n: number }>;
@@ -90,7 +91,7 @@ export class EligibilityCreation {
     this.creation = new Batched(database, CREATE, numbered);
   }
 
-  /** Creates the record; returns the stored row. */
+  /** Creates the record, and returns its stored row. */
   async insert(record: NewEligibility): Promise<Eligibility> {
     try {
       const [created] = await this.creation.ask(this.rowOf(record));
@@ -100,18 +101,22 @@ export class EligibilityCreation {
       }
       return await this.unitOfWork.run(() => this.insertAfterExpired(record));
     } catch (error) {
-      // In a shared transaction, the error may belong to another command.
+      // In a shared transaction, the failure may have been caused by another command, so that the error is not
+      // interpreted.
       if (this.unitOfWork.isShared) throw error;
       throw refusalOf(error) ?? error;
     }
   }
 
-  /** Returns the row that {@link insertMany} writes on behalf of the running request. */
+  /** Returns the parameter of {@link insertMany} for these records; the current request is their creator. */
   valuesOf(records: readonly NewEligibility[]): [string] {
     return numbered(records.map((record) => this.rowOf(record)));
   }
 
-  /** Creates all records by one statement, and by a second one when some are blocked; returns the outcome of each. */
+  /**
+   * Creates the records in one statement, and in a second one if other records block some. Returns the outcome of each
+   * record.
+   */
   async insertMany(records: readonly NewEligibility[], values: [string]): Promise<Creation[]> {
     const created = await this.database.query<{ n: number; created: string }>(CREATE_MANY, values);
     const made = new Map(created.map(({ n, created: id }) => [records[n - 1], { created: id }]));
@@ -120,7 +125,10 @@ export class EligibilityCreation {
     return records.map((record) => made.get(record) ?? obstacles[obstructed.indexOf(record)] ?? 'OBSTRUCTED');
   }
 
-  /** Creates the record after an expired one, which keeps its vouchers until it is replaced. */
+  /**
+   * Creates the record after it has marked its predecessor as expired. An expired record keeps its vouchers until it is
+   * replaced.
+   */
   private async insertAfterExpired(record: NewEligibility): Promise<Eligibility> {
     const { account_code, candidate_id, test_code, created_datetime } = record;
     const key = [account_code, candidate_id, test_code];
@@ -132,12 +140,15 @@ export class EligibilityCreation {
       if (created) return created;
       const [obstacle] = await this.findObstacles([record]);
       if (obstacle) throw obstacle;
-      // The obstacle disappeared meanwhile, or the random id existed already: retry.
+      // The blocking record has disappeared in the meantime, or the random id was already in use: the client can retry.
     }
     throw new Error('No eligibility could be created.');
   }
 
-  /** Builds the statement's row, with an id and the creator; members without a value are omitted to save parsing. */
+  /**
+   * Builds the statement's row for the record, with a new id and the creator. Members without a value are omitted,
+   * which saves parsing.
+   */
   private rowOf(record: NewEligibility): object {
     const { caller, requestId } = requestContext();
     const row: Record<string, unknown> = {
@@ -150,7 +161,7 @@ export class EligibilityCreation {
     return row;
   }
 
-  /** Returns the error that permanently blocks each record; null where nothing does. */
+  /** Returns for each record the error that permanently prevents its creation; null if there is none. */
   private async findObstacles(records: readonly NewEligibility[]): Promise<(DomainError | null)[]> {
     if (records.length === 0) return [];
     const obstacles = await this.database.query<Obstacle>(FIND_OBSTACLES, numbered(records));
@@ -177,7 +188,9 @@ function obstructedBy(obstacle: Obstacle | undefined): DomainError | null {
       });
 }
 
-/** Maps violated constraints to domain errors: checked data may have changed before the write. */
+/**
+ * Maps a violated constraint to a domain error; null for other errors. Checked data may have changed before the write.
+ */
 export function refusalOf(error: unknown): DomainError | null {
   switch (violatedConstraint(error)) {
     case 'eligibilities_test_fk':

@@ -31,8 +31,8 @@ const LOCK_OF_CANDIDATE = prepared(
   `SELECT ${BOOKED} FROM eligibilities e ${WITH_TEST} WHERE e.account_code = $1 AND e.candidate_id = $2
    ORDER BY e.position DESC FOR UPDATE OF e`,
 );
-// Serves many candidates at once; a record that another transaction has locked is returned with null members. The inner
-// order equals the index on a candidate's records, so that the planner never picks another index
+// Locks the records of many candidates at once. For a record that another transaction has locked, the members are null.
+// The inner order equals the index on a candidate's records, so that the planner picks no other index
 // (eligibility-creation.ts).
 export const LOCK_FREE_OF_CANDIDATES = prepared(
   'eligibility-lock-free-of-candidates',
@@ -98,11 +98,15 @@ type State = Pick<
   'status' | 'hold_reason' | 'approval_pending' | 'decline_reason' | 'booking_code' | 'booking_on' | 'last_event_at'
 >;
 
-/** The records of one candidate and test, newest first, with the rules that choose the record of a call. */
+/**
+ * The records of one candidate and test, newest first, and the rules that select the record to which a request applies.
+ */
 export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEligibility> {
   constructor(readonly newestFirst: readonly Record[]) {}
 
-  /** The live record. Locked records have expired already when their window is over. */
+  /**
+   * The live record; null if there is none. In locked records, an expired window is already reflected in the status.
+   */
   get live(): Record | null {
     return this.newestFirst.find((record) => ACTIVE_STATUSES.includes(record.status)) ?? null;
   }
@@ -112,7 +116,8 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
   }
 
   /**
-   * The record for an update: the live record, otherwise the newest expired record, unless the exam was closed since.
+   * The record that an update changes: the live record or, if there is none, the newest expired record. Null if the
+   * exam was taken or missed since.
    */
   get changeable(): Record | null {
     if (this.live) return this.live;
@@ -120,15 +125,15 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
     return this.newestFirst.find((record) => record.status === 'EXPIRED') ?? null;
   }
 
-  /** Whether the newest record says that the exam was taken or missed. */
+  /** Whether the newest record shows that the exam was taken or missed. */
   get isClosed(): boolean {
     return this.newest?.status === 'COMPLETED' || this.newest?.status === 'ABSENT';
   }
 }
 
 /**
- * Fetches and locks records for a change, so that changes of one record are serialized. Records of a candidate are
- * always locked newest first, so that no deadlock is possible.
+ * Fetches and locks eligibility records for a change, so that changes of a record are serialized. The records of a
+ * candidate are always locked newest first, so that no deadlock is possible.
  */
 @Injectable()
 export class EligibilityStore {
@@ -147,7 +152,7 @@ export class EligibilityStore {
     return this.ofTest(await this.database.query<BookedEligibility>(LOCK_OF_TEST, values));
   }
 
-  /** Locks all records of the candidate. */
+  /** Locks all records of the candidate, newest first. */
   async lockOfCandidate(
     accountCode: string,
     candidateId: string,
@@ -168,8 +173,8 @@ export class EligibilityStore {
   }
 
   /**
-   * Locks the records without waiting, because other commands share this transaction. @throws MustBeAlone when one is
-   * locked
+   * Locks the records of the candidate without waiting, because other commands share this transaction.
+   * @throws MustBeAlone when another transaction has locked a record
    */
   private async lockFree(account_code: string, candidate_id: string): Promise<BookedEligibility[]> {
     const records = await this.freeOfCandidates.ask({ account_code, candidate_id });
@@ -177,7 +182,7 @@ export class EligibilityStore {
     return records;
   }
 
-  /** Returns the open bookings of the candidate's other records, which the caller has locked. */
+  /** Returns the open bookings of the candidate's other records, which are already locked. */
   otherBookings({ account_code, candidate_id, svc_eligiblity_id }: Eligibility): Promise<TimeSlot[]> {
     return this.database.query<TimeSlot>(OTHER_BOOKINGS, [account_code, candidate_id, svc_eligiblity_id]);
   }
@@ -187,7 +192,10 @@ export class EligibilityStore {
     return (await this.database.queryOne(HAS_LIVE, [account_code, candidate_id, test_code])) !== null;
   }
 
-  /** @throws DomainError eligibility_not_found */
+  /**
+   * Locks and returns the record.
+   * @throws DomainError eligibility_not_found, also for a record outside the accounts in `reach`
+   */
   async lockById(svcEligibilityId: string, reach: Reach): Promise<BookedEligibility> {
     const record = await this.database.queryOne<BookedEligibility>(LOCK_BY_ID, [svcEligibilityId, reach]);
     if (!record) throw eligibilityNotFound.error();
@@ -203,7 +211,7 @@ export class EligibilityStore {
     await this.database.query(HOLD_ALL_OF, [accountCode, candidateId]);
   }
 
-  /** Records the expiry of a window that ended before the change, as the sweep would have done. */
+  /** Records that the window of the record ended before this change, if the expiry sweep has not yet done so. */
   private noteExpiry(record: Eligibility): void {
     const { eligibility_end_date: end, updated_datetime: updated } = record;
     if (record.status === 'EXPIRED' || statusAt(record, this.clock.now()) !== 'EXPIRED') return;
@@ -227,7 +235,7 @@ export class EligibilityStore {
     });
   }
 
-  /** Writes the state of the record and the time of the change. */
+  /** Writes the state of the record, and the time of the change. */
   changeState<Record extends Eligibility>(record: Record, changes: Partial<State>, now: Date): Record {
     Object.assign(record, changes, { updated_datetime: now });
     const { svc_eligiblity_id, status, hold_reason, approval_pending, decline_reason } = record;
@@ -246,12 +254,12 @@ export class EligibilityStore {
     return record;
   }
 
-  /** Writes the state that follows from a booking, and the time of its event. */
+  /** Writes the state of the record that follows from its booking, and the time of the booking's event. */
   followBooking(record: BookedEligibility, changes: Partial<State>, now: Date): BookedEligibility {
     return this.changeState(record, { ...changes, last_event_at: nextOccurredAt(now, record.last_event_at) }, now);
   }
 
-  /** Writes the named members of the record and the time of the change. */
+  /** Writes the given members of the record, and the time of the change. */
   async change(record: Eligibility, changes: Partial<Eligibility>, now: Date): Promise<Eligibility> {
     Object.assign(record, changes, { updated_datetime: now });
     await this.database.manager.update(Eligibility, record.svc_eligiblity_id, { ...changes, updated_datetime: now });

@@ -6,7 +6,7 @@ const declared = getMetadataArgsStorage()
   .columns.filter(({ target }) => target === Eligibility)
   .map(({ propertyName }) => propertyName);
 
-/** Returns columns of the entity that are in neither list, and columns of a list that the entity lacks. */
+/** Returns the columns of the entity that no list has, and the listed columns that the entity lacks. */
 const gaps = (columns: readonly string[]) => [
   ...declared.filter((name) => !columns.includes(name)),
   ...columns.filter((name) => !declared.includes(name)),

@@ -1,7 +1,7 @@
 import type { CandidateModel } from './eligibility-model.fields.js';
 import type { Eligibility } from './eligibility.entity.js';
 
-/** The columns for which a new record uses the table's default. */
+/** The columns that take the table's default when a record is created. */
 export const DEFAULTED = [
   'position',
   'hold_reason',
@@ -17,7 +17,7 @@ type Written = Exclude<keyof Eligibility, (typeof DEFAULTED)[number]>;
 /** A record before it is stored; the INSERT returns the complete row. */
 export type NewEligibility = Omit<Pick<Eligibility, Written>, 'svc_eligiblity_id'>;
 
-/** The columns that a create writes, with their types: the only list. */
+/** The columns that the creation of a record writes, with their SQL types. This is the only list of them. */
 export const WRITTEN: Readonly<Record<Written, string>> = {
   svc_eligiblity_id: 'text',
   account_code: 'text',
@@ -60,10 +60,10 @@ const NOT_SHOWN = [
   'erased_datetime',
 ] as const;
 
-/** The columns of a record that clients see, and the sort keys. */
+/** The columns of a record that clients see, and its sort keys. */
 export type ShownEligibility = Omit<Eligibility, (typeof NOT_SHOWN)[number]>;
 
-/** The names of the shown columns. */
+/** The names of the columns in {@link ShownEligibility}. */
 export const SHOWN = [...Object.keys(WRITTEN), ...DEFAULTED].filter((name) => !NOT_SHOWN.some((not) => not === name));
 
 type Demographic = Exclude<
@@ -87,10 +87,10 @@ const AS_SENT: Readonly<Record<Demographic, true>> = {
   school_code: true,
 };
 
-/** The members of a candidate that are stored as sent and may be changed. */
+/** The members of a candidate that are stored as the client sent them, and that an update may change. */
 export const DEMOGRAPHICS = Object.keys(AS_SENT) as readonly Demographic[];
 
-/** Copies the demographics; missing members become `null`. */
+/** Copies the demographics of a candidate. Missing members become `null`. */
 export function demographicsOf(from: Partial<Pick<CandidateModel, Demographic>>): Pick<Eligibility, Demographic> {
   const demographics: Partial<Record<Demographic, string | null>> = {};
   for (const name of DEMOGRAPHICS) demographics[name] = from[name] ?? null;

@@ -7,16 +7,19 @@ import type { NewEligibility } from './eligibility.columns.js';
 import type { Eligibility } from './eligibility.entity.js';
 import type { EligibilityState } from './eligibility.fields.js';
 
-/** A record with the members of its test that a booking event contains. */
+/** An eligibility record with the members of its test that the events of a booking contain. */
 export interface BookedEligibility extends Eligibility {
   exam_code: string | null;
   duration_minutes: number | null;
   change_cutoff_hours: number | null;
-  /** The record's portions with their names, in the record's order. */
+  /** The record's portions and their names, in the record's order. */
   exam_portions: { portion_code: string; portion_name: string | null }[];
 }
 
-/** Creates a record. `faults` are those of the body's form; the handler adds its own and refuses with all of them. */
+/**
+ * Creates a record. The handler adds its own faults to `faults`, the faults of the body's form, and refuses the request
+ * if there are any.
+ */
 export class CreateEligibility extends Command<Eligibility> {
   constructor(
     readonly accountCode: string,
@@ -27,23 +30,32 @@ export class CreateEligibility extends Command<Eligibility> {
   }
 }
 
-/** A body with the faults of its form. */
+/** The body of a new record, and the faults of its form. */
 export interface NewRecord {
   readonly body: EligibilityModel;
   readonly faults: Faults;
 }
 
-/** The outcome: an id, an error, or OBSTRUCTED when another record may block it; a separate create then decides. */
+/**
+ * The outcome of a creation: an id or an error. OBSTRUCTED means that another record may block it; a separate {@link
+ * CreateEligibility} then decides.
+ */
 export type Creation = { readonly created: string } | 'OBSTRUCTED' | DomainError;
 
-/** Checked creations in order: each is refused or ready to be written. Only its handlers read the content. */
+/**
+ * The results of {@link JudgeCreations}, in order: each creation is refused, or ready to be written. Only the module's
+ * own handlers read the content.
+ */
 export interface JudgedCreations {
   readonly answers: readonly (NewEligibility | DomainError)[];
-  /** The values of the statement that writes the ready records. */
+  /** The parameter of the statement that writes the records that are ready. */
   readonly values: [string];
 }
 
-/** Checks bodies without vouchers, each about a different record, like {@link CreateEligibility}. It writes nothing. */
+/**
+ * Checks the bodies of new records, like {@link CreateEligibility}. The bodies have no vouchers, and each is about a
+ * different record. Nothing is written.
+ */
 export class JudgeCreations extends Command<JudgedCreations> {
   constructor(
     readonly accountCode: string,
@@ -53,25 +65,28 @@ export class JudgeCreations extends Command<JudgedCreations> {
   }
 }
 
-/** Writes the records that were just checked, by one statement. */
+/** Writes the records that {@link JudgeCreations} has just checked, in one statement. */
 export class CreateEligibilities extends Command<Creation[]> {
   constructor(readonly judged: JudgedCreations) {
     super();
   }
 }
 
-/** The values of a line of a file in addition to the body of a single call. */
+/** The values that a line of an import file has in addition to the body of a single request. */
 export interface LineOfFile {
-  /** The id of the record that the line names, or null. */
+  /** The id of the record that the line names; null if it names none. */
   readonly svcEligibilityId: string | null;
   /**
-   * For a line of cells: the named attributes, with null for a cleared one; other attributes stay. Null when the body
-   * contains all attributes.
+   * The attributes that a line of a CSV file names; the value null clears an attribute, and other attributes are
+   * unchanged. Null if the body contains all attributes.
    */
   readonly attributes: readonly { readonly key: string; readonly value: string | null }[] | null;
 }
 
-/** @throws DomainError record_differs when the line names another record than the existing one */
+/**
+ * Changes a record.
+ * @throws DomainError record_differs when the line names a record other than the one found
+ */
 export class UpdateEligibility extends Command<{ record: string; changed: boolean }> {
   constructor(
     readonly accountCode: string,
@@ -85,14 +100,15 @@ export class UpdateEligibility extends Command<{ record: string; changed: boolea
   }
 }
 
-/** The ids by which a cancellation names its record, or null. */
+/** The ids by which a cancellation names its record; null for an id that is absent. */
 export interface NamedRecord {
   readonly svcEligibilityId: string | null;
   readonly clientEligibilityId: string | null;
 }
 
 /**
- * Cancels a record and returns its id. @throws DomainError record_differs when the named record is not the existing one
+ * Cancels a record, and returns its id.
+ * @throws DomainError record_differs when the cancellation names a record other than the one found
  */
 export class CancelEligibility extends Command<string> {
   constructor(
@@ -106,7 +122,7 @@ export class CancelEligibility extends Command<string> {
 }
 
 /**
- * Replaces the vouchers: the codes, and the pointer to their list in the body. `faults` as in {@link
+ * Replaces the vouchers of a record: the codes, the pointer to their list in the body, and `faults` as in {@link
  * CreateEligibility}.
  */
 export class ReplaceVouchers extends Command<void> {
@@ -157,7 +173,7 @@ export class DeclineAccommodations extends Command<void> {
 }
 
 /**
- * Marks the live eligibility as SCHEDULED for a booking, in the caller's transaction. All records of the candidate stay
+ * Marks the live eligibility as SCHEDULED for a booking, in the current transaction. All records of the candidate stay
  * locked, so that concurrent bookings see each other.
  * @throws DomainError not_eligible_to_schedule, booking_overlaps, eligibility_not_found
  */
@@ -174,7 +190,7 @@ export class ScheduleEligibility extends Command<BookedEligibility> {
   }
 }
 
-/** A record that the caller's transaction has locked. */
+/** The members of a record that the current transaction has locked. */
 export type LockedEligibility = Pick<
   Eligibility,
   'svc_eligiblity_id' | 'account_code' | 'candidate_id' | 'test_code' | 'erased_datetime'
@@ -182,8 +198,8 @@ export type LockedEligibility = Pick<
   EligibilityState;
 
 /**
- * Locks the record until the caller's transaction ends; returns null when the caller may not see the record. A command
- * that changes a record's booking or results locks the record first, so that no deadlock is possible.
+ * Locks the record until the current transaction ends. Returns null if the record is outside the accounts in `reach`.
+ * Commands that change a record's booking or results lock the record first, so that no deadlock is possible.
  */
 export class LockEligibility extends Command<LockedEligibility | null> {
   constructor(
@@ -194,7 +210,7 @@ export class LockEligibility extends Command<LockedEligibility | null> {
   }
 }
 
-/** Locks all records of a candidate until the caller's transaction ends. */
+/** Locks all records of a candidate until the current transaction ends. */
 export class LockEligibilitiesOfCandidate extends Command<void> {
   constructor(
     readonly accountCode: string,

@@ -27,7 +27,10 @@ export class CreateApplicationBody {
   grants?: Grant[] | null;
 }
 
-/** An omitted member keeps its value; null clears the scopes and `disabled`, and resets `grants` to its default. */
+/**
+ * The changes of an application. An omitted member keeps its value; null clears the scopes and `disabled`, and resets
+ * `grants` to its default.
+ */
 export class UpdateApplicationBody {
   @Field(name, { notNull: true })
   name?: string;
@@ -52,7 +55,7 @@ export class ApplicationModel {
   @Field(scopes, { required: true })
   scopes: Scope[];
 
-  /** The console's own application has no grants: its sessions need none. */
+  /** Lists may be empty here: the console's own application has no grants, because its sessions need none. */
   @Field(listOf(oneOf(GRANTS, 'grant_unknown'), 10), { required: true })
   grants: Grant[];
 

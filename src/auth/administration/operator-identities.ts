@@ -9,11 +9,11 @@ import { isReservedName } from './reserved-names.js';
 import { Passwords } from '../tokens/passwords.js';
 import { UserRights, type ChangedUser } from './user-rights.js';
 
-/** A person at an identity provider. */
+/** A person who signs in at an identity provider, identified by issuer and subject. */
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;
-  /** The person's names at the provider, in order of preference. */
+  /** The person's names at the provider, with the preferred name first. */
   readonly names: readonly string[];
 }
 
@@ -22,7 +22,7 @@ const FIND = prepared(
   `SELECT username FROM operator_identities WHERE issuer = $1 AND subject = $2`,
 );
 const IS_KNOWN = prepared('operator-identity-is-known', `SELECT 1 FROM operator_identities WHERE username = $1`);
-// Serializes sign-ins of one person: the first sign-in creates the user.
+// Serializes the sign-ins of a person, because the first sign-in creates the user.
 const LOCK = prepared(
   'operator-identity-lock',
   `SELECT pg_advisory_xact_lock(hashtextextended('operator-identity ' || $1::text || ' ' || $2::text, 0))`,
@@ -59,11 +59,12 @@ export class OperatorIdentities {
   ) {}
 
   /**
-   * Returns the user, created at the first sign-in; null for a user who was disabled here.
+   * Returns the user of the person, and creates it at the first sign-in. Returns null for a user who was disabled in
+   * this service.
    * @throws DomainError last_operator
    */
   async admit(identity: Identity, rights: OperatorRights): Promise<LoggedIn | null> {
-    // A random password that nobody knows or can set (user.handlers.ts).
+    // The user gets a random password that nobody knows and nobody can change (user.handlers.ts).
     const hash = (await this.find(identity)) ? null : await this.passwords.hash(randomToken());
     return this.unitOfWork.run(async () => {
       await this.database.query(LOCK, [identity.issuer, identity.subject]);
@@ -75,13 +76,13 @@ export class OperatorIdentities {
     });
   }
 
-  /** Returns whether the user belongs to an identity provider rather than being created locally. */
+  /** Returns whether the user signs in at an identity provider; false for a user who was created in this service. */
   async areOf(username: string): Promise<boolean> {
     return (await this.database.queryOne(IS_KNOWN, [username])) !== null;
   }
 
   /**
-   * Removes all rights of a person whose groups no longer give any.
+   * Removes all rights of a person whose groups no longer grant rights.
    * @throws DomainError last_operator
    */
   withdraw(identity: Identity): Promise<void> {
@@ -109,7 +110,7 @@ export class OperatorIdentities {
     throw new Error('There is a user of each name that this operator could have.');
   }
 
-  /** Sets the rights that groups give, and writes the changes to the audit log like manual changes. */
+  /** Sets the rights that the person's groups grant. The audit log records the changes like manual changes. */
   private async setRights(
     username: string,
     rights: OperatorRights,

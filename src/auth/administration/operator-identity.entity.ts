@@ -1,12 +1,15 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** The local user of a person who signs in at an identity provider. */
+/** Links a person at an identity provider to the user of this service. */
 @Entity('operator_identities')
 export class OperatorIdentity {
   @PrimaryColumn('text')
   issuer: string;
 
-  /** The subject at the provider; names and addresses can pass to other people. */
+  /**
+   * The person's subject at the provider. Names and addresses do not identify a person, because they can pass to other
+   * people.
+   */
   @PrimaryColumn('text')
   subject: string;
 
@@ -14,10 +17,10 @@ export class OperatorIdentity {
   username: string;
 }
 
-/** A completed sign-in at the provider, kept for as long as it could be replayed. */
+/** A completed sign-in at the identity provider. The row is kept for as long as the sign-in could be replayed. */
 @Entity('finished_sign_ins')
 export class FinishedSignIn {
-  /** SHA-256 of the sign-in's state. */
+  /** SHA-256 of the `state` parameter of the sign-in. */
   @PrimaryColumn('bytea')
   state_hash: Buffer;
 

@@ -7,7 +7,8 @@ const english = require('@zxcvbn-ts/language-en');
 const estimator = new ZxcvbnFactory({
   dictionary: { ...common.dictionary, ...english.dictionary },
   graphs: common.adjacencyGraphs,
-  // With the default of 100, a password made only of look-alike characters takes seconds.
+  // Limits the substitutions that are tried: with the default of 100, the estimate takes seconds for a password made
+  // only of look-alike characters.
   l33tMaxSubstitutions: 10,
 });
 

@@ -5,17 +5,17 @@ import { fault } from '../../platform/validation/rules.js';
 import { WorkerThread } from '../../platform/worker-thread.js';
 
 const LEAST_GUESSES = 1e8;
-/** The word lists take 34 MB and 0.2 s to load: an idle thread stops after this time. */
+/** The idle time after which the thread stops. Its word lists occupy 34 MB and take 0.2 s to load. */
 const IDLE_MS = 60_000;
 
-/** Refuses passwords that an attacker would find among the first 10^8 guesses, by zxcvbn's estimate. */
+/** Refuses passwords that an attacker would find within the first 10^8 guesses, as zxcvbn estimates. */
 @Injectable()
 export class PasswordStrength implements OnApplicationShutdown {
   private readonly thread = new WorkerThread<{ password: string; known: string[] }, number>(
     join(__dirname, 'password-strength-worker.cjs'),
     { resourceLimits: { maxOldGenerationSizeMb: 128 } },
   );
-  /** Queues the estimates: one runs at a time. */
+  /** The end of the queue of estimates, which run one at a time. */
   private last: Promise<unknown> = Promise.resolve();
   private idle: NodeJS.Timeout | undefined;
 

@@ -1,7 +1,10 @@
-/** Names in the audit log for actors without a user name: the service itself, and several users at a time. */
+/**
+ * User names that are reserved because the audit log uses them for actors that are not one user: the service itself,
+ * and several users at a time.
+ */
 const RESERVED: ReadonlySet<string> = new Set(['system', 'several']);
 
-/** Returns whether the name is reserved: a user with it could be confused with an audit log actor. */
+/** Returns whether the user name is reserved. A user of that name could be confused with an actor in the audit log. */
 export function isReservedName(name: string): boolean {
   return RESERVED.has(name.toLowerCase());
 }

@@ -14,7 +14,7 @@ export const lastOperator = defineProblem(
   'This user is the last enabled user with the scope `admin` who can sign in. Give the scope `admin` to another user first.',
 );
 
-// Of two concurrent changes, the second sees the result of the first.
+// Changes a user. If two changes are concurrent, the second sees the result of the first.
 const CHANGE = prepared(
   'user-change',
   `UPDATE users SET password_hash = coalesce($2, password_hash), scopes = coalesce($3, scopes),
@@ -32,13 +32,13 @@ const JOIN_ACCOUNTS = prepared(
   'user-join-accounts',
   `INSERT INTO user_accounts (username, account_code) SELECT $1, unnest($2::text[]) ON CONFLICT DO NOTHING`,
 );
-// Tells the trigger that protects the last operator how operators can sign in with the current settings.
+// Passes the settings for operators' sign-in to the trigger that protects the last operator.
 const SAY_HOW_OPERATORS_SIGN_IN = prepared(
   'user-say-how-operators-sign-in',
   `SELECT set_config('sign_in.passwords', $1, true), set_config('sign_in.issuer', $2, true)`,
 );
 
-/** A member that is null or omitted keeps its value. */
+/** The changes of a user. A member that is null or omitted keeps its value. */
 interface Changes {
   readonly passwordHash?: string | null;
   readonly scopes?: readonly Scope[] | null;
@@ -48,7 +48,7 @@ interface Changes {
 
 export interface ChangedUser extends LoggedIn {
   readonly disabled: boolean;
-  /** Names of the members that changed. */
+  /** The names of the rights that changed. */
   readonly changedRights: readonly ('scopes' | 'account_codes')[];
 }
 
@@ -68,7 +68,7 @@ export class UserRights {
   ) {}
 
   /**
-   * Changes a user inside a unit of work. Returns null when there is no such user.
+   * Changes a user inside a unit of work. Returns null if the user does not exist.
    * @throws DomainError last_operator
    */
   async change(username: string, changes: Changes): Promise<ChangedUser | null> {
@@ -99,7 +99,7 @@ export class UserRights {
 
   private async sayHowOperatorsSignIn(): Promise<void> {
     const { operatorPasswords, oidc } = this.config;
-    // Without an admin group, no user of a provider can be a permanent operator.
+    // If no admin group is configured, a user of the provider does not count as a permanent operator.
     const issuer = oidc?.adminGroup == null ? 'none' : oidc.issuer.href;
     await this.database.query(SAY_HOW_OPERATORS_SIGN_IN, [operatorPasswords ? 'on' : 'off', issuer]);
   }

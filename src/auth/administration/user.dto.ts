@@ -23,7 +23,10 @@ declareFaults({
 
 const MOST_ACCOUNTS = 1000;
 
-/** Excludes invisible and look-alike characters. A path segment cannot consist of dots alone. */
+/**
+ * The rule for a new user name: no invisible and no look-alike characters, and not only dots, because a name is also a
+ * segment of paths.
+ */
 const newUsername = text({
   min: 1,
   max: 64,
@@ -33,10 +36,13 @@ const newUsername = text({
   accepts: (value) => !/^\.+$/.test(value) && !isReservedName(value),
   example: 'integration-user',
 });
-/** The rule for a user name in a path: an impossible name is answered with 404, as an unknown one. */
+/** The rule for a user name in a path. A name that cannot exist is answered with 404, like an unknown name. */
 const username = text({ min: 1, max: 100, example: 'integration-user' });
 const passwordText = text({ min: 12, max: 128 });
-/** Uses one fault code for every unsuitable password; password-strength.ts judges passwords of sufficient length. */
+/**
+ * The rule for a new password: one fault code for every unsuitable value. password-strength.ts judges passwords of
+ * sufficient length.
+ */
 const password: Rule = {
   schema: passwordText.schema,
   faults: (value) =>
@@ -45,7 +51,7 @@ const password: Rule = {
       .map((found) => (/^(too_|blank)/.test(found.code) ? { ...found, code: 'password_weak' } : found)),
 };
 const accountCodes = listOf(text({ min: 1, max: 64, example: 'K7PTX2M9QWHB' }), MOST_ACCOUNTS);
-/** The rule for scopes; repeated scopes count once. */
+/** The rule for a list of scopes. Repeated scopes count once. */
 export const scopes = listOf(oneOf(SCOPES, 'scope_unknown'), 50);
 
 export class UserPath {
@@ -73,7 +79,7 @@ export class CreateUserBody {
   scopes: Scope[];
 }
 
-/** An omitted member keeps its value; null clears a list and `disabled`. */
+/** The changes of a user. An omitted member keeps its value; null clears a list and `disabled`. */
 export class UpdateUserBody {
   @Field(password, {
     notNull: true,

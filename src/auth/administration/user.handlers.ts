@@ -125,7 +125,10 @@ export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
     });
   }
 
-  /** Returns a fault when a password would be useless to the user, or a second way to sign in. */
+  /**
+   * Returns a fault if the user must sign in at the identity provider, where a password would be useless or a second
+   * way to sign in.
+   */
   private async elsewhere(username: string, scopes: readonly Scope[] | undefined): Promise<readonly Fault[]> {
     if (await this.identities.areOf(username))
       return [
@@ -150,7 +153,7 @@ const MEMBERS: Record<keyof UserChanges, string> = {
   disabled: 'disabled',
 };
 
-/** Returns the names of the given members, also for a change by the command line. */
+/** Returns the members' names in the API. Changes made on the command line get the same names. */
 function membersOf(changes: UserChanges): string[] {
   return Object.entries(MEMBERS).flatMap(([key, name]) =>
     changes[key as keyof UserChanges] === undefined ? [] : [name],
@@ -174,7 +177,9 @@ export class UnlockUserHandler implements ICommandHandler<UnlockUser> {
   }
 }
 
-/** Returns a fault for each unknown account at its index in `/account_codes`, unless the entry already has a fault. */
+/**
+ * Returns a fault at `/account_codes/<index>` for each unknown account. Entries that already have a fault are skipped.
+ */
 async function unknownAccounts(
   database: Database,
   accountCodes: readonly string[],

@@ -7,23 +7,27 @@ import { Secrets, sha256 } from '../../platform/secrets.js';
 import type { Identity } from '../administration/operator-identities.js';
 import { groupsIn } from '../tokens/operator-rights.js';
 
-/** The provider's metadata is read again after this time, because its keys and addresses may change. */
+/** The time after which the provider's metadata is read again, because its keys and addresses may change. */
 const REMEMBERED_MS = 3600_000;
 const TIMEOUT_S = 10;
-/** Time limit for a sign-in at the provider. */
+/** The maximum duration of a sign-in at the provider, in seconds. */
 export const SIGN_IN_S = 600;
 const PURPOSE = 'operator sign-in';
-/** OpenID Connect Core §2: at most 255 ASCII characters. An empty subject would match every unnamed person. */
+/**
+ * The allowed form of a subject: at most 255 ASCII characters (OpenID Connect Core §2), not empty. An empty subject
+ * would identify every person who has none.
+ */
 const SUBJECT = /^(?=.*[^ ])[\x20-\x7e]{1,255}$/;
 
-// Kept for as long as another process, whose clock may differ, could accept the cookie as new.
+// Marks a sign-in as finished. The row is kept for as long as a process with another clock could accept the cookie as
+// new.
 const FINISH = prepared(
   'identity-provider-finish',
   `INSERT INTO finished_sign_ins (state_hash, forget_at) VALUES ($1, now() + make_interval(secs => ${2 * SIGN_IN_S}))
    ON CONFLICT DO NOTHING`,
 );
 
-/** State of a sign-in at the provider, kept encrypted in the browser. */
+/** The state of an unfinished sign-in at the provider, kept encrypted in a cookie. */
 interface Attempt {
   readonly state: string;
   readonly nonce: string;
@@ -36,11 +40,11 @@ export interface SignedIn {
   readonly groups: readonly string[];
 }
 
-/** The attempt was not started in this browser, or took too long. */
+/** The sign-in was not started in this browser, or took too long. */
 export class UnknownAttempt extends Error {}
-/** The provider omits the groups, for example because there are too many: unknown groups do not mean no groups. */
+/** The provider omitted the groups, for example because there are too many. The person may have groups nevertheless. */
 export class GroupsUnknown extends Error {}
-/** The provider, or the person, refused the sign-in. */
+/** The provider or the person declined the sign-in. */
 export class SignInDenied extends Error {}
 
 /**
@@ -93,6 +97,7 @@ export class IdentityProvider {
   }
 
   /**
+   * Finishes a sign-in.
    * @param query of the address to which the browser returned
    * @throws UnknownAttempt, SignInDenied, GroupsUnknown, and openid-client's errors for an invalid answer
    */
@@ -131,8 +136,8 @@ export class IdentityProvider {
 
   /**
    * Returns the address at which the browser ends its session at the provider and is redirected back (OpenID Connect
-   * RP-Initiated Logout §2); null when the provider has none. No token is kept for use as a hint, so the provider may
-   * ask the person.
+   * RP-Initiated Logout §2). Returns null if the provider has no such address. No token is kept that could serve as a
+   * hint, so that the provider may ask the person.
    */
   async signOutAddress(): Promise<URL | null> {
     const provider = await this.discovered();
@@ -160,7 +165,7 @@ export class IdentityProvider {
   private discovered(): Promise<Configuration> {
     if (this.known === null || this.known.until < Date.now()) {
       const configuration = this.discover(this.settings!);
-      // After a failure, the next caller retries.
+      // A failure is not remembered: the next sign-in reads the metadata again.
       configuration.catch(() => (this.known = null));
       this.known = { configuration, until: Date.now() + REMEMBERED_MS };
     }
@@ -169,7 +174,8 @@ export class IdentityProvider {
 
   private async discover({ issuer, clientId, clientSecret }: OidcSettings): Promise<Configuration> {
     const oidc = await import('openid-client');
-    // The settings allow http only for a provider on this machine.
+    // Requests over http are allowed if the issuer has http, which the settings accept only for a provider on this
+    // machine.
     const onThisMachine = issuer.protocol === 'http:' ? [oidc.allowInsecureRequests] : [];
     return oidc.discovery(issuer, clientId, undefined, oidc.ClientSecretBasic(clientSecret), {
       execute: [...onThisMachine, oidc.enableNonRepudiationChecks],

@@ -19,14 +19,20 @@ export class ConsoleCookies {
     return null;
   }
 
-  /** Returns the cookie names with this prefix in the order of the header: oldest first (RFC 6265 §5.4). */
+  /**
+   * Returns the names of the request's cookies with this prefix, in the order of the header: oldest first (RFC 6265
+   * §5.4).
+   */
   namesWith(request: Request, prefix: string): string[] {
     const own = this.nameOf('');
     const names = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('=')[0] ?? '');
     return names.filter((name) => name.startsWith(own + prefix)).map((name) => name.slice(own.length));
   }
 
-  /** @param value of base64url characters; @param maxAgeS omitted: until the browser closes */
+  /**
+   * @param value of base64url characters
+   * @param maxAgeS the cookie's lifetime; omitted for a cookie that the browser deletes when it closes
+   */
   set(response: Response, name: string, value: string, sameSite: 'strict' | 'lax', maxAgeS?: number): void {
     const life = maxAgeS === undefined ? {} : { maxAge: maxAgeS * 1000 };
     response.cookie(this.nameOf(name), value, { ...this.attributes(), sameSite, ...life });
@@ -44,19 +50,19 @@ export class ConsoleCookies {
     return this.secure ? `__Host-${name}` : name;
   }
 
-  /** Whether cookies are `Secure`: browsers keep such cookies for https, and for a service on their own machine. */
+  /** Whether cookies are set with `Secure`. Browsers keep such cookies for https, and for `localhost`. */
   private get secure(): boolean {
     const { protocol, hostname } = new URL(this.config.baseUrl);
     return protocol === 'https:' || hostname === 'localhost';
   }
 }
 
-/** A header that the console's pages send with every call; a form or link of another site cannot send it. */
+/** The header that the console's pages send with every call. A form or link on another site cannot send it. */
 export const CONSOLE_REQUEST = 'Console-Request';
 
 /**
- * Returns whether a script of our own page made the request: another origin may not add the header (Fetch,
- * CORS-safelisted headers).
+ * Returns whether a script of the console's own pages made the request. Pages of other origins may not add the header
+ * (Fetch, CORS-safelisted headers).
  */
 export function isFromConsole(request: Request): boolean {
   const site = request.headers['sec-fetch-site'];

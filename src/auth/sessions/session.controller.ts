@@ -19,7 +19,9 @@ import { OAuthError } from '../tokens/token.errors.js';
 import { TokenRefusals } from '../tokens/token-refusals.js';
 import { TokenRequestLimit } from '../tokens/token-request-limit.js';
 
-/** The common refusal for a wrong password and for a user who is unknown, disabled, locked or no operator. */
+/**
+ * The problem for every refused sign-in: a wrong password, or a user who is unknown, disabled, locked or no operator.
+ */
 const signInRefused = defineProblem(
   'sign_in_refused',
   'forbidden',
@@ -41,7 +43,7 @@ function tooManyGuesses(seconds: number): Error {
   });
 }
 
-/** Documents the header that every call with a session needs. */
+/** Documents the header that every call in a session needs. */
 const FromConsole = () =>
   ApiHeader({
     name: CONSOLE_REQUEST,
@@ -51,7 +53,7 @@ const FromConsole = () =>
     description: 'The value is `1`. Pages of other sites cannot send this header.',
   });
 
-/** Documents both ways to sign out. */
+/** Documents a route that signs the user out: of one session, or of all. */
 const SignsOut = (summary: string) =>
   applyDecorators(
     HttpCode(204),
@@ -67,8 +69,8 @@ const SignsOut = (summary: string) =>
   );
 
 /**
- * Handles sessions of operators in the console. Every other route accepts a session instead of a token: its cookie,
- * with the header `Console-Request: 1` and without `Authorization`.
+ * Serves operators' sessions in the console. Every other route accepts a session instead of a token: the cookie with
+ * the header `Console-Request: 1`, and no `Authorization` header.
  */
 @ApiTags('Console')
 @Controller('console')
@@ -110,13 +112,14 @@ export class ConsoleSessionController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<void> {
-    // Without the header, another site could sign somebody in under a name of its choice.
+    // The header is required because another site could otherwise sign a visitor in as a user of its choice.
     if (!isFromConsole(request)) throw notTheConsole.error();
     const network = networkOf(request);
     await this.limit.count(network, response).catch((error: unknown) => {
       throw error instanceof OAuthError ? rateLimited.error({ headers: error.headers }) : error;
     });
-    // The form is public: wrong guesses from one address must not lock out people at other addresses.
+    // Lock-outs are per address here. The form is public: wrong guesses from one address must not lock out people at
+    // other addresses.
     const from = this.pseudonyms.of('address', network).toString('hex');
     const { user, patienceS } = await this.login.verify({
       username,
@@ -156,8 +159,8 @@ export class ConsoleSessionController {
   }
 
   /**
-   * Returns the address at which the user signs out at the organisation. When its provider is down, the user is still
-   * signed out here.
+   * Returns the address at which the user signs out at the organisation; null if the identity provider cannot be
+   * reached. The session of this service ends in any case.
    */
   private async organisationOf(username: string): Promise<string | null> {
     if (!(await this.isOfOrganisation(username))) return null;

@@ -37,7 +37,7 @@ export class SessionModel {
   organisation: boolean;
 }
 
-/** The enabled ways for operators to sign in. */
+/** The ways to sign in that are enabled for operators. */
 export class SignInWays {
   @Field(boolean(), { required: true, description: 'By user name and password.' })
   password: boolean;

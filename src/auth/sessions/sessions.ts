@@ -13,17 +13,20 @@ import { ConsoleCookies, isFromConsole } from './session-cookie.js';
 import { TokenStore, type Origin } from '../tokens/token-store.js';
 
 /**
- * The console's own application. It is created at the first sign-in, without grants, and with a secret that nobody
- * knows.
+ * The consumer key of the console's own application. It is created at the first sign-in, without grants, with a secret
+ * that nobody knows.
  */
 export const CONSOLE_KEY = 'CONSOLEOFTHISSERVICE';
-/** Scopes of the console: tests are launched elsewhere. Users with `results` see photos and links of results. */
+/**
+ * The scopes that a console session can have: all except `launch`. Users with `results` see photos and links of
+ * results.
+ */
 const CONSOLE_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'launch');
 
 const COOKIE = 'console-session';
 const IDLE_S = 30 * 60;
 const ABSOLUTE_S = 12 * 3600;
-/** Minimum interval between writes of a session's expiry. */
+/** The minimum interval, in seconds, between two extensions of a session in the database. */
 const RENEW_EVERY_S = 60;
 
 const MAKE_APPLICATION = prepared(
@@ -76,33 +79,36 @@ export class Sessions {
     private readonly cookies: ConsoleCookies,
   ) {}
 
-  /** Returns the caller with a session's cookie from our own page, or null, and extends the session. */
+  /**
+   * Returns the caller of a request with a session's cookie, and extends the session. Returns null without a session,
+   * or if the request is not from the console's pages.
+   */
   async callerOf(request: Request): Promise<Caller | null> {
     const found = await this.find(request);
     if (found) await this.database.execute(PROLONG, [sha256(found.token)]);
     return found?.caller ?? null;
   }
 
-  /** Does the same as {@link callerOf} without extending the session. */
+  /** Returns the caller like {@link callerOf}, but does not extend the session. */
   async peek(request: Request): Promise<Caller | null> {
     return (await this.find(request))?.caller ?? null;
   }
 
-  /** Returns the session of the request without extending it. */
+  /** Returns the session of the request, and does not extend it. */
   async view(request: Request): Promise<SessionView | null> {
     const found = await this.find(request);
     if (!found) return null;
     return present(found.caller, (await this.familyOf(found.token))!.expires_at);
   }
 
-  /** Starts a session of the operator; returns false when the user is no operator, or has just changed. */
+  /** Starts a session for the user. Returns false if the user is no operator, or has just been changed. */
   start(request: Request, response: Response, user: LoggedIn, origin: Origin): Promise<boolean> {
     return this.unitOfWork.run(async () => {
       const before = this.cookies.read(request, COOKIE);
       const family = before === null ? null : await this.familyOf(before);
       if (family) await this.tokens.endFamily(family.family_id);
       await this.database.execute(MAKE_APPLICATION, [CONSOLE_KEY, sha256(randomToken()), CONSOLE_SCOPES]);
-      // An operator may have removed some scopes.
+      // The scopes of the console's application are read, because an operator may have removed some of them.
       const console = await this.database.queryOne<{ scopes: Scope[] }>(FIND_SCOPES, [CONSOLE_KEY]);
       const scopes = grantedScopes(undefined, console!.scopes, user.scopes);
       if (!scopes || !isOperator(scopes)) return false;
@@ -119,8 +125,8 @@ export class Sessions {
   }
 
   /**
-   * Ends the session of the request, or with `all` every session of its user; returns the user name, if there was a
-   * session.
+   * Ends the session of the request or, with `all`, every session of its user. Returns the user name; null if there was
+   * no session.
    */
   async end(request: Request, response: Response, all: boolean): Promise<string | null> {
     const found = await this.find(request);
@@ -157,7 +163,7 @@ function present({ username, scopes, accountCodes }: Caller, end: Date): Session
   };
 }
 
-/** Sets the caller of the request, for the audit and the log. */
+/** Sets the caller of the request, for the audit entries and the log. */
 function actAs(username: string): void {
   requestContext().caller = {
     username,

@@ -1,6 +1,9 @@
 import type { Response } from 'express';
 
-/** Sends an HTML page that explains a failed sign-in and links back. The page contains no external text. */
+/**
+ * Sends an HTML page that explains a failed sign-in and links back to the console. Its text contains nothing from
+ * outside the service.
+ */
 export function sendSignInPage(
   response: Response,
   status: number,

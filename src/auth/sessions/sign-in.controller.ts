@@ -25,9 +25,14 @@ import { Sessions } from './sessions.js';
 import { sendSignInPage } from './sign-in-page.js';
 import { lastOperator } from '../administration/user-rights.js';
 
-/** Prefix of the cookie name: each attempt has its own cookie, so that two tabs do not interfere. */
+/**
+ * The prefix of the cookies of unfinished sign-ins. Each sign-in has its own cookie, so that two tabs do not interfere.
+ */
 const COOKIE = 'console-sign-in-';
-/** Maximum number of unfinished sign-ins per browser, because request headers are limited. */
+/**
+ * The maximum number of unfinished sign-ins in a browser. Each has a cookie, and the size of request headers is
+ * limited.
+ */
 const MOST_BEGUN = 5;
 
 function cookieOf(state: string): string {
@@ -38,8 +43,8 @@ const AnswerPage = (status: number, description: string) =>
   ApiResponse({ status, description, content: { 'text/html': { schema: { type: 'string' } } } });
 
 /**
- * Signs operators in at their organisation; see {@link IdentityProvider} for the protocol. The answers are HTML pages
- * for people.
+ * Signs operators in at their organisation's identity provider; see {@link IdentityProvider} for the protocol. The
+ * answers are HTML pages for people.
  */
 @ApiTags('Console')
 @Controller('console/sign-in')
@@ -66,7 +71,7 @@ export class ConsoleSignInController {
       const { address, state, attempt } = await this.provider.begin();
       for (const name of this.cookies.namesWith(request, COOKIE).slice(0, -(MOST_BEGUN - 1)))
         this.cookies.clear(response, name);
-      // Lax: the browser must send the cookie when the provider redirects it back.
+      // `SameSite=Lax`, because the browser must send the cookie when the provider redirects back to the service.
       this.cookies.set(response, cookieOf(state), attempt, 'lax', SIGN_IN_S);
       response.redirect(303, address.href);
     } catch (error) {
@@ -124,7 +129,7 @@ export class ConsoleSignInController {
     return user !== null && (await this.sessions.start(request, response, user, { byPassword: false }));
   }
 
-  /** Explains that another operator needs `admin` first: the rights of this operator stay until then. */
+  /** Answers that another user must get `admin` first. Until then, the last operator keeps all rights. */
   private keepLastOperator(response: Response): void {
     this.logger.warn(
       {},

@@ -29,7 +29,7 @@ describe('AccessTokenLookup', () => {
     expect(callers.map((caller) => caller?.username)).toEqual(
       Array.from({ length: 30 }, (_, at) => sha256(tokens[at % 3]).toString('hex')),
     );
-    // Tokens that arrive while a statement runs are looked up together, each once.
+    // The tokens that arrive while a statement runs are looked up together, each of them once.
     expect(asked.length).toBeLessThanOrEqual(1 + tokens.length);
   });
 });

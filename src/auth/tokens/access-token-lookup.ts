@@ -6,7 +6,7 @@ import type { Caller, Scope } from '../../platform/context/caller.js';
 import { GENERATED_TOKEN, sha256 } from '../../platform/secrets.js';
 import { isRefusedPassword } from './operator-rights.js';
 
-// The complete rule of validity: a token that this statement does not return is invalid.
+// The complete rule for valid access tokens: a token that this statement does not return is invalid.
 const FIND_VALID = prepared(
   'access-token-find-valid',
   `SELECT asked.n::int, token.scopes, family.username, family.consumer_key,
@@ -33,10 +33,10 @@ interface ValidRow {
 }
 
 /**
- * Looks up the caller of an access token, by one prepared statement without a cache. The next request in every process
- * therefore sees a revocation, a disabled user or a lost account.
+ * Looks up the caller of an access token, by one prepared statement without a cache. In every process, the next request
+ * therefore sees that a token was revoked, a user disabled or an account removed.
  *
- * The tokens of concurrent requests are batched, and a token is looked up once per batch. Under load, batching is as
+ * The tokens of concurrent requests are batched, and each token is looked up once per batch. Under load, batching is as
  * fast as a cache.
  */
 @Injectable()
@@ -53,8 +53,8 @@ export class AccessTokenLookup {
   }
 
   /**
-   * Returns the caller, or null for a token that is unknown, expired or revoked, or whose user or application lost a
-   * required right.
+   * Returns the caller of the token. Returns null if the token is unknown, expired or revoked, or if its user or
+   * application lost a required right.
    */
   async find(token: string): Promise<Caller | null> {
     if (!GENERATED_TOKEN.test(token)) return null;

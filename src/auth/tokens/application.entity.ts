@@ -4,7 +4,7 @@ import type { Scope } from '../../platform/context/caller.js';
 export const GRANTS = ['password', 'refresh_token'] as const;
 export type Grant = (typeof GRANTS)[number];
 
-/** An OAuth2 client, identified by consumer key and secret. */
+/** An OAuth2 client, which authenticates with a consumer key and a secret. */
 @Entity('applications')
 export class Application {
   @PrimaryColumn('text')
@@ -16,7 +16,7 @@ export class Application {
   @Column('text')
   name: string;
 
-  /** SHA-256 of the consumer secret: 256 random bits need no slow hash. */
+  /** SHA-256 of the consumer secret. A slow hash is unnecessary, because the secret consists of 256 random bits. */
   @Column('bytea')
   secret_hash: Buffer;
 

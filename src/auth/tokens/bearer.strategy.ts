@@ -8,22 +8,23 @@ import type { AccessTokenLookup } from './access-token-lookup.js';
 /**
  * The part of a request that Passport reads.
  *
- * It has only the headers: from a whole request, the strategy would also accept a token in query and body (RFC 6750
- * §2.2, §2.3). It carries the lookup of its own application, since Passport shares one list of strategies in a process.
+ * It contains only the headers: from a whole request, the strategy would also accept a token in the query or body (RFC
+ * 6750 §2.2, §2.3). The lookup is passed along, because all applications in a process share Passport's list of
+ * strategies.
  */
 export interface BearerRequest {
   headers: IncomingHttpHeaders;
   lookup: AccessTokenLookup;
 }
 
-/** Validates RFC 6750 bearer tokens for Passport and returns their callers. The guard builds the refusals. */
+/** Validates bearer tokens (RFC 6750) for Passport, and returns their callers. The access guard builds the refusals. */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy) {
   constructor() {
     super({ passReqToCallback: true });
   }
 
-  /** Called by Passport; returns false for an invalid token. */
+  /** Returns the caller of a token to Passport; false for an invalid token. */
   async validate({ lookup }: BearerRequest, token: string): Promise<Caller | false> {
     return (await lookup.find(token)) ?? false;
   }

@@ -10,7 +10,7 @@ import { formDecode } from './token.form.js';
 
 const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
 const CONSUMER_KEY = /^[A-Z0-9]{20}$/;
-/** Compared for an unknown application, so that the check takes equally long. */
+/** The hash that is compared for an unknown application, so that the comparison takes equally long. */
 const NO_SECRET = sha256('');
 
 const FIND = prepared(
@@ -18,7 +18,7 @@ const FIND = prepared(
   `SELECT consumer_key, secret_hash, scopes, grants, disabled FROM applications WHERE consumer_key = $1`,
 );
 
-/** The authenticated application of a token request. */
+/** The application that a token request authenticated. */
 export interface Client {
   readonly consumer_key: string;
   readonly scopes: Scope[];
@@ -30,7 +30,10 @@ export interface Client {
 export class ClientAuthentication {
   constructor(private readonly database: Database) {}
 
-  /** @throws OAuthError invalid_client */
+  /**
+   * Returns the application of the Authorization header.
+   * @throws OAuthError invalid_client
+   */
   async authenticate(authorization: string | undefined): Promise<Client> {
     const credentials = readBasic(authorization);
     if (!credentials) throw invalidClient();
@@ -44,8 +47,8 @@ export class ClientAuthentication {
 }
 
 /**
- * Reads HTTP Basic credentials (RFC 7617 §2) whose halves are form-encoded (RFC 6749 §2.3.1). Returns null for another
- * scheme or an undecodable header.
+ * Reads HTTP Basic credentials (RFC 7617 §2), whose key and secret are form-encoded (RFC 6749 §2.3.1). Returns null for
+ * another scheme or an undecodable header.
  */
 export function readBasic(authorization: string | undefined): { key: string; secret: string } | null {
   const encoded = BASIC.exec(authorization ?? '')?.[1];

@@ -1,8 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * Consecutive wrong passwords for one user name, known or not, through one application, so that other applications
- * cannot cause a lock-out here. The row with an empty key counts an hour's wrong passwords through all applications.
+ * Counts consecutive wrong passwords for a user name, known or unknown, through one application. Guesses through one
+ * application therefore lock nobody out of another. The row with the empty key counts the wrong passwords of an hour
+ * through all applications.
  */
 @Entity('login_attempts')
 export class LoginAttempt {
@@ -20,7 +21,7 @@ export class LoginAttempt {
   forget_at: Date;
 }
 
-/** Refused password grants of one application and address, until one audit row summarizes them. */
+/** Counts the refused password grants of an application and address, until an audit entry summarizes them. */
 @Entity('token_refusals')
 export class TokenRefusal {
   @PrimaryColumn('text')
@@ -35,12 +36,12 @@ export class TokenRefusal {
   @Column('int')
   refused: number;
 
-  /** A user name, or the pseudonym of another text; null when there were several. */
+  /** The user name of the refused requests, or a pseudonym if no such user exists; null for several names. */
   @Column('text', { nullable: true })
   name: string | null;
 }
 
-/** The number of an address's token requests in one minute. */
+/** Counts the token requests of an address in one minute. */
 @Entity('token_request_counts')
 export class TokenRequestCount {
   @PrimaryColumn('bytea')

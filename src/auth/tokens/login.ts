@@ -33,14 +33,16 @@ const SETTLE = prepared(
    RETURNING failures`,
 );
 
-/** Maximum wrong passwords for one name in an hour, through all applications and from all addresses. */
+/**
+ * The maximum number of wrong passwords for a user name in an hour, through all applications and from all addresses.
+ */
 const CEILING = 100;
 const CEILING_S = 3600;
-/** The key for all applications together; no application has it. */
+/** The key of the row that counts for all applications. No application has this key. */
 const ALL = '';
 const SECONDS_LEFT = `ceil(extract(epoch FROM attempt.forget_at - statement_timestamp()))::int AS seconds_left`;
 
-// The lock on this row serializes the attempts of one name. A right password creates no row.
+// Locks the row of a user name, which serializes its attempts. A right password creates no row.
 const LOCK_NAME = prepared(
   'login-lock-name',
   `SELECT failures, ${SECONDS_LEFT} FROM login_attempts AS attempt
@@ -53,7 +55,7 @@ const MAKE_AND_LOCK_NAME = prepared(
    ON CONFLICT ON CONSTRAINT login_attempts_pk DO UPDATE SET failures = attempt.failures
    RETURNING failures, ${SECONDS_LEFT}`,
 );
-// The hour begins with the first wrong password, and later wrong passwords do not extend it.
+// Counts a wrong password for the user name. The hour begins with the first one, and later ones do not extend it.
 const COUNT_FOR_NAME = prepared(
   'login-count-for-name',
   `UPDATE login_attempts SET
@@ -72,23 +74,23 @@ export interface LoggedIn {
   readonly scopes: Scope[];
 }
 
-/** A sign-in attempt. */
+/** An attempt to sign in with a password. */
 interface Attempt {
   readonly username: string;
   readonly password: string;
   readonly application: string;
-  /** The scope of the lock-out: the application, or a part of it that unauthenticated callers can use. */
+  /** The scope of a lock-out: the application or, for the public form of the console, one address. */
   readonly within: string;
-  /** The flow in the fair queue of hashing. */
+  /** The flow of this attempt in the fair queue for password hashing. */
   readonly flow: Flow;
 }
 
-/** The user, or null when the attempt was refused for any reason. */
+/** The result of an attempt: the user, or null if it was refused for any reason. */
 interface Verdict {
   readonly user: LoggedIn | null;
   /**
-   * Seconds until passwords for the name are checked again; null when this password was checked, or only its
-   * application locks the name.
+   * Seconds until passwords for the name are checked again. Null if this password was checked, or if only its
+   * application is locked.
    */
   readonly patienceS: number | null;
 }
@@ -150,17 +152,20 @@ export class Login {
     const isJudged = failures <= lockoutAttempts;
     const counted = isJudged ? await this.database.queryOne<{ failures: number }>(COUNT_FOR_NAME, [name]) : null;
     if (isUser && failures === lockoutAttempts) this.unitOfWork.audit('user.lock_out', username, { application });
-    // Without an application, because the lock-out applies to all.
+    // The audit entry names no application, because this lock-out applies to all of them.
     if (isUser && counted?.failures === CEILING) this.unitOfWork.audit('user.lock_out', username);
     return { isJudged, patienceS: null };
   }
 
-  /** Lifts every lock-out of the name, and resets its ceiling. */
+  /** Unlocks the user name for all applications, and resets the hourly count. */
   async forgetFailures(username: string): Promise<void> {
     await this.database.execute(FORGET, [this.macOf(username)]);
   }
 
-  /** Returns whether a password suffices: not for operators, when they must sign in at a provider. */
+  /**
+   * Returns whether the user may sign in with a password. Operators may not if they must sign in at an identity
+   * provider.
+   */
   private mayUsePassword({ scopes }: LoggedIn): boolean {
     return this.config.operatorPasswords || !(scopes.includes('admin') || scopes.includes('support'));
   }

@@ -2,14 +2,14 @@ import type { OidcSettings } from '../../oidc-settings.js';
 import type { Scope } from '../../platform/context/caller.js';
 import { ACCOUNT_CODE } from './account-code.js';
 
-/** The rights of an operator. */
+/** The scopes and accounts of an operator. */
 export interface OperatorRights {
   readonly scopes: readonly Scope[];
-  /** The accounts for which `support` is valid. */
+  /** The accounts to which the scope `support` is limited. */
   readonly accountCodes: readonly string[];
 }
 
-/** Returns the accounts that groups name, known or not. */
+/** Returns the accounts that the groups name, whether they exist or not. */
 export function accountsNamedBy(groups: readonly string[], { supportGroupPrefix }: OidcSettings): string[] {
   if (supportGroupPrefix === null) return [];
   const named = groups.filter((group) => group.startsWith(supportGroupPrefix));
@@ -17,7 +17,10 @@ export function accountsNamedBy(groups: readonly string[], { supportGroupPrefix 
   return [...new Set(codes.filter((code) => ACCOUNT_CODE.test(code)))];
 }
 
-/** Returns the rights that groups give, or null for none; `known` are the existing accounts. */
+/**
+ * Returns the rights that the groups grant; null for none.
+ * @param known the existing accounts
+ */
 export function rightsOf(
   groups: readonly string[],
   known: readonly string[],
@@ -31,15 +34,15 @@ export function rightsOf(
 }
 
 /**
- * Returns the groups in the claims; null when the claims omit them. Providers send a list, one name, or nothing for a
- * person without groups. A provider reports omitted groups by a distributed claim (OpenID Connect Core §5.6.2) or by
- * `hasgroups`, as Microsoft Entra does for more than 200.
+ * Returns the person's groups from the claims; null if the provider omitted them. Providers send a list, one name, or
+ * nothing for a person without groups. Omitted groups are reported by a distributed claim (OpenID Connect Core §5.6.2)
+ * or by `hasgroups`, as Microsoft Entra does for more than 200.
  */
 export function groupsIn(claims: Readonly<Record<string, unknown>>, groupsClaim: string): string[] | null {
   const claim = claims[groupsClaim];
   if (claim === undefined || claim === null) return areLeftOut(claims, groupsClaim) ? null : [];
   const values = Array.isArray(claim) ? (claim as unknown[]) : [claim];
-  // A value that is not a string may be an unreadable group: unknown groups do not mean no groups.
+  // A value that is not a string may be a group that this service cannot read, so that the groups count as unknown.
   return values.every((value) => typeof value === 'string') ? values : null;
 }
 
@@ -50,8 +53,8 @@ function areLeftOut(claims: Readonly<Record<string, unknown>>, groupsClaim: stri
 }
 
 /**
- * Builds the SQL condition that password families of operators are refused: the family came from a password, and its
- * user (`users`) is an operator.
+ * Returns the SQL condition for a token family that is refused because its user (`users`) is an operator who signed in
+ * with a password.
  */
 export function isRefusedPassword(byPassword: string, passwordsAreOff: string): string {
   return `(${byPassword} AND ${passwordsAreOff} AND users.scopes && '{admin,support}')`;

@@ -44,7 +44,7 @@ describe('Passwords', () => {
     if (process.platform !== 'linux') return;
     await passwords.hash('correct horse battery');
     const threads = readdirSync('/proc/self/task').map((id) => readFileSync(`/proc/self/task/${id}/stat`, 'utf8'));
-    // Field 19 of proc_pid_stat(5), counted from the end of the name, which may contain spaces.
+    // Reads field 19 (nice) of proc_pid_stat(5), counted from the end of the thread's name, which may contain spaces.
     const nice = threads.map((stat) => Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]));
     expect(nice).toEqual(expect.arrayContaining([getPriority(), 10]));
   });
@@ -62,6 +62,6 @@ describe('Passwords', () => {
     held.release();
     await expect(other).resolves.toBe(true);
     expect(held.begun.indexOf('correct horse battery')).toBeLessThanOrEqual(THREADS + 1);
-    // Hashing has low priority: it is slow on a busy machine.
+    // The time limit is long, because hashing has low priority and is slow on a busy machine.
   }, 60_000);
 });

@@ -7,26 +7,33 @@ import { FairQueue, type Flow } from '../../platform/overload/fair-queue.js';
 import { randomToken } from '../../platform/secrets.js';
 import { WorkerThread } from '../../platform/worker-thread.js';
 
-/** OWASP's minimum for argon2id, the default algorithm of the package; about 10 ms on one core. */
+/**
+ * The minimum that OWASP recommends for argon2id, the default algorithm of the package. A hash takes about 10 ms on one
+ * core.
+ */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** Leaves one core free for other work. */
+/** The number of hashing threads. One core stays free for other work. */
 export const THREADS = Math.max(1, Math.min(2, availableParallelism() - 1));
 const MOST_WAITING = 128;
 const RETRY_AFTER_S = 2;
-/** Allows for a busy machine, and is shorter than the 30 s after which an idle connection is closed. */
+/**
+ * The longest time in the queue. It allows for a busy machine, and is shorter than the 30 s after which an idle
+ * connection is closed.
+ */
 const MOST_WAIT_MS = 20_000;
 /**
- * While others wait, a thread pauses as long as it worked, and a group of callers with more work four times as long.
+ * The pause after a hash while other entries wait, as a multiple of its processor time: for the thread, and for the
+ * group of callers if it has more entries.
  */
 const REST_OF_THREAD = 1;
 const REST_OF_GROUP = 4;
-/** Operators create and change users; they need not wait behind token requests. */
+/** The group of operators who set passwords. It is separate, so that they do not wait behind token requests. */
 const ADMINISTRATION = 'administration';
 
 type Job = { password: string; cost: typeof COST } | { password: string; hashed: string };
 
-/** The answer of the thread; `ms` is processor time, without the time of other work on the core. */
+/** The answer of a hashing thread. `ms` is the processor time of the hash, without other work on the same core. */
 interface Hashed {
   readonly value: string | boolean;
   readonly ms: number;
@@ -65,34 +72,37 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
   private readonly threads = Array.from({ length: THREADS }, newThread);
   private readonly idle = [...this.threads];
   private readonly waiting = new FairQueue<Entry>(MOST_WAITING);
-  /** The time at which each group's pause ends, by `performance.now()`. */
+  /** For each paused group, the time at which its pause ends, by `performance.now()`. */
   private readonly restingUntil = new Map<string, number>();
   private wakeUp: NodeJS.Timeout | undefined;
   /**
-   * The hash of a password that nobody knows. It is verified for unknown users, so that the check takes equally long.
+   * The hash of a password that nobody knows. It is verified for unknown users, so that their check takes equally long.
    */
   private decoy: Promise<string>;
 
   onModuleInit(): void {
     this.decoy = this.hash(randomToken());
-    // The callers that await the decoy get the error.
+    // This handler only prevents an unhandled rejection. A failure reaches the calls that await the decoy.
     this.decoy.catch(() => undefined);
   }
 
   async onApplicationShutdown(): Promise<void> {
     clearTimeout(this.wakeUp);
-    // Empties the queue: a stopped thread would restart for the next entry.
+    // The queue is emptied first, because a stopped thread would restart for the next entry.
     for (let entry = this.waiting.shift(); entry; entry = this.waiting.shift()) entry.reject(overloaded());
     await Promise.all(this.threads.map((thread) => thread.end()));
   }
 
-  /** Hashes a new password, in the queue position of the operator who sets it. */
+  /** Hashes a new password. The entry is queued under the operator who sets the password. */
   async hash(password: string): Promise<string> {
     const member = requestContext().caller?.username ?? '';
     return (await this.inTurn({ group: ADMINISTRATION, member }, { password, cost: COST })) as string;
   }
 
-  /** Returns whether the password matches; `hashed` is null when there is no such user. */
+  /**
+   * Returns whether the password matches the hash.
+   * @param hashed null if the user does not exist
+   */
   async verify(flow: Flow, hashed: string | null, password: string): Promise<boolean> {
     return (await this.inTurn(flow, { password, hashed: hashed ?? (await this.decoy) })) as boolean;
   }
@@ -105,7 +115,10 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
     });
   }
 
-  /** Gives idle threads the next entries; runs again when the first paused group may continue. */
+  /**
+   * Gives the next entries to idle threads. If only paused groups have entries, it runs again when the first pause
+   * ends.
+   */
   private handOut(): void {
     clearTimeout(this.wakeUp);
     const now = performance.now();

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Secrets } from '../../platform/secrets.js';
 
 /**
- * Computes pseudonyms for tables that count: people type passwords into the user name, and a plain hash could be
- * guessed. A new key of `SECRETS_KEY` merely resets the counts.
+ * Computes pseudonyms of user names and addresses, for the tables that count requests. People type passwords into the
+ * field for the user name, and a plain hash of a password could be guessed. A new `SECRETS_KEY` only resets the counts.
  */
 @Injectable()
 export class Pseudonyms {

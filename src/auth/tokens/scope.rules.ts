@@ -1,11 +1,11 @@
 import type { Scope } from '../../platform/context/caller.js';
 
-/** RFC 6749 §3.3: scope tokens separated by one space each. */
+/** A list of scopes: tokens that are separated by single spaces (RFC 6749 §3.3). */
 const SCOPE_LIST = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 
 /**
- * Returns the granted scopes: all requested scopes or, without a request, all scopes that every holder has. Null when a
- * holder lacks a requested scope, or when no scope is left.
+ * Returns the granted scopes: the requested ones or, if none are requested, all scopes that every holder has. Returns
+ * null if a holder lacks a requested scope, or if no scope would be granted.
  */
 export function grantedScopes(asked: string | undefined, ...holders: readonly (readonly Scope[])[]): Scope[] | null {
   const [first = [], ...others] = holders;
@@ -16,7 +16,7 @@ export function grantedScopes(asked: string | undefined, ...holders: readonly (r
   return names.every((name): name is Scope => (held as string[]).includes(name)) ? names : null;
 }
 
-/** Returns whether the scopes belong to the service's staff, who use the console. */
+/** Returns whether a user with these scopes is an operator, who may use the console. */
 export function isOperator(scopes: readonly Scope[]): boolean {
   return scopes.includes('admin') || scopes.includes('support');
 }

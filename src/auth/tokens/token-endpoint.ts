@@ -15,7 +15,7 @@ import type { Form } from './token.form.js';
 import { TokenRefusals } from './token-refusals.js';
 import { TokenStore, type TokenPair } from './token-store.js';
 
-/** RFC 6749 §5.1 */
+/** The answer to a successful token request (RFC 6749 §5.1). */
 export interface TokenAnswer {
   access_token: string;
   token_type: 'Bearer';
@@ -51,7 +51,10 @@ export class TokenEndpoint {
     private readonly refusals: TokenRefusals,
   ) {}
 
-  /** @throws OAuthError */
+  /**
+   * Grants tokens for a token request.
+   * @throws OAuthError
+   */
   async grant(client: Client, form: Form, network: ClientNetwork): Promise<TokenAnswer> {
     const grantType = form.require('grant_type');
     if (!isGrant(grantType)) throw new OAuthError('unsupported_grant_type', 'Use password or refresh_token.');
@@ -89,10 +92,12 @@ export class TokenEndpoint {
     const asked = form.get('scope');
     const answer = await this.unitOfWork.run(async () => {
       const held = await this.store.lockRefreshToken(token);
-      // RFC 6749 §10.4: the token is bound to its client. Another client can neither use it up nor end its family.
+      // RFC 6749 §10.4: a refresh token is bound to its client. Another client that presents it neither uses it up nor
+      // ends its family.
       if (held?.consumer_key !== client.consumer_key || !held.usable) throw invalidRefreshToken();
       if (held.used) {
-        // RFC 6749 §10.4, RFC 9700 §4.14.2: one of the two users may be a thief, so both lose access.
+        // A refresh token was used twice. RFC 6749 §10.4, RFC 9700 §4.14.2: either user may be a thief, so that both
+        // lose access.
         await this.store.endFamily(held.family_id);
         actFor(held.username, client, []);
         this.unitOfWork.audit('token.reuse', held.family_id);
@@ -105,7 +110,7 @@ export class TokenEndpoint {
       this.unitOfWork.audit('token.refresh', held.family_id);
       return this.answer(pair, scopes);
     });
-    // Thrown outside the transaction, which would otherwise roll back the end of the family.
+    // The error is thrown outside the transaction, because a rollback would undo the end of the family.
     if (!answer) throw invalidRefreshToken();
     return answer;
   }
@@ -180,7 +185,7 @@ function invalidScope(): OAuthError {
   return new OAuthError('invalid_scope', 'The scope is malformed, unknown, or beyond what may be granted.');
 }
 
-/** Sets the caller of the request, for the audit and the log. */
+/** Sets the caller of the request, for the audit entries and the log. */
 function actFor(username: string, client: Client, scopes: readonly Scope[]): void {
   requestContext().caller = {
     username,

@@ -37,12 +37,12 @@ interface Refusals {
 }
 
 /**
- * Records refused password grants as audit rows `token.refused`.
+ * Summarizes refused password grants in audit entries `token.refused`.
  *
- * 1. A refusal counts in the row of its application and address, which exists for a minute from the first refusal.
- * 2. Then the first process that sees it replaces the row by one audit row with the count, in one transaction. A flood
- *    therefore fills no table.
- * 3. An existing user is named. Any other text may be a password and is stored as a pseudonym, like addresses.
+ * 1. A refusal is counted in the row of its application and address, which exists for a minute from the first refusal.
+ * 2. The first process that sees an expired row replaces it by one audit entry with the count, in one transaction. A
+ * flood of requests therefore fills no table.
+ * 3. The entry names an existing user. Any other text may be a password, and is stored as a pseudonym, like addresses.
  */
 @Injectable()
 export class TokenRefusals {
@@ -59,7 +59,7 @@ export class TokenRefusals {
     await this.database.execute(COUNT, [consumerKey, this.pseudonyms.of('address', network), name]);
   }
 
-  /** Writes audit rows for counts that are a minute old. */
+  /** Writes the audit entries for counts that began at least a minute ago. */
   @Interval(LOOK_EVERY_MS)
   async write(): Promise<void> {
     await sweep(this.logger, 'refused token requests', BATCH, [() => this.unitOfWork.run(() => this.writeBatch())]);
@@ -78,7 +78,7 @@ export class TokenRefusals {
   }
 }
 
-/** Shortens a pseudonym to a distinguishable form that no user name has. */
+/** Returns the first characters of a pseudonym, in a form that no user name has. */
 function short(pseudonym: Buffer): string {
   return pseudonym.toString('hex').slice(0, 16);
 }

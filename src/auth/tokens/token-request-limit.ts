@@ -16,7 +16,10 @@ const COUNT = prepared(
 );
 
 const WINDOW_S = 60;
-/** Beyond this number of addresses in one minute, only the database refuses further addresses. */
+/**
+ * The maximum number of blocked addresses that the process remembers. For further addresses, each request asks the
+ * database.
+ */
 const MOST_REMEMBERED = 10_000;
 
 /**
@@ -25,7 +28,7 @@ const MOST_REMEMBERED = 10_000;
  */
 @Injectable()
 export class TokenRequestLimit {
-  /** Addresses over their quota, with the end of their block: a flood is refused without a query. */
+  /** The addresses over their quota, each with the end of its block. Their requests are refused without a query. */
   private readonly exhausted = new Map<string, number>();
 
   constructor(
@@ -34,7 +37,10 @@ export class TokenRequestLimit {
     private readonly pseudonyms: Pseudonyms,
   ) {}
 
-  /** @throws OAuthError temporarily_unavailable (429) beyond the quota */
+  /**
+   * Counts a token request of the address.
+   * @throws OAuthError temporarily_unavailable (429) beyond the quota
+   */
   async count(network: ClientNetwork, response: Response): Promise<void> {
     const quota = this.config.tokenRateLimitPerMinute;
     if (quota === 0) return;

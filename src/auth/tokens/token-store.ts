@@ -7,8 +7,9 @@ import { generatedToken, sha256 } from '../../platform/secrets.js';
 import type { LoggedIn } from './login.js';
 import { isRefusedPassword } from './operator-rights.js';
 
-// Locks the rows of user and application and compares them again. A changed password, a removed scope or a disabled
-// owner ends the existing families (triggers). The lock keeps a new family from slipping in after that.
+// Starts a token family if the user and the application are unchanged. Both rows are locked and compared again: a
+// changed password, a removed scope or a disabled owner ends the existing families by triggers, and no new family may
+// slip in after that.
 const START_FAMILY = prepared(
   'token-start-family',
   `WITH unchanged AS (
@@ -28,7 +29,7 @@ const START_FAMILY = prepared(
    INSERT INTO refresh_tokens (token_hash, family_id) SELECT $9, family_id FROM family`,
 );
 
-// Locks the refresh token: of parallel requests, the first uses it and the others see that it is used.
+// Locks a refresh token. Of parallel requests, the first uses the token, and the others see that it was used.
 const LOCK_REFRESH_TOKEN = prepared(
   'token-lock-refresh-token',
   `SELECT family.family_id, family.consumer_key, family.username, family.scopes,
@@ -92,13 +93,13 @@ export interface TokenPair {
   readonly refreshToken: string;
 }
 
-/** The origin of a family. */
+/** The sign-in from which a token family originates. */
 export interface Origin {
   /** Whether the user signed in with a password; OPERATOR_PASSWORDS=off ends such families of operators. */
   readonly byPassword: boolean;
 }
 
-/** Lifetimes of tokens, in seconds. */
+/** The lifetimes of an access token and of a token family, in seconds. */
 export interface Life {
   readonly accessS: number;
   readonly familyS: number;
@@ -125,13 +126,13 @@ export interface TokenOwner {
   readonly kind: 'access' | 'refresh';
 }
 
-/** Seconds since 1970 (RFC 7662 §2.2). */
+/** The times of a token, in seconds since 1970 (RFC 7662 §2.2). */
 export interface TokenTimes {
   readonly iat: number;
   readonly exp: number;
 }
 
-/** The token tables. Tokens are 256 random bits; only their SHA-256 is stored. */
+/** Reads and writes the token tables. Tokens are 256 random bits, and only their SHA-256 is stored. */
 @Injectable()
 export class TokenStore {
   constructor(
@@ -139,7 +140,9 @@ export class TokenStore {
     private readonly database: Database,
   ) {}
 
-  /** Starts a family with its first tokens; returns null when user or application changed since they were checked. */
+  /**
+   * Starts a token family with its first tokens. Returns null if the user or application changed since it was checked.
+   */
   async startFamily(
     consumerKey: string,
     user: LoggedIn,
@@ -165,7 +168,7 @@ export class TokenStore {
     return started === 0 ? null : { ...pair, familyId };
   }
 
-  /** Locks the token until the end of the unit of work. */
+  /** Locks the refresh token until the unit of work ends; null for an unknown token. */
   async lockRefreshToken(token: string): Promise<LockedRefreshToken | null> {
     return this.database.queryOne<LockedRefreshToken>(LOCK_REFRESH_TOKEN, [
       sha256(token),
@@ -173,7 +176,7 @@ export class TokenStore {
     ]);
   }
 
-  /** Marks the refresh token as used and stores a new pair. */
+  /** Marks the refresh token as used, and stores a new pair of tokens. */
   async rotate(token: string, scopes: readonly Scope[]): Promise<TokenPair> {
     const pair = newPair(this.config);
     await this.database.execute(ROTATE, [
@@ -190,7 +193,7 @@ export class TokenStore {
     await this.database.execute(END_FAMILY, [familyId]);
   }
 
-  /** Ends the families that the user obtained by a password, including console sessions. */
+  /** Ends the token families that the user obtained with a password, including console sessions. */
   async endPasswordFamilies(username: string): Promise<void> {
     await this.database.execute(END_PASSWORD_FAMILIES, [username]);
   }

@@ -9,7 +9,9 @@ import { isRefusedPassword } from './operator-rights.js';
 
 const BATCH = 500;
 
-/** The order matters: a family is deleted once it has no access token left, together with its refresh tokens. */
+/**
+ * The order of the statements matters: a family is deleted, with its refresh tokens, once it has no access token left.
+ */
 const CHORES = [
   `DELETE FROM access_tokens WHERE token_hash IN (
      SELECT token_hash FROM access_tokens WHERE expires_at < now() LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
@@ -28,8 +30,8 @@ const CHORES = [
 ];
 
 /**
- * Ends password families of operators, including those of another process or of an earlier start that allowed
- * passwords.
+ * Ends operators' token families that began with a password, including those that another process or an earlier start
+ * still allowed.
  */
 const END_PASSWORD_FAMILIES = `UPDATE token_families SET revoked_at = now() WHERE family_id IN (
   SELECT family_id FROM token_families family JOIN users USING (username)
@@ -37,8 +39,8 @@ const END_PASSWORD_FAMILIES = `UPDATE token_families SET revoked_at = now() WHER
   LIMIT ${BATCH} FOR UPDATE OF family SKIP LOCKED)`;
 
 /**
- * Deletes expired rows. Each batch is a transaction of its own that skips locked rows, so that no request waits.
- * Several processes may sweep at the same time.
+ * Deletes expired tokens and families. Each batch has its own transaction and skips locked rows, so that no request
+ * waits. Several processes may sweep at the same time.
  */
 @Injectable()
 export class TokenSweep implements OnApplicationBootstrap {
@@ -51,7 +53,10 @@ export class TokenSweep implements OnApplicationBootstrap {
     clock.follow({ catchUp: () => this.run() });
   }
 
-  /** Ends password families of operators before the first request, with OPERATOR_PASSWORDS=off. */
+  /**
+   * With OPERATOR_PASSWORDS=off, ends operators' token families that began with a password, before the first request is
+   * served.
+   */
   onApplicationBootstrap(): Promise<void> {
     return this.sweep(this.passwordChores);
   }

@@ -116,7 +116,7 @@ export class MetadataModel {
   service_documentation: string;
 }
 
-/** RFC 6749 §5.2 */
+/** The error answer of the token service (RFC 6749 §5.2). */
 class OAuthErrorModel {
   @ApiProperty({ example: 'invalid_grant' })
   error: string;
@@ -135,7 +135,10 @@ const MEANING: Record<number, string> = {
   503: '`temporarily_unavailable`: a component is down or overloaded; see Retry-After.',
 };
 
-/** Documents the refusals of a route of the token service. */
+/**
+ * Documents the error answers of a route of the token service.
+ * @param more further status codes
+ */
 export function OAuthProblems(...more: number[]) {
   return applyDecorators(
     ApiExtraModels(OAuthErrorModel),
@@ -149,5 +152,5 @@ export function OAuthProblems(...more: number[]) {
   );
 }
 
-/** Has no members, because some clients refuse an answer without a body (RFC 7009 §2.2 requires none). */
+/** An empty object: RFC 7009 §2.2 requires no body, but some clients refuse an answer without one. */
 export class RevokedModel {}

@@ -13,14 +13,14 @@ export class TokenFamily {
   @Column('text')
   username: string;
 
-  /** The scopes of the first grant: a refresh may request fewer, never more. */
+  /** The scopes of the first grant. A refresh can reduce them, and never extend them. */
   @Column('text', { array: true })
   scopes: Scope[];
 
   @Column('timestamptz', { default: () => 'now()' })
   granted_at: Date;
 
-  /** The time after which the family cannot be refreshed. */
+  /** The time after which the tokens of the family cannot be refreshed. */
   @Column('timestamptz')
   expires_at: Date;
 
@@ -61,7 +61,7 @@ export class RefreshToken {
   @Column('timestamptz', { default: () => 'now()' })
   issued_at: Date;
 
-  /** Kept after use, so that a second use is recognized. */
+  /** The time of use. A used refresh token is kept, so that a second use is recognized. */
   @Column('timestamptz', { nullable: true })
   used_at: Date | null;
 }

@@ -35,20 +35,23 @@ export function invalidRequest(description: string, status = 400): OAuthError {
 }
 
 /**
- * Builds the common answer for a client that is missing, unknown, wrong or disabled, so that callers cannot distinguish
- * them.
+ * Builds the common error for a client whose credentials are missing or wrong, and for an unknown or disabled client.
+ * Callers cannot distinguish the cases.
  */
 export function invalidClient(): OAuthError {
   return new OAuthError(
     'invalid_client',
     'Authenticate with the consumer key and secret of an application by HTTP Basic.',
     401,
-    // RFC 6749 §5.2: the challenge names the client's scheme; only Basic is supported.
+    // RFC 6749 §5.2: the answer names the authentication scheme that the client used. Basic is the only scheme.
     { 'WWW-Authenticate': `Basic realm="${REALM}"` },
   );
 }
 
-/** Builds the common answer for a wrong password and for an unknown, disabled or locked user. */
+/**
+ * Builds the common error for a wrong password and for an unknown, disabled or locked user. Callers cannot distinguish
+ * the cases.
+ */
 export function invalidLogin(): OAuthError {
   return new OAuthError('invalid_grant', 'The user name or the password is not valid.');
 }
@@ -61,7 +64,7 @@ export function temporarilyUnavailable(status: 429 | 503, retryAfterS: number, d
   return new OAuthError('temporarily_unavailable', description, status, { 'Retry-After': String(retryAfterS) });
 }
 
-/** Answers any error on a route of the token service in the form of RFC 6749 §5.2. */
+/** Answers every error on a route of the token service in the form of RFC 6749 §5.2. */
 @Catch()
 export class TokenErrorFilter implements ExceptionFilter {
   constructor(private readonly logger: Logger) {}
@@ -97,7 +100,7 @@ function toOAuthError(thrown: unknown): OAuthError {
   return new OAuthError('server_error', 'Something went wrong on our side.', 500);
 }
 
-/** Sets both headers of RFC 6749 §5.1 on an answer of the token service. */
+/** Forbids caches to store an answer of the token service, by both headers of RFC 6749 §5.1. */
 export function forbidStoring(response: Response): void {
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('Pragma', 'no-cache');

@@ -21,7 +21,9 @@ const BODY_ONLY = [
   'client_secret',
 ];
 
-/** The parameters of a request to the token service. A parameter without a value counts as omitted (RFC 6749 §3.2). */
+/**
+ * The parameters of a request to the token service. A parameter with an empty value counts as omitted (RFC 6749 §3.2).
+ */
 export class Form {
   constructor(private readonly values: ReadonlyMap<string, string>) {}
 
@@ -32,7 +34,10 @@ export class Form {
     return value;
   }
 
-  /** @throws OAuthError invalid_request when it is missing */
+  /**
+   * Returns the value of a parameter.
+   * @throws OAuthError invalid_request when it is missing
+   */
   require(name: string): string {
     const value = this.get(name);
     if (value === undefined) throw invalidRequest(`The parameter ${name} is missing.`);
@@ -73,7 +78,10 @@ function unreadable(error: unknown): Error {
   return invalidRequest('The body cannot be read.');
 }
 
-/** @throws OAuthError invalid_request */
+/**
+ * Parses the body of a request to the token service.
+ * @throws OAuthError invalid_request
+ */
 export function parseForm(bytes: Buffer): Form {
   if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
   const values = new Map<string, string>();
@@ -81,14 +89,14 @@ export function parseForm(bytes: Buffer): Form {
     if (pair === '') continue;
     const at = pair.indexOf('=');
     const name = decode(at < 0 ? pair : pair.slice(0, at));
-    // RFC 6749 §3.2: parameters must not be included more than once.
+    // RFC 6749 §3.2: a parameter may appear only once.
     if (values.has(name)) throw invalidRequest('A parameter is sent more than once.');
     values.set(name, at < 0 ? '' : decode(pair.slice(at + 1)));
   }
   return new Form(values);
 }
 
-/** Decodes strictly: URLSearchParams would repair invalid UTF-8 and keep a stray `%`. */
+/** Decodes strictly. URLSearchParams would replace invalid UTF-8 and accept a `%` that is not part of an escape. */
 function decode(text: string): string {
   try {
     return formDecode(text);
@@ -97,7 +105,10 @@ function decode(text: string): string {
   }
 }
 
-/** @throws URIError when the text is not percent-encoded UTF-8 */
+/**
+ * Decodes a form-encoded text.
+ * @throws URIError when the text is not percent-encoded UTF-8
+ */
 export function formDecode(text: string): string {
   return decodeURIComponent(text.replaceAll('+', ' '));
 }

@@ -10,16 +10,16 @@ import { TokenRequestLimit } from './token-request-limit.js';
 
 const COUNTED = 'counted token request';
 
-/** Counts calls of the route towards the address's TOKEN_RATE_LIMIT_PER_MINUTE. */
+/** Marks a route whose requests count towards TOKEN_RATE_LIMIT_PER_MINUTE of the address. */
 export const Counted = () => SetMetadata(COUNTED, true);
 
-/** A request to the token service after its guard, with its client and its form. */
+/** A request to the token service with the client and the form that TokenGuard added. */
 export interface TokenRequest extends Request {
   oauthClient: Client;
   body: Form;
 }
 
-/** Checks every form of the token service: 1. the quota, 2. the client, 3. the form. */
+/** Checks every request to the token service: first the quota, then the client, then the form. */
 @Injectable()
 export class TokenGuard implements CanActivate {
   constructor(
@@ -38,14 +38,15 @@ export class TokenGuard implements CanActivate {
       await this.limit.count(networkOf(request), response);
 
     request.oauthClient = await this.clients.authenticate(request.headers.authorization).catch((error: unknown) => {
-      // Limits failed authentication of unauthenticated callers, also on routes without a quota of their own.
+      // Failed authentication counts towards the limit of unauthenticated requests of the address, also on routes
+      // without a quota of their own.
       if (error instanceof OAuthError) this.addressLimit.count(request, response);
       throw error;
     });
 
     request.body = await readForm(request, response);
-    // RFC 6749 §2.3: a request uses one authentication method; the client in the body must equal the client in the
-    // header.
+    // RFC 6749 §2.3: a request uses one authentication method. A `client_id` in the body must equal the client of the
+    // Authorization header.
     if (request.body.get('client_secret') !== undefined)
       throw invalidRequest('The consumer secret must be sent by HTTP Basic alone.');
     const clientId = request.body.get('client_id');

@@ -9,7 +9,7 @@ export class User {
   @Column({ type: 'bigint', generated: 'identity', generatedIdentity: 'ALWAYS' })
   position: number;
 
-  /** The argon2id hash in PHC form, with its parameters and salt. */
+  /** The argon2id hash of the password in PHC format, with its parameters and salt. */
   @Column('text')
   password_hash: string;
 
@@ -23,13 +23,13 @@ export class User {
   created_datetime: Date;
 }
 
-/** An account to which the user belongs. */
+/** Assigns a user to an account. */
 @Entity('user_accounts')
 export class UserAccount {
   @PrimaryColumn('text')
   username: string;
 
-  // References the table by name, because the module accounts is not imported.
+  // The foreign key references the accounts table by name, because this module does not import the accounts module.
   @PrimaryColumn('text')
   account_code: string;
 }
