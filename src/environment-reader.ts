@@ -4,7 +4,7 @@ import { withSecretFiles } from './secret-files.js';
 
 export type Role = 'api' | 'delivery';
 
-/** Reads single variables and collects their faults, so that one error names all of them. */
+/** Reads variables of the environment and collects their faults, so that one error names all of them. */
 export class EnvironmentReader {
   readonly faults: string[] = [];
 
@@ -14,7 +14,7 @@ export class EnvironmentReader {
     this.env = withSecretFiles(env, (name, what) => this.fault(name, what));
   }
 
-  /** How long a migration waits for another one, in seconds. */
+  /** Returns the longest time, in seconds, for which a migration waits for another migration. */
   migrationWaitS(): number {
     return this.integer('MIGRATION_WAIT_S', 300, 1, 86_400);
   }

@@ -18,8 +18,8 @@ interface Credentials {
 }
 
 /**
- * Sends a file of eligibilities, shows the progress, and writes the report next to the file. The exit code is 1 when a
- * row was refused.
+ * Sends a file of eligibilities to the service, shows the progress, and writes the report next to the file. The exit
+ * code is 1 if a row was refused.
  */
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -56,7 +56,7 @@ async function main(): Promise<number> {
     );
     stop.abort();
   };
-  // Handles Ctrl-C; npm, which also received it, may have exited first (scripts/start.mjs).
+  // Ctrl-C aborts the import. The signal also goes to npm, which may have exited before (scripts/start.mjs).
   process.on('SIGINT', end).on('SIGTERM', end);
   let report: string | null = null;
   const sent = client.import(credentials.account_code, Readable.toWeb(Readable.from(watched())), {
@@ -84,7 +84,7 @@ async function main(): Promise<number> {
   return state === 'DONE' && refused === 0 ? 0 : 1;
 }
 
-/** A shell's exit code for a program ended by Ctrl-C. */
+/** The exit code that a shell uses for a program ended by Ctrl-C. */
 const INTERRUPTED = 130;
 
 const TYPES = new Map<string, 'text/csv' | 'application/x-ndjson'>([
@@ -105,7 +105,7 @@ function typeOf(file: string): 'text/csv' | 'application/x-ndjson' {
   throw new Error(`The name of the file must end with ${[...TYPES.keys()].join(', ')}.`);
 }
 
-/** Opens a new report next to the imported file; the report of an earlier run is never overwritten. */
+/** Creates the file of the report, next to the imported file. The report of an earlier run is never overwritten. */
 function openReport(file: string): { path: string; descriptor: number } {
   for (let number = 1; ; number++) {
     const path = `${file}.report${number === 1 ? '' : `-${number}`}.csv`;
@@ -117,7 +117,7 @@ function openReport(file: string): { path: string; descriptor: number } {
   }
 }
 
-/** Describes a failure for a person; each fault of a refused file has a line. */
+/** Describes an error for the user. Each fault of a refused file has its own line. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof ProblemError)) return error instanceof Error ? error.message : String(error);
   const faults = (error.problem?.errors ?? []).map(({ detail }) => `  ${detail}`);
@@ -125,7 +125,7 @@ function wordsOf(error: unknown): string {
   return ['The file was refused, and nothing of it was taken in:', ...faults].join('\n');
 }
 
-/** Rewrites one progress line; writes nothing when the output is not a terminal. */
+/** Overwrites the line that shows the progress. If the output is not a terminal, nothing is written. */
 function show(what: string, done: number, all: number): void {
   if (!process.stderr.isTTY) return;
   const share = all === 0 ? 1 : done / all;

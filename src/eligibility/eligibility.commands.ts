@@ -228,10 +228,10 @@ export type BookingOutcome =
   | { kind: 'absence' };
 
 /**
- * Updates the record after a change of its newest booking, in the caller's transaction; the record stays locked. For a
- * move, the caller has locked all records of the candidate.
+ * Updates the record after a change of its newest booking, in the current transaction; the record stays locked. A move
+ * requires that all records of the candidate are already locked.
  * @throws DomainError not_eligible_to_schedule when the new time is outside the window; booking_overlaps when another
- *   booking has the time; forbidden_operation when a newer eligibility supersedes an excused absence
+ * booking has the time; forbidden_operation when a newer eligibility supersedes an excused absence
  */
 export class FollowBooking extends Command<BookedEligibility> {
   constructor(
@@ -243,8 +243,8 @@ export class FollowBooking extends Command<BookedEligibility> {
 }
 
 /**
- * Marks the record as COMPLETED after an accepted result, in the caller's transaction; returns null when the record was
- * COMPLETED before.
+ * Marks the record as COMPLETED after an accepted result, in the current transaction. Returns null if the record was
+ * already COMPLETED.
  */
 export class CompleteEligibility extends Command<BookedEligibility | null> {
   constructor(readonly svcEligibilityId: string) {

@@ -49,7 +49,7 @@ const STATUS_FILTER = {
 } as const;
 
 class StatusQuery {
-  /** Checked by `statusesOf`, which has its own fault code. */
+  /** The form is not checked here, because `statusesOf` refuses a wrong status with a fault code of its own. */
   @Field({ schema: { type: 'string' }, faults: () => [] })
   status?: unknown;
 }
@@ -83,7 +83,7 @@ class VoucherCodesBody {
   voucher_codes: string[];
 }
 
-/** The codes and the pointer to their list: `[…]` and `{"voucher_codes": […]}` mean the same. */
+/** The body of a request with voucher codes. The list `[…]` and the object `{"voucher_codes": […]}` mean the same. */
 @ReadBodyBy(readVoucherCodes)
 class VoucherCodes {
   voucher_codes: string[];
@@ -239,7 +239,7 @@ export class EligibilityController {
   ): Promise<EligibilityResponseModel[]> {
     const statuses = statusesOf(query.status ?? 'all', faults);
     faults.refuse();
-    // One moment serves the filter and the answer: a record may expire in between.
+    // The filter and the answer use the same time, because a record may expire in between.
     const now = this.clock.now();
     const page = pageOf(query);
     const filter = {

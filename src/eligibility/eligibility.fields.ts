@@ -15,22 +15,22 @@ const candidateId = { code: 'candidate_id_invalid', example: 'C-1001' };
 export const candidateIdRule = code(50, {
   ...candidateId,
   description: 'Printable: no invisible characters of Unicode, no blanks of any kind at the ends; not `.` or `..`.',
-  // RFC 3986 §5.2.4: clients remove such segments from a URL before they send it.
+  // Refuses `.` and `..`: clients remove such segments from a URL before they send it (RFC 3986 §5.2.4).
   accepts: (value) => !/^\.{1,2}$/.test(value),
 });
 
-/** The prefix of an erased candidate's id and the number of characters that follow; both fit in any id. */
+/** The prefix of an erased candidate's id, and the number of characters that follow. Together they fit in any id. */
 export const ERASED_ID = 'ERASED-';
 export const ERASED_ID_LENGTH = 12;
 
-/** Path of everything below a candidate. */
+/** The path parameters of the routes below a candidate. */
 export class CandidatePath extends AccountPath {
-  /** `.` and `..` are accepted here, but match no candidate. */
+  /** The form accepts `.` and `..`, but no candidate has such an id. */
   @Field(code(50, candidateId), { required: true })
   candidate_id: string;
 }
 
-/** Path of a candidate's eligibility for a test. */
+/** The path parameters of the routes below a candidate's eligibility for a test. */
 export class CandidateTestPath extends CandidatePath {
   @Field(testCodeRule, { required: true })
   test_code: string;
@@ -48,20 +48,20 @@ export const ELIGIBILITY_STATUSES = [
 export type EligibilityStatus = (typeof ELIGIBILITY_STATUSES)[number];
 
 export const ACTIVE_STATUSES: readonly EligibilityStatus[] = ['PENDING', 'ELIGIBLE', 'SCHEDULED'];
-/** Live statuses without a booking: such a record becomes EXPIRED at the end of its window. */
+/** The live statuses of a record without a booking. Such a record becomes EXPIRED at the end of its window. */
 export const OPEN_STATUSES: readonly EligibilityStatus[] = ['PENDING', 'ELIGIBLE'];
 
 function isOneOf(statuses: readonly EligibilityStatus[]): string {
   return `status IN (${statuses.map((status) => `'${status}'`).join(', ')})`;
 }
 
-/** SQL: whether the stored status is live. */
+/** The SQL condition that the stored status is live. */
 export const LIVE = isOneOf(ACTIVE_STATUSES);
-/** SQL: whether the stored status is open. */
+/** The SQL condition that the stored status is open. */
 export const OPEN = isOneOf(OPEN_STATUSES);
 export const INACTIVE_STATUSES: readonly EligibilityStatus[] = ['COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'];
 
-/** The members of a record that the rules need. */
+/** The members of a record on which the eligibility rules depend. */
 export interface EligibilityState {
   status: EligibilityStatus;
   hold_reason: string | null;
@@ -72,8 +72,8 @@ export interface EligibilityState {
 }
 
 /**
- * Returns the status at an instant: a PENDING or ELIGIBLE record whose window is over counts as EXPIRED, although the
- * row may not say so yet.
+ * Returns the status of the record at a given time. A PENDING or ELIGIBLE record whose window is over counts as
+ * EXPIRED, even if its row does not say so yet.
  */
 export function statusAt(record: EligibilityState, now: Date): EligibilityStatus {
   return OPEN_STATUSES.includes(record.status) && isWindowOver(record, now) ? 'EXPIRED' : record.status;

@@ -8,22 +8,22 @@ import type { FoundEligibilityModel } from './search.fields.js';
 
 export type { Eligibility };
 
-/** The members of a record that are needed to start a test. */
+/** The members of a record that are needed to launch its test. */
 export interface LaunchSubject {
   svc_eligiblity_id: string;
   account_code: string;
   candidate_id: string;
   test_code: string;
   booking_code: string | null;
-  /** The address of the test; null when the record cannot be launched at that moment. */
+  /** The address of the test; null if the record cannot be launched at the given time. */
   launch_url: string | null;
-  /** Whether an operator holds the record: it can be launched after its release. */
+  /** Whether an operator holds the record, which can be launched after its release. */
   held: boolean;
-  /** The earliest launch time of a booked exam, when the test defines one; null without a booking. */
+  /** The earliest launch time of a booked exam, if the test defines one; null without a booking. */
   available_from: Date | null;
 }
 
-/** Asks for the record with this id as it can be launched at `now`; null when there is none. */
+/** Asks for the record with this id, as it can be launched at the time `now`; null if there is no such record. */
 export class FindLaunchSubject extends Query<LaunchSubject | null> {
   constructor(
     readonly svcEligibilityId: string,
@@ -47,7 +47,7 @@ export class FindEligibilities extends Query<Eligibility[]> {
 }
 
 /**
- * Asks for the records of a candidate for a test, newest first.
+ * Asks for the records that a candidate has for a test, newest first.
  * @throws DomainError candidate_not_found, eligibility_not_found
  */
 export class FindEligibilitiesOfTest extends Query<ShownEligibility[]> {
@@ -83,7 +83,7 @@ export class FindKnownRecords extends Query<string[]> {
   }
 }
 
-/** A record as clients read it, with the additional members of an export. */
+/** A record with the members that clients read, and those that only an export contains. */
 export interface ExportedEligibility {
   position: number;
   registration_mode: string | null;
@@ -91,8 +91,8 @@ export interface ExportedEligibility {
 }
 
 /**
- * Asks for a batch of an account's records, newest first: at most `take` records before the position (null: from the
- * newest).
+ * Asks for a batch of an account's records, newest first: at most `take` records older than the given position; null
+ * begins with the newest.
  */
 export class ReadEligibilities extends Query<ExportedEligibility[]> {
   constructor(
@@ -105,8 +105,8 @@ export class ReadEligibilities extends Query<ExportedEligibility[]> {
 }
 
 /**
- * Asks for a batch of candidates, after the id `after`, all of whose records have been closed and unchanged since the
- * given moment. `next` is the start of the next batch; null after the last batch.
+ * Asks for a batch of dormant candidates: all their records have been closed and unchanged since the given time. The
+ * batch begins after the candidate id `after`. `next` is the start of the next batch; null after the last batch.
  */
 export class FindDormantCandidates extends Query<{ candidateIds: string[]; next: string | null }> {
   constructor(
@@ -119,13 +119,13 @@ export class FindDormantCandidates extends Query<{ candidateIds: string[]; next:
 }
 
 /**
- * Searches records. The result contains at least the first `skip + take` records with these ids, in their order. Then
- * follow records whose candidate_id, name, e-mail address, client_eligibility_id or own id has the prefix, in any case,
- * sorted by the matched member and its value.
+ * Searches records for operators. First come the records with the given ids, in their order. Records follow whose
+ * candidate_id, name, e-mail address, client_eligibility_id or own id begins with the prefix, in any case. They are
+ * sorted by the matching member and its value. The result contains at least the first `skip + take` records.
  */
 export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
   constructor(
-    /** Null means all accounts. */
+    /** The accounts to search; null for all accounts. */
     readonly accountCodes: readonly string[] | null,
     readonly prefix: string,
     readonly ids: string[],
@@ -136,21 +136,21 @@ export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
   }
 }
 
-/** Asks for the operators' view of these records, in no particular order; unknown ids are omitted. */
+/** Asks for the operators' view of these records, in no particular order. Unknown ids are omitted. */
 export class FindOperatorRecords extends Query<OperatorEligibilityModel[]> {
   constructor(readonly svcEligibilityIds: readonly string[]) {
     super();
   }
 }
 
-/** The number of an account's records that wait for an operator. */
+/** The number of an account's records that wait for a decision by an operator. */
 export interface WaitingCount {
   readonly account_code: string;
   readonly approvals: number;
   readonly holds: number;
-  /** Changes when other records wait, even if their number is the same. */
+  /** A value that changes when different records wait, even if their number is the same. */
   readonly which: string;
 }
 
-/** Asks for the counts of all accounts; each kind is counted up to 10,000. */
+/** Asks for the counts of waiting records in all accounts. Each kind is counted up to 10,000. */
 export class CountWaiting extends Query<WaitingCount[]> {}

@@ -1,7 +1,7 @@
 import { UsaStates } from 'usa-states';
 import { statusAt, type EligibilityState, type EligibilityStatus } from './eligibility.fields.js';
 
-/** Returns whether a moment lies in the record's window, including both ends. */
+/** Returns whether a time is within the record's window, both ends included. */
 export function isInWindow(
   { schedule_start_date, eligibility_end_date }: Pick<EligibilityState, 'schedule_start_date' | 'eligibility_end_date'>,
   moment: Date,
@@ -16,7 +16,7 @@ export function isEligibleToSchedule(record: EligibilityState, now: Date): boole
   return statusAt(record, now) === 'ELIGIBLE' && isInWindow(record, now);
 }
 
-/** Returns the reason why the candidate cannot schedule; null exactly when the candidate can. */
+/** Returns the reason why the candidate cannot schedule; null if and only if the candidate can. */
 export function statusMessage(record: EligibilityState, now: Date): string | null {
   switch (statusAt(record, now)) {
     case 'PENDING':
@@ -41,7 +41,7 @@ export function statusMessage(record: EligibilityState, now: Date): string | nul
   }
 }
 
-/** Returns the stored status of an open record without a booking. */
+/** Returns the status to store for an open record without a booking: PENDING or ELIGIBLE. */
 export function openStatus({
   hold_reason,
   approval_pending,
@@ -84,18 +84,18 @@ const ALLOWED: Record<Trigger, readonly EligibilityStatus[]> = {
   launch: ['ELIGIBLE', 'SCHEDULED'],
 };
 
-/** Returns whether the trigger is allowed for a record with this current status. */
+/** Returns whether a record with this current status allows the trigger. */
 export function mayTrigger(status: EligibilityStatus, trigger: Trigger): boolean {
   return ALLOWED[trigger].includes(status);
 }
 
-/** The API's names of the triggers. */
+/** The names of the triggers in the API. */
 export const ACTIONS = TRIGGERS.map((trigger) => trigger.toUpperCase().replaceAll(' ', '_'));
 export type Action = string;
 
 /**
- * Returns the actions that the record allows at an instant. Whether a test can be launched at all depends on its
- * `launch_url`.
+ * Returns the actions that the record allows at a given time. Whether its test can be launched at all depends on the
+ * test's `launch_url`.
  */
 export function allowedActions(record: EligibilityState, now: Date): Action[] {
   const status = statusAt(record, now);
@@ -120,14 +120,14 @@ function isOfUse(trigger: Trigger, record: EligibilityState, now: Date): boolean
   }
 }
 
-/** The time of an exam; an exam of unknown duration counts as one second. */
+/** The time that an exam occupies. An exam of unknown duration counts as one second. */
 export interface TimeSlot {
   booking_code: string | null;
   booking_on: Date | null;
   duration_minutes: number | null;
 }
 
-/** Returns the code of the first booking in `others` that overlaps the slot, else null. */
+/** Returns the code of the first booking among `others` that overlaps the slot; null if none does. */
 export function overlappingBooking(slot: Omit<TimeSlot, 'booking_code'>, others: readonly TimeSlot[]): string | null {
   const [start, end] = spanOf(slot);
   const overlaps = (other: TimeSlot) => {
@@ -142,7 +142,8 @@ function spanOf({ booking_on, duration_minutes }: Omit<TimeSlot, 'booking_code'>
   return [start, start + (duration_minutes === null ? 1_000 : duration_minutes * 60_000)];
 }
 
-// USPS Publication 28, appendix B: the library has states, DC and territories; the military codes are added.
+// The codes of USPS Publication 28, appendix B. The library has states, DC and territories; the military codes are
+// added here.
 const USPS_CODES = new Set([
   ...new UsaStates({ includeTerritories: true } as ConstructorParameters<typeof UsaStates>[0]).arrayOf('abbreviations'),
   ...['AA', 'AE', 'AP'],
@@ -153,14 +154,14 @@ export function isUspsCode(code: string): boolean {
   return USPS_CODES.has(code);
 }
 
-/** Returns whether two lists have the same members, in any order and with any repetition. */
+/** Returns whether two lists have the same members; their order and repetitions do not matter. */
 export function isSameSet(left: readonly string[], right: readonly string[]): boolean {
   const members = new Set(left);
   return members.size === new Set(right).size && right.every((member) => members.has(member));
 }
 
 /**
- * Returns the candidate's portions without duplicates. Without a request, a test with a single portion gets that
+ * Returns the requested portions without duplicates. If none are requested and the test has only one, returns that
  * portion.
  */
 export function chosenPortions(asked: readonly string[], ofTest: readonly string[]): string[] {

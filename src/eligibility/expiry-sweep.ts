@@ -10,7 +10,7 @@ import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 
 const BATCH = 500;
 
-/** Builds SQL that locks open records that match the condition. */
+/** Returns SQL that locks the open records that match the condition. */
 export const lockOpen = (where: string): string => `
   SELECT svc_eligiblity_id FROM eligibilities WHERE ${OPEN} AND ${where} FOR UPDATE`;
 
@@ -32,9 +32,9 @@ const EXPIRE = prepared(
 );
 
 /**
- * Records the expiry of the open records that the statement locks, in the running unit of work; returns their number.
- * The time of change is the end of the window. The statement locks first, so that the change feed lists earlier changes
- * of the records first.
+ * Stores the expiry of the open records that the statement locks, in the current unit of work, and returns their
+ * number. The time of the change is the end of the window. The records are locked first, so that the change feed lists
+ * their earlier changes first.
  */
 export async function noteExpiry(database: Database, lock: Statement, values: unknown[], now: Date): Promise<number> {
   const locked = await database.query<{ svc_eligiblity_id: string }>(lock, values);
@@ -43,8 +43,8 @@ export async function noteExpiry(database: Database, lock: Statement, values: un
 }
 
 /**
- * Stores the expiry of records, which reads already compute. The change feed then reports each expiry once, even when
- * several processes sweep.
+ * Stores the expiry of records whose window is over; reads already show these records as EXPIRED. The change feed
+ * reports each expiry once, even if several processes sweep.
  */
 @Injectable()
 export class ExpirySweep {

@@ -6,8 +6,8 @@ import type { Eligibility } from './eligibility.entity.js';
 type Attribute = Eligibility['additional_attributes'][number];
 
 /**
- * Refuses a line that names another record than the one that its change would affect.
- * @param found the record that the change would affect
+ * Refuses a line of an import file that names a record other than the one that the line would change.
+ * @param found the record that the line would change
  * @param records all records of the candidate and test, newest first
  * @throws DomainError record_differs; eligibility_closed and eligibility_not_found for a named record that is closed
  */
@@ -47,8 +47,8 @@ function differing(pointer: string, found: Eligibility | null, detail: string) {
 }
 
 /**
- * Returns the body with all attributes that the record will have. The line's attributes come first, so that faults
- * refer to the line's order.
+ * Returns the body, extended to all attributes that the record will have. The attributes of the line come first, so
+ * that faults refer to their order in the line.
  */
 export function withAllAttributes(
   body: EligibilityModel,
@@ -62,7 +62,10 @@ export function withAllAttributes(
   return { ...body, candidate: { ...body.candidate, additional_attributes } };
 }
 
-/** Returns the record's attributes in order, with the line's changes. Clearing an empty attribute changes nothing. */
+/**
+ * Returns the record's attributes in order, with the changes of the line. Clearing an attribute that is already empty
+ * changes nothing.
+ */
 export function changedAttributes(
   attributes: readonly Attribute[],
   line: NonNullable<LineOfFile['attributes']>,

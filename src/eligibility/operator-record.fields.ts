@@ -3,7 +3,10 @@ import { boolean, dateTime, listOf, oneOf, text } from '../platform/validation/r
 import { ACTIONS, type Action } from './eligibility.rules.js';
 import { FoundEligibilityModel } from './search.fields.js';
 
-/** An operator's view of a record: with the decisions that it waits for and the allowed actions. */
+/**
+ * The view of a record that operators see: with the allowed actions, and the reason for which the record waits for a
+ * decision.
+ */
 export class OperatorEligibilityModel extends FoundEligibilityModel {
   @Field(text({ max: 1000, lines: true }), { always: true, description: 'Why it is held; null when it is not.' })
   hold_reason: string | null;

@@ -66,7 +66,7 @@ export class FindEligibilitiesOfTestHandler implements IQueryHandler<FindEligibi
   private readonly ofTest: Batched<FindEligibilitiesOfTest, ShownEligibility & { n: number }>;
 
   constructor(private readonly database: Database) {
-    // Batches the reads by key of many requests into one statement.
+    // Batches the reads of many requests, by candidate and test, into one statement.
     this.ofTest = new Batched(database, OF_TEST, (keys) => [
       keys.map((key) => key.accountCode),
       keys.map((key) => key.candidateId),
@@ -124,11 +124,11 @@ export class FindLaunchSubjectHandler implements IQueryHandler<FindLaunchSubject
 
 /**
  * Returns the statuses that a `status` parameter selects: `active`, `inactive`, `all` or one status, in any case.
- * @param faults other faults of the request, which are reported together
- * @throws DomainError invalid_status_filter when it is missing, repeated or unknown
+ * @param faults further faults of the request, which the error then also reports
+ * @throws DomainError invalid_status_filter when the parameter is missing, repeated or unknown
  */
 export function statusesOf(parameter: unknown, faults: Faults): readonly EligibilityStatus[] {
-  // Accepts ASCII only: `toUpperCase` would turn the dotless i into I.
+  // Only ASCII letters are accepted, because `toUpperCase` would turn the dotless i (ı) into I.
   const word = typeof parameter === 'string' && /^[a-z]+$/i.test(parameter) ? parameter.toUpperCase() : '';
   switch (word) {
     case 'ACTIVE':

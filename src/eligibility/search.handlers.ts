@@ -8,7 +8,7 @@ import type { Eligibility } from './eligibility.entity.js';
 import { SearchEligibilities } from './eligibility.queries.js';
 import type { FoundEligibilityModel } from './search.fields.js';
 
-// Each search scans one index, account by account, until the page is full.
+// Searches by one member. The search scans the member's index, account by account, until the page is full.
 const beginsWith = (rank: number, value: string, where = '') => `
   SELECT ${rank} AS rank, value, position, svc_eligiblity_id FROM unnest(${opaque('$1::text[]')}) AS mine (account)
   CROSS JOIN LATERAL (

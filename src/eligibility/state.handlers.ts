@@ -118,7 +118,7 @@ function bookedBy({ booking_code }: Eligibility) {
 
 const DECISIONS = { hold: 'HELD', release: 'RELEASED', approve: 'APPROVED', decline: 'UPDATED' } as const;
 
-/** Base of an operator's actions on an open record. */
+/** The base class of an operator's decisions on an open record. */
 abstract class OperatorDecision {
   constructor(
     private readonly store: EligibilityStore,
@@ -247,7 +247,7 @@ export class FollowBookingHandler implements ICommandHandler<FollowBooking> {
           return this.store.followBooking(record, { booking_on: outcome.bookingOn }, now);
         case 'excused absence':
         case 'cancelled':
-          // A record with an absence is not live: a newer record may have replaced it.
+          // A record of an absence is not live, so that a newer record may have replaced it.
           if (record.status === 'ABSENT' && (await this.store.hasLive(record)))
             throw forbiddenOperation.error({ detail: 'The candidate has a newer eligibility for this test.' });
           return this.store.followBooking(
@@ -289,7 +289,7 @@ function assertHolds(record: Eligibility, bookingOn: Date): void {
     });
 }
 
-/** @throws DomainError booking_overlaps */
+/** Refuses a time that overlaps another booking of the candidate. @throws DomainError booking_overlaps */
 function assertFree({ duration_minutes }: BookedEligibility, booking_on: Date, others: readonly TimeSlot[]): void {
   const booking_code = overlappingBooking({ booking_on, duration_minutes }, others);
   if (booking_code !== null) throw bookingOverlaps.error({ members: { booking_code } });

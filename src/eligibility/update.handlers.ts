@@ -30,14 +30,14 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     private readonly commandBus: CommandBus,
   ) {}
 
-  /** Updates all or nothing: a single fault or forbidden member prevents every change. */
+  /** Updates the record completely or not at all: a single fault or forbidden member prevents every change. */
   async execute(command: UpdateEligibility): Promise<{ record: string; changed: boolean }> {
     const { accountCode, candidateId, testCode, faults: ofForm, line } = command;
     return this.unitOfWork.run(async () => {
-      // A copy, because the work may be retried.
+      // The faults are copied, because the unit of work may be retried.
       const faults = new Faults(ofForm.list);
       const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
-      // The form of the request is checked before its state (contract: order of checks).
+      // The state of the record is checked after the form of the request (contract: order of checks).
       if (line !== null) assertMeant(line, records.changeable, records.newestFirst);
       const record = faults.isEmpty ? addressed(records) : records.changeable;
       const body = withAllAttributes(command.body, line, record);
@@ -64,7 +64,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     });
   }
 
-  /** Writes the changes, unless there are none: then neither the time of change nor the audit log changes. */
+  /** Writes the changes. Without any, the time of change stays and no audit entry is written. */
   private async change(record: Eligibility, changes: Partial<Eligibility>, vouchersChange: boolean): Promise<boolean> {
     const now = this.clock.now();
     const changed = { ...record, ...changes };
@@ -84,7 +84,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     return true;
   }
 
-  /** Applies the vouchers; returns whether the set changes. */
+  /** Applies the requested vouchers, and returns whether the record's set of vouchers changes. */
   private async applyVouchers(
     record: Eligibility,
     body: EligibilityModel,
@@ -104,7 +104,8 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
 }
 
 /**
- * Returns the live record, else the newest expired one. @throws DomainError eligibility_closed, eligibility_not_found
+ * Returns the live record or, if there is none, the newest expired record.
+ * @throws DomainError eligibility_closed, eligibility_not_found
  */
 export function addressed(records: RecordsOfTest): Eligibility {
   const record = records.changeable;
@@ -112,32 +113,38 @@ export function addressed(records: RecordsOfTest): Eligibility {
   throw records.isClosed ? eligibilityClosed.error() : eligibilityNotFound.error();
 }
 
-/** The current codes of a record and its future codes. */
+/** The voucher codes of a record: the current codes, and those that it will have. */
 interface Vouchers {
   readonly applied: readonly string[];
   readonly asked: readonly string[];
 }
 
-/** Returns the future codes: omitted codes stay, null clears them, and given codes are added or replace the set. */
+/**
+ * Returns the voucher codes that the record will have: omitted codes leave the current ones, null clears them, and a
+ * list replaces them or is added.
+ */
 function vouchersAsked({ voucher_codes: codes }: EligibilityModel, applied: string[], isWholeSet: boolean): string[] {
   if (codes === undefined) return applied;
   if (codes === null) return [];
   return isWholeSet ? [...new Set(codes)] : withAdded(applied, codes);
 }
 
-/** Adds the given codes to the set. */
+/** Returns the current codes and the given codes, without duplicates. */
 function withAdded(applied: readonly string[], codes: readonly string[]): string[] {
   return [...new Set([...applied, ...codes])];
 }
 
-/** Checks the total number: a short list can exceed the limit together with the record's codes. */
+/**
+ * Returns a fault if the record would have too many vouchers. A short list can exceed the limit together with the
+ * record's current codes.
+ */
 function numberFaults(asked: readonly string[], applied: readonly string[]): Fault[] {
   if (asked.length <= MOST_VOUCHERS || asked.length === applied.length) return [];
   const detail = `The record would have more than ${MOST_VOUCHERS} vouchers.`;
   return [{ pointer: '/voucher_codes', code: 'too_many', detail }];
 }
 
-/** Checks a line that names some attributes while the record keeps the others. */
+/** Returns the faults of a line that names some attributes, while the record keeps its other attributes. */
 function attributeFaults(record: Eligibility | null, line: LineOfFile | null): Fault[] {
   if (line?.attributes == null) return [];
   const before = record?.additional_attributes ?? [];
@@ -158,7 +165,7 @@ function windowOf(record: Eligibility | null, body: EligibilityModel) {
   };
 }
 
-/** Checks the window; a date with a fault of its form is not compared. */
+/** Returns a fault if the window would be invalid. A date whose form has a fault is not compared. */
 function windowFaults(record: Eligibility | null, body: EligibilityModel, faults: Faults): Fault[] {
   if (faults.concern('/schedule_start_date') || faults.concern('/eligibility_end_date')) return [];
   const { schedule_start_date: start, eligibility_end_date: end } = windowOf(record, body);
@@ -172,7 +179,7 @@ function windowFaults(record: Eligibility | null, body: EligibilityModel, faults
   ];
 }
 
-/** Returns the members that an update must not change, each with its pointer. */
+/** Returns the members of the body that an update must not change but would, each with its pointer. */
 function forbiddenChanges(
   record: Eligibility,
   path: { candidateId: string; testCode: string },
@@ -207,7 +214,7 @@ function forbiddenChanges(
   return forbidden;
 }
 
-/** Returns the requested changes: an omitted member keeps its value, null clears. */
+/** Returns the changes that the body requests. An omitted member keeps its value; null clears it. */
 function changesOf(
   record: Eligibility,
   body: EligibilityModel,
@@ -216,7 +223,7 @@ function changesOf(
 ): Partial<Eligibility> {
   const { candidate } = body;
   const changes: Partial<Eligibility> = { ...windowOf(record, body) };
-  // A cell cannot distinguish an empty text from none.
+  // A cell cannot distinguish an empty text from null, so that an empty cell leaves a stored empty text.
   const isOfCells = line !== null && line.attributes !== null;
   for (const name of DEMOGRAPHICS)
     if (candidate[name] !== undefined && !(isOfCells && candidate[name] === null && record[name] === ''))

@@ -17,28 +17,25 @@ const TYPES: Record<string, string> = {
   '.png': 'image/png',
 };
 const TEXT = 'text/plain; charset=utf-8';
-/**
- * The policy of pictures: inline styles are allowed, and everything else is forbidden, also when the picture is opened
- * directly.
- */
+/** The Content Security Policy of pictures: only inline styles are allowed, even if the picture is opened directly. */
 const PICTURE = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 /**
- * Serves the service's documents as HTML pages, which the build generates (site/build.mjs). A service built without
- * them serves none.
+ * Serves the service's documents as HTML pages, which the build generates (site/build.mjs). If they were not built, the
+ * routes answer 404.
  */
 @ApiExcludeController()
 @Controller('guide')
 @Access('public')
 export class GuideController {
-  /** The build's output folder; tests override it. */
+  /** The folder to which the build writes the pages; tests override it. */
   static folder = join(__dirname, '../../guide');
 
   constructor(private readonly config: Config) {}
 
   @Get()
   start(@Req() request: Request, @Res() response: Response): void {
-    // The pages refer to each other by relative paths.
+    // The guide's address must end with a slash, because its pages refer to each other by relative paths.
     if (request.path.endsWith('/')) send('index.html', request, response);
     else response.redirect(308, `${this.config.basePath}/guide/`);
   }
@@ -58,12 +55,12 @@ export class LlmsController {
   list(@Res() response: Response): void {
     const list = files().get('llms.txt');
     if (!list) throw notFound.error();
-    // Its links are relative to its own address.
+    // The list's links are relative to the guide, and are adapted to the path of this route.
     response.type(TEXT).send(list.content.toString('utf8').replaceAll('](', '](guide/'));
   }
 }
 
-/** Sends a page, as Markdown to clients that prefer Markdown (RFC 9110 §12.5.1). */
+/** Sends a page of the guide. Clients that prefer Markdown get Markdown (RFC 9110 §12.5.1). */
 function send(name: string, request: Request, response: Response): void {
   const isPage = name.endsWith('.html');
   if (isPage) response.vary('Accept');
@@ -77,7 +74,10 @@ function send(name: string, request: Request, response: Response): void {
 
 let known: { folder: string; files: Map<string, { type: string; content: Buffer }> } | null = null;
 
-/** Reads the files at the first request: a request can only name an entry of the map, never a path. */
+/**
+ * Reads the files of the guide at the first request. A request selects an entry of the map, so that it cannot name a
+ * path outside.
+ */
 function files() {
   const { folder } = GuideController;
   if (known?.folder !== folder) known = { folder, files: filesIn(folder) };

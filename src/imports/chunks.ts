@@ -1,12 +1,15 @@
 import type { WaitingRow } from './imports.rules.js';
 
-/** Rows of one transaction while there are other calls, which wait for it. */
+/** The maximum number of rows in one transaction while other requests run, which wait for it. */
 const CHUNK_ROWS = 100;
 const CHUNK_BYTES = 256 * 1024;
-/** Each stored chunk renews the lease; this is well within the lease's time (import-store.ts). */
+/**
+ * The longest time before rows are stored. Each stored chunk renews the lease, whose duration is much longer
+ * (import-store.ts).
+ */
 const MOST_WAIT_MS = 30_000;
 
-/** Groups rows into chunks for storage: large ones usually, smaller ones for a slow body. */
+/** Groups rows into chunks for storage. Chunks are full-sized, or smaller if the body arrives slowly. */
 export async function* chunksOf(rows: AsyncIterable<WaitingRow>): AsyncIterable<WaitingRow[]> {
   let chunk: WaitingRow[] = [];
   let bytes = 0;

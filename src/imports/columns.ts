@@ -41,12 +41,12 @@ const CANDIDATE = 'candidate.';
 const LISTS = new Set(['portion_codes', 'voucher_codes', 'special_accommodations']);
 const OF_CANDIDATE = namesOf(CandidateModel).filter((name) => name !== 'additional_attributes');
 const OF_RECORD = namesOf(EligibilityModel).filter((name) => name !== 'candidate');
-/** The column with the id of the line's record. */
+/** The column with the id of the record that a line names. */
 const RECORD_ID = 'svc_eligiblity_id';
-/** Columns of an export that an import ignores, like the same members in the body of a single call. */
+/** The columns of an export that an import ignores, as an update ignores the same members of its body. */
 const READ_ONLY = ['status', 'eligible_to_schedule', 'eligibility_status_message', 'created_datetime'] as const;
 
-/** The columns of an export; one column for each attribute key of the account follows. */
+/** The columns of an export. One column for each attribute key of the account follows them. */
 export const EXPORTED = [
   'candidate_id',
   'test_code',
@@ -63,7 +63,7 @@ function namesOf(dto: typeof CandidateModel | typeof EligibilityModel): string[]
   return [...formOf(dto).fields.keys()];
 }
 
-/** The member of the row that a column's cells fill. */
+/** The member that the cells of a column fill. */
 type Place =
   | { kind: 'action' }
   | { kind: 'id' }
@@ -75,22 +75,31 @@ type Place =
 /** The body and the action of a line. */
 export interface LineModel {
   readonly action: string | null;
-  /** The record that the line names, or null. */
+  /** The id of the record that the line names; null if it names none. */
   readonly svcEligibilityId: string | null;
-  /** The Eligibility Model. In an update that names its record, an empty cell is null. */
+  /**
+   * The eligibility in the form of the Eligibility Model. In an update that names its record, an empty cell becomes
+   * null.
+   */
   readonly model: Record<string, unknown> & { candidate: Record<string, unknown> };
-  /** The attributes in the model's order, then those with an empty cell in an update that names its record. */
+  /**
+   * The attributes with a value, in the model's order. In an update that names its record, the attributes with an empty
+   * cell follow.
+   */
   readonly attributes: { key: string; value: string | null }[];
 }
 
-/** The parsed header line of a file. */
+/** The columns of a file, from its header line. */
 export class Columns {
   private constructor(
     private readonly names: readonly string[],
     private readonly places: readonly Place[],
   ) {}
 
-  /** @returns the columns, or all faults of the line */
+  /**
+   * Parses the names in the header line.
+   * @returns the columns, or all faults of the line
+   */
   static read(names: readonly string[]): Columns | Fault[] {
     const faults: Fault[] = [];
     const places: Place[] = [];
@@ -120,7 +129,7 @@ export class Columns {
     return faults.length > 0 ? faults : new Columns(names, places);
   }
 
-  /** Returns the columns of previously read names. */
+  /** Returns the columns for names that were parsed before. */
   static of(names: readonly string[]): Columns {
     const read = Columns.read(names);
     if (read instanceof Columns) return read;
@@ -131,7 +140,7 @@ export class Columns {
     return this.places.length;
   }
 
-  /** Returns the cell of a member, even when other values of the line are invalid. */
+  /** Returns the cell of the given member, even if other values of the line are invalid. */
   cellAt(cells: readonly string[], name: 'candidate_id' | 'test_code'): string {
     const sought = name === 'test_code' ? TEST_CODE : CANDIDATE_ID;
     return (
@@ -142,8 +151,8 @@ export class Columns {
   }
 
   /**
-   * Returns the body and the action of the line. An empty cell is an omitted member, except in an update that names its
-   * record.
+   * Returns the body and the action of the line. An empty cell means that the member is omitted, except in an update
+   * that names its record.
    */
   read(cells: readonly string[]): LineModel {
     const cellOf = (kind: Place['kind']) => cells[this.places.findIndex((place) => place.kind === kind)] || null;
@@ -167,7 +176,7 @@ export class Columns {
     return { action, svcEligibilityId, model, attributes: [...given, ...cleared] };
   }
 
-  /** Adds the column's own name and the text of the cell to a fault. */
+  /** Returns the fault with the name of its column, as written in the header, and the text of its cell. */
   located(fault: Fault, cells: readonly string[]): ReportFault {
     const [, first = '', second = '', third] = (fault.pointer ?? '').split('/');
     if (first === '') return fault;
@@ -209,7 +218,7 @@ export class Columns {
     };
   }
 
-  /** Finds values that a spreadsheet may have changed: they are accepted, and the report warns of them. */
+  /** Returns a warning for each value that a spreadsheet may have changed. Such values are accepted. */
   warnings(cells: readonly string[]): ReportFault[] {
     return this.places.flatMap((place, index) => {
       const cell = cells[index] ?? '';
@@ -255,7 +264,7 @@ function valueOf(name: string, cell: string): unknown {
   return LISTS.has(name) ? entriesOf(cell) : cell;
 }
 
-/** Returns the member of a column name; names match in any case, attribute keys exactly. */
+/** Returns the member for a column name; null for an unknown name. Names match in any case, attribute keys exactly. */
 function placeOf(name: string): Place | null {
   const known = name.toLowerCase();
   if (known === 'action') return { kind: 'action' };

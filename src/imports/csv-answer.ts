@@ -5,14 +5,17 @@ import { ApiProduces, ApiResponse } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { inReadTurns } from '../platform/overload/read-share.js';
 
-/** Documents an answer in CSV. */
+/** Documents that a route answers with a CSV file. */
 export const CsvAnswer = (description: string) =>
   applyDecorators(
     ApiProduces('text/csv'),
     ApiResponse({ status: 200, description, content: { 'text/csv': { schema: { type: 'string' } } } }),
   );
 
-/** Sends a file chunk by chunk, at the caller's reading speed; the first chunk is built before the answer begins. */
+/**
+ * Sends a file chunk by chunk, as fast as the client reads. The first chunk is built before the answer begins, so that
+ * an error can still be reported.
+ */
 export async function sendCsv(response: Response, fileName: string, pieces: AsyncIterable<string>): Promise<void> {
   const iterator = inReadTurns(pieces);
   const first = await iterator.next();
@@ -33,7 +36,7 @@ export async function sendCsv(response: Response, fileName: string, pieces: Asyn
   try {
     await pipeline(Readable.from(whole(), { highWaterMark: 1 }), response);
   } catch (error) {
-    // The caller disconnected.
+    // This error means that the client disconnected.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   }
 }

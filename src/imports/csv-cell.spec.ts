@@ -6,12 +6,12 @@ const BLANKS = [' ', '\u00a0', '\u200b', '\ufeff', '\u2060', '\u3000', '\u00ad',
 const SEPARATORS = [',', ';', ':', '|', '\t', '\n', '\r', '\v', '\u2028'];
 const FORMULAS = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 
-/** Mixed texts of characters with a meaning in CSV. */
+/** Generates texts of characters that have a meaning in CSV. */
 const hostile = fc
   .array(fc.oneof(fc.constantFrom(...BLANKS, ...SEPARATORS, ...FORMULAS, 'x', '1'), fc.string({ maxLength: 3 })))
   .map((parts) => parts.join(''));
 
-/** Splits a line like a program that knows one separator, and ignores quotes or skips blanks. */
+/** Splits a line like programs that know only one separator, and that ignore quotes or skip blanks. */
 function cellsOf(line: string, separator: string): string[] {
   const bare = line.replaceAll('"', '');
   return [...bare.split(separator), ...bare.split(new RegExp(`[${separator === '|' ? '\\|' : separator}\r\n]`))];
@@ -64,7 +64,7 @@ describe('a cell', () => {
   });
 
   it('scans a cell of blanks and separators once', () => {
-    // A quadratic scan of this many characters would take minutes.
+    // The texts are so long that a quadratic scan would take minutes.
     const parts = [' ', '\t', '\n', ';', "'", ' \t', '; '];
     const lengths = parts.map((part) => readCell(writeCell(part.repeat(300_000))).length);
     expect(Math.min(...lengths)).toBeGreaterThanOrEqual(300_000);

@@ -1,20 +1,22 @@
 /**
  * Protects cells against formulas in spreadsheets (OWASP, CSV injection).
  *
- * 1. An apostrophe is inserted wherever a program may see a cell begin with a formula: at the start, and after every
- *    separator and line break, because a program may split at other separators.
+ * 1. An apostrophe is inserted at each place where a program may see the beginning of a formula: at the start of the
+ * cell,
+ * and after every separator and line break, because a program may split at other separators.
  * 2. Blanks, invisible characters, quotes and apostrophes before the formula are ignored, because some readers skip
- *    them. Reading removes exactly one apostrophe, also where the text already had one, so that every text is restored
- *    exactly.
+ * them. A reader of the file removes exactly one apostrophe per place. The text may already have an apostrophe there;
+ * it is still restored exactly.
  *
- * Never let the pattern skip one separator after another: each text would be scanned once for each separator.
+ * Never let the pattern skip several separators in a row: each text would be scanned once for each separator.
  */
 const FORMULA = '[=+\\-@＝＋－＠﹦﹢﹣﹫]';
 const SEPARATOR = '[,;:|\\t\\r\\n\\v\\f\\u001c-\\u001f\\u0085\\u2028\\u2029]';
 const BLANK = '[\\s\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\'"`]';
 const BLANK_IN_LINE = `(?:(?!${SEPARATOR})${BLANK})`;
 /**
- * Matches the position before a formula: at the start even after blank separators, elsewhere after the last separator.
+ * Matches the place where a formula may begin: the start of the text, even before blank separators, or the place after
+ * the last separator.
  */
 const BEFORE_FORMULA = (guard: string): RegExp =>
   new RegExp(`^${guard}(?=${BLANK}*${FORMULA})|(?<=${SEPARATOR})${guard}(?=${BLANK_IN_LINE}*${FORMULA})`, 'gu');
@@ -23,18 +25,18 @@ const UNGUARDED = BEFORE_FORMULA('');
 const GUARDED = BEFORE_FORMULA("'");
 const NEEDS_QUOTES = /[",\r\n]/;
 
-/** Writes the cell of a text, for a file that may be opened in a spreadsheet. */
+/** Returns the text as a cell of a CSV file that may be opened in a spreadsheet. */
 export function writeCell(text: string): string {
   const guarded = text.replace(UNGUARDED, "'");
   return NEEDS_QUOTES.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }
 
-/** Reads the text of a cell, without the apostrophes that {@link writeCell} added. */
+/** Returns the text of a cell, without the apostrophes that {@link writeCell} inserted. */
 export function readCell(cell: string): string {
   return cell.replace(GUARDED, '');
 }
 
-/** Writes a line with its line break (RFC 4180 §2). */
+/** Returns a line of cells with its line break (RFC 4180 §2). */
 export function writeLine(texts: readonly string[]): string {
   return `${texts.map(writeCell).join(',')}\r\n`;
 }

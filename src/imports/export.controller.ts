@@ -13,7 +13,7 @@ import { writeLine } from './csv-cell.js';
 import { BYTE_ORDER_MARK } from './report.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
 
-/** The number of lines per query, small enough that other calls wait only briefly. */
+/** The number of records that one query reads. It is small, so that other requests wait only briefly. */
 const STRETCH = 200;
 
 @ApiTags('Import and export')
@@ -32,7 +32,10 @@ export class ExportController {
     await sendCsv(response, `eligibilities-${account_code}.csv`, this.lines(account_code));
   }
 
-  /** Yields the lines in batches, with a statement for each: a slow caller holds no connection. */
+  /**
+   * Yields the lines of the file in batches. Each batch is read by its own statement, so that a slow client holds no
+   * database connection.
+   */
   private async *lines(accountCode: string): AsyncIterable<string> {
     const keys = await this.queryBus.execute(new FindAttributeKeys(accountCode));
     yield BYTE_ORDER_MARK + writeLine([...EXPORTED, ...keys.map(attributeColumn)]);

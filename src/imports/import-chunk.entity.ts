@@ -12,7 +12,7 @@ export class ImportChunk {
   @Column('int')
   first_row: number;
 
-  /** The encrypted rows; null once they are done. */
+  /** The encrypted rows of the chunk; null after they were processed. */
   @Column('bytea', { nullable: true })
   rows: Buffer | null;
 

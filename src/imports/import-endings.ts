@@ -6,14 +6,14 @@ import type { Import } from './import.entity.js';
 import { importEnded } from './imports.errors.js';
 import type { Ending } from './imports.rules.js';
 
-/** The audit action of each ending. Nobody causes the loss of a body, so it has none. */
+/** The audit action for each kind of early end. BODY_LOST has none, because no user causes it. */
 const ACTION: Record<Exclude<Ending, 'BODY_LOST'>, string> = {
   ABORTED: 'import.abort',
   ABORTED_BY_OPERATOR: 'import.abort',
   ACCESS_LOST: 'import.access_lost',
 };
 
-/** Ends imports early. Finished rows stay; unfinished rows are deleted at once. */
+/** Ends imports early. Rows that were processed stay; the others are deleted at once. */
 @Injectable()
 export class ImportEndings {
   constructor(
@@ -22,14 +22,17 @@ export class ImportEndings {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws DomainError import_ended */
+  /**
+   * Aborts the import.
+   * @throws DomainError import_ended
+   */
   async abort(id: string, ending: 'ABORTED' | 'ABORTED_BY_OPERATOR'): Promise<Import> {
     const ended = await this.end(id, ending);
     if (ended === null) throw importEnded.error();
     return ended;
   }
 
-  /** Ends the import and returns it; null when it had already ended. */
+  /** Ends the import and returns it; null if it had already ended. */
   async end(id: string, ending: Ending): Promise<Import | null> {
     const now = this.clock.now();
     const ended = await this.unitOfWork.run(async () => {
@@ -38,7 +41,7 @@ export class ImportEndings {
         this.unitOfWork.audit(ACTION[ending], id, { accountCode: row.account_code });
       return row;
     });
-    // A separate transaction: a worker locks its chunk before the import.
+    // The rows are deleted in a second transaction, because a worker locks its chunk before the import.
     if (ended !== null) await this.store.removeUndone(now);
     return ended;
   }

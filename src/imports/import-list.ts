@@ -9,8 +9,8 @@ import { MarkImports, type ImportMark } from './imports.queries.js';
 import type { ImportState } from './imports.rules.js';
 
 /**
- * $1: accounts, or null for all; $2: state, or null; $3: cursor; $4: rows. Ended imports are deleted after some weeks,
- * so there are few.
+ * Lists imports. $1: accounts, or null for all; $2: state, or null; $3: cursor; $4: number of rows. There are few
+ * imports, because ended ones are deleted after some weeks.
  */
 const LIST = prepared(
   'imports-list',
@@ -30,12 +30,12 @@ const MARK = prepared(
   acrossAccounts.figures,
 );
 
-/** Lists imports of many accounts for operators. */
+/** Reads the imports of an operator's accounts. */
 @Injectable()
 export class ImportList {
   constructor(private readonly database: Database) {}
 
-  /** Returns the import; null when it does not exist in these accounts. */
+  /** Returns the import; null if it does not exist in the accounts of `reach`. */
   async find(id: string, reach: Reach): Promise<Import | null> {
     return isUuid(id) ? this.database.queryOne<Import>(FIND, [id, reach]) : null;
   }

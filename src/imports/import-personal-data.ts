@@ -11,7 +11,7 @@ const ERASED_ROW = (line: number): WaitingRow => ({
   fault: { pointer: '', code: 'candidate_erased', detail: 'The candidate was erased before the row was done.' },
 });
 
-/** Handles waiting rows, and the reports of finished rows. */
+/** Handles personal data in the rows of imports: rows that wait, and the reports of processed rows. */
 @Injectable()
 export class ImportPersonalData extends PersonalData {
   constructor(
@@ -38,7 +38,7 @@ export class ImportPersonalData extends PersonalData {
     return { import_rows, import_reports };
   }
 
-  /** Erases the person from reports, which keep the outcomes of rows. */
+  /** Erases the person from the reports of imports. The outcomes of the rows remain. */
   async erase(subject: Subject, pseudonym: string): Promise<void> {
     for await (const chunk of this.store.done(subject.accountCode)) {
       if (!chunk.outcomes.some((row) => tellsOf(row, subject))) continue;
@@ -48,8 +48,8 @@ export class ImportPersonalData extends PersonalData {
   }
 
   /**
-   * Deletes the candidate's waiting rows. The chunks stay locked until the transaction ends, so that no worker
-   * processes them meanwhile.
+   * Deletes the candidate's rows that wait to be processed. Their chunks stay locked until the transaction ends, so
+   * that no worker processes the rows meanwhile.
    */
   override async withhold({ accountCode, candidateId }: Candidate): Promise<void> {
     for await (const chunk of this.store.waiting(accountCode, true)) {
@@ -75,15 +75,15 @@ function valueOf(row: WaitingRow): unknown {
   }
 }
 
-/** Returns a row as shown to the person: cells by the names of their columns. */
+/** Returns a row in the form that the person may see: each cell under the name of its column. */
 function shownOf(columns: readonly string[] | null): (row: WaitingRow) => unknown {
   return (row) =>
     'cells' in row ? Object.fromEntries(columns!.map((name, index) => [name, row.cells[index] ?? ''])) : valueOf(row);
 }
 
 /**
- * Returns whether a report row is about the person: by the record, by the id in any spelling, or by a value that names
- * the person.
+ * Returns whether a row of a report concerns the person: by the record, by the id in any spelling, or by a value that
+ * identifies the person.
  */
 function tellsOf([, , candidateId, , record, faults = []]: RowOutcome, subject: Subject): boolean {
   if (subject.svcEligibilityIds.includes(record) || folded(candidateId) === folded(subject.candidateId)) return true;

@@ -26,7 +26,7 @@ interface ImportId {
   readonly import_id: string;
 }
 
-/** The import of a body, or the earlier import of the same body. */
+/** The import of the received body, or the earlier import of the same body. */
 interface ReceivedImport extends ImportId {
   readonly isReplay: boolean;
 }
@@ -55,7 +55,10 @@ export class ImportReception {
     private readonly unitOfWork: UnitOfWork,
   ) {}
 
-  /** @throws DomainError for a body that is refused as a whole */
+  /**
+   * Receives the body of a request.
+   * @throws DomainError for a body that is refused as a whole
+   */
   async receive(accountCode: string, dryRun: boolean, request: Request, response: Response): Promise<ReceivedImport> {
     const packed = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
     if (packed !== 'identity')
@@ -114,7 +117,8 @@ export class ImportReception {
   }
 
   /**
-   * Closes the import. Returns null, or the answer to an earlier body under the same key: then this import stays open.
+   * Closes the import and returns null. If the idempotency key already has an answer, returns that answer, and the
+   * import stays open.
    */
   private async close(
     id: string,
@@ -134,12 +138,15 @@ export class ImportReception {
   }
 
   private replayed(kept: ImportId | null): ReceivedImport {
-    // The stored answer expired between two reads.
+    // The stored answer expired between the two reads.
     if (kept === null) throw keyInUse();
     return { import_id: kept.import_id, isReplay: true };
   }
 
-  /** Checks why an import accepts no more rows: an aborted import is fine. @throws DomainError service_unavailable */
+  /**
+   * Refuses the request if its import failed before all rows arrived. An aborted import is not a failure.
+   * @throws DomainError service_unavailable
+   */
   private async assertNotFailed(id: string): Promise<void> {
     const state = await this.store.stateOf(id);
     if (state !== 'FAILED' && state !== null) return;
@@ -148,7 +155,7 @@ export class ImportReception {
   }
 }
 
-/** Yields the body's chunks, up to the size limit, and fails when the caller pauses too long. */
+/** Yields the chunks of the body. Fails beyond the size limit, and if the sender pauses too long. */
 async function* piecesOf(request: Request, hash: Hash): AsyncIterable<Buffer> {
   const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
   let bytes = 0;
@@ -169,7 +176,7 @@ async function withinIdleTime<T>(piece: Promise<T>): Promise<T> {
   });
   try {
     return await Promise.race([
-      // The caller disconnected: nobody reads the answer, and the service made no error.
+      // The sender disconnected, which is reported as a malformed request rather than as an error of the service.
       piece.catch((error: unknown) => Promise.reject(malformedRequest.error({ cause: error }))),
       late,
     ]);

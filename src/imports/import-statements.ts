@@ -1,9 +1,9 @@
 import { acrossAccounts, hasLapsed, MACHINE_TIME, prepared } from '../platform/database/database.js';
 
-/** A worker that needs longer for a chunk has crashed, or loses its lease. */
+/** The lease of a worker on an import's chunk. A worker that needs longer has crashed, or loses the lease. */
 const LEASE_S = 30;
 const LEASE = `interval '${LEASE_S} seconds'`;
-/** The process that reads a body gives up much earlier when rows stop arriving. */
+/** The lease of the process that receives a body. If rows stop arriving, that process gives up much earlier. */
 const RECEIVING_LEASE_S = 120;
 export const RECEIVING_LEASE = `interval '${RECEIVING_LEASE_S} seconds'`;
 
@@ -35,8 +35,8 @@ export const DISCARD = prepared(
   'DELETE FROM eligibility_imports WHERE import_id = $1',
   acrossAccounts.keyInHand,
 );
-// Claims the next import of the account that has waited longest, and within the account likewise. An account keeps its
-// position when an import ends, so that many small imports gain no advantage.
+// Claims an import: of all accounts the one that has waited longest, and of its imports the one that has waited
+// longest. An account keeps its position when an import ends, so that many small imports gain no advantage.
 export const CLAIM = prepared(
   'import-claim',
   `WITH next AS (
@@ -86,7 +86,8 @@ export const END = prepared(
    WHERE import_id = $1 AND state IN ('RECEIVING', 'RUNNING') RETURNING *`,
   acrossAccounts.keyInHand,
 );
-// Deletes rows that will never be processed. It is a separate statement: a worker locks its chunk before the import.
+// Deletes rows that will never be processed. The statement has its own transaction, because a worker locks its chunk
+// before the import.
 export const REMOVE_UNDONE = prepared(
   'import-remove-undone',
   `DELETE FROM eligibility_import_chunks chunk USING eligibility_imports ended

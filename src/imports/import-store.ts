@@ -48,10 +48,10 @@ interface NewChunk {
   readonly columns: readonly string[] | null;
 }
 
-/** An import whose next chunk this process has claimed. */
+/** An import with the claim of this process on its next chunk. */
 export type ClaimedImport = Import & { lease_token: string };
 
-/** Rows that have not been processed. */
+/** A chunk whose rows have not been processed. */
 interface WaitingChunk {
   import_id: string;
   chunk: number;
@@ -59,14 +59,14 @@ interface WaitingChunk {
   columns: string[] | null;
 }
 
-/** Rows that have been processed. */
+/** A chunk whose rows have been processed. */
 interface DoneChunk {
   import_id: string;
   chunk: number;
   outcomes: RowOutcome[];
 }
 
-/** Stores imports and their rows. Rows are decrypted only here. */
+/** Stores imports and their rows. Only this class decrypts the rows. */
 @Injectable()
 export class ImportStore {
   constructor(
@@ -96,13 +96,16 @@ export class ImportStore {
     );
   }
 
-  /** Adds a chunk. Returns false when the import was ended meanwhile. */
+  /** Adds a chunk of rows. Returns false if the import has ended in the meantime. */
   async addChunk(id: string, { chunk, firstRow, rows, columns }: NewChunk): Promise<boolean> {
     const values = [id, chunk, firstRow, this.seal(rows, id, chunk), columns];
     return (await this.database.execute(ADD_CHUNK, values)) === 1;
   }
 
-  /** Marks the body as complete: workers may claim the import. Returns false when it was ended meanwhile. */
+  /**
+   * Marks the body as complete, after which workers may claim the import. Returns false if the import has ended in the
+   * meantime.
+   */
   async close(id: string, rows: number, columns: readonly string[] | null, now: Date): Promise<boolean> {
     return (await this.database.execute(CLOSE, [id, rows, now, columns])) === 1;
   }
@@ -115,14 +118,14 @@ export class ImportStore {
     await this.database.execute(DISCARD, [id]);
   }
 
-  /** Claims the longest waiting import of the account that has waited longest; returns null when there is none. */
+  /** Claims the longest waiting import of the account that has waited longest; null if no import waits. */
   claim(now: Date): Promise<ClaimedImport | null> {
     return this.database.queryOne<ClaimedImport>(CLAIM, [randomUUID(), now]);
   }
 
   /**
-   * Returns the rows of the claimed import's next chunks and locks them in the caller's transaction. Empty when an
-   * abort was faster.
+   * Returns the rows of the claimed import's next chunks, and locks these chunks in the current transaction. Returns an
+   * empty list if the import has been aborted.
    */
   async rowsOf({ import_id: id, next_chunk: from }: ClaimedImport, most: number): Promise<WaitingRow[][]> {
     const chunks = await this.database.query<{ chunk: number; rows: Buffer | null }>(CHUNK_ROWS, [id, from, most]);
@@ -130,8 +133,8 @@ export class ImportStore {
   }
 
   /**
-   * Records the outcomes of the chunks' rows and deletes the rows, in the caller's transaction. Returns false when the
-   * lease was lost or the import was aborted: the caller must then roll back.
+   * Stores the outcomes of the chunks' rows and deletes the rows, in the current transaction. Returns false if the
+   * lease was lost or the import was aborted; the transaction must then be rolled back.
    */
   async record(claimed: ClaimedImport, chunks: readonly RowOutcome[][], now: Date): Promise<boolean> {
     const outcomes = chunks.flat();
@@ -152,35 +155,38 @@ export class ImportStore {
     return written === chunks.length;
   }
 
-  /** Releases the claim; the chunk stays unprocessed. */
+  /** Releases the claim on the import. Its next chunk stays unprocessed. */
   async release(claimed: ClaimedImport): Promise<void> {
     await this.database.execute(RELEASE, [claimed.import_id, claimed.lease_token]);
   }
 
   /**
-   * Ends the import and returns it; null when it had already ended. {@link removeUndone} deletes its rows after the
-   * transaction.
+   * Ends the import and returns it; null if it had already ended. Call {@link removeUndone} after the transaction to
+   * delete the rows.
    */
   end(id: string, ending: Ending, now: Date): Promise<Import | null> {
     return this.database.queryOne<Import>(END, [id, ENDING[ending], now, ending]);
   }
 
-  /** Deletes the remaining rows of recently ended imports; a crash may have prevented it earlier. */
+  /** Deletes the unprocessed rows of recently ended imports, including those that a crash left behind. */
   async removeUndone(now: Date): Promise<void> {
     await this.database.execute(REMOVE_UNDONE, [now]);
   }
 
-  /** Finds imports whose receiving process has crashed. */
+  /** Returns the ids of imports whose receiving process has crashed. */
   async findLost(): Promise<string[]> {
     return (await this.database.query<{ import_id: string }>(FIND_LOST)).map((row) => row.import_id);
   }
 
-  /** Deletes one import that ended before the moment; returns false when there is none. */
+  /** Deletes one import that ended before the given time; returns false if there is none. */
   async removeOld(before: Date): Promise<boolean> {
     return (await this.database.execute(REMOVE_OLD, [before])) === 1;
   }
 
-  /** Yields the waiting chunks of an account one by one; on request, they stay locked until the transaction ends. */
+  /**
+   * Yields the unprocessed chunks of an account.
+   * @param lock whether the chunks stay locked until the transaction ends
+   */
   async *waiting(accountCode: string, lock: boolean): AsyncIterable<WaitingChunk> {
     let last = { import_id: FIRST_ID, chunk: -1 };
     for (;;) {
@@ -202,7 +208,7 @@ export class ImportStore {
     );
   }
 
-  /** Yields the finished chunks of an account one by one. */
+  /** Yields the processed chunks of an account. */
   async *done(accountCode: string): AsyncIterable<DoneChunk> {
     let last = { import_id: FIRST_ID, chunk: -1 };
     for (;;) {
@@ -224,7 +230,7 @@ export class ImportStore {
     return isUuid(id) ? this.database.queryOne<Import>(FIND, [id, accountCode]) : null;
   }
 
-  /** Returns the outcomes of the rows so far, in chunk order. */
+  /** Returns the outcomes of the rows that have been processed, in the order of the chunks. */
   outcomes(
     id: string,
     after: number,

@@ -18,19 +18,22 @@ import type { RowOutcome, WaitingRow } from './imports.rules.js';
 import { RowWork, type RowGroup } from './row-work.js';
 
 const OWN_ROUTES = /^[^?]*\/eligibility-imports/i;
-/** Maximum chunks of one transaction while there are no calls; after this time no further chunk begins. */
+/**
+ * The maximum number of chunks in one transaction while no other requests run, and the time after which no further
+ * chunk begins.
+ */
 const CHUNKS_AT_ONCE = 21;
 /**
- * Chunks of one statement. The first chunk is sent alone, so that the database starts before the next chunks are
- * prepared. A dry run always uses single chunks, so that its result does not vary.
+ * The number of chunks in one statement. The first chunk is sent alone, so that the database starts while the next ones
+ * are prepared. A dry run always sends chunks singly, so that its result does not vary.
  */
 const CHUNKS_TOGETHER = 5;
 const LONG_MS = 5_000;
 const RETENTION_MS = 30 * 86_400_000;
 
-/** Thrown when the worker has lost the claim on the chunk. */
+/** The worker has lost its claim on the chunk. */
 class ChunkLost extends Error {}
-/** Thrown to roll back a dry run. */
+/** Thrown to roll back the transaction of a dry run; it carries the outcomes. */
 class DryRun extends Error {
   constructor(readonly outcomes: RowOutcome[]) {
     super('a dry run');
@@ -79,7 +82,7 @@ export class ImportWorker extends Worker {
     this.otherCalls.watch(this.http);
   }
 
-  /** Ends imports whose receiving process crashed, and deletes expired imports. */
+  /** Ends the imports whose receiving process crashed, and deletes imports after their retention period. */
   @Interval(60_000)
   async sweep(): Promise<void> {
     try {
@@ -101,7 +104,9 @@ export class ImportWorker extends Worker {
     return true;
   }
 
-  /** Ends the import when its sender has lost access; otherwise reduces its scopes to those that the user still has. */
+  /**
+   * Ends the import if its sender has lost access. Otherwise its scopes are reduced to those that the user still has.
+   */
   private async keepsAccess(claimed: ClaimedImport): Promise<boolean> {
     try {
       const { username, consumer_key, account_code } = claimed;
@@ -130,9 +135,10 @@ export class ImportWorker extends Worker {
             const ready = await groups;
             const isLast =
               this.otherCalls.areThere || performance.now() - started > LONG_MS || index === batches.length - 1;
-            // Prepares the next rows while the database processes these.
+            // The next rows are prepared while the database processes the current ones.
             const next = isLast ? null : prepare(batches[index + 1].flat());
-            // Awaited below, unless the work fails earlier.
+            // This handler only prevents an unhandled rejection. The promise is awaited below, unless the current rows
+            // fail first.
             next?.catch(() => undefined);
             const done = await this.outcomesOf(claimed, ready);
             outcomes.push(...batches[index].map((chunk) => done.splice(0, chunk.length)));

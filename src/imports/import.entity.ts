@@ -15,14 +15,14 @@ export class Import {
   @Column('text')
   state: ImportState;
 
-  /** The reason of an early end; null while the import runs, and when it is DONE. */
+  /** Why the import stopped early; null while it runs and when it is DONE. */
   @Column('text', { nullable: true })
   ending: Ending | null;
 
   @Column('boolean')
   dry_run: boolean;
 
-  /** The user who sent the import: rows are processed in this user's name, with the scopes of the token. */
+  /** The user who sent the import. Its rows are processed as this user, with the scopes of the user's token. */
   @Column('text')
   username: string;
 
@@ -38,7 +38,7 @@ export class Import {
   @Column('text', { nullable: true })
   idempotency_key: string | null;
 
-  /** The columns of the CSV header, as written there. */
+  /** The column names of the CSV header, as the file spells them. */
   @Column('text', { array: true, nullable: true })
   columns: string[] | null;
 
@@ -72,7 +72,7 @@ export class Import {
   @Column('timestamptz', { nullable: true })
   leased_until: Date | null;
 
-  /** The time at which one of its chunks was last begun: imports are served in turn. */
+  /** The time at which processing of a chunk of the import last began. An account's imports are served in turn. */
   @Column('timestamptz', { nullable: true })
   served_datetime: Date | null;
 

@@ -2,7 +2,7 @@ import { Query } from '@nestjs/cqrs';
 
 export interface ImportMark {
   readonly account_code: string;
-  /** Changes whenever an import of the account begins, progresses or ends. */
+  /** A value that changes whenever an import of the account begins, progresses or ends. */
   readonly mark: string;
 }
 

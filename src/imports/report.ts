@@ -1,7 +1,7 @@
 import { writeLine } from './csv-cell.js';
 import type { Ending, Outcome, RowOutcome } from './imports.rules.js';
 
-/** Makes spreadsheets read the file as UTF-8. */
+/** The byte order mark, which makes spreadsheets read the report as UTF-8. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
 /** The columns of a report, in order. */
@@ -25,8 +25,8 @@ const written = (told: Told): string => writeLine(COLUMNS.map((column) => told[c
 export const reportHead = (): string => BYTE_ORDER_MARK + writeLine(COLUMNS);
 
 /**
- * Builds the lines of some rows: one for each row, or one for each of its faults and warnings. A dry run has no record
- * ids.
+ * Returns the report's lines about some rows: for each row one line, or one line for each fault and warning. In a dry
+ * run, the lines contain no record ids.
  */
 export function reportLines(firstRow: number, outcomes: readonly RowOutcome[], isDry: boolean): string {
   return outcomes.map((outcome, index) => linesOf(firstRow + index, outcome, isDry)).join('');
@@ -63,7 +63,7 @@ const WHY: Record<Ending, { code: string; detail: string }> = {
   BODY_LOST: { code: 'import_body_lost', detail: 'The connection was lost before the whole file arrived' },
 };
 
-/** Builds the line about the rows that an ended import left unprocessed. */
+/** Returns the report's line about the rows that were not processed because the import ended early. */
 export function endingLine(row: number, ending: Ending): string {
   const { code, detail } = WHY[ending];
   return written({
@@ -74,7 +74,7 @@ export function endingLine(row: number, ending: Ending): string {
   });
 }
 
-/** Builds the line for a file with columns but without rows. */
+/** Returns the report's line for a file that has columns but no rows. */
 export function emptyLine(): string {
   return written({
     row: '0',

@@ -9,23 +9,24 @@ import { MOST_ROW_BYTES, type BodyForm, type WaitingRow } from './imports.rules.
 
 const LINE_END = 0x0a;
 const SEPARATORS = [',', ';', '\t'];
-/** A first line that names the separator, in Excel's syntax. */
+/** A first line that only names the separator, as Excel writes it. */
 const SEPARATOR_LINE = /^"?sep=([^"\w\s]|\t)"?[;,\t]*$/i;
 const LINE_BREAK = /\r\n|\n|\r/g;
 
 /**
- * Reads the rows of a body as its chunks arrive; at most a row and some chunks are in memory. Rows of empty cells are
- * skipped. Lines are counted as in an editor.
+ * Reads the rows of a body while its chunks arrive. Memory holds at most a row and some chunks. Rows whose cells are
+ * all empty are skipped. Lines are numbered as in an editor.
  */
 export class RowReader {
-  /** The columns of the CSV header, once it was read; null for NDJSON. */
+  /** The columns of the CSV header, after it was read; null for NDJSON. */
   columns: readonly string[] | null = null;
 
   constructor(private readonly form: BodyForm) {}
 
   /**
+   * Yields the rows of a body.
    * @throws DomainError malformed_csv, malformed_ndjson, payload_too_large; validation_error with every fault of the
-   *   columns
+   * columns
    */
   rows(pieces: AsyncIterable<Buffer>): AsyncIterable<WaitingRow> {
     const isCsv = this.form.format === 'CSV';
@@ -42,7 +43,7 @@ export class RowReader {
       max_record_size: MOST_ROW_BYTES,
     });
     const passed = new PassedLines(file.firstLine);
-    // The parser rethrows an error of the source where it is read.
+    // An error needs no callback here: the parser rethrows it where its rows are read.
     pipeline(Readable.from(passed.watch(file.text)), parser, () => undefined);
     let columns: Columns | null = null;
     let line = file.firstLine;
@@ -70,7 +71,7 @@ export class RowReader {
   }
 }
 
-/** Removes empty cells at the end, beyond the number of columns. */
+/** Removes empty cells at the end of a row that has more cells than there are columns. */
 function withoutEmptyEnd(cells: string[], columns: number): string[] {
   let count = cells.length;
   while (count > columns && cells[count - 1].trim() === '') count--;
@@ -86,14 +87,14 @@ function lineBreaksIn(record: readonly string[]): number {
 interface OpenedCsv {
   readonly separator: string;
   readonly text: AsyncIterable<Buffer>;
-  /** The number of the first line of the text. */
+  /** The number of the line with which the text begins. */
   readonly firstLine: number;
 }
 
 /**
- * Detects the separator: by a line that names it, else by the header line, as its most frequent candidate outside
- * quotes. The library's own detection counts in the first kilobytes, where addresses contain commas and lists contain
- * semicolons.
+ * Detects the separator of a CSV file. A first line may name it; otherwise it is the candidate that is most frequent in
+ * the header line, outside quotes. The library would count in the first kilobytes, in which addresses contain commas
+ * and lists contain semicolons.
  */
 async function openCsv(source: AsyncIterable<Buffer>): Promise<OpenedCsv> {
   const pieces = source[Symbol.asyncIterator]();
@@ -120,7 +121,7 @@ async function openCsv(source: AsyncIterable<Buffer>): Promise<OpenedCsv> {
   let from = said === undefined ? 0 : first.next;
   let firstLine = said === undefined ? 1 : 2;
   let header = said === undefined ? first : await nextLine(from);
-  // Rows of empty cells may precede the header.
+  // Rows whose cells are all empty may precede the header.
   while (said === undefined && /^[\s,;"]*$/.test(header.text) && header.next < head.length) {
     from = header.next;
     firstLine++;
@@ -142,8 +143,8 @@ function separatorIn(header: string): string {
 }
 
 /**
- * Remembers the lines that were recently passed to the parser: as far back as a row may reach, and those not parsed
- * yet.
+ * Keeps the bytes that were passed to the parser and may be needed to number a line: those of the longest possible row,
+ * and those that are not yet parsed.
  */
 class PassedLines {
   private readonly pieces: { start: number; line: number; piece: Buffer }[] = [];
@@ -161,7 +162,7 @@ class PassedLines {
     }
   }
 
-  /** Returns the number of the line that contains the byte. */
+  /** Returns the number of the line that contains the byte at this position. */
   lineOf(byte: number): number {
     const held = this.pieces.findLast(({ start }) => start <= byte);
     return held === undefined ? this.line : held.line + lineEndsIn(held.piece.subarray(0, byte - held.start));
@@ -175,11 +176,11 @@ function lineEndsIn(piece: Buffer): number {
 }
 
 /**
- * Builds the refusal of a parser error. The library's message may quote the line, so that only the line number is
- * shown. The library itself would count CRLF within quotes as two lines.
+ * Returns the refusal for an error of the CSV parser. The parser's message may quote the file, so that the refusal
+ * names only the line number. The parser would also count a CRLF within quotes as two lines.
  */
 function refusalOf(error: CsvError, passed: PassedLines): DomainError {
-  // The end of the last complete cell: the faulty cell begins in the same line.
+  // The parser reports the end of the last complete cell. The faulty cell begins in the same line.
   const line = passed.lineOf(Number((error as { bytes?: unknown }).bytes ?? 0));
   switch (error.code) {
     case 'CSV_MAX_RECORD_SIZE':

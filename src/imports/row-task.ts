@@ -20,11 +20,11 @@ const actionRule = oneOf(ACTIONS, 'action_invalid');
 /** The scope that each action needs in the token, like its single call; `create` was needed to start the import. */
 const SCOPE: Record<Action, string> = { ADD: 'create', UPDATE: 'update', CANCEL: 'delete' };
 
-/** The form of generated record ids, without the letter of a cell. */
+/** The form of generated record ids, without the letter that names the installation. */
 const RECORD_ID = /^[A-HJKMNP-TV-Z2-9]{8}$/;
 const LONGEST_VALUE = 1000;
 
-/** The subject of a row, as far as the row names it, and the mapping from a fault to its place. */
+/** The record that a row is about, as far as the row names it, and the mapping of a fault to its place in the row. */
 interface Origin {
   readonly line: number;
   readonly candidateId: string;
@@ -33,7 +33,7 @@ interface Origin {
   readonly warnings: readonly ReportFault[];
 }
 
-/** A row that is ready for a command handler. */
+/** A row that is ready to be passed to a command handler. */
 export interface Task {
   readonly action: Action;
   readonly body: EligibilityModel;
@@ -42,10 +42,10 @@ export interface Task {
   readonly origin: Origin;
 }
 
-/** A row with a checked form: a task, or its refusal. */
+/** A row whose form was checked: a task, or the outcome of a refused row. */
 export type RowTask = Task | RowOutcome;
 
-/** Builds the task of a row, or its refusal. */
+/** Checks the form of a row. Returns its task, or its outcome if it is refused. */
 export function taskOf(row: WaitingRow, columns: Columns | null, scopes: ReadonlySet<string>): RowTask {
   if ('fault' in row) return ['REFUSED', row.line, '', '', '', [row.fault]];
   const said = 'cells' in row ? ofCells(row.line, row.cells, columns!) : ofJson(row.line, row.json);
@@ -133,10 +133,10 @@ function originOf(line: number, value: unknown): Origin {
   };
 }
 
-/** Adds the name and original value of the member to a fault. */
+/** Returns the fault with the name and the original value of the member that it concerns. */
 function locatedIn(value: unknown, fault: Fault): ReportFault {
   if (!fault.pointer) return fault;
-  // RFC 6901 §4
+  // Splits the JSON Pointer into names (RFC 6901 §4).
   const path = fault.pointer
     .slice(1)
     .split('/')
@@ -157,8 +157,9 @@ const NAMES = new Map([
 ]);
 
 /**
- * Returns whether a missing name is allowed. A cancellation only names its record. In a CSV update, members without a
- * value keep their values, including names. An update that names its record and clears the name is refused.
+ * Returns a function that decides whether a missing name of the candidate is allowed. A cancellation only identifies
+ * its record. In a CSV update, a member without a value keeps its value, names included; but an update that names its
+ * record and clears a candidate's name is refused.
  */
 function isNameLeftOut(action: Action, { attributes }: LineOfFile, value: unknown): (pointer: string) => boolean {
   const candidate = (value as { candidate?: Record<string, unknown> }).candidate;
@@ -171,12 +172,12 @@ function isNameLeftOut(action: Action, { attributes }: LineOfFile, value: unknow
 
 const RECORD = new Set(['', '/candidate', '/candidate/candidate_id', '/test_code']);
 
-/** Returns whether the fault concerns candidate or test: without them no record can be found. */
+/** Returns whether the fault concerns the candidate or the test. If either is unknown, no record can be found. */
 function isAboutTheRecord({ pointer = '' }: Fault): boolean {
   return RECORD.has(pointer);
 }
 
-/** Builds the outcome of a finished row, with its warnings. */
+/** Returns the outcome of a row that was processed, with the row's warnings. */
 export function done(outcome: Outcome, { line, candidateId, testCode, warnings }: Origin, record: string): RowOutcome {
   if (warnings.length === 0) return [outcome, line, candidateId, testCode, record];
   return [outcome, line, candidateId, testCode, record, warnings.map(shortened)];

@@ -19,27 +19,27 @@ import { Columns } from './columns.js';
 import type { RowOutcome, WaitingRow } from './imports.rules.js';
 import { done, refused, refusedBy, taskOf, type RowTask, type Task } from './row-task.js';
 
-/** After this many checked rows, other calls get their turn. */
+/** The number of checked rows after which other requests may run. */
 const CHECKED_AT_ONCE = 10;
 
 /**
- * Rows that are processed together: a single row, or rows that only create. The latter are checked already, unless the
- * check failed.
+ * Rows that are processed together: a single row, or rows that only create records. The creations were checked before;
+ * `judged` is null if that check failed.
  */
 export type RowGroup =
   { readonly alone: RowTask } | { readonly tasks: Task[]; readonly judged: JudgedCreations | null };
 
 /**
- * Processes the rows of a chunk with the handlers of the single calls, in order, within the caller's transaction. Forms
- * and new records are checked before the transaction.
+ * Processes the rows of a chunk in order, in the current transaction, with the handlers of the requests about one
+ * record. Forms and new records are checked before the transaction.
  *
- * 1. A row that cannot be read, or whose form is invalid, is refused at once; so is a new row that names an existing
- *    record.
- * 2. Rows that only create are passed to their handler together, which uses one statement. Two of them must not be
- *    about the same record: the later row begins the next group.
- * 3. Every other row is a separate part of the transaction. So are the rows of a group that failed as a whole, or that
- *    an existing record may block.
- * 4. A refusal rolls back its row alone. A lost connection or a deadlock rolls back the transaction, which is retried.
+ * 1. A row that cannot be read, or whose form is invalid, is refused at once. So is a new row that names an existing
+ * record.
+ * 2. Consecutive rows that only create records are passed to their handler together, which uses one statement. Two of
+ * them must not be about the same record: the later row begins the next group.
+ * 3. Every other row is a separate part of the transaction. If a group fails as a whole, each of its rows is processed
+ * so; likewise a row that an existing record may block.
+ * 4. A refusal rolls back only its row. A lost connection or a deadlock rolls back the transaction, which is retried.
  */
 @Injectable()
 export class RowWork {
@@ -50,7 +50,9 @@ export class RowWork {
     private readonly logger: Logger,
   ) {}
 
-  /** Prepares the work before the transaction, so that the transaction waits for no statement of it. */
+  /**
+   * Prepares the rows before the transaction, so that the transaction does not wait for the statements of the checks.
+   */
   async prepare(
     accountCode: string,
     rows: readonly WaitingRow[],
@@ -78,7 +80,10 @@ export class RowWork {
     return outcomes;
   }
 
-  /** Refuses new rows that name an existing record of the account. Records are never deleted. */
+  /**
+   * Refuses new rows that name an existing record of the account. The check stays valid, because records are never
+   * deleted.
+   */
   private async withoutKnown(accountCode: string, tasks: readonly RowTask[]): Promise<readonly RowTask[]> {
     const named = tasks.flatMap((task) => namedByNew(task) ?? []);
     if (named.length === 0) return tasks;
@@ -108,7 +113,7 @@ export class RowWork {
     return outcomes;
   }
 
-  /** Checks creations; returns null when the check failed as a whole. */
+  /** Checks the creations; returns null if the check failed as a whole. */
   private async judge(accountCode: string, tasks: readonly Task[]): Promise<JudgedCreations | null> {
     try {
       return await this.commandBus.execute(new JudgeCreations(accountCode, tasks));
@@ -118,7 +123,7 @@ export class RowWork {
     }
   }
 
-  /** Creates the records; returns null when the creation failed as a whole. */
+  /** Creates the records; returns null if the creation failed as a whole. */
   private async create(judged: JudgedCreations): Promise<Creation[] | null> {
     try {
       return await this.unitOfWork.part(() => this.commandBus.execute(new CreateEligibilities(judged)));
@@ -133,7 +138,7 @@ export class RowWork {
     try {
       return await this.unitOfWork.part(async () => {
         const outcome = await this.execute(accountCode, task);
-        // Keeps the change feed in row order: changes are written at once.
+        // The row's changes are written at once, so that the change feed has the order of the rows.
         this.unitOfWork.recordNow();
         return outcome;
       });
@@ -168,7 +173,7 @@ export class RowWork {
     }
   }
 
-  /** Returns the newest record that a refused row concerns; empty when there is none. */
+  /** Returns the id of the newest record that a refused row concerns; an empty text if there is none. */
   private async recordOf(accountCode: string, { action, body }: Task): Promise<string> {
     if (action === 'ADD') return '';
     try {
@@ -183,12 +188,12 @@ export class RowWork {
   }
 }
 
-/** Returns the record that a creating row names. */
+/** Returns the record id that a creating row names; null for other rows. */
 function namedByNew(task: RowTask): string | null {
   return Array.isArray(task) || task.action !== 'ADD' ? null : task.meant.svcEligibilityId;
 }
 
-/** Groups rows in processing order: creations without vouchers together, every other row alone. */
+/** Groups the rows in the order of processing: creations without vouchers together, every other row alone. */
 function groupsOf(tasks: readonly RowTask[]): RowTask[][] {
   const groups: RowTask[][] = [];
   let open: { tasks: RowTask[]; keys: Set<string> } | null = null;
@@ -209,7 +214,7 @@ function groupsOf(tasks: readonly RowTask[]): RowTask[][] {
   return groups;
 }
 
-/** Returns the keys on which creations block each other; null for a row that is processed alone. */
+/** Returns keys that two creations share if one may block the other; null for a row that is processed alone. */
 function keysOf({ action, body, faults }: Task): string[] | null {
   if (action !== 'ADD' || body.voucher_codes?.length) return null;
   if (!faults.isEmpty) return [];

@@ -16,20 +16,23 @@ import { FindLaunchTime } from './launch.queries.js';
 
 const LAUNCH_LIFE_S = 300;
 const TOKEN_LIFE_S = 60;
-/** Time for which a used URL is answered with 410 when it is opened again. */
+/** The time for which a used URL is answered with 410 if it is opened again. */
 const USED_KEPT_MS = 30 * 24 * 3600_000;
 
 const ISSUE = prepared(
   'launch-issue',
   'INSERT INTO launches (token_hash, svc_eligiblity_id, expires_at) VALUES ($1, $2, $3)',
 );
-// One statement decides: of two concurrent redemptions, only one finds the row unused.
+// Marks a launch as used. Of two concurrent redemptions, only one finds the row unused.
 const REDEEM = prepared(
   'launch-redeem',
   `UPDATE launches SET used_at = $2 WHERE token_hash = $1 AND used_at IS NULL AND expires_at > $2
    RETURNING svc_eligiblity_id`,
 );
-/** $1: the record; $2: the moment. Only the last launch of a record and recently used ones are needed. */
+/**
+ * Deletes the used launches of a record. $1: the record; $2: launches that were used before this time are deleted. Only
+ * the last launch and recent ones are needed.
+ */
 const FORGET_USED = prepared(
   'launch-forget-used',
   'DELETE FROM launches WHERE svc_eligiblity_id = $1 AND used_at < $2',
@@ -56,7 +59,10 @@ export class LaunchLinks {
     private readonly queryBus: QueryBus,
   ) {}
 
-  /** @throws DomainError eligibility_not_found (also for another account's record), launch_not_available */
+  /**
+   * Issues a launch URL.
+   * @throws DomainError eligibility_not_found (also for another account's record), launch_not_available
+   */
   async issue(svcEligibilityId: string, caller: Caller) {
     const now = this.clock.now();
     const record = await this.queryBus.execute(new FindLaunchSubject(svcEligibilityId, now));
@@ -74,8 +80,8 @@ export class LaunchLinks {
   }
 
   /**
-   * Redeems a URL and returns the address to which the candidate is redirected. @throws DomainError not_found,
-   * launch_gone, launch_not_available
+   * Redeems a launch URL, and returns the address to which the candidate is redirected.
+   * @throws DomainError not_found, launch_gone, launch_not_available
    */
   async redeem(token: string): Promise<string> {
     if (!GENERATED_TOKEN.test(token)) throw notFound.error();
@@ -85,10 +91,10 @@ export class LaunchLinks {
       const launch = await this.database.queryOne<{ svc_eligiblity_id: string }>(REDEEM, [hash, now]);
       if (!launch) return null;
       const record = await this.queryBus.execute(new FindLaunchSubject(launch.svc_eligiblity_id, now));
-      // Each refusal rolls back, so that a click during a hold, or after the booking was moved, does not use up the
-      // URL.
+      // Each refusal below rolls back the redemption. A click while the exam is on hold, or after its booking was
+      // moved, does not use up the URL.
       if (record?.held) throw launchNotAvailable.error({ detail: 'The exam is on hold. Ask the exam’s organiser.' });
-      // The record may have been cancelled or closed since the URL was issued.
+      // The launch address is null if the record was cancelled or closed since the URL was issued.
       if (!record?.launch_url) throw launchGone.error();
       assertNotEarly(record, now);
       await this.database.execute(FORGET_USED, [launch.svc_eligiblity_id, new Date(now.getTime() - USED_KEPT_MS)]);
@@ -117,7 +123,10 @@ export class LaunchLinks {
   }
 }
 
-/** @throws DomainError launch_not_available, with `available_from` */
+/**
+ * Refuses a launch before the exam's earliest time.
+ * @throws DomainError launch_not_available, with `available_from`
+ */
 function assertNotEarly({ available_from: from }: LaunchSubject, now: Date): void {
   if (from === null || now >= from) return;
   const available_from = formatDateTime(from);

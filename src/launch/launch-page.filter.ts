@@ -4,7 +4,9 @@ import type { DomainError } from '../platform/errors.js';
 import { ProblemFilter, statusOf } from '../platform/http/problem.filter.js';
 import { launchGone, launchNotAvailable } from './launch.errors.js';
 
-/** Shows a candidate a page with the next step, in the minutes before an exam. */
+/**
+ * Returns the title and advice of the page for a refused launch. A candidate reads it in the minutes before an exam.
+ */
 function adviceOf({ problem, members }: DomainError): [title: string, advice: string] {
   if (problem === launchGone)
     return [
@@ -29,7 +31,7 @@ function adviceOf({ problem, members }: DomainError): [title: string, advice: st
   return ['Your exam could not be opened', 'Wait a minute and open the link again. Nothing has been lost.'];
 }
 
-/** Answers browsers with a page in plain words, and programs with the problem document. */
+/** Answers a browser with a page in plain words, and a program with the problem document. */
 @Catch()
 export class LaunchPageFilter extends ProblemFilter {
   protected override send(error: DomainError, request: Request, response: Response): void {

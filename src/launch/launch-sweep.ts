@@ -6,7 +6,7 @@ import { Logger } from '../platform/observability/logger.js';
 import { sweep } from '../platform/sweep.js';
 
 const BATCH = 1000;
-/** Time for which an expired URL is answered with 410. */
+/** The time for which an expired URL is answered with 410. */
 const EXPIRED_KEPT_MS = 30 * 24 * 3600_000;
 
 const FORGET_UNUSED = prepared(
@@ -16,7 +16,7 @@ const FORGET_UNUSED = prepared(
      ORDER BY expires_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
 );
 
-/** Deletes unused launches, in batches that are short enough to delay no request. */
+/** Deletes unused launches after their URLs have expired. The batches are short, so that they delay no request. */
 @Injectable()
 export class LaunchSweep {
   constructor(

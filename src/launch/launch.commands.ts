@@ -1,7 +1,7 @@
 import { Command } from '@nestjs/cqrs';
 
 /**
- * Creates a new signing key for launch tokens and client assertions. Verifiers find the previous key in the key set for
- * a day. Returns the new key's `kid`.
+ * Creates a new signing key for launch tokens and client assertions, and returns its `kid`. The key set contains the
+ * previous key for another day.
  */
 export class RotateLaunchKey extends Command<string> {}

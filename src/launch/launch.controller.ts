@@ -57,7 +57,8 @@ export class LaunchController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<void> {
-    // Express handles HEAD with the GET route; a link preview must not use up the URL (RFC 9110 §9.2.1).
+    // HEAD is refused, because Express would handle it with the GET route, and a link preview must not use up the URL
+    // (RFC 9110 §9.2.1).
     if (request.method === 'HEAD') throw methodNotAllowed.error({ headers: { Allow: 'GET' } });
     response.vary('Accept');
     if (isPrefetch(request)) response.status(204);
@@ -82,7 +83,9 @@ export class LaunchController {
   }
 }
 
-/** Returns whether a browser prefetches before a click (Fetch Metadata, and older headers of WebKit and Gecko). */
+/**
+ * Returns whether a browser prefetches the page before a click (Fetch Metadata, and older headers of WebKit and Gecko).
+ */
 function isPrefetch({ headers }: Request): boolean {
   return ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
     /prefetch|preview/i.test(String(headers[name])),

@@ -24,7 +24,7 @@ export class LaunchPath {
   svc_eligibility_code: string;
 }
 
-/** The answer of testLaunchInfo. */
+/** The answer of the operation testLaunchInfo. */
 export class TestLaunchInfo {
   @Field(text({ max: 8 }), { required: true })
   svc_eligiblity_id: string;

@@ -113,7 +113,7 @@ export class Auth1763640100000 implements MigrationInterface {
       );
       CREATE INDEX token_refusals_since_ix ON token_refusals (since);
 
-      -- Unlogged: written by every token request, and nothing is lost with the counts of a minute.
+      -- The table is unlogged: every token request writes to it, and a crash loses only the counts of a minute.
       CREATE UNLOGGED TABLE token_request_counts (
         address_mac bytea NOT NULL,
         minute timestamptz NOT NULL,
@@ -123,7 +123,8 @@ export class Auth1763640100000 implements MigrationInterface {
       CREATE INDEX token_request_counts_minute_ix ON token_request_counts (minute);
     `);
 
-    // Any statement that removes a right ends the token families that had it; granting the right again revives none.
+    // Any statement that removes a right ends the token families that had it. Granting the right again does not revive
+    // them.
     await runner.query(`
       CREATE FUNCTION end_families_of_user() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN

@@ -1,13 +1,13 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Collations with Unicode rules, in order of preference; every cluster has some of them, regardless of its own
- * collation.
+ * Collations with Unicode rules, in order of preference. Every cluster has some of them, whatever its own collation is.
  */
 const COLLATIONS = ['pg_unicode_fast', 'pg_c_utf8', 'und-x-icu', 'C.utf8', 'C.UTF-8', 'en_US.utf8', 'default'];
 
 /**
- * Builds the function that compares texts without case: `lower` in a cluster with the collation C handles ASCII only.
+ * Returns the function that compares texts regardless of case. The built-in `lower` handles only ASCII in a cluster
+ * with the collation C.
  */
 async function caseFolding(runner: QueryRunner): Promise<string> {
   const rows = (await runner.query(
@@ -16,14 +16,17 @@ async function caseFolding(runner: QueryRunner): Promise<string> {
   )) as { collname: string }[];
   const present = new Set(rows.map(({ collname }) => collname));
   const collation = COLLATIONS.find((name) => present.has(name))!;
-  // Converts to upper case first, so that a letter with several lower-case forms gets one. The final sigma would
-  // otherwise depend on the following letter.
+  // The text is converted to upper case first, so that a letter with several lower-case forms ends up with one.
+  // Otherwise, the final sigma would depend on the letter that follows.
   return `
     CREATE FUNCTION case_folded(given text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN replace(lower(upper(given COLLATE pg_catalog."${collation}")), 'ς', 'σ')`;
 }
 
-/** Normalizes an id: removes case, blanks and punctuation, so that two systems' spellings of an id are equal. */
+/**
+ * A function that normalizes ids: it removes case, blanks and punctuation, so that the spellings of two systems are
+ * equal.
+ */
 const PLAIN_ID = `
   CREATE FUNCTION plain_id(given text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN regexp_replace(case_folded(given) COLLATE pg_catalog."C", '[\\x01-\\x2f\\x3a-\\x40\\x5b-\\x60\\x7b-\\x7f]', '', 'g')`;

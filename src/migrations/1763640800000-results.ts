@@ -2,8 +2,9 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 export class Results1763640800000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    // Bodies are text rather than json: their content is never queried, and text is returned exactly as received.
-    // EXTERNAL avoids useless compression of encrypted values. CREATE TABLE supports the option from PostgreSQL 16 on.
+    // Bodies are text rather than json, because their content is never queried and must be returned exactly as it was
+    // received. EXTERNAL avoids the useless compression of encrypted values. CREATE TABLE supports this option from
+    // PostgreSQL 16 on.
     await runner.query(`
       CREATE TABLE result_revisions (
         svc_eligiblity_id text NOT NULL CONSTRAINT result_revisions_eligibility_fk REFERENCES eligibilities,

@@ -3,12 +3,12 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const CAUSE = `subscription_id, retry, coalesce(failure, ''), coalesce(failure_reason, ''), coalesce(http_status, 0)`;
 
 /**
- * The work queue: one row for each notification that the delivery loop has to send, deleted once it is sent.
+ * The work queue of delivery: one row for each notification that has to be sent, deleted once it is sent.
  *
- * The table is usually empty, and VACUUM reports that to the planner. Without countermeasures, a burst after a quiet
- * hour would meet statements planned for a one-row table, which scan the whole table for each notification. From
- * PostgreSQL 18 on, the statistics are reset: the planner then estimates by pages, and assumes at least ten. Before 18,
- * the table is analysed as soon as it has grown, and VACUUM does not truncate it.
+ * The table is usually empty, and VACUUM reports that to the planner. Without countermeasures, the statements in a
+ * burst after a quiet hour would be planned for a one-row table, and would scan the whole table for each notification.
+ * From PostgreSQL 18 on, the table's statistics are reset: the planner then estimates by pages, and assumes at least
+ * ten. Before PostgreSQL 18, the table is analysed as soon as it has grown, and VACUUM does not truncate it.
  */
 const DELIVERIES = `
   CREATE TABLE deliveries (
@@ -48,7 +48,7 @@ const DELIVERIES = `
     END $$;
 `;
 
-/** The parts of a bulk job, by partner and by notification. */
+/** The tables of a bulk job's parts (one for each partner) and items (one for each notification). */
 const JOBS = `
   CREATE TABLE job_parts (
     job_id uuid NOT NULL CONSTRAINT job_parts_job_fk REFERENCES jobs,

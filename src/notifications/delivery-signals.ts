@@ -17,18 +17,18 @@ const DUE = 'due ';
 const CHANGED = 'changed ';
 const MOVED = 'moved ';
 const BUSY = 'busy ';
-/** Only a killed or disconnected process makes others wait this long; then its leases expire. */
+/** The longest wait covers processes that were killed or disconnected: after it, their leases have expired. */
 const ASK_AGAIN_MS = 20;
 const LONGEST_WAIT_MS = 35_000;
 
-/** The delivery loop of this process, as other parts use it. */
+/** The delivery loop of this process, as it receives signals. */
 export interface SignalReceiver {
   readonly isRunning: boolean;
-  /** Notifications for these partners may be due. */
+  /** Reports that notifications for these partners may be due. */
   wake(subscriptionIds: readonly string[]): void;
-  /** The subscription was changed: no attempt may start with its old settings. */
+  /** Reports a change of the subscription, after which no attempt may start with its old settings. */
   changed(subscriptionId: string, isNewAddress: boolean): void;
-  /** The partner answered that it is busy. */
+  /** Reports that the partner answered that it is busy. */
   busy(subscriptionId: string): void;
 }
 
@@ -40,8 +40,8 @@ const NOBODY: SignalReceiver = {
 };
 
 /**
- * Wakes delivery loops when notifications are due: the loop of this process directly, other processes by NOTIFY. A
- * signal is only a hint and may be lost: every loop also polls once a second.
+ * Wakes the delivery loops when notifications are due: the loop of this process directly, those of other processes by
+ * NOTIFY. A signal may be lost, because every loop also polls once a second.
  */
 @Injectable()
 export class DeliverySignals {
@@ -60,14 +60,14 @@ export class DeliverySignals {
     });
   }
 
-  /** Connects the loop that receives the signals of this and other processes. */
+  /** Connects the delivery loop that receives the signals of all processes. */
   connect(loop: SignalReceiver): void {
     this.loop = loop;
   }
 
   /**
-   * Announces notifications of these partners, once the running transaction has committed. A process that delivers
-   * wakes its own loop; other processes send a NOTIFY.
+   * Reports due notifications of these partners, after the current transaction has committed. A process that delivers
+   * wakes its own loop; any other process sends a NOTIFY.
    */
   due(subscriptionIds: readonly string[]): void {
     if (subscriptionIds.length === 0) return;
@@ -76,8 +76,9 @@ export class DeliverySignals {
   }
 
   /**
-   * Announces a change of a subscription: no loop uses its old settings once the running transaction has committed.
-   * @param isNewAddress whether its address has just been verified
+   * Reports a change of a subscription to all processes. No loop uses the old settings after the current transaction
+   * has committed.
+   * @param isNewAddress whether the subscription's new address has just been verified
    */
   changed(subscriptionId: string, isNewAddress: boolean): void {
     this.unitOfWork.afterCommit(() => this.loop.changed(subscriptionId, isNewAddress));
@@ -85,8 +86,8 @@ export class DeliverySignals {
   }
 
   /**
-   * Resolves when no process can start an attempt for a partner that was suspended or has a new address. By then all
-   * processes have released their claims or marked them as begun, and nothing more is claimed.
+   * Resolves when no process can start an attempt for a partner that was suspended or has a new address. All processes
+   * have then released their claims or marked their attempts as begun, and claim no more.
    * @throws DomainError `service_unavailable` when a process neither releases its claims nor loses its leases
    */
   async stopped(subscriptionId: string): Promise<void> {
@@ -101,13 +102,13 @@ export class DeliverySignals {
     }
   }
 
-  /** Announces that these partners are busy: other processes then ask the database before they send. */
+  /** Reports to other processes that these partners are busy. They then ask the database before they send. */
   busy(subscriptionIds: readonly string[]): void {
-    // A process that misses the message learns it from the partner, or at its next claim.
+    // The message may be lost: another process then learns it from the partner's answer, or at its next claim.
     this.tell(BUSY, subscriptionIds);
   }
 
-  /** Starts listening to the signals of other processes. */
+  /** Starts to listen to the signals of other processes. */
   async listen(): Promise<void> {
     await this.listener.open();
   }

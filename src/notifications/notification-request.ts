@@ -1,7 +1,7 @@
 import type { NotificationRequest } from '../bookings/bookings.events.js';
 import { formatDateTime } from '../platform/clock.js';
 
-/** Builds a complete request with invented codes, for verifications. */
+/** Returns a complete NotificationRequest with invented codes, for the verification of a partner. */
 export function sampleNotificationRequest(now: Date): NotificationRequest {
   return {
     booking_code: 'SAMPLE0001',
@@ -32,7 +32,7 @@ const header = (name: string, description: string, example: string) => ({
   example,
 });
 
-/** The call as documented under `webhooks` in OpenAPI. */
+/** The documentation of a notification's HTTP request, under `webhooks` in the OpenAPI document. */
 export const notificationWebhook = {
   put: {
     operationId: 'notification',

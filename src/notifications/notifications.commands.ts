@@ -1,6 +1,6 @@
 import { Command } from '@nestjs/cqrs';
 
-/** Creates the notifications of all events of a booking up to this one, and settles the events. */
+/** Creates the notifications for the events of a booking up to the given event, and settles these events. */
 export class TranslateBookingEvents extends Command<void> {
   constructor(
     readonly bookingCode: string,

@@ -10,14 +10,14 @@ export interface UndeliveredCount {
   readonly account_code: string;
   readonly exam_in: ExamIn;
   readonly count: number;
-  /** The creation time of the oldest one. */
+  /** The creation time of the oldest undelivered notification. */
   readonly oldest: Date;
 }
 
-/** Asks for the counts of all accounts; a large count may be some seconds old. */
+/** Asks for the counts of undelivered notifications in all accounts. Large counts may be some seconds old. */
 export class CountUndelivered extends Query<readonly UndeliveredCount[]> {}
 
-/** The attempts to all partners of an account in one hour. */
+/** The number of attempts to all partners of an account in one hour. */
 export interface AttemptCount {
   readonly account_code: string;
   readonly from: Date;
@@ -25,10 +25,10 @@ export interface AttemptCount {
   readonly failed: number;
 }
 
-/** Asks for the last 24 hours of all accounts; a large count may be some seconds old. */
+/** Asks for the attempts of the last 24 hours in all accounts. Large counts may be some seconds old. */
 export class CountAttempts extends Query<readonly AttemptCount[]> {}
 
-/** The condition of a partner. */
+/** The condition of a partner, as its queue and its newest attempts show it. */
 export interface PartnerCondition {
   readonly subscription_id: string;
   readonly account_code: string;
@@ -41,21 +41,21 @@ export interface PartnerCondition {
   readonly paused_until: Date | null;
   readonly pace: number | null;
   readonly certificate_not_after: Date | null;
-  /** The number of notifications in the error queue. */
+  /** The number of the partner's notifications in the error queue. */
   readonly queued: number;
   /**
-   * The start of the current series of failures, among the newest twenty attempts of the last day; null after a success
-   * or without attempts.
+   * The start of the current series of failures, among the newest twenty attempts of the last day. Null if the last
+   * attempt succeeded, or without attempts.
    */
   readonly failing_since: Date | null;
 }
 
-/** Asks for the conditions of all partners of all accounts. */
+/** Asks for the condition of the partners in all accounts. */
 export class SurveyPartners extends Query<readonly PartnerCondition[]> {}
 
 /**
- * Asks for the bulk jobs that have not ended, as `GET /admin/jobs` shows them, newest first. All accounts of a job must
- * be visible to the caller.
+ * Asks for the bulk jobs that have not ended, as `GET /admin/jobs` shows them, newest first. Only jobs are returned
+ * whose accounts the caller may all see.
  */
 export class FindActiveJobs extends Query<readonly object[]> {
   constructor(
@@ -66,13 +66,13 @@ export class FindActiveJobs extends Query<readonly object[]> {
   }
 }
 
-/** A bulk job that has not ended. */
+/** A bulk job that has not ended, with a value that shows its progress. */
 export interface JobMark {
-  /** The accounts of the job; null means any account: only operators may see it. */
+  /** The accounts that the job concerns; null means any account, so that only operators of all accounts may see it. */
   readonly account_codes: readonly string[] | null;
-  /** Changes whenever the job progresses. */
+  /** A value that changes whenever the job progresses. */
   readonly mark: string;
 }
 
-/** Asks for the jobs of all accounts. */
+/** Asks for the marks of the jobs in all accounts. */
 export class MarkActiveJobs extends Query<readonly JobMark[]> {}

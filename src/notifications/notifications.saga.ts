@@ -5,8 +5,9 @@ import { BookingEvent } from '../bookings/bookings.events.js';
 import { TranslateBookingEvents } from './notifications.commands.js';
 
 /**
- * Starts the translation of booking events. A saga whose stream throws once stops for the life of the process, so it
- * only reads two members. Events that the command's handler cannot translate stay unsettled and are swept.
+ * Starts the translation of booking events into notifications. If a saga's stream throws once, it stops for the life of
+ * the process; this saga therefore only reads two members. Events that the command's handler cannot translate stay
+ * unsettled, and the sweep retries them.
  */
 @Injectable()
 export class NotificationsSaga {

@@ -20,8 +20,8 @@ export type RacePoint =
   | 'handed over';
 
 /**
- * Lets a test stop a process of the service at such a place, so that a race is reproducible (test/support/races.ts). In
- * production nothing stops.
+ * Lets a test stop a process of the service at a {@link RacePoint}, so that a race can be reproduced
+ * (test/support/races.ts). In production, no process stops there.
  */
 @Injectable()
 export class RacePoints {

@@ -12,13 +12,13 @@ import { CountWaiting, FindEligibilities, FindOperatorRecords, type WaitingCount
 import { allowedActions } from '../eligibility.rules.js';
 import type { OperatorEligibilityModel } from '../operator-record.fields.js';
 
-/** The decisions that a PENDING record can wait for. A record may wait for both. */
+/** The SQL conditions for the two decisions that a PENDING record can wait for. A record may wait for both. */
 export const WAITS = {
   APPROVAL: 'approval_pending AND decline_reason IS NULL',
   HOLD: 'hold_reason IS NOT NULL',
 } as const;
 export type Wait = keyof typeof WAITS;
-/** The statuses of a held record: a booked record may be held too. */
+/** The SQL conditions on the status of waiting records. A record may be on hold while it is booked. */
 const HELD_STATUS = { APPROVAL: "status = 'PENDING'", HOLD: "status IN ('PENDING', 'SCHEDULED')" } as const;
 
 const MOST_COUNTED = 10_000;
@@ -36,8 +36,8 @@ const FIND_MANY = prepared(
 );
 
 /**
- * $1: accounts, or null for all; $2: cursor; $3: rows; $4: now. The page comes first, from the index that contains only
- * such records.
+ * Selects a page of records that wait for a decision. $1: accounts, or null for all; $2: cursor; $3: number of rows;
+ * $4: current time. The page is selected first, from the index that contains only waiting records.
  */
 const waiting = (wait: Wait) => `
   SELECT e.* FROM (
@@ -52,7 +52,10 @@ const WAITING = {
   HOLD: prepared('operator-records-held', waiting('HOLD')),
 };
 
-/** $1: now. Reads only the indexes of those records. */
+/**
+ * Selects the account of each record that waits for a decision. $1: current time. Only the indexes of waiting records
+ * are read.
+ */
 const waitingAccounts = (wait: Wait, approvals: number, holds: number) => `(
   SELECT account_code, ${approvals} AS approvals, ${holds} AS holds, position FROM eligibilities
   WHERE ${HELD_STATUS[wait]} AND ${WAITS[wait]} AND (eligibility_end_date IS NULL OR eligibility_end_date > $1)
@@ -64,7 +67,7 @@ const COUNT_WAITING = prepared(
   acrossAccounts.figures,
 );
 
-/** Reads records for operators. */
+/** Reads the operators' view of eligibility records. */
 @Injectable()
 export class OperatorRecords {
   constructor(
@@ -73,7 +76,10 @@ export class OperatorRecords {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws DomainError eligibility_not_found */
+  /**
+   * Returns one record.
+   * @throws DomainError eligibility_not_found
+   */
   async get(svcEligibilityId: string): Promise<OperatorEligibilityModel> {
     const record = await this.database.queryOne<Eligibility>(FIND, [svcEligibilityId, currentReach()]);
     if (record === null) throw eligibilityNotFound.error();

@@ -38,7 +38,7 @@ class RecordPath {
   svc_id: string;
 }
 
-/** Serves operators' reads of records; their decisions are in admin.controller.ts. */
+/** Serves operators' reads of eligibility records. decisions.controller.ts serves their decisions. */
 @ApiTags('Administration')
 @Controller('admin/eligibilities')
 @Access('admin', 'support')

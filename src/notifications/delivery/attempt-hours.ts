@@ -6,12 +6,18 @@ import { CountAttempts, type AttemptCount } from '../notifications.queries.js';
 
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
-/** Attempts are recorded when they end, so those of the previous hour may still be missing. */
+/**
+ * The number of latest hours whose counts may still change: an attempt is recorded when it ends, which may be after its
+ * hour.
+ */
 const OPEN_HOURS = 2;
-/** Counting many attempts is slow: it gets at most this share of the time. */
+/** The maximum share of time for counting attempts, which is slow for many attempts. */
 const SHARE = 1 / 20;
 
-/** $1: the first moment. Reads one range of a covering index for each partner. */
+/**
+ * Counts attempts by account and hour. $1: the start of the first hour. For each partner, one range of a covering index
+ * is read.
+ */
 const COUNT = prepared(
   'attempt-hours-count',
   `SELECT s.account_code, hour."from", sum(hour.delivered)::int AS delivered, sum(hour.failed)::int AS failed
@@ -23,7 +29,7 @@ const COUNT = prepared(
   acrossAccounts.figures,
 );
 
-/** Counts attempts by account and hour. A process counts a past hour only once. */
+/** Counts attempts by account and hour. A process counts each past hour only once. */
 @Injectable()
 @QueryHandler(CountAttempts)
 export class AttemptHours implements IQueryHandler<CountAttempts> {

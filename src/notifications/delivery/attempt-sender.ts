@@ -12,7 +12,7 @@ import { isBusy, retryAfter } from './outcome.rules.js';
 import type { Outcome } from './outcome-writer.js';
 import { tracedPut } from './traced-put.js';
 
-/** Sends one claimed notification, unless it may no longer start when its slot and its connection are ready. */
+/** Sends a claimed notification, unless it may no longer start once a slot and a connection are free. */
 export class AttemptSender {
   constructor(
     private readonly client: PartnerClient,
@@ -22,8 +22,8 @@ export class AttemptSender {
   ) {}
 
   /**
-   * Sends the notification. Returns null when it may not start, or failed by our own fault rather than the partner's:
-   * then it stays due.
+   * Sends the notification. Returns null if it may not start, or failed through an error of the service instead of the
+   * partner; the notification then stays due.
    */
   async send(item: Held, profile: PartnerProfile, lane: Lane<Held>): Promise<AttemptOutcome | null> {
     try {
@@ -35,11 +35,15 @@ export class AttemptSender {
     }
   }
 
-  /** @throws AttemptNotBegun */
+  /**
+   * Sends the request of a notification.
+   * @throws AttemptNotBegun
+   */
   private async put(item: Held, profile: PartnerProfile, { pace }: Lane<Held>): Promise<AttemptOutcome> {
     if (item.job_id !== null && !(await this.gate.mayBegin(item))) throw new AttemptNotBegun();
     if (item.progress === 'REVOKED' || performance.now() - item.claimedAt > MAY_START_MS) throw new AttemptNotBegun();
-    // The partner may have answered "busy" while this attempt waited for its connection.
+    // The condition is checked again once the connection is ready, because the partner may have answered "busy"
+    // meanwhile.
     const mayBegin = () => performance.now() >= pace.wallUntil && this.underWay.begin(item);
     return tracedPut(item.traceparent, profile.headers(item), (headers) =>
       this.client.put(profile.endpoint, headers, item.body, mayBegin),
@@ -47,7 +51,7 @@ export class AttemptSender {
   }
 }
 
-/** Derives the outcome of an attempt from its result and its partner's pace. */
+/** Returns the outcome of an attempt, from the attempt's result and the pace of its partner. */
 export function judged(
   item: Held,
   at: Date,

@@ -2,17 +2,23 @@ import type { Database } from '../../platform/database/database.js';
 import type { Logger } from '../../platform/observability/logger.js';
 import { BEGUN, type Claimed } from './delivery-statements.js';
 
-/** A process that was paused for this long may have missed the suspension of a partner. */
+/**
+ * The duration of a pause of the process after which waiting attempts are revoked: the process may have missed the
+ * suspension of a partner.
+ */
 const STOPPED_MS = 5_000;
 
 /**
- * A claimed notification with the time, on this process's clock, at which the claim was requested: its lease is not
- * older.
+ * A claimed notification with the time of the claim's request, on the clock of this process. The lease began no
+ * earlier.
  */
 export interface Held extends Claimed {
   claimedAt: number;
   probe: boolean;
-  /** `WAITING` for a slot or a connection; `BEGUN`: the request is being sent; `REVOKED`: it may no longer start. */
+  /**
+   * `WAITING`: for a slot or a connection. `BEGUN`: the request is being sent. `REVOKED`: the attempt may no longer
+   * start.
+   */
   progress: 'WAITING' | 'BEGUN' | 'REVOKED';
 }
 
@@ -20,7 +26,10 @@ export function heldFrom(row: Claimed, claimedAt: number, probe: boolean): Held 
   return Object.assign(row, { claimedAt, probe, progress: 'WAITING' as const });
 }
 
-/** Groups the rows of one claim by partner in creation order: UPDATE returns rows unordered. */
+/**
+ * Groups the rows of a claim by partner, in the order of their creation. They must be sorted, because UPDATE returns
+ * rows in no order.
+ */
 export function heldByPartner(rows: Claimed[], claimedAt: number): Map<string, Held[]> {
   const held = new Map<string, Held[]>();
   for (const row of rows.sort((a, b) => a.position - b.position)) {
@@ -33,7 +42,8 @@ export function heldByPartner(rows: Claimed[], claimedAt: number): Map<string, H
 }
 
 /**
- * Tracks the attempts of this process that wait for a connection or are being sent, and which of them may still start.
+ * Tracks the attempts of this process that wait for a connection or are being sent, and revokes those that may no
+ * longer start.
  */
 export class AttemptsUnderWay {
   private readonly items = new Set<Held>();
@@ -55,7 +65,7 @@ export class AttemptsUnderWay {
     if (item.probe) this.probes -= 1;
   }
 
-  /** Marks the attempt as begun; returns false when it may no longer start. */
+  /** Marks the attempt as begun. Returns false if the attempt may no longer start. */
   begin(item: Held): boolean {
     if (item.progress === 'REVOKED' || performance.now() - this.lastLook > STOPPED_MS) return false;
     item.progress = 'BEGUN';
@@ -63,8 +73,8 @@ export class AttemptsUnderWay {
   }
 
   /**
-   * Checks several times a second that the process was not paused. After a pause, attempts that had not started are
-   * revoked. Returns the items to release.
+   * Checks, several times a second, that the process was not paused. After a pause, attempts that had not started are
+   * revoked; returns these items, which must be released.
    */
   look(now: number): Held[] {
     const revoked = now - this.lastLook > STOPPED_MS ? this.revoke(() => true) : [];
@@ -72,7 +82,10 @@ export class AttemptsUnderWay {
     return revoked;
   }
 
-  /** Revokes waiting attempts, and marks begun attempts in the database. Returns the items to release. */
+  /**
+   * Revokes the waiting attempts that are concerned, and marks the begun ones in the database. Returns the revoked
+   * items, which must be released.
+   */
   revoke(concerned: (item: Held) => boolean): Held[] {
     const items = [...this.items].filter(concerned);
     const waiting = items.filter(({ progress }) => progress === 'WAITING');
@@ -85,7 +98,7 @@ export class AttemptsUnderWay {
           begun.map((item) => item.position),
           begun.map((item) => item.lease_token),
         ])
-        // The attempts end in time anyway.
+        // The error is only logged: the begun attempts end within their time limit anyway.
         .catch((error: unknown) => this.logger.warn({ err: error }, 'attempts could not be marked as begun'));
     return waiting;
   }

@@ -5,7 +5,7 @@ import { ClockWatch } from './clock-watch';
 
 const HOUR_MS = 3600_000;
 
-/** Watches a database whose clock is ahead by the given amounts, one for each check. */
+/** Watches a simulated database whose clock is ahead by the given amounts, one for each check. */
 async function aheadAfter(...looks: number[]): Promise<number> {
   let aheadMs = 0;
   const database = {

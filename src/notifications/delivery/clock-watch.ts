@@ -5,18 +5,18 @@ import { Logger } from '../../platform/observability/logger.js';
 import { LEASE_EXTRA_S } from './delivery-lease.js';
 import { RELEASE } from './delivery-statements.js';
 
-/** Clock slewing between two checks stays below this; a larger difference is a jump. */
+/** The smallest difference between two checks that counts as a jump. Clock slewing stays below it. */
 const JUMP_MS = 5_000;
 /**
- * Extra time, beyond the wait time, before a lease with an implausible end is released: its attempt has ended and been
- * recorded.
+ * The additional time, after the wait time, before a lease with an implausible end is released. By then, its attempt
+ * has ended and been recorded.
  */
 const LEFT_ALONE_MS = 15_000;
 const MOST_LEASES = 1000;
 
 const NOW = prepared('clock-now', `SELECT (date_part('epoch', ${MACHINE_TIME}) * 1000)::float8 AS ms`);
 
-/** $1: the default wait time. Finds leases that end later than any lease granted now. */
+/** Finds leases that end later than any lease that is granted now. $1: the default wait time. */
 const TOO_LONG = prepared(
   'clock-leases-too-long',
   `SELECT d.subscription_id, d.notification_position AS position, d.lease_token AS token,
@@ -56,14 +56,14 @@ export class ClockWatch {
     private readonly logger: Logger,
   ) {}
 
-  /** The hours by which the clock has jumped forward within the time after which notifications are given up. */
+  /** The hours by which the clock has jumped forward within the period after which notifications are given up. */
   get aheadH(): number {
     const since = performance.now() - this.config.retryGiveUpH * 3600_000;
     this.jumps = this.jumps.filter(({ at }) => at > since);
     return Math.max(0, this.jumps.reduce((sum, { ms }) => sum + ms, 0) / 3600_000);
   }
 
-  /** Checks the clock, about once a second. */
+  /** Compares the clocks; called about once a second. */
   async look(): Promise<void> {
     const before = performance.now();
     const { ms } = (await this.database.queryOne<{ ms: number }>(NOW))!;

@@ -5,13 +5,13 @@ import { leaseToken } from './delivery-lease.js';
 import { CLAIM, CLAIM_PROBES, type Claimed } from './delivery-statements.js';
 import type { ReplicationGate } from './replication-gate.js';
 
-/** Claimed rows and the time just before the claim: the leases are not older. */
+/** The claimed rows, and a time just before the claim. The leases began no earlier. */
 export interface Claim {
   rows: Claimed[];
   claimedAt: number;
 }
 
-/** Claims notifications for one process; see delivery-statements.ts. */
+/** Claims notifications for this process; see delivery-statements.ts. */
 export class Claims {
   constructor(
     private readonly config: Config,
@@ -21,7 +21,10 @@ export class Claims {
     private readonly giveBack: (rows: Claimed[]) => void,
   ) {}
 
-  /** @param rooms the number to claim for each partner */
+  /**
+   * Claims due notifications of these partners.
+   * @param rooms the number to claim for each partner
+   */
   async of(rooms: ReadonlyMap<{ readonly id: string }, number>): Promise<Claim> {
     const ids = [...rooms.keys()].map(({ id }) => id);
     const claimedAt = performance.now();
@@ -31,7 +34,10 @@ export class Claims {
     return { rows: (await this.mayBeTold(rows)) ? rows : [], claimedAt };
   }
 
-  /** Claims the next probes, of at most this many partners. */
+  /**
+   * Claims the next probes of DOWN partners.
+   * @param most the maximum number of partners
+   */
   async probes(most: number): Promise<Claim> {
     const claimedAt = performance.now();
     const rows = await this.database.query<Claimed>(CLAIM_PROBES, [this.config.notificationWaitMs, most, leaseToken()]);
@@ -39,7 +45,7 @@ export class Claims {
     return { rows: (await this.mayBeTold(rows)) ? rows : [], claimedAt };
   }
 
-  /** Returns whether claimed notifications may be sent; otherwise they are released. */
+  /** Returns whether the claimed notifications may be sent. If not, they are released. */
   async mayBeTold(rows: readonly Claimed[]): Promise<boolean> {
     const may = rows.length === 0 || (await this.replication.confirmed().catch(() => false));
     if (!may) this.giveBack([...rows]);

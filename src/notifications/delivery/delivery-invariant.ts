@@ -3,13 +3,13 @@ import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../../platform
 import { DeliveryMetrics } from './delivery-metrics.js';
 import { EVENT_NAMES } from './translation-statement.js';
 
-/** Time for which due work may wait for a worker. */
+/** The time for which due notifications may wait for a worker. */
 const PATIENCE_S = 60;
 const MOST_COUNTED = 100_000;
 
 /**
- * Finds overdue work. For partners: due notifications without any worker, or a DOWN partner without probes. For events:
- * those of $1 that nobody has translated, by their time. A slow partner with a long queue is not a fault.
+ * Finds overdue work: partners with due notifications that no worker has claimed, DOWN partners without probes, and the
+ * age of those events of $1 that were not translated into notifications. A slow partner with a long queue is no fault.
  */
 const OVERDUE = prepared(
   'delivery-overdue',
@@ -58,7 +58,7 @@ interface Figures {
   manual: number;
 }
 
-/** Checks that due work is done, and updates the metrics. */
+/** Checks that no due work is left undone, and updates the metrics. */
 @Injectable()
 export class DeliveryInvariant {
   private untranslatedS = 0;
@@ -69,8 +69,8 @@ export class DeliveryInvariant {
   ) {}
 
   /**
-   * Whether this process fails to do its work. Overdue notifications of one partner do not count, because a lock on one
-   * row can cause them: the metrics show them.
+   * Whether delivery is broken: events are not translated. Overdue notifications of a partner do not count, because a
+   * lock on one row can cause them; they are in the metrics.
    */
   get isBroken(): boolean {
     return this.untranslatedS > PATIENCE_S;

@@ -1,24 +1,25 @@
 import { LanePace } from './lane-pace.js';
 
 const LARGEST_BATCH = 512;
-/** An older change of health is no news to a worker that has not sent to the partner before. */
+/**
+ * The age from which a change of the partner's health is ignored, if this worker has not sent to the partner before.
+ */
 const RECENT_MS = 10_000;
-/** For a paced partner, this many seconds' worth of notifications are claimed at once. */
+/** A paced partner's notifications are claimed for this many seconds in advance. */
 export const PACED_S = 4;
-/** The growth of the concurrency limit per success, until a partner has shown that it handles the maximum. */
+/** The growth of the concurrency limit at each success, until the partner has handled the maximum. */
 const FIRST_GROWTH = 0.5;
 /**
- * A partner counts as hanging when an attempt has no answer for this time and for this multiple of its typical response
- * time.
+ * A partner counts as hanging if an attempt has had no answer for this time and for this multiple of its typical
+ * response time.
  */
 const SILENT_MS = 1_000;
 const SILENT_TIMES = 3;
 
 /**
- * The state of a partner's queue. `IDLE`: the last claim found everything. `ASKING`: there may be more to claim.
- * `CLAIMING`: a claim is running. `STALLED`: a claim found nothing while outcomes were unrecorded, one of which may
- * have blocked it. `HALTED`: an outcome that stops the partner is being recorded; until then nothing is claimed or
- * started.
+ * The state of a partner's queue in this worker. `IDLE`: the last claim took everything. `ASKING`: there may be more to
+ * claim. `CLAIMING`: a claim is running. `STALLED`: a claim found nothing, perhaps because an unrecorded outcome
+ * blocked it. `HALTED`: an outcome that stops the partner is being recorded; until then nothing is claimed or started.
  */
 export type LaneMode = 'IDLE' | 'ASKING' | 'CLAIMING' | 'STALLED' | 'HALTED';
 
@@ -30,39 +31,39 @@ const MAY_FOLLOW: Record<LaneMode, readonly LaneMode[]> = {
   HALTED: ['ASKING'],
 };
 
-/** The last result that this worker got from a partner: an answer, none, or no attempt yet. */
+/** The latest experience of this worker with a partner: it answers, it hangs, or no attempt has ended yet. */
 export type Trust = 'ANSWERS' | 'UNTRIED' | 'HANGS';
 
-/** A running attempt and its start on the worker's clock. */
+/** A running attempt with its start, on the worker's clock. */
 export interface Attempt {
   readonly since: number;
 }
 
-/** The queue of one partner in a worker: claimed items in claim order, with a concurrency limit. */
+/** A worker's queue of claimed items for one partner, in the order of the claims, with a concurrency limit. */
 export class Lane<Item> {
   private items: Item[] = [];
   private head = 0;
   private current: LaneMode = 'ASKING';
   private readonly attempts = new Set<Attempt>();
-  /** The last known time at which the partner's health changed. */
+  /** The time at which the partner's health last changed, as far as known; null if it never did. */
   private changedAt: number | null = null;
-  /** The typical response time. */
+  /** The typical response time of the partner. */
   private typicalMs = 0;
   trust: Trust = 'UNTRIED';
   readonly pace = new LanePace();
-  /** Items claimed before this time, on the worker's clock, were claimed under old settings. */
+  /** Items that were claimed before this time, on the worker's clock, have outdated settings. */
   staleBefore = -Infinity;
-  /** Answers to items claimed before this time come from an address that the partner has left. */
+  /** Items that were claimed before this time are answered from an address that the partner has left. */
   movedAt = -Infinity;
-  /** The maximum number of queued items. */
+  /** The maximum number of items in the queue. */
   batch: number;
   /**
-   * The concurrency limit (its integer part). It shrinks when the partner does not keep up, and grows with every
-   * success. It starts at 1, so that a slow partner gets only a few requests before it answers "busy".
+   * The concurrency limit of attempts, rounded down when it is used. It grows with every success, and shrinks when the
+   * partner does not keep up. It starts at 1, so that a slow partner gets few requests before it answers "busy".
    */
   limit = 1;
   private isProven = false;
-  /** Whether the limit is low only because the partner is new to this worker. */
+  /** Whether the limit may be low only because the partner is new to this worker. */
   private isLearning = true;
 
   constructor(
@@ -84,19 +85,19 @@ export class Lane<Item> {
     return this.items.length - this.head;
   }
 
-  /** The number of items to claim now; zero while the queue is at least half full. */
+  /** The number of items to claim now: 0 while the queue is at least half full. */
   get room(): number {
     const held = Math.min(this.batch, Math.ceil(PACED_S * this.pace.rate));
     return this.current === 'ASKING' && this.waiting <= held / 2 ? held - this.waiting : 0;
   }
 
-  /** Returns whether nothing else is queued, and this many more attempts may run. */
+  /** Returns whether the queue is empty and this many more attempts may run. */
   isReadyFor(count: number): boolean {
     const asked = this.current === 'IDLE' || this.current === 'STALLED';
     return asked && !this.pace.isPaced && this.waiting === 0 && this.inFlight + count <= this.limit;
   }
 
-  /** Whether the queue is empty and no claim is running. */
+  /** Whether the queue is empty, no attempt runs and no claim is running. */
   get isIdle(): boolean {
     return this.waiting + this.inFlight === 0 && this.current !== 'CLAIMING' && this.current !== 'HALTED';
   }
@@ -110,17 +111,17 @@ export class Lane<Item> {
     this.become('CLAIMING');
   }
 
-  /** Stops the queue before an outcome that stops the partner is recorded. */
+  /** Halts the queue, before an outcome that stops the partner is recorded. */
   halt(): void {
     this.become('HALTED');
   }
 
-  /** Restarts the queue after that outcome was recorded. */
+  /** Resumes the halted queue, after that outcome was recorded. */
   resume(): void {
     if (this.current === 'HALTED') this.become('ASKING');
   }
 
-  /** Retries a claim that unrecorded outcomes may have blocked. */
+  /** Allows a new claim, after one that unrecorded outcomes may have blocked. */
   unstall(): void {
     if (this.current === 'STALLED') this.become('ASKING');
   }
@@ -141,7 +142,8 @@ export class Lane<Item> {
   }
 
   /**
-   * Adds the items of a claim. When the claim for `asked` items was fully served, the next claim is larger.
+   * Adds the items of a claim to the queue. After a claim that was fully served, the next one is larger.
+   * @param asked the number that was to be claimed
    * @param outstanding whether unrecorded outcomes may have blocked the claim
    */
   fill(items: Item[], asked: number, outstanding: boolean): void {
@@ -156,7 +158,7 @@ export class Lane<Item> {
     }
   }
 
-  /** Removes and returns all items that have not been started. */
+  /** Removes and returns the items whose attempts have not started. */
   empty(): Item[] {
     const items = this.items.slice(this.head);
     this.items = [];
@@ -179,13 +181,14 @@ export class Lane<Item> {
   }
 
   /**
-   * Raises the limit for a slow partner that has never answered "busy": waiting for its answers would teach nothing.
+   * Raises the limit to the maximum for a slow partner that has never answered "busy": its answers come too late to
+   * learn from them.
    */
   open(): void {
     if (this.isLearning && !this.pace.isPaced) this.limit = this.most;
   }
 
-  /** Shrinks the limit, because more concurrency would only pile up requests. */
+  /** Halves the limit for a partner that does not keep up, because more concurrency would only pile up requests. */
   overloaded(): void {
     this.isLearning = false;
     this.limit = Math.max(1, Math.floor(this.limit / 2));
@@ -203,7 +206,7 @@ export class Lane<Item> {
   }
 
   /**
-   * Resets the limit when the partner's health has changed: a recovered partner starts with one attempt, and the limit
+   * Resets the limit after a change of the partner's health. A recovered partner starts with one attempt, and the limit
    * doubles with every round of successes.
    */
   partnerChangedAt(at: number | null, now: number): void {

@@ -2,7 +2,7 @@ import { Lane } from './delivery-lane';
 import { fill, startAll } from '../../../test/support/lanes';
 import { Lanes } from './delivery-lanes';
 
-/** Queues of partners that have shown to handle the maximum concurrency. */
+/** Queues of partners that have already handled the maximum concurrency. */
 class ProvenLanes extends Lanes<number> {
   private readonly proven = new Set<string>();
 
@@ -14,7 +14,7 @@ class ProvenLanes extends Lanes<number> {
   }
 }
 
-/** Marks the partners as answering. */
+/** Makes the partners count as answering, by one answered attempt each. */
 function answering(lanes: Lanes<number>, ...ids: string[]): void {
   for (const id of ids) lanes.ended(lanes.of(id), lanes.started(lanes.of(id), 0), true, 1);
 }
@@ -102,7 +102,7 @@ describe('however many partners hang', () => {
     expect(lane.trust).toBe('HANGS');
     lanes.ended(lane, attempt, true, 6000);
     expect(lane.trust).toBe('ANSWERS');
-    // With a typical response time of six seconds, this does not count as hanging.
+    // A typical response time of six seconds keeps this partner from counting as hanging.
     lanes.started(lane, 6000);
     lanes.look(12_000);
     expect(lane.trust).toBe('ANSWERS');

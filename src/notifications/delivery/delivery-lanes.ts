@@ -1,6 +1,6 @@
 import { Lane, type Attempt, type Trust } from './delivery-lane.js';
 
-/** Every answering partner may run at least this many attempts, regardless of the others. */
+/** The number of attempts that every answering partner may run, however many slots others use. */
 const GUARANTEED = 2;
 
 /**
@@ -17,21 +17,22 @@ const GUARANTEED = 2;
  */
 export class Lanes<Item> {
   private readonly lanes = new Map<string, Lane<Item>>();
-  /** Queues that are ready to start an attempt, by the trust in their partners; the next in turn is first. */
+  /** The queues that are ready to start an attempt, by their partners' state. The first one is the next in turn. */
   private readonly ready: Record<Trust, Set<Lane<Item>>> = {
     ANSWERS: new Set(),
     UNTRIED: new Set(),
     HANGS: new Set(),
   };
-  /** Queues with running attempts. */
+  /** The queues with running attempts. */
   private readonly busy = new Set<Lane<Item>>();
   private readonly held: Record<Trust, number> = { ANSWERS: 0, UNTRIED: 0, HANGS: 0 };
   private readonly reserve: number;
   private readonly quarter: number;
 
   /**
-   * @param closed called with a queue whose partner is busy or paced: the caller enqueues it again when an attempt is
-   *   allowed
+   * Creates the scheduler.
+   * @param closed called with a queue whose partner is busy or paced; the queue must be enqueued again when an attempt
+   * is allowed
    */
   constructor(
     private readonly slots: number,
@@ -46,7 +47,7 @@ export class Lanes<Item> {
     return this.taken + this.held.HANGS;
   }
 
-  /** The number of used slots; attempts of hanging partners use none. */
+  /** The number of slots in use. Attempts of hanging partners use none. */
   private get taken(): number {
     return this.held.ANSWERS + this.held.UNTRIED;
   }
@@ -61,12 +62,12 @@ export class Lanes<Item> {
     return lane;
   }
 
-  /** Returns the partners that could get this many notifications at once and have nothing queued. */
+  /** Returns the partners whose queue is empty and that could get this many notifications at once. */
   readyFor(count: number): string[] {
     return [...this.all()].filter((lane) => lane.isReadyFor(count)).map((lane) => lane.id);
   }
 
-  /** Removes the queue of a deleted partner. */
+  /** Removes the queue of a deleted partner, unless it is in use. */
   forget(id: string): void {
     const lane = this.lanes.get(id);
     if (!lane?.isIdle) return;
@@ -78,7 +79,7 @@ export class Lanes<Item> {
     if (lane.waiting > 0) this.ready[lane.trust].add(lane);
   }
 
-  /** Returns the next queue that may start an attempt. */
+  /** Returns the next queue that may start an attempt; null if there is none. */
   next(): Lane<Item> | null {
     return this.nextOf('ANSWERS') ?? this.nextOf('UNTRIED') ?? this.nextOf('HANGS');
   }
@@ -92,7 +93,10 @@ export class Lanes<Item> {
     return attempt;
   }
 
-  /** @param answered whether the partner answered; null when the attempt does not tell */
+  /**
+   * Records the end of an attempt.
+   * @param answered whether the partner answered; null if the attempt does not show that
+   */
   ended(lane: Lane<Item>, attempt: Attempt, answered: boolean | null, now: number): void {
     lane.ended(attempt);
     this.held[lane.trust] -= 1;
@@ -103,14 +107,17 @@ export class Lanes<Item> {
   }
 
   /**
-   * Returns the number of probes to DOWN partners that may be sent now. Probes may hang as well, and have a separate
+   * Returns the number of probes to DOWN partners that may be sent now. Probes may hang as well, and have their own
    * quarter of the slots.
    */
   roomForProbes(probing: number): number {
     return Math.min(this.quarter - probing, this.slots - this.taken);
   }
 
-  /** Finds attempts without an answer for too long: they release their slots to others. */
+  /**
+   * Finds the queues with an attempt that has been without an answer for too long, and frees their slots for other
+   * partners.
+   */
   look(now: number): void {
     for (const lane of this.busy) {
       if (!lane.isSilent(now)) continue;
@@ -128,7 +135,8 @@ export class Lanes<Item> {
   }
 
   private nextOf(trust: Trust): Lane<Item> | null {
-    // Checked once for all queues: with thousands of them, a check of each would cost more than an attempt.
+    // The limit is checked once for all queues: with thousands of queues, a check for each would cost more than an
+    // attempt.
     if (this.isFull(trust)) return null;
     const ready = this.ready[trust];
     const now = performance.now();
@@ -141,17 +149,17 @@ export class Lanes<Item> {
       } else if (!this.mayStart(lane)) continue;
       else if (trust === 'UNTRIED' && lane.inFlight === 0) next = lane;
       else next ??= lane;
-      // Only the untried queues are taken from the end.
+      // Only the queues of untried partners are taken from the end.
       if (next !== null && trust !== 'UNTRIED') break;
     }
     if (next === null) return null;
-    // Moves the queue behind the others.
+    // The chosen queue moves behind the others.
     ready.delete(next);
     ready.add(next);
     return next;
   }
 
-  /** Returns whether no queue of this trust may start an attempt. */
+  /** Returns whether the slots allow no further attempt to partners in this state. */
   private isFull(trust: Trust): boolean {
     if (trust === 'HANGS') return this.held.HANGS >= this.quarter;
     if (this.taken >= this.slots) return true;

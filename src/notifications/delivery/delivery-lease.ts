@@ -1,24 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import { MACHINE_TIME } from '../../platform/database/database.js';
 
-/** The extra time of a lease beyond the wait time. */
+/** The time, in seconds, by which a lease is longer than the wait time. */
 export const LEASE_EXTRA_S = 20;
-/** The time after its claim in which an attempt may start; the remaining extra time is for recording it. */
+/**
+ * The time after the claim within which an attempt may start. The rest of the lease's additional time is for recording
+ * the outcome.
+ */
 export const MAY_START_MS = 12_000;
 
-/** SQL: the delivery `d` has no valid lease. */
+/** The SQL condition that no valid lease covers the delivery `d`. */
 export const FREE = `(d.leased_until IS NULL OR d.leased_until < ${MACHINE_TIME})`;
 
 /**
- * Returns the fencing token shared by all rows that one statement claims. It is random because a sequence can repeat
- * values after a failover to a standby that lagged behind.
+ * Returns a fencing token for all rows that one statement claims. It is random, because a sequence can repeat values
+ * after a failover to a standby that lagged behind.
  */
 export function leaseToken(): number {
   return Number(randomBytes(8).readBigUInt64BE() >> 11n);
 }
 
-/** @param parameter the {@link leaseToken} */
+/**
+ * Returns the SQL of a subquery with the fencing token.
+ * @param parameter the parameter with the {@link leaseToken}
+ */
 export const LEASE = (parameter: string) => `lease AS MATERIALIZED (SELECT ${parameter}::bigint AS token)`;
 
-/** SQL: the end of a lease for a subscription `s` with its effective wait time. */
+/** The SQL expression for the end of a new lease. It depends on the wait time of the subscription `s`. */
 export const LEASE_END = `${MACHINE_TIME} + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S})`;

@@ -48,11 +48,11 @@ export class DeliveryLoop {
   private readonly sender: AttemptSender;
   private readonly claims: Claims;
   private readonly paces: PaceKeeper<Held>;
-  /** Called when a partner answered that it is busy. */
+  /** Called with partners that answered that they are busy. */
   onBusy: (subscriptionIds: string[]) => void = () => undefined;
   /** Called when attempts of bulk jobs have been recorded. */
   onJobProgress: () => void = () => undefined;
-  /** Detached from the context of any request, because claims belong to none. */
+  /** Claims run outside the context of a request, because they belong to none. */
   private readonly claim = AsyncResource.bind((): void => void this.claimOnce());
   private claiming = false;
   private running = false;
@@ -90,19 +90,19 @@ export class DeliveryLoop {
     this.running = true;
   }
 
-  /** Starts a claim, because notifications of these partners may be due. */
+  /** Starts a claim, because these partners may have due notifications. */
   wake(subscriptionIds: readonly string[]): void {
     if (!this.running) return;
     for (const id of subscriptionIds) this.lanes.of(id).wake();
     this.claim();
   }
 
-  /** Returns the partners that could get this many notifications at once and have nothing queued. */
+  /** Returns the partners whose queue is empty and that could get this many notifications at once. */
   readyFor(count: number): string[] {
     return this.running && this.replication.isOpen ? this.lanes.readyFor(count) : [];
   }
 
-  /** Accepts notifications that were created already claimed, not before `claimedAt`. */
+  /** Accepts notifications that were claimed at their creation. Their leases began no earlier than `claimedAt`. */
   async take(rows: Claimed[], claimedAt: number): Promise<void> {
     if (rows.length === 0) return;
     if (!(await this.claims.mayBeTold(rows))) return;
@@ -110,7 +110,7 @@ export class DeliveryLoop {
     this.startWhatMay();
   }
 
-  /** Releases attempts that were claimed under a subscription's old settings. A new address also lifts the pause. */
+  /** Releases attempts that were claimed under old settings of the subscription. A new address also lifts a pause. */
   changed(subscriptionId: string, isNewAddress: boolean): void {
     const lane = this.lanes.of(subscriptionId);
     lane.staleBefore = performance.now();
@@ -121,7 +121,7 @@ export class DeliveryLoop {
     this.wake([subscriptionId]);
   }
 
-  /** Closes the queue of a partner that another process found busy. */
+  /** Closes the queue of a partner that answered another process that it is busy. */
   busy(subscriptionId: string): void {
     const lane = this.lanes.of(subscriptionId);
     lane.pace.close(performance.now());
@@ -129,12 +129,12 @@ export class DeliveryLoop {
     this.paces.arrange(lane);
   }
 
-  /** Checks all waiting queues again after the sandbox's clock was moved. */
+  /** Checks all waiting queues again, after the sandbox's clock was moved. */
   timeMoved(): void {
     for (const lane of this.lanes.all()) this.paces.lookAgain(lane);
   }
 
-  /** Checks the running attempts, several times a second. */
+  /** Checks the running attempts; called several times a second. */
   look(): void {
     const now = performance.now();
     this.writer.release(this.underWay.look(now));
@@ -142,7 +142,7 @@ export class DeliveryLoop {
     this.startWhatMay();
   }
 
-  /** Finds due work of other processes in the database. */
+  /** Finds due notifications in the database, including those that other processes created. */
   async findWork(): Promise<void> {
     if (!(await this.replication.reopens())) return;
     const rows = await this.database.query<{ id: string }>(FIND_WORK);
@@ -152,7 +152,7 @@ export class DeliveryLoop {
       if ((lane.first()?.claimedAt ?? Infinity) < oldest) this.writer.release(lane.empty());
   }
 
-  /** Sends the due probes. */
+  /** Sends the probes that are due. */
   async probe(): Promise<void> {
     const room = this.lanes.roomForProbes(this.underWay.probes);
     if (!this.running || !this.replication.isOpen || room <= 0) return;
@@ -167,10 +167,10 @@ export class DeliveryLoop {
     }
   }
 
-  /** Returns the partners with a queue in this process. */
+  /** Returns the ids of the partners with a queue in this process. */
   readonly known = (): string[] => [...this.lanes.all()].map(({ id }) => id);
 
-  /** Removes a deleted partner. */
+  /** Removes the queue and the metrics of a deleted partner. */
   forget(id: string): void {
     this.paces.forget(this.lanes.of(id));
     for (const part of [this.lanes, this.directory, this.metrics]) part.forget(id);
@@ -194,13 +194,13 @@ export class DeliveryLoop {
     if (this.claiming || !this.running || !this.replication.isOpen || wanting.length === 0) return;
     const rooms = new Map(wanting.map((lane) => [lane, lane.room]));
     this.claiming = true;
-    // A wake during the claim must not be lost.
+    // The queue's state changes before the claim, so that a wake during the claim is not lost.
     for (const lane of wanting) lane.claiming();
     try {
       const { rows, claimedAt } = await this.claims.of(rooms);
       await this.fill(rows, rooms, claimedAt);
     } catch (error) {
-      // The next sweep wakes the partners again.
+      // The error is only logged: the next sweep wakes these partners again.
       this.logger.warn({ err: error }, 'notifications could not be claimed');
       return;
     } finally {
@@ -210,13 +210,13 @@ export class DeliveryLoop {
     this.claim();
   }
 
-  /** @param rooms the requested numbers */
+  /** @param rooms the number that was requested for each partner */
   private async fill(rows: Claimed[], rooms: ReadonlyMap<Lane<Held>, number>, claimedAt: number): Promise<void> {
     const held = heldByPartner(rows, claimedAt);
     await this.directory.learn(rows);
     for (const [lane, room] of rooms) {
       const items = held.get(lane.id) ?? [];
-      // The partner has turned DOWN or its settings have changed since the claim.
+      // Since the claim, the partner has gone DOWN or its settings have changed.
       const stale = lane.mode === 'HALTED' || claimedAt < lane.staleBefore;
       if (stale) this.writer.release(items);
       lane.fill(stale ? [] : items, room, lane.inFlight > 0 || this.writer.isBusy);
@@ -241,7 +241,7 @@ export class DeliveryLoop {
   private startNext(lane: Lane<Held>): void {
     const item = lane.take()!;
     const profile = this.directory.known(item.subscription_id, item.version);
-    // Too old to be sent within its lease, or claimed under old settings. The next sweep wakes the partner again.
+    // The item is too old for its lease, or has old settings. The next sweep wakes the partner again.
     if (profile === null || performance.now() - item.claimedAt > MAY_START_MS)
       this.writer.release([item, ...lane.empty()]);
     else this.attempt(lane, item, profile);
@@ -254,9 +254,9 @@ export class DeliveryLoop {
     void this.sender.send(item, profile, lane).then((result) => {
       const isOurs = item.progress !== 'REVOKED';
       if (result === null && isOurs) this.writer.release([item]);
-      // The item may have blocked others of its booking.
+      // The item of the job may have blocked other items of its booking.
       if (result === null && item.job_id !== null) lane.wake();
-      // An item that was released before it started has no outcome here.
+      // An item that was released before it started has no outcome.
       this.ended(lane, item, attempt, result && isOurs ? judged(item, at, result, profile, lane) : null);
     });
   }
@@ -287,7 +287,7 @@ export class DeliveryLoop {
       const lane = this.lanes.of(item.subscription_id);
       if (isBusyNow !== null) busy.add(lane.id);
       if (retry === 'AUTO' || isBusyNow !== null) lane.resume();
-      // The partner is up again.
+      // This delivery means that the partner is up again.
       else if (retry === null && item.down) lane.wake();
       lane.unstall();
     }

@@ -5,10 +5,13 @@ import { Metrics } from '../../platform/observability/metrics.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 
-/** In seconds: from a nearby partner to one that uses all of its time. */
+/** The limits in seconds, from the answers of a nearby partner to those of a partner that needs all of its time. */
 const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** The metrics of the delivery loop. Labels have few values: a subscription's id, never an account or a booking. */
+/**
+ * The metrics of the delivery loop. Labels have few different values: a subscription's id, but never an account or a
+ * booking.
+ */
 @Injectable()
 export class DeliveryMetrics {
   readonly waiting: Gauge;
@@ -17,7 +20,7 @@ export class DeliveryMetrics {
   readonly overdue: Gauge;
   readonly untranslatedSeconds: Gauge;
   readonly setAside: Gauge;
-  /** Called when the metrics are read. */
+  /** Returns the number of running attempts; called when the metrics are read. */
   attemptsInFlight: () => number = () => 0;
   private readonly attempts: Counter;
   private readonly attemptsOf = new Map<FailureClass | 'delivered', Counter.Internal>();
@@ -25,7 +28,7 @@ export class DeliveryMetrics {
   private readonly durationOf = new Map<string, Histogram.Internal<string>>();
 
   constructor({ registry }: Metrics, config: Config) {
-    // A process that does not deliver would export misleading zeros.
+    // A process that does not deliver exports no metrics of delivery, because zeros would mislead.
     const registers = config.roles.has('delivery') ? [registry] : [];
     this.attempts = new Counter({
       name: 'notification_attempts_total',

@@ -18,19 +18,22 @@ import { SubscriptionRetention } from './subscription-retention.js';
 import { JobRunner } from './job-runner.js';
 import { UndeliveredFigures } from './undelivered-figures.js';
 
-/** The queue is usually empty; a burst must not wait for autovacuum to replace plans that were made then. */
+/**
+ * Analyses the work queue when it has grown. It is usually empty, and a burst must not wait until autovacuum replaces
+ * plans that were made for an empty table.
+ */
 const ANALYSE_GROWN = prepared('statistics-analyse-grown', 'SELECT analyse_grown_tables(), doubt_empty_deliveries()');
 
 const SWEEP_MS = 1_000;
 const PULSE_MS = 250;
 const CHECK_MS = 10_000;
 const RETENTION_MS = 10 * 60_000;
-/** After this time without a successful sweep, the loop counts as stalled. */
+/** The time without a successful sweep after which the loop counts as stalled. */
 const STALLED_MS = 30_000;
 
 /**
- * Schedules delivery in a process with that role. It starts and drains the loop, and sweeps up work that a crash, a
- * lost hint or another process left. A round that is still running is not started twice.
+ * Starts, schedules and drains the delivery loop in a process with the role for delivery. Sweeps find work that a
+ * crash, a lost signal or another process left. A task does not start again while its last round is running.
  */
 @Injectable()
 export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -75,7 +78,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     void this.sweep();
   }
 
-  /** Drains before the database pool is closed on shutdown. */
+  /** Delivery is drained before the shutdown closes the database connections. */
   async beforeApplicationShutdown(): Promise<void> {
     if (!this.active) return;
     this.active = false;
@@ -118,7 +121,9 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     });
   }
 
-  /** Analyses tables that have grown much larger than PostgreSQL knows, so that statements are planned again. */
+  /**
+   * Analyses tables that are much larger than PostgreSQL's statistics say, so that their statements are planned again.
+   */
   async analyseGrown(): Promise<void> {
     await this.database.query(ANALYSE_GROWN);
   }

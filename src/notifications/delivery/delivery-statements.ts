@@ -33,12 +33,13 @@ import { IN_PACE, isOver, MAY_BE_ASKED, ONE_MORE, PACE } from './pace-statements
 import type { Trigger } from './delivery.entity.js';
 import { PACED_S } from './delivery-lane.js';
 
-/** SQL: an operator resends this single notification; those of bulk jobs have no priority. */
+/** The SQL condition that an operator resends a single notification. Resends by bulk jobs have no priority. */
 const BY_OPERATOR = (row: string) => `(${row}.trigger = 'MANUAL' AND ${row}.job_id IS NULL)`;
 
 /**
- * SQL for an obligation `d`: no attempt of its booking is running, and no earlier obligation of it is left. OFFSET
- * forces an index look-up for each row; a join would compare each row with all of its partner's rows.
+ * The SQL condition that the delivery `d` is next in its booking: no attempt of the booking is running, and no earlier
+ * delivery is left. OFFSET forces one index look-up per row; a join would compare each row with all rows of its
+ * partner.
  */
 const IN_TURN = `NOT EXISTS (
   SELECT FROM deliveries other
@@ -49,22 +50,21 @@ const IN_TURN = `NOT EXISTS (
       ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END) OFFSET 0)`;
 
 /**
- * Makes the planner use the index with a partner's rows in order. Its statistics might otherwise favour sorting all
- * rows.
+ * The SQL order by position. It makes the planner read the index with the partner's rows in order; its statistics might
+ * otherwise favour sorting them all.
  */
 const FROM_THE_OLDEST = fewOf('d.notification_position');
 
 /**
- * The columns of an obligation `d` as it was locked; other parts of the statement see the row from the statement's
- * start.
+ * The columns of a locked delivery `d`. Other parts of the statement see the row in its state at the statement's start.
  */
 const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS seen`;
-/** The columns of its subscription `s`, so that no second join with the subscriptions is needed. */
+/** The columns of the delivery's subscription `s`, so that no second join with the subscriptions is needed. */
 const WITH_PARTNER = `picked.*, s.version, s.health, s.health_changed_at, s.wait_ms, s.pace`;
 
 /**
- * Keeps the `picked` rows that the other rows of their booking allow. The statement locks and updates those other rows;
- * see 7 above. {@link TAKEN} checks that the picked row itself is unchanged.
+ * Keeps those `picked` rows that the other rows of their booking allow. The statement locks and updates those other
+ * rows; see 7 above. {@link TAKEN} checks that a picked row itself is unchanged.
  */
 const ALONE = `
    other AS MATERIALIZED (
@@ -88,40 +88,40 @@ const ALONE = `
        SELECT subscription_id, notification_position FROM other
        WHERE (subscription_id, other.other) NOT IN (SELECT subscription_id, notification_position FROM behind)))`;
 
-/** SQL: the row is found by its key and unchanged since the statement began. */
+/** The SQL condition that the row is found by its key and was not changed since the statement began. */
 const TAKEN = `d.subscription_id = s.subscription_id AND d.notification_position = s.notification_position
      AND d.xmin = s.seen`;
 
-/** The columns of an obligation `d`, its notification `n` and its subscription `s`. */
+/** The columns of a delivery `d`, its notification `n` and its subscription `s`. */
 const CLAIMED = `d.notification_position AS position, d.subscription_id, d.lease_token, d.trigger, d.job_id,
   n.id, n.body, n.event_sequence, n.traceparent, s.version, s.health = 'DOWN' AS down, s.health_changed_at, s.pace`;
 
-/** A notification claimed by this worker. */
+/** A notification that this worker has claimed. */
 export interface Claimed {
   position: number;
   subscription_id: string;
   lease_token: number;
   trigger: Trigger;
-  /** The bulk job of the notification. */
+  /** The bulk job that sends the notification; null if none does. */
   job_id: string | null;
   id: string;
   body: string;
   event_sequence: number;
   traceparent: string | null;
-  /** The version of the subscription at the claim. */
+  /** The version of the subscription at the time of the claim. */
   version: number;
   down: boolean;
   health_changed_at: Date | null;
-  /** Allowed requests per second; null means no limit. */
+  /** The maximum number of requests per second; null means no limit. */
   pace: number | null;
 }
 
-/** SQL: limits a paced partner to what can be sent well before the leases expire. */
+/** The SQL expression that limits a paced partner's rows to those that can be sent well before their leases expire. */
 const MOST = `least(s.most, ceil(${PACED_S} * s.pace)::int)`;
 
 /**
- * $1: subscriptions; $2: the number for each; $3: the default wait time; $4: the token. A DOWN partner gets only manual
- * resends.
+ * Claims due notifications. $1: subscriptions; $2: the number for each; $3: the default wait time; $4: the fencing
+ * token. From a DOWN partner, only manual resends are claimed.
  */
 export const CLAIM = prepared(
   'delivery-claim',
@@ -153,16 +153,16 @@ export const CLAIM = prepared(
   acrossAccounts.workers,
 );
 
-/** After this many consecutive failures, an event may be the only one that its partner cannot process. */
+/** The number of consecutive failures after which an event may be the only one that its partner cannot process. */
 export const SUSPECT_AFTER = 3;
 
-/** SQL: the probe of a DOWN subscription `s` is due. */
+/** The SQL condition that the probe of a DOWN subscription `s` is due. */
 export const PROBE_IS_DUE = isOver('s.probe_from', 's.next_probe_at');
 
 /**
- * $1: the default wait time; $2: the maximum number; $3: the token. Claims the first event of each partner whose probe
- * is due; without an event, an item of a bulk job. An event with three consecutive failures yields to other bookings:
- * their result can show that the fault is its own (record-statements.ts).
+ * Claims probes: of each partner whose probe is due, the first event or, without events, an item of a bulk job. $1: the
+ * default wait time; $2: the maximum number; $3: the fencing token. An event with three consecutive failures yields to
+ * other bookings, whose result can show that the event itself is at fault (record-statements.ts).
  */
 export const CLAIM_PROBES = prepared(
   'delivery-claim-probes',
@@ -210,7 +210,7 @@ export const CLAIM_PROBES = prepared(
 );
 
 /**
- * $1: subscriptions; $2: positions; $3: tokens. Marks these attempts as begun; a row that was claimed again is not
+ * Marks attempts as begun. $1: subscriptions; $2: positions; $3: tokens. A row that was claimed again since is not
  * marked.
  */
 export const BEGUN = prepared(
@@ -221,7 +221,7 @@ export const BEGUN = prepared(
 );
 
 /**
- * Releases rows that were claimed and not sent: $1: subscriptions; $2: positions; $3: tokens. An item that a bulk job
+ * Releases rows that were claimed and not sent. $1: subscriptions; $2: positions; $3: tokens. An item that its bulk job
  * already counts as sent waits again.
  */
 export const RELEASE = prepared(
@@ -240,7 +240,7 @@ export const RELEASE = prepared(
    WHERE p.job_id = u.job_id AND p.subscription_id = u.subscription_id`,
 );
 
-/** Returns the subscriptions with claimable rows, with one index look-up for each subscription that has work. */
+/** Finds the subscriptions with rows that can be claimed, by one index look-up for each subscription with work. */
 export const FIND_WORK = prepared(
   'delivery-find-work',
   `WITH RECURSIVE lane AS (

@@ -1,10 +1,14 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * The cause of an attempt: the event itself, an automatic retry, an operator, or a replay of a delivered notification.
+ * The cause of a delivery: the event itself, an automatic retry, an operator's resend, or a replay of a delivered
+ * notification.
  */
 const TRIGGERS = ['FIRST', 'AUTO', 'MANUAL', 'REPLAY'] as const;
-/** The cause of a PUT. RENEWED: repeated in the same attempt, with a new token or over a new connection. */
+/**
+ * The cause of an HTTP request. RENEWED means that the request was repeated within its attempt, with a new access token
+ * or over a new connection.
+ */
 export const ATTEMPT_TRIGGERS = [...TRIGGERS, 'RENEWED'] as const;
 export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];
 export type Trigger = (typeof TRIGGERS)[number];
@@ -27,7 +31,7 @@ export class Delivery {
   @Column('text')
   trigger: Trigger;
 
-  /** The bulk job of the notification. */
+  /** The bulk job that sends the notification; null if none does. */
   @Column('uuid', { nullable: true })
   job_id: string | null;
 
@@ -37,11 +41,11 @@ export class Delivery {
   @Column('timestamptz', { nullable: true })
   leased_until: Date | null;
 
-  /** Whether the request of the leased attempt is being sent; set only on demand. */
+  /** Whether the request of the leased attempt is being sent. It is set only if another process must know it. */
   @Column('boolean', { default: false })
   begun: boolean;
 
-  /** Consecutive attempts after which the partner counted as down. */
+  /** The number of consecutive attempts after which the partner counted as down. */
   @Column('int', { default: 0 })
   failures: number;
 

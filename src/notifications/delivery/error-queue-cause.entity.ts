@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** The table has no key: a trigger of `notifications` appends changes, and readers sum them. */
+/** The table has no key: a trigger on `notifications` appends changes of the counts, and readers add them up. */
 @Entity('error_queue_causes')
 export class ErrorQueueCause {
   @PrimaryColumn('uuid')

@@ -5,9 +5,9 @@ import type { Claimed } from './delivery-statements.js';
 import { BEGIN_ITEMS } from './job-statements.js';
 
 /**
- * Asks just before an attempt whether an item of a bulk job may start. Operators' pauses, failures of the partner and
- * the sent count therefore apply to started attempts only. Items of one turn of the event loop are asked about
- * together.
+ * Asks, just before an attempt, whether an item of a bulk job may start. Pauses by operators, failures of the partner
+ * and the count of sent items therefore concern only attempts that start. The items of one turn of the event loop are
+ * asked about together.
  */
 export class JobGate {
   private waiting: Claimed[] = [];

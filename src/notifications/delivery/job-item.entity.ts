@@ -1,6 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** WAITING: not started. SENT: the attempt has started and is not recorded yet. The other outcomes are final. */
+/**
+ * WAITING: the attempt has not started. SENT: the attempt has started and is not yet recorded. The other outcomes are
+ * final.
+ */
 export const ITEM_OUTCOMES = ['WAITING', 'SENT', 'DELIVERED', 'FAILED', 'SKIPPED', 'RESOLVED'] as const;
 export type ItemOutcome = (typeof ITEM_OUTCOMES)[number];
 

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** TRYING: one item at a time until the first success. OPEN: without restriction. PAUSED: the partner failed. */
+/** TRYING: one item at a time until the first success. OPEN: no restriction. PAUSED: the partner failed. */
 export type JobPartState = 'TRYING' | 'OPEN' | 'PAUSED';
 
 /** The part of a bulk job for one partner, with its progress; see job-runner.ts. */
@@ -15,11 +15,11 @@ export class JobPart {
   @Column('text', { default: 'TRYING' })
   state: JobPartState;
 
-  /** The failure class that caused the pause. */
+  /** The failure class for which the part was paused; null if it is not paused. */
   @Column('text', { nullable: true })
   paused_because: string | null;
 
-  /** The number of consecutive failures with the status `alike_status`. */
+  /** The number of consecutive failures with the HTTP status `alike_status`. */
   @Column('int', { default: 0 })
   alike: number;
 
@@ -29,7 +29,7 @@ export class JobPart {
   @Column('int', { default: 0 })
   waiting: number;
 
-  /** Started attempts, including the ended ones in `delivered` and `failed`. */
+  /** The number of started attempts, including those that ended and count as `delivered` or `failed`. */
   @Column('int', { default: 0 })
   sent: number;
 

@@ -4,24 +4,29 @@ import type { Job, JobKind } from '../../platform/jobs/job.entity.js';
 import { acrossOf, conditionsOf, type NotificationConditions } from './notification-filter.js';
 
 const BATCH = 5_000;
-/** A count that takes longer is replaced by a lower bound. */
+/** The time limit of an exact count, after which a lower bound is returned. */
 const COUNT_MS = 400;
 const AT_LEAST = 10_000;
 const QUERY_CANCELED = '57014';
 
-/** Builds the condition for the notifications of a job of this kind, as they were at the moment `since`. */
+/**
+ * Returns the SQL condition for the notifications that a job of this kind concerns, in their state at the time `since`.
+ */
 const SUBJECT = (kind: JobKind, since: string): string =>
   kind === 'REPLAY'
     ? `n.delivered_datetime <= ${since}`
     : `n.queued_datetime IS NOT NULL AND n.queued_datetime <= ${since}`;
 
-/** The number of matching notifications. `matched` is null when counting took too long; then there is a lower bound. */
+/**
+ * The number of notifications that match a filter. If counting took too long, `matched` is null and there is a lower
+ * bound.
+ */
 export interface Count {
   matched: number | null;
   matched_at_least?: number;
 }
 
-/** The columns of a cause of the error queue: only for these are counts maintained. */
+/** The filter members that the counts of the error queue's causes have. */
 const OF_CAUSES: readonly string[] = [
   'account_codes',
   'account_code',
@@ -32,7 +37,7 @@ const OF_CAUSES: readonly string[] = [
   'retry',
 ] satisfies (keyof NotificationConditions)[];
 
-/** Reads the counts of the causes, with the columns that a filter names. */
+/** Selects the counts of the error queue's causes, under the column names that a filter uses. */
 const AS_NOTIFICATIONS = `SELECT c.subscription_id, s.account_code, c.retry, c.failure, c.reason AS failure_reason, c.http_status,
     'ERROR_QUEUE' AS state, c.change
   FROM error_queue_causes c JOIN subscriptions s ON s.id = c.subscription_id`;
@@ -41,15 +46,15 @@ function isOfCauses(filter: NotificationConditions): boolean {
   return Object.entries(filter).every(([name, value]) => value == null || OF_CAUSES.includes(name));
 }
 
-/** Collects the items of bulk jobs, and counts matches in advance. */
+/** Collects the items of bulk jobs, and counts matching notifications in advance. */
 @Injectable()
 export class JobPreparation {
   constructor(private readonly database: Database) {}
 
   /**
-   * Collects the next batch of items in creation order; the last batch, which is not full, freezes the list. The
-   * statements are not prepared, because the best plan depends on the filter. Indexes find matches in the queue.
-   * Delivered notifications are years of one partner, and are scanned batch by batch.
+   * Collects the next batch of a job's items, in the order of their creation. A batch that is not full is the last one,
+   * and freezes the list. The statements are not prepared, because the best plan depends on the filter: indexes find
+   * matches in the error queue, but a partner's delivered notifications cover years and are scanned batch by batch.
    */
   async prepare({ id, kind, filter, prepared_to }: Job): Promise<boolean> {
     const values: unknown[] = [id, prepared_to];
@@ -81,7 +86,7 @@ export class JobPreparation {
     return (await this.database.execute({ text, across: acrossAccounts.workers }, values)) > 0;
   }
 
-  /** Counts in the running unit of work. */
+  /** Counts the matching notifications in the current unit of work. */
   async count(kind: JobKind, filter: NotificationConditions): Promise<Count> {
     const values: unknown[] = [];
     if (kind !== 'REPLAY' && isOfCauses(filter)) {
@@ -104,7 +109,7 @@ export class JobPreparation {
         if ((error as { code?: unknown }).code === QUERY_CANCELED) return null;
         throw error;
       } finally {
-        // Rolls back the settings of the count as well.
+        // The rollback also resets the settings that the count changed.
         await this.database.execute({ text: 'ROLLBACK TO counting' });
       }
     };

@@ -4,7 +4,7 @@ import { acrossAccounts, Database, prepared } from '../../platform/database/data
 
 const BATCH = 5_000;
 
-/** $1: days. Selects bulk jobs that ended and were created that long ago. */
+/** Selects the bulk jobs that have ended and were created at least $1 days ago. */
 const OLD = `old AS MATERIALIZED (
   SELECT id FROM jobs WHERE state IN ('DONE', 'ABORTED')
     AND created_datetime < statement_timestamp() - make_interval(days => $1))`;
@@ -28,7 +28,7 @@ const REMOVE_JOBS = prepared(
   acrossAccounts.sweep,
 );
 
-/** Deletes ended bulk jobs and their items NOTIFICATION_RETENTION_DAYS after their creation, in batches. */
+/** Deletes ended bulk jobs and their items, NOTIFICATION_RETENTION_DAYS after the job's creation, in batches. */
 @Injectable()
 export class JobRetention {
   constructor(

@@ -25,7 +25,10 @@ const ACTIVE = prepared(
 );
 
 const OWN_ROUTES = /^[^?]*\/admin\/jobs/i;
-/** Waiting for a partner is not work, so a pause is limited to this. */
+/**
+ * The maximum pause after a step. It is limited, because most of a step's time may be waiting for a partner rather than
+ * work.
+ */
 const MOST_REST_MS = 500;
 
 /**
@@ -53,10 +56,13 @@ const MOST_REST_MS = 500;
 export class JobRunner implements OnApplicationBootstrap {
   private running: Promise<void> | null = null;
   private again = false;
-  /** The start of the last round, and whether it did any work. */
+  /** The time at which the last round began, and whether that round did any work. */
   private began = 0;
   private worked = false;
-  /** The progress of jobs that resolve; running attempts are checked again from the beginning. */
+  /**
+   * For each job that resolves, the position up to which its items are resolved. Running attempts are checked again
+   * from the beginning.
+   */
   private readonly resolvedTo = new Map<string, number>();
   private readonly otherCalls = new OtherCalls(OWN_ROUTES);
 
@@ -73,14 +79,14 @@ export class JobRunner implements OnApplicationBootstrap {
     this.otherCalls.watch(this.http);
   }
 
-  /** Does all possible work. A call during a run makes it check once more. */
+  /** Does all work that is possible now. If it is called during a run, the run checks for work once more. */
   advance(): Promise<void> {
     this.again = true;
     this.running ??= this.run().finally(() => (this.running = null));
     return this.running;
   }
 
-  /** Runs `advance` without waiting; an error is left to the next round. */
+  /** Starts `advance` in the background. After an error, the next round retries. */
   wake(): void {
     this.advance().catch(() => undefined);
   }
@@ -101,7 +107,7 @@ export class JobRunner implements OnApplicationBootstrap {
     }
   }
 
-  /** Does a step; returns whether there may be more work now. */
+  /** Does one step of a job; returns whether there may be more work now. */
   private async step(job: Job): Promise<boolean> {
     if (job.state === 'PREPARING') return this.preparation.prepare(job);
     let more = false;

@@ -1,22 +1,22 @@
 /**
- * The steps of a bulk job. Each is one statement that locks the job's row: only one process runs it, and no process
- * runs it once an operator's action has been answered.
+ * The steps of a bulk job. Each step is one statement that locks the job's row. Only one process at a time therefore
+ * runs a step, and none runs after an operator's action on the job was answered.
  */
 import { acrossAccounts, fewOf, opaque, prepared } from '../../platform/database/database.js';
 import { FREE } from './delivery-lease.js';
 import { PROBE_IS_DUE } from './delivery-statements.js';
 
-/** Maximum obligations of a job for one partner, and partners per step. */
+/** The maximum number of deliveries of a job that are due for one partner, and of partners in one step. */
 const WINDOW = 128;
 const PARTNERS = 64;
 const RESOLVE_BATCH = 500;
 
 /**
- * SQL: the waiting items of job $1 in index order, for one partner or after a position.
+ * SQL: the waiting items of job $1 in the order of the index, for one partner or after a position.
  *
- * Two bounds replace an equality: the planner's statistics only know older jobs, so it would expect hardly any items
- * and sort up to a million. CASE hides the outcome for the same reason. An item is looked up by a job column from a
- * small batch: with $1, each item of the job would be compared with the whole batch.
+ * Two bounds replace an equality: the planner's statistics only know older jobs, so that it would expect hardly any
+ * items and sort up to a million. CASE hides the outcome for the same reason. From a small batch, an item is looked up
+ * by a job column: with $1, each item of the job would be compared with the whole batch.
  */
 const WAITING_OF = (subscription: string) => `outcome = 'WAITING'
   AND (job_id, subscription_id, notification_position) > ($1, ${subscription}, 0)
@@ -30,9 +30,9 @@ const JOB = `job AS MATERIALIZED (
   SELECT id, kind, reason FROM jobs WHERE id = $1 AND state = 'RUNNING' FOR UPDATE SKIP LOCKED)`;
 
 /**
- * Selects the oldest items of partners that may get some. Partners that are DOWN, SUSPENDED or unverified wait; a
- * deleted partner's items are selected to be skipped. A DOWN partner without any other notification gets one item as
- * its next probe: otherwise its recovery would never be noticed.
+ * Selects the oldest items of the partners that may get more. Items of partners that are DOWN, SUSPENDED or unverified
+ * wait; those of a deleted partner are selected to be skipped. A DOWN partner without any other notification gets one
+ * item as its next probe, because its recovery would otherwise never be noticed.
  */
 const DUE = `part AS MATERIALIZED (
     SELECT p.job_id, p.subscription_id, s.deleted_datetime IS NOT NULL AS gone,
@@ -55,7 +55,7 @@ const DUE = `part AS MATERIALIZED (
     SELECT next.*, n.state, n.booking_code, n.event_sequence
     FROM next JOIN notifications n ON n.position = next.position FOR UPDATE OF n SKIP LOCKED)`;
 
-/** SQL: skips items whose notification was settled otherwise or deleted meanwhile. */
+/** SQL: skips the items whose notification was settled in another way, or deleted. */
 const SKIP = (state: string) => `skipped AS (
     UPDATE job_items i SET outcome = 'SKIPPED'
     FROM next LEFT JOIN notifications n ON n.position = next.position
@@ -72,13 +72,13 @@ const HANDED_OVER = `SELECT (SELECT count(*) FROM skipped) AS skipped,
 
 export interface HandedOver {
   skipped: number;
-  /** The partners with new due notifications. */
+  /** The partners for which this step made notifications due. */
   woken: string[];
 }
 
 /**
- * $1: the job. The notification stays in the queue unchanged until its attempt is recorded. A row that a probe, an
- * operator or another job has locked is skipped for now.
+ * Makes the next resends of job $1 due. Their notifications stay in the error queue, unchanged, until their attempts
+ * are recorded. A row that a probe, an operator or another job has locked is skipped for now.
  */
 export const HAND_OVER_RESENDS = prepared(
   'job-hand-over-resends',
@@ -98,7 +98,10 @@ export const HAND_OVER_RESENDS = prepared(
   acrossAccounts.workers,
 );
 
-/** $1: the job. Hands over one notification per booking at a time, once nothing else is due for that booking. */
+/**
+ * Makes the next replays of job $1 due: one notification per booking at a time, when nothing else is due for the
+ * booking.
+ */
 export const HAND_OVER_REPLAYS = prepared(
   'job-hand-over-replays',
   `WITH ${JOB}, ${DUE}, ${SKIP('DELIVERED')},
@@ -116,13 +119,14 @@ export const HAND_OVER_REPLAYS = prepared(
 );
 
 export interface Resolved {
-  /** The last position that was checked; null when there was none. */
+  /** The last position that was checked; null if there was none. */
   last: number | null;
   more: boolean;
 }
 
 /**
- * $1: the job; $2: the position after which to search. Running attempts are excluded: they get their own outcome first.
+ * Resolves waiting items of the job. $1: the job; $2: the position after which to search. Items with a running attempt
+ * are excluded, because the attempt first gets its own outcome.
  */
 export const RESOLVE_ITEMS = prepared(
   'job-resolve-items',
@@ -167,8 +171,8 @@ export const RESOLVE_ITEMS = prepared(
 );
 
 /**
- * $1: the job. Ends items whose obligation is missing: the partner was deleted, or a killed process left an attempt
- * without a record and the notification was then settled otherwise.
+ * Ends the items of job $1 whose delivery is missing. Either the partner was deleted, or a killed process left an
+ * attempt without a record and the notification was then settled in another way.
  */
 export const END_ORPHANS = prepared(
   'job-end-orphans',
@@ -189,7 +193,7 @@ export const END_ORPHANS = prepared(
   acrossAccounts.workers,
 );
 
-/** $1: the job. Ends it when each item has an outcome; pauses it when only items of failed partners remain. */
+/** Ends job $1 when each item has an outcome, and pauses it when only items of failed partners remain. */
 export const SETTLE = prepared(
   'job-settle',
   `WITH job AS MATERIALIZED (
@@ -206,9 +210,8 @@ export const SETTLE = prepared(
 );
 
 /**
- * SQL: takes the obligations of the `dropped` rows (job_id, subscription_id, position, retry) back. An automatic retry
- * continues, and an item whose started attempt was lost waits again. `begun` names the items that this statement
- * starts.
+ * SQL: takes back the deliveries of the `dropped` rows (job_id, subscription_id, position, retry). Automatic retries
+ * continue, and an item whose started attempt was lost waits again. `begun` names the items that this statement starts.
  */
 const TAKEN_BACK = (begun: string) => `
    returned AS (
@@ -231,7 +234,7 @@ const TAKEN_BACK = (begun: string) => `
        GROUP BY job_id, subscription_id) m
      WHERE p.job_id = m.job_id AND p.subscription_id = m.subscription_id)`;
 
-/** $1: the job, which an operator has stopped. Withdraws handed-over items that no worker has claimed. */
+/** Withdraws the due items of job $1 that no worker has claimed, after an operator has stopped the job. */
 export const WITHDRAW = prepared(
   'job-withdraw',
   `WITH free AS MATERIALIZED (
@@ -244,15 +247,15 @@ export const WITHDRAW = prepared(
   acrossAccounts.workers,
 );
 
-/** $1: the job, which is resumed. The cause of the pause may remain, so each partner first gets a single item. */
+/** Resumes the parts of job $1. The cause of the pause may remain, so that each partner first gets a single item. */
 export const TRY_AGAIN = prepared(
   'job-try-again',
   `UPDATE job_parts SET state = 'TRYING', paused_because = NULL, alike = 0 WHERE job_id = $1 AND state <> 'TRYING'`,
 );
 
 /**
- * $1: jobs; $2: subscriptions; $3: positions; $4: tokens of items that this process is about to send. Marks and returns
- * the items that may start; the others are taken back.
+ * Starts items that this process is about to send. $1: jobs; $2: subscriptions; $3: positions; $4: tokens. Marks and
+ * returns those that may start; the others are taken back.
  */
 export const BEGIN_ITEMS = prepared(
   'job-begin-items',

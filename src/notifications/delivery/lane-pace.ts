@@ -1,66 +1,68 @@
-/** A send moment that is missed by this much expires: saved-up moments would make a burst. */
+/** The age at which an unused send time expires. Saved-up send times would allow a burst. */
 const LOST_MS = 300;
 const BUCKET_MS = 100;
 const BUCKETS = 10;
 
-/** Tracks the pace of one partner in a worker: whether it is paced, and its reserved send moments. */
+/**
+ * Tracks the pace of one partner in a worker: whether requests to the partner are limited, and the reserved send times.
+ */
 export class LanePace {
-  /** Whether the partner is paced: each request needs one of the `moments`. */
+  /** Whether the partner is paced: each request then needs one of the reserved send times in `moments`. */
   isPaced = false;
-  /** Requests per second, if known. */
+  /** The maximum number of requests per second; Infinity if no limit is known. */
   rate = Infinity;
-  /** Nothing is sent before this time, on the worker's clock. */
+  /** The end of the partner's pause, on the worker's clock; until then nothing is sent. */
   wallUntil = -Infinity;
   private moments: number[] = [];
-  /** Successful answers in each tenth of the last second. */
+  /** The number of successful answers in each tenth of the last second. */
   private readonly good = new Int32Array(BUCKETS);
   private bucket = 0;
 
-  /** Returns whether a request may be sent now. */
+  /** Returns whether a request to the partner may be sent now. */
   isOpen(now: number): boolean {
     if (!this.isPaced) return true;
     while (this.moments.length > 0 && this.moments[0] < now - LOST_MS) this.moments.shift();
     return now >= this.wallUntil && this.moments.length > 0 && this.moments[0] <= now;
   }
 
-  /** Returns the time of the next check; null when the moments are used up and more must be reserved. */
+  /** Returns the time of the next check; null if no send time is left and more must be reserved. */
   opensAt(now: number): number | null {
     if (now < this.wallUntil) return this.wallUntil;
     return this.moments.length > 0 ? this.moments[0] : null;
   }
 
-  /** Uses a moment for a request. */
+  /** Uses up a send time for a request. */
   use(): void {
     if (this.isPaced) this.moments.shift();
   }
 
-  /** Sets the pace in requests per second. */
+  /** Limits the partner to this many requests per second. */
   bound(rate: number): void {
     this.isPaced = true;
     this.rate = rate;
   }
 
-  /** Adds this many send moments from that time on, at that rate. */
+  /** Adds reserved send times: this number, from that time on, at that rate. */
   allow(from: number, requests: number, rate: number): void {
     this.bound(rate);
     this.moments = Array.from({ length: requests }, (_, index) => from + (index * 1000) / rate);
   }
 
-  /** Closes the queue for a busy partner and drops its moments. */
+  /** Pauses a busy partner, and drops its send times. */
   close(until: number): void {
     this.isPaced = true;
     this.moments = [];
     this.wallUntil = Math.max(this.wallUntil, until);
   }
 
-  /** Lifts the pause, so that the database is asked again. Returns false when there was none. */
+  /** Ends the partner's pause, so that the database is asked again. Returns false if there was none. */
   dropWall(): boolean {
     const stood = this.wallUntil !== -Infinity;
     this.wallUntil = -Infinity;
     return stood;
   }
 
-  /** Removes the pace: the partner handles every request, as far as known. */
+  /** Removes the limit: as far as known, the partner handles every request. */
   unbound(): void {
     this.isPaced = false;
     this.rate = Infinity;
@@ -72,7 +74,7 @@ export class LanePace {
     this.good[this.bucket % BUCKETS] += 1;
   }
 
-  /** Returns the number of successful answers in the last second. */
+  /** Returns the number of the partner's successful answers in the last second. */
   goodAnswers(now: number): number {
     this.forget(now);
     return this.good.reduce((sum, count) => sum + count, 0);

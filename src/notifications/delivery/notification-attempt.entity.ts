@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { AttemptTrigger } from './delivery.entity.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 
-/** The table has no key: rows are only appended, and read by notification. */
+/** The table has no key: attempts are only appended, and are read by their notification. */
 @Entity('notification_attempts')
 export class NotificationAttempt {
   @PrimaryColumn('bigint')
@@ -23,7 +23,7 @@ export class NotificationAttempt {
   @Column('text', { nullable: true })
   failure: FailureClass | null;
 
-  /** A short code of the cause; null when the status is sufficient. */
+  /** A short code for the cause of the failure; null if the HTTP status is sufficient. */
   @Column('text', { nullable: true })
   reason: string | null;
 

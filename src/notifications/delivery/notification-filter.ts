@@ -3,12 +3,12 @@ import { acrossAccounts, type AcrossAccounts } from '../../platform/database/dat
 import type { FailureClass } from '../partner/partner-connection.js';
 import type { Retry } from './notification.entity.js';
 
-/** The filter value for a missing failure class or reason. */
+/** The value with which a filter selects notifications without a failure class or reason. */
 export const NONE = 'none';
 
-/** The conditions of a filter; all of them must match. */
+/** The conditions of a filter on notifications; all of them must match. */
 export interface NotificationConditions {
-  /** The accounts that the caller may see; omitted for an operator. */
+  /** The accounts of the caller; omitted for an operator of all accounts. */
   account_codes?: readonly string[];
   account_code?: string | null;
   subscription_id?: string | null;
@@ -24,14 +24,14 @@ export interface NotificationConditions {
 }
 
 /**
- * Returns the reason why a filter bounds no account: without account conditions, it comes from an operator
- * (filter-bounds.ts).
+ * Returns the reason why a query with this filter is not limited to accounts: without account conditions, the filter
+ * comes from an operator (filter-bounds.ts).
  */
 export function acrossOf({ account_codes, account_code }: NotificationConditions): AcrossAccounts | undefined {
   return account_codes === undefined && account_code == null ? acrossAccounts.operators : undefined;
 }
 
-/** Builds the SQL conditions of a filter on `notifications n`, and appends their values to `values`. */
+/** Returns the SQL conditions of a filter on `notifications n`, and appends their values to `values`. */
 export function conditionsOf(filter: NotificationConditions, values: unknown[]): string[] {
   const conditions: string[] = [];
   const add = (condition: string, value: unknown) => {
@@ -46,13 +46,13 @@ export function conditionsOf(filter: NotificationConditions, values: unknown[]):
   add('n.account_code =', filter.account_code);
   add('n.subscription_id =', filter.subscription_id);
   add('n.change_reason =', filter.change_reason);
-  // Not attempted yet, or not since it was put back.
+  // The notification was not yet attempted, or not since it was put back into the queue.
   if (filter.failure === NONE) conditions.push(`(n.failure IS NULL AND n.state <> 'DELIVERED')`);
   else add('n.failure =', filter.failure);
   if (filter.reason === NONE) conditions.push('n.failure_reason IS NULL');
   else add('n.failure_reason =', filter.reason);
   const status = filter.http_status == null ? null : Number(filter.http_status);
-  // A delivered notification was answered with 200; see the entity.
+  // A delivered notification was answered with 200, but its status column is null; see the entity.
   add(status === 200 ? `n.state = 'DELIVERED' OR n.http_status =` : 'n.http_status =', status);
   add('n.retry =', filter.retry);
   add('n.created_datetime >=', filter.from);

@@ -23,13 +23,13 @@ const REWRITE = {
          WHERE notifications.position = rewritten.position`,
   across: acrossAccounts.keyInHand,
 };
-// The partner's answer may repeat the body of the request.
+// Deletes the excerpts of partners' answers, because an answer may repeat the body of the request.
 const FORGET_EXCERPTS = {
   text: `UPDATE notification_attempts SET excerpt = NULL
          WHERE notification_position = ANY ($1::bigint[]) AND excerpt IS NOT NULL`,
 };
-// Reasons of resends and resolutions: all of the candidate's own notifications, and others that name the candidate
-// (notifications_reason_ix).
+// Finds the reasons of resends and resolutions that may name the candidate: all of the candidate's own notifications,
+// and others with a reason (notifications_reason_ix).
 const FIND_REASONS = {
   text: 'SELECT position, booking_code, reason FROM notifications WHERE account_code = $1 AND reason IS NOT NULL',
 };
@@ -44,7 +44,7 @@ interface Row {
   body: string;
 }
 
-/** Handles the notifications of a candidate, and the partners' answers. */
+/** Handles the personal data in a candidate's notifications and in the partners' answers. */
 @Injectable()
 export class NotificationPersonalData extends PersonalData {
   constructor(

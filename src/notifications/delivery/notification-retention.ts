@@ -5,9 +5,9 @@ import { acrossAccounts, Database, prepared } from '../../platform/database/data
 const BATCH = 1000;
 
 /**
- * $1: the position after which to search; $2: days. Scans a range of the table by its primary key, oldest first: an
- * index on the delivery time would cost every delivery an index entry. A delivery is never earlier than the creation,
- * so the round ends at the first range whose newest row is too young.
+ * Deletes old delivered notifications. $1: the position after which to search; $2: days. A range of the table is
+ * scanned by its primary key, oldest first: an index on the delivery time would cost every delivery an index entry. No
+ * delivery precedes its creation, so that a round ends at the first range whose newest row is too young.
  */
 const REMOVE = prepared(
   'notification-retention',
@@ -17,7 +17,7 @@ const REMOVE = prepared(
    old AS (
      SELECT position FROM stretch
      WHERE state = 'DELIVERED' AND delivered_datetime < statement_timestamp() - make_interval(days => $2)
-       -- It is being replayed.
+       -- The condition keeps notifications that are being replayed.
        AND NOT EXISTS (SELECT FROM deliveries d
          WHERE d.subscription_id = stretch.subscription_id AND d.notification_position = stretch.position)),
    attempts AS (DELETE FROM notification_attempts a USING old WHERE a.notification_position = old.position),
@@ -35,7 +35,7 @@ export class NotificationRetention {
     private readonly database: Database,
   ) {}
 
-  /** Returns the number of deleted notifications. */
+  /** Deletes the notifications that are old enough; returns their number. */
   async run(): Promise<number> {
     let total = 0;
     for (let after = 0; ;) {

@@ -11,7 +11,7 @@ export class Notification {
   @PrimaryColumn({ type: 'bigint', insert: false, update: false })
   position: number;
 
-  /** The `webhook-id`. */
+  /** The id of the message, which is sent as `webhook-id`. */
   @Column('uuid')
   id: string;
 
@@ -39,7 +39,7 @@ export class Notification {
   @Column('text', { nullable: true })
   traceparent: string | null;
 
-  /** The JSON text of the NotificationRequest: every attempt sends exactly these bytes. */
+  /** The JSON text of the NotificationRequest. Every attempt sends exactly these bytes. */
   @Column('text')
   body: string;
 
@@ -52,18 +52,18 @@ export class Notification {
   @Column('text', { nullable: true })
   failure: FailureClass | null;
 
-  /** A short code of the cause, such as `ECONNREFUSED`; null when the status is sufficient. */
+  /** A short code for the cause of the failure, such as `ECONNREFUSED`; null if the HTTP status is sufficient. */
   @Column('text', { nullable: true })
   failure_reason: string | null;
 
   /**
-   * The status of the last failure. It is null after a delivery, which always means 200: an index contains the column,
+   * The HTTP status of the last failure. Null after a delivery, which always means 200: an index contains this column,
    * and a delivery must not change it.
    */
   @Column('int', { nullable: true })
   http_status: number | null;
 
-  /** The operator's reason for the last resend or for the resolution. */
+  /** The reason that an operator gave for the last resend, or for the resolution. */
   @Column('text', { nullable: true })
   reason: string | null;
 

@@ -9,27 +9,30 @@ import type { Retry } from './notification.entity.js';
 import { isPartnerLevel } from './outcome.rules.js';
 import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 
-/** The outcome of an attempt. `retry` is null when it was delivered. */
+/** The outcome of an attempt. `retry` is null if the notification was delivered. */
 export interface Outcome {
   readonly item: Claimed;
   readonly probe: boolean;
   readonly at: Date;
-  /** The address that was called. */
+  /** The partner's address to which the request was sent. */
   readonly partnerUrl: string;
   readonly result: AttemptOutcome;
   readonly retry: Retry | null;
   /**
-   * Set when the partner is busy: the seconds of its pause, and the successful answers that this process got from it in
+   * Set if the partner is busy: the seconds of its pause, and the number of its successful answers to this process in
    * the last second.
    */
   readonly busy: { readonly waitS: number; readonly good: number } | null;
-  /** Whether other attempts waited for the partner's pace when it ended. */
+  /** Whether other attempts were waiting for the partner's pace when this attempt ended. */
   readonly othersWait: boolean;
 }
 
 const RETRY_PAUSE_MS = 300;
 const LARGEST_WRITE = 1000;
-/** A delivery waits at most this long, and for at most this many others, to be recorded in one batch. */
+/**
+ * The limits of a batch: a delivery waits at most this time, in milliseconds, and for at most this many others before
+ * it is recorded.
+ */
 const GATHER_MS = 20;
 const GATHER_MOST = 256;
 
@@ -45,16 +48,17 @@ export class OutcomeWriter {
   private delivered: Outcome[] = [];
   private failed: Outcome[] = [];
   private released: Claimed[] = [];
-  /** New outcomes of partners whose outcomes are written separately. */
+  /** The writers of partners whose outcomes are written separately, with the outcomes that arrive for them. */
   private readonly apart = new Map<string, OutcomeWriter>();
   private running: Promise<void> | null = null;
   private gathering: NodeJS.Timeout | null = null;
   private stopped = false;
 
   /**
-   * @param onRecorded called after each write with its outcomes and the subscriptions with newly claimable
-   *   notifications
-   * @param isApart whether it writes for one partner only
+   * Creates the writer.
+   * @param onRecorded called after each write with its outcomes and the subscriptions whose notifications have become
+   * claimable
+   * @param isApart whether the writer serves one partner only
    */
   constructor(
     private readonly database: Database,
@@ -65,7 +69,7 @@ export class OutcomeWriter {
     private readonly isApart = false,
   ) {}
 
-  /** Whether a write is running or pending. */
+  /** Whether a write is running or is to follow. */
   get isBusy(): boolean {
     return this.running !== null || this.hasWork();
   }
@@ -74,12 +78,15 @@ export class OutcomeWriter {
     const apart = this.apart.get(outcome.item.subscription_id);
     if (apart) return apart.add(outcome);
     (outcome.retry === null ? this.delivered : this.failed).push(outcome);
-    // The partner's recovery, or the result of an operator's resend, should be visible at once.
+    // The recovery of a partner, or the result of an operator's resend, should be visible at once.
     if (outcome.item.down || outcome.item.trigger === 'MANUAL') this.start();
     else this.startInTime();
   }
 
-  /** Releases items that were claimed and not sent, after earlier outcomes, which may stop the partner. */
+  /**
+   * Releases items that were claimed and not sent. They are released after all earlier outcomes, which may stop the
+   * partner.
+   */
   release(items: Claimed[]): void {
     const here = items.filter((item) => !this.apart.has(item.subscription_id));
     for (const item of items) this.apart.get(item.subscription_id)?.release([item]);
@@ -88,7 +95,7 @@ export class OutcomeWriter {
     this.start();
   }
 
-  /** Resolves when everything is written. */
+  /** Resolves when all outcomes are written. */
   async idle(): Promise<void> {
     while (this.isBusy || this.apart.size > 0) {
       if (this.hasWork()) this.start();
@@ -98,7 +105,7 @@ export class OutcomeWriter {
     }
   }
 
-  /** Leaves unrecorded outcomes to the expiry of their leases, because nobody waits for them any more. */
+  /** Stops writing. The leases of unrecorded outcomes expire, because nothing waits for these outcomes any more. */
   stop(): void {
     this.stopped = true;
     for (const writer of this.apart.values()) writer.stop();
@@ -123,11 +130,12 @@ export class OutcomeWriter {
   }
 
   private async run(): Promise<void> {
-    // Waits for one turn of the event loop, so that answers that arrived together are recorded together.
+    // A pause of one turn of the event loop records answers together that arrived together.
     await pause(0);
     await this.races.reached('attempt ended');
     do {
-      // Taken together, so that items are released after the outcome that caused the release.
+      // Items are released only when no failed outcome remains: the outcome that caused the release must be written
+      // first.
       const failed = this.failed.splice(0, LARGEST_WRITE);
       const delivered = this.delivered.splice(0, LARGEST_WRITE);
       const released = this.failed.length === 0 ? this.released.splice(0, LARGEST_WRITE) : [];
@@ -148,8 +156,8 @@ export class OutcomeWriter {
         if (isTimedOut(error) && !this.isApart) return this.setApart(outcomes);
         if (!isDatabaseUnavailable(error) && !isConcurrency(error)) {
           this.logger.error({ err: error, outcomes: outcomes.length }, 'outcomes of attempts cannot be recorded');
-          // One outcome is at fault, and the others must not suffer. A single outcome that still fails is claimed again
-          // later.
+          // One outcome causes the error, and the others must not suffer from it. If a single outcome fails, its
+          // notification is claimed again later.
           if (outcomes.length > 1) for (const one of outcomes) await this.write([one], record);
           else this.onRecorded(outcomes, []);
           return;
@@ -159,7 +167,7 @@ export class OutcomeWriter {
     }
   }
 
-  /** Gives each partner's outcomes to a separate writer until it has none left. */
+  /** Gives the outcomes of each partner to a separate writer, until that writer has none left. */
   private setApart(outcomes: Outcome[]): void {
     this.logger.warn(
       { outcomes: outcomes.length },
@@ -175,7 +183,7 @@ export class OutcomeWriter {
       }
       writer.add(outcome);
     }
-    // Rows are released after the outcomes that caused the release.
+    // Items are released after the outcomes that caused the release.
     const released = this.released;
     this.released = [];
     this.release(released);
@@ -206,7 +214,7 @@ export class OutcomeWriter {
           probe,
           partner_level: isPartnerLevel(result),
           reason: result.reason,
-          // Adds jitter, so that partners that failed together are not probed together.
+          // The random factor keeps partners that failed together from being probed together.
           stretch: 1 + Math.random() / 10,
           busy: busy !== null,
           retry_after_s: busy?.waitS ?? result.retryAfterS,
@@ -226,7 +234,7 @@ export class OutcomeWriter {
         items.map((item) => item.position),
         items.map((item) => item.lease_token),
       ])
-      // Their leases expire anyway.
+      // The error is only logged: the leases of these items expire anyway.
       .catch((error: unknown) => this.logger.warn({ err: error }, 'claimed notifications could not be given back'));
   }
 }
@@ -250,7 +258,7 @@ function later(at: Date, ms: number): Date {
   return ms === 0 ? at : new Date(at.getTime() + ms);
 }
 
-/** Returns the earlier PUTs of an attempt as JSON for the statements. */
+/** Returns the earlier HTTP requests of an attempt as JSON for the statements; null if there were none. */
 function earlierOf({ at, result: { earlier } }: Outcome): string | null {
   if (earlier.length === 0) return null;
   return JSON.stringify(
@@ -265,13 +273,15 @@ function earlierOf({ at, result: { earlier } }: Outcome): string | null {
   );
 }
 
-/** Returns whether it is a deadlock or serialization failure: a retry of the statement succeeds. */
+/**
+ * Returns whether the error is a deadlock or a serialization failure, after which a retry of the statement succeeds.
+ */
 function isConcurrency(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === '40P01' || code === '40001';
 }
 
-/** Builds the log entry of a failed attempt. */
+/** Returns the log entry of a failed attempt. */
 export function failureLine({ item, result, retry }: Outcome): object {
   return {
     notification_id: item.id,

@@ -1,17 +1,17 @@
 import type { Retry } from './notification.entity.js';
 import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 
-/** Reasons of failed token requests, mapped to their causes. */
+/** Maps the reasons of failed token requests to the causes that retry settings use. */
 const TOKEN_CAUSES: readonly [RegExp, string][] = [
   [/^token_(late|answer_late|timeout_.*)$/, 'timeout'],
   [/^token_(connect|dns)_/, 'connection'],
 ];
 
-/** Returns the cause under which a failure is configured for automatic retry, else null. */
+/** Returns the cause under which the settings allow an automatic retry of a failure; null if there is none. */
 function autoRetryCause({ failure, httpStatus, reason }: AttemptOutcome): string | null {
   if (failure === 'server_error' || httpStatus === 429 || httpStatus === 408) return String(httpStatus);
   if (failure === 'timeout') return 'timeout';
-  // No connection was established: nothing listens, or the name is unknown.
+  // No connection was established: no server listens at the address, or its name is unknown.
   if (failure === 'connect' || failure === 'dns') return 'connection';
   if (failure !== 'auth' || reason === null || httpStatus !== null) return null;
   const status = /^token_http_(\d{3})$/.exec(reason);
@@ -25,17 +25,20 @@ export function retryAfter(outcome: AttemptOutcome, autoRetryOn: readonly string
   return cause !== null && (cause === '500' || autoRetryOn.includes(cause)) ? 'AUTO' : 'MANUAL';
 }
 
-/** Returns whether the partner is busy: the event is not at fault, and the partner is not down. */
+/** Returns whether the partner is busy: neither is the event at fault, nor is the partner down. */
 export function isBusy(outcome: AttemptOutcome, autoRetryOn: readonly string[]): boolean {
   return outcome.httpStatus === 429 || (outcome.httpStatus === 503 && autoRetryOn.includes('503'));
 }
 
-/** Returns whether the failure is the partner's and not the event's: the next event would fail in the same way. */
+/**
+ * Returns whether the partner caused the failure rather than the event, so that the next event would fail in the same
+ * way.
+ */
 export function isPartnerLevel({ failure }: AttemptOutcome): boolean {
   return failure !== null && failure !== 'client_error';
 }
 
-/** Reasons of token requests that failed because the endpoint was late or unreachable. */
+/** The reasons of failed token requests to an endpoint that was late or unreachable. */
 const TOKEN_OVERDUE = /^token_(late|answer_late|(timeout|connect|dns)_)/;
 
 /** Returns whether more concurrency would only pile up requests, at the partner or at its token endpoint. */

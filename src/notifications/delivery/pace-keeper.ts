@@ -3,28 +3,31 @@ import type { Logger } from '../../platform/observability/logger.js';
 import type { Lane } from './delivery-lane.js';
 import { RESERVE, type Reserved } from './pace-statements.js';
 
-/** The retry interval after a failed query. */
+/** The time after a failed query until it is retried. */
 const ASK_AGAIN_MS = 250;
-/** Timers may fire slightly early. */
+/** The tolerance for timers, which may fire slightly early. */
 const EARLY_MS = 1;
-/** The maximum delay of a timer: then the database is asked again. */
+/** The longest timer, after which the database is asked again. */
 const LONGEST_MS = 15_000;
 
 /**
- * Opens closed queues of one process: a paused queue when its pause is over, other queues at the send moments that the
- * database reserves for all processes in turn (pace-statements.ts).
+ * Opens the closed queues of this process. A paused queue opens when its pause is over; other queues open at the send
+ * times that the database reserves for all processes in turn (pace-statements.ts).
  */
 export class PaceKeeper<Item> {
   private readonly arranged = new Map<Lane<Item>, NodeJS.Timeout | null>();
 
-  /** @param opened called when the queue may start an attempt, or there may be something to claim for it */
+  /**
+   * Creates the keeper.
+   * @param opened called when a queue may start an attempt, or when there may be more to claim for it
+   */
   constructor(
     private readonly database: Database,
     private readonly logger: Logger,
     private readonly opened: (lane: Lane<Item>) => void,
   ) {}
 
-  /** Opens the queue as soon as it may start an attempt. */
+  /** Opens the queue as soon as an attempt to its partner may start. */
   arrange(lane: Lane<Item>): void {
     if (this.arranged.has(lane)) return;
     const now = performance.now();
@@ -37,14 +40,17 @@ export class PaceKeeper<Item> {
     });
   }
 
-  /** Drops the timer of a queue, because the time was moved or the partner was deleted. */
+  /** Drops the timer of a queue, because the sandbox's clock was moved or the partner was deleted. */
   forget(lane: Lane<Item>): void {
     const timer = this.arranged.get(lane);
     if (timer) clearTimeout(timer);
     if (timer !== null) this.arranged.delete(lane);
   }
 
-  /** Lifts the pause for a new check, because the time was moved or the partner has a new address. */
+  /**
+   * Lifts the pause of the partner and checks again, because the sandbox's clock was moved or the partner has a new
+   * address.
+   */
   lookAgain(lane: Lane<Item>): void {
     if (!lane.pace.dropWall()) return;
     this.forget(lane);
@@ -57,7 +63,8 @@ export class PaceKeeper<Item> {
         this.arranged.delete(lane);
         if (lane.pace.isOpen(performance.now())) this.opened(lane);
         else {
-          // Another process may know by now that the pause is over, as after a new address: the database is asked.
+          // The database is asked, because another process may already have ended the pause, for example after a new
+          // address.
           lane.pace.dropWall();
           this.arrange(lane);
         }
@@ -67,7 +74,7 @@ export class PaceKeeper<Item> {
     this.arranged.set(lane, timer.unref());
   }
 
-  /** Reserves send moments; returns the milliseconds until the queue is checked again. */
+  /** Reserves send times for the queue; returns the milliseconds until its next check. */
   private async reserve(lane: Lane<Item>): Promise<number> {
     try {
       const found = await this.database.queryOne<Reserved>(RESERVE, [lane.id, Math.max(1, lane.waiting)]);

@@ -13,47 +13,55 @@
  */
 import { acrossAccounts, prepared } from '../../platform/database/database.js';
 
-/** Clocks of one server's statements differ by at most this. */
+/** The maximum difference between the clocks that two statements of one server see. */
 const SKEW_S = 5;
-/** Send moments are reserved for this time at once. */
+/** The period for which send times are reserved at once. */
 const AHEAD_S = 0.2;
-/** A higher pace does not limit anything. */
+/** The pace from which the limit is removed, and the lowest pace. */
 const UNBOUNDED = 1000;
 const SLOWEST = 0.05;
-/** The pace stays at this fraction of the ceiling. */
+/** The pace stays at this fraction of the ceiling for a while. */
 const SAFE = 0.95;
 const REGAIN = 0.5;
 const PROBE = 0.5;
-/** Beyond this multiple of the ceiling, the partner's throughput has risen, and the pace grows twice as fast. */
+/**
+ * The multiple of the ceiling from which the partner's throughput counts as higher than before, so that the pace grows
+ * twice as fast.
+ */
 const RISEN = 1.15;
-/** Before the pace rises further, this many successful answers, or those of this many seconds, are awaited. */
+/**
+ * The number of successful answers after which the pace may rise beyond the ceiling, or the seconds whose answers
+ * suffice.
+ */
 const PATIENCE = 40;
 const PATIENCE_S = 8;
-/** This many successful answers are enough to estimate the throughput per second. */
+/** The number of successful answers from which the throughput per second can be estimated. */
 const TELLING = 8;
 
-/** SQL: the period is over, or has not begun (the clock was set back). */
+/** The SQL condition that a period is over, or has not begun because the clock was set back. */
 export const isOver = (from: string, until: string): string =>
   `(${until} IS NULL OR ${until} <= statement_timestamp() OR ${from} > statement_timestamp() + interval '${SKEW_S} seconds')`;
 
-/** SQL: a subscription `s` is not paused. */
+/** The SQL condition that no pause of the subscription `s` is in effect. */
 export const MAY_BE_ASKED = isOver('s.paused_from', 's.paused_until');
 
-/** SQL: allowed requests per second of a subscription `s`; null means no limit. */
+/** The SQL expression for the allowed requests per second of a subscription `s`; null means no limit. */
 export const PACE = 'least(s.pace, s.max_per_second)';
 
-/** SQL: the end of the reserved send moments of a subscription `s`, at least the current time. */
+/**
+ * The SQL expression for the end of the send times that are reserved for a subscription `s`, at least the current time.
+ */
 const GIVEN_OUT_TO = `CASE WHEN s.paced_to > statement_timestamp() AND s.paced_to < statement_timestamp() + make_interval(secs => ${SKEW_S} + 2 / ${PACE})
     THEN s.paced_to ELSE statement_timestamp() END`;
 
-/** SQL: a subscription `s` may get its next request now. */
+/** The SQL condition that a subscription `s` may get its next request now. */
 export const IN_PACE = `(${PACE} IS NULL OR ${GIVEN_OUT_TO} <= statement_timestamp())`;
-/** SQL for an UPDATE: reserves one more send moment. */
+/** The SQL expression with which an UPDATE reserves one more send time. */
 export const ONE_MORE = `${GIVEN_OUT_TO} + make_interval(secs => 1 / ${PACE})`;
 
 const HOLD = `greatest(${PATIENCE}, ${PATIENCE_S} * s.pace_ceiling) * power(2, least(s.pace_confirmed, 1))`;
 
-/** SQL: the pace of a subscription `s` after this many successful `answers`. */
+/** The SQL expression for the pace of a subscription `s` after a number of successful answers. */
 export const GROWN = (answers: string): string => {
   const grown = `CASE WHEN s.pace < ${SAFE} * s.pace_ceiling
       THEN least(${SAFE} * s.pace_ceiling, s.pace + ${REGAIN} * ${answers})
@@ -63,10 +71,10 @@ export const GROWN = (answers: string): string => {
 };
 
 /**
- * SQL: the new ceiling of a busy subscription `s`, from its throughput. The successful answers are counted over a
- * period that is long enough. With too few answers, the pace that was too high is reduced a little. When more than the
- * ceiling was tried, the ceiling itself had proved good.
- * @param good SQL of the successful answers that the writing process got in the last second
+ * The SQL expression for the new ceiling of a busy subscription `s`, from its throughput. Successful answers are
+ * counted over a period that is long enough. If there are too few, the pace, which was too high, is reduced a little.
+ * If more than the ceiling was tried, the ceiling itself proved good.
+ * @param good SQL for the successful answers that the writing process got in the last second
  */
 export const CEILING = (good: string): string => {
   const since = (seconds: string) => `(SELECT count(*) FROM notification_attempts a
@@ -80,26 +88,26 @@ export const CEILING = (good: string): string => {
 };
 
 /**
- * SQL: the number of consecutive times that the ceiling of a subscription `s` was about the same, with its new
- * `ceiling`.
+ * The SQL expression for the number of consecutive times that the ceiling of a subscription `s` was about the same.
+ * @param ceiling SQL for the new ceiling
  */
 export const CONFIRMED = (ceiling: string): string =>
   `CASE WHEN ${ceiling} BETWEEN 0.75 * s.pace_ceiling AND 1.25 * s.pace_ceiling AND s.pace_good >= ${TELLING}
     THEN s.pace_confirmed + 1 ELSE 0 END`;
 
-/** Reserved requests of a process to a partner; times are milliseconds from now. */
+/** The send times that a process has reserved at a partner. Times are in milliseconds from now. */
 export interface Reserved {
-  /** The pace; null means no limit. */
+  /** The allowed requests per second; null means no limit. */
   pace: number | null;
-  /** The number of requests; 0 means none for now. */
+  /** The number of reserved requests; 0 means none for now. */
   requests: number;
-  /** The time of the first request, or of the next reservation. */
+  /** The time of the first reserved request, or of the next reservation. */
   from_ms: number;
-  /** The remaining pause of a busy partner. */
+  /** The time until the pause of a busy partner ends. */
   wall_ms: number;
 }
 
-/** $1: the subscription; $2: the number of waiting requests. */
+/** Reserves send times. $1: the subscription; $2: the number of waiting requests. */
 export const RESERVE = prepared(
   'delivery-reserve',
   `WITH partner AS MATERIALIZED (

@@ -6,11 +6,12 @@ import { FREE } from './delivery-lease.js';
 
 const BATCH = 1000;
 const ROUND_MS = 2_000;
-/** The reason of given-up notifications whose last failure has none. */
+/** The failure reason of given-up notifications whose last failure has no reason. */
 const GIVEN_UP = 'GIVEN_UP';
 
 /**
- * Queues notifications that were created just before the partner turned DOWN, or by transactions that had not seen it.
+ * Moves notifications of DOWN partners to the error queue: those that were created just before the partner went DOWN,
+ * or by transactions that did not see it.
  */
 const QUEUE_PENDING = prepared(
   'queue-pending-of-down',
@@ -38,8 +39,8 @@ export const COUNTED_FROM = `(
   WHERE after_s <= $1::float8 * 3600 AND after_s + length_s > $1::float8 * 3600)`;
 
 /**
- * $1: hours, without the partner's suspensions. The obligations end and the events wait for an operator. Events of a
- * suspended partner stay; after its return it gets everything that has waited.
+ * Gives up old notifications, which then wait for an operator. $1: hours, in which suspensions of the partner do not
+ * count. Notifications of a suspended partner stay; after the suspension, the partner gets all of them.
  */
 const GIVE_UP = prepared(
   'queue-give-up',
@@ -63,8 +64,8 @@ const GIVE_UP = prepared(
 );
 
 /**
- * $1: hours, counted likewise. Gives up notifications of a partner that was busy all this time and accepted nothing.
- * Unsent notifications wait behind the oldest, and have waited as long.
+ * Gives up notifications of a partner that was busy for $1 hours, counted likewise, and accepted nothing. Unsent
+ * notifications wait behind the oldest one, and have waited as long.
  */
 const GIVE_UP_BUSY = prepared(
   'queue-give-up-busy',
@@ -121,8 +122,8 @@ const RESOLVE_QUEUED = prepared(
 );
 
 /**
- * Replaces the rows of a cause by one, when that saves many; unchanged causes are not rewritten. One process runs it at
- * a time.
+ * Replaces the rows of a cause by a single row, if that saves many. Causes without changes are not rewritten. Only one
+ * process at a time runs it.
  */
 const CAUSE = `(c.subscription_id, c.retry, coalesce(c.failure, ''), coalesce(c.reason, ''), coalesce(c.http_status, 0))`;
 const FOLD_CAUSES = prepared(
@@ -140,8 +141,8 @@ const FOLD_CAUSES = prepared(
 );
 
 /**
- * Changes queued notifications without an attempt: in small batches, one kind after another, so that neither deliveries
- * nor another kind wait for a large one.
+ * Changes queued notifications that no attempt changes. It works in small batches of one kind after another, so that
+ * neither deliveries nor other kinds wait for a large batch.
  */
 @Injectable()
 export class QueueUpkeep {
@@ -151,7 +152,7 @@ export class QueueUpkeep {
     private readonly clock: ClockWatch,
   ) {}
 
-  /** Runs one round of at most a few seconds. */
+  /** Runs one round of upkeep, which takes at most a few seconds. */
   async run(): Promise<void> {
     const endAt = performance.now() + ROUND_MS;
     let wholeBatches: number;

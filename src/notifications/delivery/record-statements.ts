@@ -7,7 +7,7 @@ import { FREE } from './delivery-lease.js';
 import { SUSPECT_AFTER } from './delivery-statements.js';
 import { CEILING, CONFIRMED, GROWN, isOver } from './pace-statements.js';
 
-/** This many consecutive failures with one status pause a part of a bulk job. */
+/** The number of consecutive failures with the same HTTP status that pauses a part of a bulk job. */
 const ALIKE = 10;
 
 const RISES = `good.while_down AND s.health = 'DOWN'`;
@@ -27,7 +27,10 @@ const ITEMS = (outcome: string, unless = 'false') => `UPDATE job_items i SET out
   FROM done WHERE NOT ${unless} AND i.job_id = done.job_id AND i.notification_position = done.position AND i.outcome = 'SENT'
   RETURNING i.job_id, i.subscription_id`;
 
-/** Inserts a row for each PUT; the last has the outcome, and the earlier ones are in `earlier`. */
+/**
+ * SQL: inserts a row for each HTTP request of an attempt. The last request has the outcome of the attempt, and
+ * `earlier` contains the others.
+ */
 const LOGGED = `INSERT INTO notification_attempts
        (notification_position, subscription_id, at, duration_ms, trigger, http_status, failure, reason, excerpt)
      SELECT position, subscription_id, earlier.at, earlier.duration_ms, trigger, earlier.http_status, earlier.failure,
@@ -39,11 +42,11 @@ const LOGGED = `INSERT INTO notification_attempts
      SELECT position, subscription_id, at, duration_ms, CASE WHEN earlier IS NULL THEN trigger ELSE 'RENEWED' END,`;
 
 /**
- * Records deliveries: $1: subscriptions; $2: positions; $3: tokens; $4: triggers; $5: bulk jobs; $6: sent while the
- * partner was DOWN; $7: start times; $8: milliseconds; $9: excerpts; $10: earlier PUTs as JSON; $11: whether others
- * waited for the partner's pace. A 200 to a request sent while the partner was DOWN turns it UP. A 200 to a suspected
- * event proves that the partner was down for all events. Returns the subscriptions whose next event of a booking can
- * now be claimed.
+ * Records deliveries: $1: subscriptions; $2: positions; $3: tokens; $4: triggers; $5: bulk jobs; $6: whether sent while
+ * the partner was DOWN; $7: start times; $8: durations in milliseconds; $9: excerpts; $10: earlier HTTP requests as
+ * JSON; $11: whether other attempts waited for the partner's pace. A 200 to a request that was sent while the partner
+ * was DOWN turns the partner UP. A 200 to a suspected event proves that the partner was down for all events. Returns
+ * the subscriptions whose next event of a booking can now be claimed.
  */
 export const RECORD_DELIVERED = prepared(
   'delivery-record-delivered',
@@ -83,23 +86,25 @@ export const RECORD_DELIVERED = prepared(
 );
 
 /**
- * SQL: the wait before the next probe of a subscription `s` after `step` probes, unless the partner has asked for
- * another wait.
+ * The SQL expression for the wait before the next probe of a subscription `s`, after `step` probes. A wait that the
+ * partner has asked for takes precedence.
  */
 const WAIT = (step: string) =>
   `make_interval(secs => coalesce(turn.retry_after_s,
      ($13::float8[])[least(${step}, cardinality($13::float8[]))] * turn.stretch))`;
 const FALLS = `turn.fails AND s.health = 'UP'`;
 const WAS_PROBED = `s.health = 'DOWN' AND s.probe_token = turn.probe_token`;
-/** SQL: starts a pause, or extends an existing one. */
+/** The SQL condition that a busy answer starts a pause, or extends the current one. */
 const CLOSES_WALL = `(turn.is_busy AND (${isOver('s.paused_from', 's.paused_until')} OR turn.wall_until > s.paused_until))`;
 /**
- * SQL: the answer belongs to a request sent since the last pause was over; answers to earlier requests say nothing new.
+ * The SQL condition that the answer is news: its request was sent after the last pause. Answers to earlier requests say
+ * nothing new.
  */
 const IS_NEWS = `(turn.is_busy AND (s.paused_from IS NULL OR s.paused_from > statement_timestamp() OR turn.began >= s.paused_until))`;
 
 /**
- * SQL: the number of consecutive failures with the same status of a part `p` of a bulk job, including those in `ended`.
+ * The SQL expression for the number of consecutive failures with the same status in a part `p` of a bulk job, including
+ * those in `ended`.
  */
 const ALIKE_NOW = `CASE WHEN ended.status IS NULL THEN 0
   WHEN p.alike_status = ended.status THEN p.alike + ended.count ELSE ended.count END`;

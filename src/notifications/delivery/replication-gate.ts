@@ -17,11 +17,17 @@ import { Database, prepared } from '../../platform/database/database.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 
-/** Much shorter than the time in which an attempt must start (delivery-statements.ts). */
+/**
+ * The time for which a claim waits for the standbys. It is much shorter than the time in which an attempt must start
+ * (delivery-statements.ts).
+ */
 const PATIENCE_MS = 3_000;
 const POLL_MS = 5;
 
-/** $1: the number of standbys. Visible rows are flushed here, unless commits do not wait for that. */
+/**
+ * Compares log positions. $1: the number of standbys. Visible rows are flushed on this server, unless commits do not
+ * wait for the flush.
+ */
 const LOOK = prepared(
   'delivery-replication',
   `SELECT
@@ -34,7 +40,9 @@ const LOOK = prepared(
 
 interface Look {
   written: number;
-  /** Null when fewer standbys are connected than required. */
+  /**
+   * The position up to which enough standbys have flushed the log; null if fewer standbys are connected than required.
+   */
   flushed: number | null;
   attached: number;
 }
@@ -69,7 +77,7 @@ export class ReplicationGate {
     return this.open;
   }
 
-  /** Returns whether the standbys have everything that is visible now; otherwise closes the gate. */
+  /** Returns whether the standbys have everything that is visible now. If not, the gate closes. */
   async confirmed(): Promise<boolean> {
     if (this.wanted === 0) return true;
     const giveUpAt = performance.now() + PATIENCE_MS;
@@ -82,7 +90,7 @@ export class ReplicationGate {
     return this.turn((look.flushed ?? -1) >= written);
   }
 
-  /** Checks a closed gate again. */
+  /** Checks a closed gate again; returns whether the gate is open. */
   async reopens(): Promise<boolean> {
     if (this.open) return true;
     const { written, flushed } = await this.look();

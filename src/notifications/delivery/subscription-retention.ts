@@ -7,8 +7,8 @@ import { COUNTED_FROM } from './queue-upkeep.js';
 const BATCH = 1000;
 
 /**
- * $1: days. Selects subscriptions deleted that long ago, without running or unsettled work and without bulk jobs that
- * name them.
+ * Selects the subscriptions that were deleted at least $1 days ago and that nothing needs any more: no delivery, no
+ * unsettled work, and no bulk job that names them.
  */
 const GONE = `gone AS MATERIALIZED (
   SELECT s.id FROM subscriptions s WHERE s.deleted_datetime < statement_timestamp() - make_interval(days => $1)
@@ -34,7 +34,7 @@ const REMOVE_SUBSCRIPTIONS = prepared(
    DELETE FROM subscriptions s USING bare WHERE s.id = bare.id`,
   acrossAccounts.sweep,
 );
-/** $1: hours. Deletes suspensions that no longer affect when notifications are given up. */
+/** Deletes suspensions that no longer affect when notifications are given up. $1: hours. */
 const FORGET_SUSPENSIONS = prepared(
   'subscription-retention-suspensions',
   `UPDATE subscriptions s SET suspensions = s.suspensions * tstzmultirange(tstzrange(old.since, NULL))
@@ -53,8 +53,8 @@ const FIND_DELETED = prepared(
 );
 
 /**
- * Deletes the remains of a deleted subscription after NOTIFICATION_RETENTION_DAYS, and old suspensions; removes it from
- * the loop at once.
+ * Deletes the remains of a deleted subscription after NOTIFICATION_RETENTION_DAYS, and old suspensions. A deleted
+ * subscription leaves the delivery loop at once.
  */
 @Injectable()
 export class SubscriptionRetention {

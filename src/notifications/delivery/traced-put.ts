@@ -2,7 +2,7 @@ import { kindOf, tracing } from '../../platform/observability/tracing.js';
 import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 
 /**
- * Sends one PUT to a partner. While tracing is on, it is a span of the notification's trace.
+ * Sends an HTTP request to a partner. While tracing is on, the request is a span in the trace of the notification.
  * @param put receives the headers with the `traceparent` of the span
  */
 export async function tracedPut(

@@ -21,30 +21,31 @@ export const EVENT_NAMES = [
   Absent,
 ].map(storedNameOf);
 
-/** The target size of one statement; a single event may create more. */
+/** The maximum number of notifications that one statement creates. Only a single event may create more. */
 const MOST_NOTIFICATIONS = 2000;
 
 /**
- * SQL: an event `e` is the only one of its booking; no other can be in delivery or get there at this moment. An event
- * that was set aside and is translated late has later ones.
+ * The SQL condition that an event `e` is the only one of its booking, so that no other event is in delivery or about to
+ * be. An event that was set aside and is translated late has later events.
  */
 const IS_ALONE = `e.sequence = 1 AND e.occurred_at > statement_timestamp() - interval '1 day'
   AND NOT EXISTS (SELECT FROM domain_events later WHERE later.stream = e.stream AND later.sequence > 1)`;
 
 /**
- * SQL: derives the notification's id from event and subscription. When an event is translated again after a restore or
- * failover, partners recognize the same id. The id begins with the event's time, so that the newest ids are at the end
- * of their index. RFC 9562 §5.8, version 8.
+ * The SQL expression that derives a notification's id from the event and the subscription. If an event is translated
+ * again after a restore or failover, partners recognize the id. The id begins with the event's time, so that the newest
+ * ids are at the end of their index (RFC 9562 §5.8, version 8).
  */
 const HASH = `encode(sha256(convert_to(event_id || ' ' || subscription_id, 'UTF8')), 'hex')`;
 const ID = `overlay(overlay(left(replace(event_id::text, '-', ''), 12) || left(${HASH}, 20)
   PLACING '8' FROM 13) PLACING 'a' FROM 17)::uuid`;
 
 /**
- * SQL: the events of a subscription `s` become notifications. While its address is being changed, its events are kept.
+ * The SQL condition that the events of a subscription `s` become notifications. They also do while its address is being
+ * changed.
  */
 const LISTENS = `s.deleted_datetime IS NULL AND (s.state <> 'UNVERIFIED' OR s.suspended_datetime IS NOT NULL)`;
-/** SQL: notifications of this subscription may be sent as soon as their turn comes. */
+/** The SQL condition that a notification of this subscription may be sent when it is the next one. */
 const MAY_BE_TOLD = `s.state = 'ACTIVE' AND s.health = 'UP'`;
 
 /**

@@ -12,26 +12,32 @@ import { leaseToken } from './delivery-lease.js';
 import type { Claimed } from './delivery-statements.js';
 import { EVENT_NAMES, TRANSLATE } from './translation-statement.js';
 
-/** A booking, and the last of its events to translate. */
+/** A booking, and the sequence of its last event to translate. */
 type Wanted = readonly [bookingCode: string, upTo: number];
 
 /**
- * A new notification; its lease is null when it was not claimed. A partner that is suspended or DOWN must not get it
- * yet.
+ * A new notification. Its `lease_token` is null if it was not claimed at its creation. `may_be_told` is false if the
+ * partner is suspended or DOWN.
  */
 type Made = Omit<Claimed, 'lease_token'> & { lease_token: number | null; may_be_told: boolean };
 
-/** The numbers of translated and of remaining events of a statement. */
+/** The numbers of events that a statement has translated, and that remain. */
 interface Progress {
   events_done: number;
   events_left: number;
 }
 
-/** The result has at least one row; it is null apart from the counts when no notification was created. */
+/**
+ * A row of the statement's answer. It has at least one row, which contains only the counts if no notification was
+ * created.
+ */
 type Row = Progress & (Made | { position: null });
 
 const MOST_BOOKINGS = 500;
-/** Two run at once, so that one waiting for a lock delays no other booking. It is not for speed. */
+/**
+ * The number of concurrent translations. The second one keeps a translation that waits for a lock from delaying other
+ * bookings; it is not for speed.
+ */
 const AT_ONCE = 2;
 const SETTLING_MS = 50;
 
@@ -51,8 +57,8 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
   private next: Promise<void> | null = null;
   private readonly running = new Set<Promise<void>>();
   /**
-   * Bookings whose events are being translated: further commands for them wait, so that their locked events are not
-   * skipped.
+   * Bookings whose events are being translated. Further commands for them wait; otherwise the statement would skip
+   * their locked events.
    */
   private readonly underWay = new Set<string>();
 
@@ -72,7 +78,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
     while (this.waiting.has(bookingCode));
   }
 
-  /** Starts translating the waiting bookings, when a slot is free. */
+  /** Starts the translation of the waiting bookings as soon as a slot is free. */
   private begin(): Promise<void> {
     const mayNow = this.running.size < AT_ONCE && [...this.waiting.keys()].some((code) => !this.underWay.has(code));
     const turn = mayNow ? Promise.resolve() : Promise.race(this.running);
@@ -99,7 +105,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
     }
   }
 
-  /** Throws only when the database is unavailable. */
+  /** Translates the bookings, and halves a batch that fails. Throws only if the database is unavailable. */
   private async translateHalving(bookings: readonly Wanted[]): Promise<void> {
     try {
       await this.translateAll(bookings);
@@ -113,7 +119,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
     }
   }
 
-  /** Translates event by event, so that a faulty event does not block the others. */
+  /** Translates the events of a booking one by one, so that a faulty event does not block the others. */
   private async translateOneByOne([bookingCode, upTo]: Wanted): Promise<void> {
     for (const { event_id, sequence } of await this.outbox.unsettled(bookingCode, upTo, EVENT_NAMES)) {
       try {
@@ -131,7 +137,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
       const { events_done, events_left } = await this.translateSome(bookings);
       if (events_left === 0) return;
       if (events_done > 0) continue;
-      // Another process is settling them; otherwise the sweep retries them.
+      // Another process is settling these events. If it fails, the sweep retries them.
       patience -= 1;
       await pause(SETTLING_MS);
     }

@@ -7,12 +7,12 @@ import { acrossAccounts, Database } from '../../platform/database/database.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import { CountUndelivered, EXAM_IN, type UndeliveredCount } from '../notifications.queries.js';
 
-/** Counting a long error queue is slow: it gets at most this share of the time. */
+/** The maximum share of time for the count, which is slow for a long error queue. */
 const SHARE = 1 / 20;
 
 /**
- * $1: now. Counts every undelivered notification: in the error queue, or not attempted yet. A replayed notification was
- * delivered before.
+ * Counts the undelivered notifications: those in the error queue, and those without an attempt. $1: the current time. A
+ * notification that is being replayed does not count, because it was delivered before.
  */
 const COUNT = `
   WITH undelivered AS (
@@ -29,7 +29,7 @@ const COUNT = `
     count(*)::int AS count, min(u.created_datetime) AS oldest
   FROM undelivered u LEFT JOIN bookings b USING (booking_code) GROUP BY 1, 2`;
 
-/** Counts undelivered notifications by the time left until the exam. */
+/** Counts undelivered notifications by the time until their exam. */
 @Injectable()
 @QueryHandler(CountUndelivered)
 export class UndeliveredFigures implements IQueryHandler<CountUndelivered> {
@@ -59,13 +59,13 @@ export class UndeliveredFigures implements IQueryHandler<CountUndelivered> {
     });
   }
 
-  /** Returns the last count, or a new one when the last is old enough. */
+  /** Returns the last counts, or new ones if the last are too old. */
   async execute(): Promise<readonly UndeliveredCount[]> {
     if (performance.now() < this.notBefore) return this.counts;
     return (this.underWay ??= this.ask().finally(() => (this.underWay = null)));
   }
 
-  /** Updates the metrics. */
+  /** Counts the notifications, and updates the metrics. */
   async count(): Promise<void> {
     const counts = await this.execute();
     for (const exam_in of EXAM_IN) {

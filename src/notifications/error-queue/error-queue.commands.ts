@@ -21,7 +21,7 @@ export class ResolveNotification extends Command<void> {
   }
 }
 
-/** Creates a bulk job for all current matches, or with `dryRun` only counts them. */
+/** Creates a bulk job for all notifications that match now; with `dryRun`, only counts them. */
 export class StartJob extends Command<StartedJob> {
   constructor(
     readonly kind: 'RESEND' | 'REPLAY' | 'RESOLVE',
@@ -33,7 +33,7 @@ export class StartJob extends Command<StartedJob> {
   }
 }
 
-/** `jobId` is null after a dry run. */
+/** The new bulk job and its count. `jobId` is null after a dry run. */
 export interface StartedJob extends Count {
   jobId: string | null;
 }

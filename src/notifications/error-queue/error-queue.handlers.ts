@@ -18,7 +18,8 @@ const LOCK = prepared(
 );
 
 /**
- * $1: position; $2: reason. An item that a bulk job has handed over is taken from the job. Excludes running attempts.
+ * Resends a notification that no attempt is sending. $1: position; $2: reason. An item that waits in a bulk job is
+ * taken from the job.
  */
 const RESEND = prepared(
   'error-queue-resend',
@@ -37,7 +38,7 @@ const RESEND = prepared(
   acrossAccounts.keyInHand,
 );
 
-/** $1: position; $2: reason. Excludes running attempts. */
+/** Resolves a notification that no attempt is sending. $1: position; $2: reason. */
 const RESOLVE = prepared(
   'error-queue-resolve',
   `WITH owed AS (
@@ -60,7 +61,10 @@ interface QueuedRow {
   partner_state: SubscriptionState;
 }
 
-/** @throws DomainError `not_found`, `not_in_error_queue` */
+/**
+ * Locks a notification in the error queue.
+ * @throws DomainError `not_found`, `not_in_error_queue`
+ */
 async function lockQueued(database: Database, id: string): Promise<QueuedRow> {
   const row = isUuid(id) ? await database.queryOne<QueuedRow>(LOCK, [id, currentReach()]) : null;
   if (row === null) throw notFound.error({ detail: 'There is no such notification.' });

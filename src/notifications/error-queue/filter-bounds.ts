@@ -8,8 +8,8 @@ import { assertReaches } from '../../platform/reach.js';
 import type { NotificationConditions } from '../delivery/notification-filter.js';
 
 /**
- * Also finds the account of a deleted subscription, because its notifications may still be filtered. A subscription of
- * another account looks like an unknown one.
+ * Finds the account of a subscription, also of a deleted one, whose notifications can still be filtered. A subscription
+ * of another account is treated like an unknown one.
  */
 const ACCOUNT_OF = prepared(
   'filter-subscription-account',
@@ -19,11 +19,11 @@ const ACCOUNT_OF = prepared(
 
 export interface Bounded {
   filter: NotificationConditions;
-  /** The single account of the filter; null when it covers several accounts or none. */
+  /** The account to which the filter is limited; null if the filter covers several accounts or none. */
   accountCode: string | null;
 }
 
-/** Bounds a filter on notifications to the caller's accounts. */
+/** Limits a filter on notifications to the caller's accounts. */
 @Injectable()
 export class FilterBounds {
   constructor(
@@ -32,7 +32,8 @@ export class FilterBounds {
   ) {}
 
   /**
-   * @param where the pointer or parameter of the filter's account in a fault
+   * Returns the filter, limited to the caller's accounts.
+   * @param where the pointer or parameter that a fault about the filter's account names
    * @throws DomainError `account_forbidden`, `account_not_found`
    */
   async of(filter: NotificationConditions, where: Pick<Fault, 'pointer' | 'parameter'>): Promise<Bounded> {

@@ -10,7 +10,7 @@ import type { Job } from '../../platform/jobs/job.entity.js';
 import type { ItemOutcome } from '../delivery/job-item.entity.js';
 import type { JobItemModel, JobModel, JobQuery, ResendModel } from './jobs.dto.js';
 
-/** A job with the sums of its parts; a job of another kind has none. */
+/** A job with the sums of the counts of its parts. Jobs that are not about notifications have no parts. */
 interface CountedJob extends Job {
   waiting: number;
   sent: number;
@@ -27,8 +27,8 @@ const jobs = `SELECT j.*, p.* FROM jobs j CROSS JOIN LATERAL (
     FROM job_parts WHERE job_id = j.id) p`;
 
 /**
- * SQL: whether a parameter lists all accounts of a job (null: every account). A job whose filter names no account may
- * concern any account.
+ * The SQL condition that the accounts in a parameter (null: all accounts) include every account that a job concerns. A
+ * job whose filter names no account may concern any account.
  */
 const within = (accounts: string): string => `(${accounts}::text[] IS NULL OR j.account_code = ANY (${accounts})
   OR j.account_code IS NULL AND j.filter->'account_codes' <> '[]' AND j.filter->'account_codes' <@ to_jsonb(${accounts}))`;
@@ -46,7 +46,10 @@ type ItemRow = JobItemModel & { position: number };
 export class JobReader {
   constructor(private readonly database: Database) {}
 
-  /** @throws DomainError `not_found` */
+  /**
+   * Returns one job.
+   * @throws DomainError `not_found`
+   */
   async get(id: string): Promise<CountedJob> {
     const job = isUuid(id) ? await this.database.queryOne<CountedJob>(FIND, [id, currentReach()]) : null;
     if (job === null) throw notFound.error({ detail: 'There is no such job.' });
@@ -75,12 +78,15 @@ export class JobReader {
     return this.database.query<CountedJob>({ text }, values);
   }
 
-  /** Returns the jobs that have not ended, newest first. @param most null: all */
+  /**
+   * Returns the jobs that have not ended, newest first.
+   * @param most the maximum number; null for all
+   */
   active(most: number | null, reach: Reach): Promise<CountedJob[]> {
     return this.database.query<CountedJob>(ACTIVE, [most, reach]);
   }
 
-  /** Returns a page of items, in processing order. */
+  /** Returns a page of a job's items, in the order of processing. */
   items(id: string, outcome: ItemOutcome | undefined, { take, after }: Page): Promise<ItemRow[]> {
     const values: unknown[] = [id, after ?? 0, take];
     if (outcome !== undefined) values.push(outcome);
@@ -94,7 +100,10 @@ export class JobReader {
   }
 }
 
-/** Returns the accounts of a job; null for an operator's job without an account, which may concern any account. */
+/**
+ * Returns the accounts that a job concerns. Null for an operator's job without an account, which may concern any
+ * account.
+ */
 export function accountsOfJob({ account_code, filter }: Job): readonly string[] | null {
   if (account_code !== null) return [account_code];
   const { account_codes } = filter as { account_codes?: readonly string[] };

@@ -42,7 +42,10 @@ export class SteerJobHandler implements ICommandHandler<SteerJob> {
     private readonly signals: DeliverySignals,
   ) {}
 
-  /** @throws DomainError `not_found`, `insufficient_scope`, `job_finished` */
+  /**
+   * Pauses, resumes or aborts a job.
+   * @throws DomainError `not_found`, `insufficient_scope`, `job_finished`
+   */
   execute({ jobId, action }: SteerJob): Promise<void> {
     return this.unitOfWork.run(async () => {
       const { kind } = await this.reader.get(jobId);

@@ -20,7 +20,10 @@ const LISTED = listed(
   `CASE n.state WHEN 'DELIVERED' THEN 200 ELSE n.http_status END`,
   'n.delivered_datetime',
 );
-/** The columns of queue rows, limited to those of the covering index: the table rows of a page are scattered. */
+/**
+ * The columns for a page of the error queue. All are in the covering index, because the table rows of a page are
+ * scattered.
+ */
 const QUEUED = listed(`'ERROR_QUEUE'`, 'n.http_status', 'NULL::timestamptz');
 
 const FIND_ONE = prepared(
@@ -34,7 +37,7 @@ const ATTEMPTS = prepared(
    WHERE notification_position = $1 ORDER BY at`,
 );
 
-/** The columns of a cause; indexes begin with them. */
+/** Returns the columns that make up a cause of the error queue; indexes begin with these columns. */
 const causeOf = (of: string, reason: string): string[] => [
   `${of}.subscription_id`,
   `${of}.retry`,
@@ -47,12 +50,13 @@ const OF_QUEUED = causeOf('n', 'failure_reason');
 const row = (...columns: string[]): string => `(${columns.join(', ')})`;
 
 /**
- * Selects `columns` of a cause's first or last notifications from an index whose last column is `last`.
+ * Selects `columns` of a cause's first or last notifications, from an index whose last column is `last`.
  *
- * A bound gives the start of the index range, and the returned rows show its end. For five equal columns the planner
- * would expect a single row, and for a range with two ends few rows. It would then choose any index with the same first
- * column, and sort up to a million rows.
- * @param from the bound on `last` itself
+ * A bound gives the start of the range in the index, and the returned rows show where the range ends. For five equal
+ * columns the planner would expect a single row, and for a range with two ends few rows. It would then choose any index
+ * with the same first column, and sort up to a million rows.
+ *
+ * @param from a further bound on `last`
  */
 function endOfCause(columns: string, last: string, direction: 'ASC' | 'DESC', most: number, from?: string): string {
   const after = direction === 'ASC' ? '>=' : '<=';
@@ -67,20 +71,23 @@ function endOfCause(columns: string, last: string, direction: 'ASC' | 'DESC', mo
     WHERE first.is_of_cause`;
 }
 
-/** Sums the causes' counts, whose changes a trigger appends. */
+/** Selects the counts of the error queue's causes, as sums of the changes that a trigger appends. */
 export const CAUSES = `SELECT subscription_id, retry, failure, reason, http_status, sum(change)::int AS count
   FROM error_queue_causes GROUP BY subscription_id, retry, failure, reason, http_status HAVING sum(change) > 0`;
 
 export const NOW = `to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
 const BOOKING_ON = `n.body::json->>'booking_on'`;
-/** A booking may have moved since an event of it was queued, so this many of the next ones are checked. */
+/**
+ * The number of notifications that are checked for the next exam. A booking may have been moved after one of its events
+ * was queued.
+ */
 const SOON = 10;
 
-/** Returns the next exam start among the bookings of a `cause`, by the newest event of each. */
+/** Selects the next start of an exam among the bookings of a `cause`, from the newest event of each booking. */
 export const NEXT_EXAM = `SELECT min(booking_on) AS at FROM (${endOfCause('n.booking_code', BOOKING_ON, 'ASC', SOON, NOW)}) soon
   CROSS JOIN LATERAL (${lastTold('soon.booking_code')}) told WHERE booking_on >= ${NOW}`;
 
-/** Selects the start of a booking in its newest event. */
+/** Selects the start of a booking, from its newest event. */
 export function lastTold(bookingCode: string): string {
   return `SELECT ${BOOKING_ON} AS booking_on FROM notifications n WHERE n.booking_code = ${bookingCode}
     ORDER BY n.position DESC LIMIT 1`;
@@ -88,8 +95,8 @@ export function lastTold(bookingCode: string): string {
 
 const MADE_AT = 'n.created_datetime AS at';
 /**
- * $1: accounts, or null for all. The oldest and the newest notification of a cause, and its next exam, are the ends of
- * index ranges.
+ * Selects the causes of the error queue. $1: accounts, or null for all. The oldest notification, the newest one and the
+ * next exam of a cause are the ends of index ranges.
  */
 const SUMMARY = prepared(
   'error-queue-summary',
@@ -103,7 +110,7 @@ const SUMMARY = prepared(
   acrossAccounts.boundAround,
 );
 
-/** The row conditions of each state; those of queued and of resolved notifications match partial indexes. */
+/** The SQL condition for each state. The conditions for queued and for resolved notifications match partial indexes. */
 const IN_STATE: Record<NotificationState, string> = {
   PENDING: `n.state = 'PENDING' AND (n.subscription_id, n.position) IN
     (SELECT d.subscription_id, d.notification_position FROM deliveries d)`,
@@ -136,14 +143,17 @@ export class NotificationReader {
       conditions.push(`n.position < $${values.length}`);
     }
     const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
-    // Selects the page first, so that only its rows are joined.
+    // The page is selected first, so that only its rows are joined with the subscriptions.
     const columns = state === 'ERROR_QUEUE' ? QUEUED : LISTED;
     const text = `SELECT ${columns} FROM (SELECT n.* FROM notifications n ${where} ORDER BY n.position DESC LIMIT $1) n
       JOIN subscriptions s ON s.id = n.subscription_id ORDER BY n.position DESC`;
     return this.database.query<ListedRow>({ text, across: acrossOf(bounded.filter) }, values);
   }
 
-  /** @throws DomainError `not_found` */
+  /**
+   * Returns one notification with its attempts.
+   * @throws DomainError `not_found`
+   */
   async get(id: string): Promise<NotificationDetail> {
     const row = isUuid(id) ? await this.database.queryOne<ListedRow>(FIND_ONE, [id, currentReach()]) : null;
     if (row === null) throw notFound.error({ detail: 'There is no such notification.' });

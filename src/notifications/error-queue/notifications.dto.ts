@@ -29,7 +29,7 @@ export const count = integer(0, Number.MAX_SAFE_INTEGER);
 const causeCode = text({ min: 1, max: 100 });
 export const reason = text({ min: 1, max: 1000, notBlank: true, lines: true });
 
-/** Accepts a number in a body, and its digits in a query. */
+/** The rule for an HTTP status: a number in a body, or digits in a query. */
 const httpStatus: Rule = {
   schema: { type: 'integer', minimum: 100, maximum: 999 },
   faults: (value) =>
@@ -38,7 +38,10 @@ const httpStatus: Rule = {
       : [fault('http_status_invalid', 'Must be a status of three digits.')],
 };
 
-/** The conditions for notifications, which must all match; used in queries of lists and in bodies of bulk resends. */
+/**
+ * The conditions of a filter on notifications, which must all match. Queries of lists and the bodies of bulk jobs use
+ * it.
+ */
 export class NotificationFilter implements NotificationConditions {
   @Field(text({ min: 1, max: 50 }))
   account_code?: string;
@@ -78,7 +81,7 @@ export class NotificationFilter implements NotificationConditions {
   candidate_id?: string;
 }
 
-/** A single class, so that a refusal lists all faults of a query. */
+/** The query of the error queue's list. It is a single class, so that a refusal lists all faults of the query. */
 export class ErrorQueueQuery extends joined(NotificationFilter, PageQuery) {}
 
 export class NotificationQuery extends ErrorQueueQuery {

@@ -14,12 +14,12 @@ import { accountsOfJob, JobReader, presentJob } from './job-reader.js';
 import { FAILING_SINCE, HOURS } from '../subscriptions/partner-standing.js';
 import type { JobModel } from './jobs.dto.js';
 
-/** SQL: a common table expression `hour ("from")` of this many hours up to the current one. */
+/** SQL: the subquery `hour ("from")` with the starts of this many hours, up to the current hour. */
 export const lastHours = (count: number): string => `hour AS MATERIALIZED (
      SELECT "from" FROM generate_series(date_trunc('hour', statement_timestamp(), 'UTC') - interval '${count - 1} hours',
        statement_timestamp(), interval '1 hour') "from")`;
 
-/** The columns of a subscription's condition. */
+/** The columns that describe the condition of a subscription `s`. */
 const CONDITION = `s.id AS subscription_id, s.account_code, s.partner_url, s.state, s.health, s.health_changed_at,
   s.next_probe_at, s.paused_from, s.paused_until, s.pace, s.certificate_not_after, coalesce(queue.count, 0)::int AS queued, recent.failing_since`;
 const CONDITION_FROM = `
@@ -34,7 +34,7 @@ const SURVEY = prepared(
   acrossAccounts.figures,
 );
 
-/** $1: accounts, or null for all; $2: cursor; $3: rows. */
+/** Lists partners with their condition. $1: accounts, or null for all; $2: cursor; $3: number of rows. */
 const LIST = prepared(
   'partners-list',
   `WITH ${lastHours(HOURS)},
@@ -58,7 +58,7 @@ const LIST = prepared(
 
 export interface ListedPartner extends PartnerCondition {
   readonly position: number;
-  /** The start of the first hour. */
+  /** The start of the first hour in `delivered` and `failed`. */
   readonly hours_from: Date;
   readonly delivered: number[];
   readonly failed: number[];

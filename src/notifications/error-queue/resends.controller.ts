@@ -12,7 +12,9 @@ import { StartJob, SteerJob } from './error-queue.commands.js';
 import { JobReader, presentResend } from './job-reader.js';
 import { BulkBody, JobQuery, JobStarted, ResendModel, ResendStarted } from './jobs.dto.js';
 
-/** Serves bulk actions on the error queue. The `resends` routes show every bulk job, like those of `/admin/jobs`. */
+/**
+ * Serves bulk actions on the error queue. Its `resends` routes show every bulk job, like the routes of `/admin/jobs`.
+ */
 @ApiTags('Error queue')
 @Access('admin', 'support')
 @Bounded('row')

@@ -13,7 +13,7 @@ import { count } from './notifications.dto.js';
 import { lastHours } from './partner-reader.js';
 
 const HOURS = 7 * 24;
-/** At most this many of the oldest bookings that wait for a first attempt are checked. */
+/** The number of the oldest bookings waiting for a first attempt that are checked. */
 const MOST_PENDING = 10_000;
 
 class AttemptHour {
@@ -60,7 +60,7 @@ class SubscriptionStatistics {
   certificate_not_after: string | null;
 }
 
-/** $1: the subscription. Reads one range of a covering index. */
+/** Counts the attempts to a partner by hour. $1: the subscription. One range of a covering index is read. */
 const ATTEMPTS = prepared(
   'statistics-attempts',
   `WITH ${lastHours(HOURS)},
@@ -79,7 +79,7 @@ const ATTEMPTS = prepared(
    FROM hour LEFT JOIN took USING ("from") LEFT JOIN failed USING ("from") ORDER BY "from"`,
 );
 
-/** $1: the subscription. */
+/** Counts the undelivered notifications of a partner. $1: the subscription. */
 const UNDELIVERED = prepared(
   'statistics-undelivered',
   `SELECT

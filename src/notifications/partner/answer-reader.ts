@@ -2,32 +2,32 @@ import type { TLSSocket } from 'node:tls';
 import { assertLineEnds, CR, finalHead, LF, MAX_HEAD_BYTES, statusOf } from './answer-head.js';
 import { PartnerFault } from './partner-connection.js';
 
-/** The answer to a request. */
+/** A partner's answer to a request. */
 export interface Answer {
   status: number;
-  /** At most the first 64 KiB. */
+  /** The body, at most its first 64 KiB. */
   body: Buffer;
   /**
-   * `cut`: longer than 64 KiB, and the connection was closed; `late`: incomplete at the deadline; `broken`: the
-   * connection was lost.
+   * How the body ended. `cut`: it exceeds 64 KiB, and the connection was closed. `late`: it was incomplete at the
+   * deadline. `broken`: the connection was lost.
    */
   ending: 'complete' | 'cut' | 'late' | 'broken';
-  /** The HTTP syntax error of a broken body; null when there is none. */
+  /** The HTTP syntax error that broke the body; null if there was none. */
   syntax: string | null;
   /**
-   * The content coding; null when there is none. A partner's body is never decompressed, because a few bytes can
-   * contain gigabytes.
+   * The content coding of the body; null if it has none. The service never decompresses a partner's body, because a few
+   * bytes can contain gigabytes.
    */
   coding: string | null;
-  /** The target of a redirect, unchanged. */
+  /** The `Location` header of a redirect, unchanged. */
   location: string | null;
-  /** `Retry-After`, unchanged. */
+  /** The `Retry-After` header, unchanged. */
   retryAfter: string | null;
 }
 
 /**
- * Maximum size of a whole answer. A time limit does not bound bytes, and interim answers and chunk extensions have no
- * limit of their own.
+ * The maximum size of a whole answer. It is needed because the time limit does not bound the size, and interim answers
+ * and chunk extensions have no other limit.
  */
 const MAX_ANSWER_BYTES = 256 * 1024;
 const END_OF_HEAD = '\r\n\r\n';
@@ -42,18 +42,18 @@ const NOTHING: Buffer = Buffer.alloc(0);
  * It replaces the socket's `read`, which undici calls (docs/decisions/0013-private-parts.md).
  */
 export class AnswerReader {
-  /** Whether a byte of the current answer has arrived. */
+  /** Whether any byte of the current answer has arrived. */
   begun = false;
   /** The current answer from its status line on, as far as it was read. */
   said = NOTHING;
   private bytes = 0;
-  /** The bytes of an incomplete head; null once the final head has been passed on. */
+  /** The bytes of an incomplete head; null after the final head was passed on to undici. */
   private head: Buffer | null = null;
 
   constructor(socket: TLSSocket) {
     const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
     socket.read = (size?: number) => {
-      // Node calls `read(0)` only to start the next read.
+      // Node calls `read(0)` only to start the next read, and ignores the result.
       if (size === 0) return read(0);
       for (let chunk = read(); chunk !== null; chunk = read()) {
         try {
@@ -68,19 +68,22 @@ export class AnswerReader {
     };
   }
 
-  /** Prepares for a new answer. */
+  /** Prepares the reader for a new answer. */
   expectAnswer(): void {
     this.begun = false;
     this.bytes = 0;
     this.head = NOTHING;
   }
 
-  /** Drops the bytes of an ended answer, so that an idle connection holds none. */
+  /** Drops the bytes of an ended answer, so that idle connections hold none. */
   forget(): void {
     this.said = NOTHING;
   }
 
-  /** @throws PartnerFault */
+  /**
+   * Takes a chunk of the answer; returns the bytes to pass on, if there are any.
+   * @throws PartnerFault
+   */
   private take(chunk: Buffer): Buffer | null {
     this.begun = true;
     this.bytes += chunk.length;
@@ -89,11 +92,11 @@ export class AnswerReader {
     return this.fromFinalHead(this.head.length === 0 ? chunk : Buffer.concat([this.head, chunk]));
   }
 
-  /** Returns the bytes from the final head on; null while the head is incomplete. */
+  /** Returns the bytes from the start of the final head; null while that head is incomplete. */
   private fromFinalHead(bytes: Buffer): Buffer | null {
     let rest = bytes;
     for (;;) {
-      // A previous answer left these bytes; llhttp skips them, too.
+      // A previous answer left these line breaks, which undici's parser skips, too.
       while (rest[0] === CR || rest[0] === LF) rest = rest.subarray(1);
       this.said = rest;
       const status = statusOf(rest);

@@ -5,36 +5,36 @@ import { retryAfterSeconds } from './retry-after.js';
 
 export interface AttemptOutcome {
   delivered: boolean;
-  /** The partner's status, also when its body failed; null when there was none. */
+  /** The HTTP status of the partner's answer, even if its body failed; null without an answer. */
   httpStatus: number | null;
   failure: FailureClass | null;
   /**
-   * A short code of the cause, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`, without any data; null when the status is
-   * sufficient.
+   * A short code for the cause of the failure, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. It contains no data; null
+   * if the HTTP status is sufficient.
    */
   reason: string | null;
-  /** At most 2 KiB of the partner's answer, as text for PostgreSQL, without our own credentials. */
+  /** At most 2 KiB of the partner's answer, as text that PostgreSQL accepts, without the service's own credentials. */
   excerpt: string | null;
   durationMs: number;
-  /** The seconds after which the partner asks to be called again. */
+  /** The seconds after which the partner asks to be called again; null if it does not ask. */
   retryAfterS: number | null;
-  /** Earlier PUTs of the same attempt: the partner has received each of them. */
+  /** The earlier HTTP requests of the same attempt. The partner may have received each of them. */
   earlier: readonly EarlierPut[];
-  /** Milliseconds from the attempt's start to the start of its last PUT; 0 when there is only one. */
+  /** The milliseconds from the start of the attempt to the start of its last HTTP request; 0 if there was only one. */
   beganMs: number;
 }
 
-/** A PUT that was followed by another one in the same attempt. */
+/** An HTTP request that another one followed in the same attempt. */
 export type EarlierPut = Pick<
   AttemptOutcome,
   'httpStatus' | 'failure' | 'reason' | 'excerpt' | 'durationMs' | 'beganMs'
 >;
 
-/** The PUTs of one attempt, for the log. */
+/** Collects the HTTP requests of an attempt, for the log of attempts. */
 export class Puts {
   private began: number;
   private readonly earlier: EarlierPut[] = [];
-  /** A 401 that no other PUT has followed yet, and its duration. */
+  /** An answer with status 401 after which no other request has begun, and the duration of its request. */
   private open: Answer | null = null;
   private refusedAfterMs = 0;
 
@@ -45,20 +45,22 @@ export class Puts {
     this.began = start;
   }
 
-  /** Starts another PUT. */
+  /** Notes that another request begins. */
   begin(): void {
     if (this.open) this.earlier.push({ ...this.result(this.open), durationMs: this.refusedAfterMs });
     if (this.open) this.began = performance.now();
     this.open = null;
   }
 
-  /** Notes a 401, before a new token is requested. */
+  /** Notes an answer with status 401, before a new token is requested. */
   refused(answer: Answer): void {
     this.refusedAfterMs = this.durationMs;
     this.open = answer;
   }
 
-  /** Notes a PUT on a kept connection that was closed at that moment; a new connection repeats it. */
+  /**
+   * Notes a request on a kept connection that was closed at that moment. The request is repeated on a new connection.
+   */
   inVain({ failure, reason }: PartnerFault): void {
     const { durationMs, beganMs } = this;
     this.earlier.push({ httpStatus: null, failure, reason, excerpt: null, durationMs, beganMs });
@@ -76,7 +78,7 @@ export class Puts {
   }
 
   failed({ failure, reason, said }: PartnerFault): AttemptOutcome {
-    // Without a new token the 401 stays the answer, with the reason of the token failure.
+    // If no new token is available, the 401 stays the answer, with the reason of the failed token request.
     if (this.open) return { ...this.outcome(this.open), reason, durationMs: this.durationMs };
     const { durationMs, beganMs, earlier } = this;
     const nothing = { delivered: false, httpStatus: null, retryAfterS: null };
@@ -95,7 +97,10 @@ export class Puts {
     return Math.round(performance.now() - this.began);
   }
 
-  /** The start of the last PUT. The first PUT includes the time for name, connection and token. */
+  /**
+   * The start of the last request. For the first one, it is 0: its time includes the name look-up, the connection and
+   * the token.
+   */
   private get beganMs(): number {
     const puts = this.earlier.length;
     return puts === 0 ? 0 : Math.max(puts, Math.round(this.began - this.start));
@@ -116,18 +121,21 @@ export class Puts {
   }
 }
 
-/** The specification's word for a 400. */
+/** The reason for a status 400, in the words of the specification. */
 export const NO_MATCHING_RECORD = 'NO_MATCHING_RECORD';
 
-/** Returns the specification's word for a 400; otherwise the status is sufficient, except for 200. */
+/**
+ * Returns the reason of a failure. A 400 has the specification's reason; for any other status except 200, the status is
+ * sufficient.
+ */
 function reasonOfAnswer({ status, ending, syntax }: Answer, failure: FailureClass | null): string | null {
   if (status === 400) return NO_MATCHING_RECORD;
   return failure !== null && status === 200 ? (syntax ?? `body_${ending}`) : null;
 }
 
 /**
- * Returns the failure class: exactly 200 counts as delivered, once its body is complete or too long to be read. For any
- * other answer the status is sufficient.
+ * Returns the failure class of an answer; null if it counts as delivered. Only status 200 does, with a body that is
+ * complete or too long to be read. For any other status, the status is sufficient.
  */
 function failureOf({ status, ending }: Answer): FailureClass | null {
   if (status === 200) {

@@ -4,11 +4,11 @@ import type { AddressLookup } from './partner-names.js';
 export type PartnerUrlCode =
   'url_invalid' | 'url_scheme' | 'url_userinfo' | 'url_query' | 'url_fragment' | 'url_port' | 'url_host';
 
-/** RFC 1035 §2.3.4. */
+/** The limits of a label and of a host name (RFC 1035 §2.3.4). */
 const LONGEST_LABEL = 63;
 const LONGEST_HOST = 253;
 
-/** A URL that may not be saved: `code` is stable, `message` is readable; neither repeats the URL. */
+/** The reason why a URL may not be saved: a stable `code` and a readable `message`. Neither contains the URL. */
 export class PartnerUrlError extends Error {
   constructor(
     readonly code: PartnerUrlCode,
@@ -18,7 +18,7 @@ export class PartnerUrlError extends Error {
   }
 }
 
-/** An address that the service must not connect to. */
+/** An address to which the service must not connect. */
 export class AddressBlockedError extends Error {
   readonly failure = 'blocked';
 
@@ -28,8 +28,8 @@ export class AddressBlockedError extends Error {
 }
 
 /**
- * Parses a partner URL: https, no user information, no query, no fragment. All spellings of one address give the same
- * URL, without trailing slashes. Throws `PartnerUrlError`.
+ * Parses the URL of a partner: https, without user name, password, query or fragment. All spellings of an address give
+ * the same URL, without trailing slashes. Throws `PartnerUrlError`.
  */
 export function parsePartnerUrl(text: string): URL {
   const url = parseHttpsUrl(text);
@@ -38,7 +38,7 @@ export function parsePartnerUrl(text: string): URL {
   return url;
 }
 
-/** Normalizes a percent-encoded character (RFC 3986 §6.2.2). */
+/** Returns the normal spelling of a percent-encoded character (RFC 3986 §6.2.2). */
 function inOneSpelling(encoded: string): string {
   const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
   return /[A-Za-z0-9._~-]/.test(character) ? character : encoded.toUpperCase();
@@ -49,22 +49,22 @@ export function isSameAddress(one: string, other: string): boolean {
 }
 
 /**
- * Returns whether the credentials of one address may be sent to the other: the owner of a host name owns all its ports
- * and paths.
+ * Returns whether credentials for one address may be sent to the other one. The host must be the same, because its
+ * owner owns all ports and paths.
  */
 export function isSameHost(one: string, other: string): boolean {
   return parsePartnerUrl(one).hostname === parsePartnerUrl(other).hostname;
 }
 
 /**
- * Parses a token URL like a partner URL, but with the query that RFC 6749 §3.2 allows, and with the path unchanged.
- * Throws `PartnerUrlError`.
+ * Parses the URL of a token endpoint. Unlike in a partner's URL, a query is allowed (RFC 6749 §3.2), and the path stays
+ * unchanged. Throws `PartnerUrlError`.
  */
 export function parseTokenUrl(text: string): URL {
   return parseHttpsUrl(text);
 }
 
-/** Builds `{partner_url}/notifications` with exactly one slash between the two. */
+/** Returns `{partner_url}/notifications`, with exactly one slash between the two. */
 export function notificationsUrl(partnerUrl: string): URL {
   const url = parsePartnerUrl(partnerUrl);
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/notifications`;
@@ -72,8 +72,8 @@ export function notificationsUrl(partnerUrl: string): URL {
 }
 
 function parseHttpsUrl(text: string): URL {
-  // `new URL` silently drops tabs and line breaks and reads a backslash as a slash: the checked address must be the
-  // address of the connection.
+  // Such characters are refused: `new URL` silently drops tabs and line breaks, and reads a backslash as a slash, so
+  // that another address would be checked than the text shows.
   if (/[\u0000-\u0020\u007f-\u009f\\]/.test(text) || !URL.canParse(text)) {
     throw new PartnerUrlError(
       'url_invalid',
@@ -96,13 +96,13 @@ function parseHttpsUrl(text: string): URL {
   return url;
 }
 
-/** Returns the host of a URL for connecting: IPv6 without brackets, a name without the trailing dot. */
+/** Returns the host of a URL as it is dialled: an IPv6 address without brackets, a name without the trailing dot. */
 export function dialledHost(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
 
-// IANA special-purpose registries (RFC 6890): everything that is not globally reachable, and the metadata address
-// outside them.
+// Everything that is not globally reachable in IANA's special-purpose registry (RFC 6890), and the address of cloud
+// metadata.
 const refusedIPv4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -121,8 +121,9 @@ const refusedIPv4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-// Only 2000::/3 is global unicast. The first three contain ::, ::1, IPv4-mapped, IPv4-compatible, NAT64, unique local,
-// link-local, site-local, multicast and all unassigned addresses; the rest are special ranges inside it.
+// Only 2000::/3 is global unicast. The first three networks contain ::, ::1, IPv4-mapped, IPv4-compatible, NAT64,
+// unique local, link-local, site-local, multicast and all unassigned addresses. The others are special ranges inside
+// 2000::/3.
 const refusedIPv6 = [
   '::/3',
   '4000::/2',
@@ -133,7 +134,10 @@ const refusedIPv6 = [
   '3fff::/20',
 ];
 
-/** Networks of both families, kept apart: one BlockList would find an IPv4 address in `::/0` too. */
+/**
+ * A set of networks of both address families. The families have separate lists, because a common BlockList would also
+ * find an IPv4 address in `::/0`.
+ */
 class Networks {
   private readonly v4 = new BlockList();
   private readonly v6 = new BlockList();
@@ -161,7 +165,7 @@ const refused = new Networks([...refusedIPv4, ...refusedIPv6]);
 const nat64 = new Networks(['64:ff9b::/96', '64:ff9b:1::/48']);
 const mapped = new Networks(['::ffff:0:0/96']);
 
-/** Returns the last 32 bits of an IPv6 address in dotted form; `new URL` parses every spelling. */
+/** Returns the last 32 bits of an IPv6 address as an IPv4 address. `new URL` parses every spelling. */
 function embeddedIPv4(address: string): string {
   const groups = new URL(`http://[${address}]/`).hostname.slice(1, -1).split(':');
   const [high, low] = groups.slice(-2).map((group) => Number.parseInt(group || '0', 16));
@@ -169,15 +173,15 @@ function embeddedIPv4(address: string): string {
 }
 
 /**
- * Decides which addresses a partner may have. It checks addresses rather than names: pass the address of the actual
- * connection, since a name may resolve differently the next time (DNS rebinding).
+ * Decides to which addresses of partners the service may connect. It checks addresses rather than names. Pass the
+ * address of the actual connection, because a name may resolve differently the next time (DNS rebinding).
  */
 export class PartnerAddressGuard {
   private readonly allowed: Networks;
 
   /**
-   * @param allowedNetworks CIDR networks, outside the public internet, in which partners may be. Throws on an invalid
-   *   one.
+   * @param allowedNetworks networks outside the public internet in which partners may be, in CIDR notation; throws if
+   * one is invalid
    */
   constructor(allowedNetworks: string[]) {
     this.allowed = new Networks(allowedNetworks);
@@ -186,21 +190,22 @@ export class PartnerAddressGuard {
   isAllowed(ip: string): boolean {
     const address = ip.replace(/%.*$/, '');
     if (isIP(address) === 0) return false;
-    // An IPv4-mapped address connects by IPv4, so the IPv4 rules apply.
+    // An IPv4-mapped address is dialled over IPv4, so that the rules of IPv4 apply.
     if (isIPv6(address) && mapped.has(address)) return this.isAllowed(embeddedIPv4(address));
     if (!refused.has(address)) return true;
     if (!this.allowed.has(address)) return false;
-    // Allowing a NAT64 gateway does not allow the addresses behind it.
+    // The addresses behind a NAT64 gateway are checked separately, even if the gateway is allowed.
     return !nat64.has(address) || this.isAllowed(embeddedIPv4(address));
   }
 
-  /** Throws `AddressBlockedError`. */
+  /** Throws `AddressBlockedError` for an address that is not allowed. */
   assertAllowed(ip: string): void {
     if (!this.isAllowed(ip)) throw new AddressBlockedError(ip);
   }
 
   /**
-   * Refuses a host that is an IP literal, in any spelling that `new URL` knows; a name is checked when it is resolved.
+   * Refuses a URL whose host is an IP address that is not allowed, in any spelling that `new URL` knows. A name is
+   * checked when it is resolved.
    */
   assertUrlAllowed(url: URL): void {
     const host = dialledHost(url);
@@ -208,9 +213,9 @@ export class PartnerAddressGuard {
   }
 
   /**
-   * Returns the addresses to connect to for a host. One refused address refuses the name: a partner's name never points
-   * inside, and the result must not depend on the order of addresses. Throws `AddressBlockedError`, or the error of the
-   * lookup.
+   * Returns the addresses of a host to which to connect. If one address is not allowed, the name is refused: a
+   * partner's name never points to an internal address, and the result must not depend on the order of the addresses.
+   * Throws `AddressBlockedError`, or the error of the look-up.
    */
   async resolveAllowed(host: string, addressLookup: AddressLookup, signal?: AbortSignal): Promise<string[]> {
     const addresses = isIP(host) === 0 ? await addressLookup(host, signal) : [host];

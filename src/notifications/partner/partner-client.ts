@@ -20,50 +20,50 @@ import { type AssertionSigner, PartnerToken } from './partner-oauth.js';
 import { IdleConnections, partnerAdapter, PartnerPool, type PartnerRequestConfig } from './partner-transport.js';
 
 export interface PartnerEndpoint extends PartnerCertificates {
-  /** Identifies the subscription and the settings of its connections and tokens, which are cached under this key. */
+  /** The key of the subscription and its settings, under which connections and tokens are cached. */
   key: string;
-  /** The partner_url; the request goes to `{url}/notifications`. */
+  /** The `partner_url`; requests go to `{url}/notifications`. */
   url: string;
   auth: PartnerAuth;
-  /** For `private_key_jwt`. */
+  /** Signs client assertions for `private_key_jwt`. */
   signAssertion?: AssertionSigner;
-  /** Milliseconds for the whole attempt, from the name look-up to the last byte, including the token request. */
+  /**
+   * The time limit in milliseconds of a whole attempt, from the name look-up to the last byte, including a token
+   * request.
+   */
   waitMs: number;
-  /** Maximum number of connections. */
+  /** The maximum number of connections to the partner. */
   connections: number;
 }
 
-/** Connections and tokens of an endpoint that was not called for this long are dropped. */
+/** The time without a request after which the connections and the token of an endpoint are dropped. */
 const IDLE_MS = 10 * 60_000;
 const TOKEN_CONNECTIONS = 2;
-/** Headers of every request. The answer is mainly for people, and nothing is decompressed. */
+/** The headers of every request. No compression is requested, because a partner's answer is not decompressed. */
 const OWN_HEADERS = { 'user-agent': 'candidate-eligibility-service', 'accept-encoding': 'identity' };
 
 /**
- * Options for `HttpModule.register`: axios with the partner transport instead of its own; every status counts as an
- * answer.
+ * The options for `HttpModule.register`: axios uses the partner transport instead of its own, and every status counts
+ * as an answer.
  */
 export const partnerHttpOptions = { adapter: partnerAdapter, validateStatus: null } satisfies HttpModuleOptions;
 
-/** The state of one endpoint between attempts. */
+/** The state of an endpoint that is kept between attempts. */
 interface Session {
   path: string;
   connector: PartnerConnector;
   pool: PartnerPool;
   tokenPool: PartnerPool | null;
   token: PartnerToken | null;
-  /**
-   * Sent with every request: the partner's own headers, the service's headers, and the authorization that needs no
-   * token.
-   */
+  /** The headers of every request: the partner's own, the service's, and the authorization if it needs no token. */
   headers: Record<string, string>;
   secrets: string[];
   lastUsed: number;
 }
 
 /**
- * Sends all requests to partners: samples, notifications and token requests. A partner's fault is an outcome, never an
- * exception.
+ * Sends all requests to partners: samples, notifications and token requests. A fault of a partner is returned as an
+ * outcome, and never thrown.
  */
 @Injectable()
 export class PartnerClient implements OnApplicationShutdown {
@@ -79,9 +79,10 @@ export class PartnerClient implements OnApplicationShutdown {
   ) {}
 
   /**
-   * @param mayBegin called when the connection is open, before the first byte of the request is written; a second PUT
-   *   of the same attempt does not call it
-   * @throws AttemptNotBegun when it returns false
+   * Sends a notification.
+   * @param mayBegin called when the connection is open, before the first byte of the request is written; not called for
+   * a repeated request in the same attempt
+   * @throws AttemptNotBegun when `mayBegin` returns false
    */
   async put(
     endpoint: PartnerEndpoint,
@@ -106,21 +107,21 @@ export class PartnerClient implements OnApplicationShutdown {
   }
 
   /**
-   * Returns the expiry of the certificate that this key's partner showed last; null when it has shown none to this
-   * process.
+   * Returns the expiry of the certificate that the partner of this key showed last; null if it has not shown one to
+   * this process.
    */
   certificateNotAfter(key: string): Date | null {
     return this.sessions.get(key)?.connector.certificateNotAfter ?? null;
   }
 
-  /** Closes the connections and drops the token of a key, after the running attempts. */
+  /** Closes the connections of a key and drops its token, after the running attempts have ended. */
   async forget(key: string): Promise<void> {
     const session = this.sessions.get(key);
     this.sessions.delete(key);
     await Promise.all([session?.pool.close(), session?.tokenPool?.close()]);
   }
 
-  /** Waits for the running attempts, each limited by its own deadline. */
+  /** Waits for the running attempts. Each has its own deadline. */
   async close(): Promise<void> {
     this.closed = true;
     clearInterval(this.sweep);
@@ -156,7 +157,7 @@ export class PartnerClient implements OnApplicationShutdown {
     return token === null ? send() : withToken(token, (authorization) => send({ authorization }), deadline, puts);
   }
 
-  /** Posts by axios, because token requests are rare; for PUTs axios would be too slow. */
+  /** Sends a token request by axios. Token requests are rare; for notifications, axios would be too slow. */
   private async post(
     pool: PartnerPool,
     url: string,
@@ -183,8 +184,8 @@ export class PartnerClient implements OnApplicationShutdown {
     const { auth, waitMs } = endpoint;
     const url = readable('blocked', 'url_unusable', () => notificationsUrl(endpoint.url));
     const secureContext = readable('tls', 'certificates_unusable', () => secureContextOf(endpoint));
-    // The partner's certificates apply to its token endpoint too: a bundle in ca_pem can contain the roots of both. A
-    // client certificate is shown only to a verified server that asks for it.
+    // The partner's certificates also apply to its token endpoint: a bundle in `ca_pem` can contain the roots of both.
+    // A client certificate is only shown to a verified server that asks for it.
     const connectorOf = (origin: URL) => new PartnerConnector(origin, secureContext, this.guard, this.addressLookup);
     const poolOf = (origin: URL, connector: PartnerConnector, size: number) =>
       new PartnerPool(origin.origin, connector, size, waitMs, this.idle);
@@ -222,7 +223,10 @@ export class PartnerClient implements OnApplicationShutdown {
   }
 }
 
-/** Runs an attempt with a token. A 401 to a cached token is followed by one attempt with a new token. */
+/**
+ * Runs an attempt with an access token. If a cached token is refused with 401, the attempt continues once with a new
+ * token.
+ */
 async function withToken(
   token: PartnerToken,
   send: (authorization: string) => Promise<Answer>,
@@ -242,7 +246,7 @@ async function withToken(
   return send(`Bearer ${renewed}`);
 }
 
-/** Returns the partner's own headers, which are never sent to its token service, and the service's headers. */
+/** Returns the headers of requests: the partner's own, which are never sent to its token service, and the service's. */
 function headersOf(auth: PartnerAuth): Record<string, string> {
   const own: Record<string, string> = {};
   for (const { name, value } of auth.headers ?? []) own[name.toLowerCase()] = value;

@@ -7,25 +7,28 @@ import { AddressBlockedError, dialledHost, type PartnerAddressGuard } from './pa
 import type { AddressLookup } from './partner-names.js';
 import { TriedAddresses } from './tried-addresses.js';
 
-/** The delay before the next address is tried (RFC 8305 §5). */
+/** The delay before the next address is dialled (RFC 8305 §5). */
 const ATTEMPT_DELAY_MS = 250;
-/** The delay before the next address is tried while the current one is in the TLS handshake. */
+/** The delay before the next address is dialled while the current one is in the TLS handshake. */
 const HANDSHAKE_DELAY_MS = 1_000;
 /**
- * TCP keep-alive probes after this time keep NATs from dropping a connection, and detect a dead one within about ten
- * more seconds.
+ * The interval of TCP keep-alive probes. They keep NATs from dropping a connection, and detect a dead connection within
+ * about ten more seconds.
  */
 const KEEP_ALIVE_MS = 10_000;
-/** A resumed session relies on an earlier certificate check, so its age is limited like a connection's. */
+/**
+ * The time for which a TLS session can be resumed. It is limited, because a resumed session relies on an earlier check
+ * of the certificate.
+ */
 const SESSION_MS = 60_000;
 
-/** An open connection, and the time, on this process's clock, at which its certificate was verified. */
+/** An open connection, and the time at which its certificate was verified, on the clock of this process. */
 export interface OpenConnection {
   socket: TLSSocket;
   verifiedAt: number;
 }
 
-/** The class of a failed attempt, as it is stored and shown to operators. */
+/** The class of a failed attempt, as it is stored and as operators see it. */
 export type FailureClass =
   | 'dns'
   | 'connect'
@@ -40,7 +43,7 @@ export type FailureClass =
 
 /**
  * A fault of the partner, its network or its settings. `reason` is a short code such as `ECONNREFUSED`, never a text
- * with data; `said` is the beginning of an answer that is not HTTP.
+ * with data. `said` is the beginning of an answer that is not HTTP.
  */
 export class PartnerFault extends Error {
   constructor(
@@ -52,23 +55,23 @@ export class PartnerFault extends Error {
   }
 }
 
-/** Returns the more informative of two faults of one attempt: the one from an address that accepts connections. */
+/** Returns the more informative of two faults in an attempt: the fault of an address that accepted the connection. */
 function graver(one: PartnerFault | null, other: PartnerFault): PartnerFault {
   return one === null || one.failure === 'connect' ? other : one;
 }
 
-/** Thrown when the caller declined before the request was sent. */
+/** Thrown when the attempt was cancelled before its request was sent. */
 export class AttemptNotBegun extends Error {}
 
-/** Returns the code of an error of Node, OpenSSL or undici. */
+/** Returns the code of an error from Node, OpenSSL or undici. */
 export function reasonOf(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === 'string' && code !== '' ? code : (syntaxReason(error) ?? 'unknown');
 }
 
 /**
- * Returns a code such as `invalid_character_in_chunk_size`: undici's parser errors have no code, but describe the fault
- * in brackets.
+ * Returns a code such as `invalid_character_in_chunk_size`; null for an error that is no syntax error. undici's parser
+ * errors have no code, but describe the fault in brackets.
  */
 export function syntaxReason(error: unknown): string | null {
   if (!(error instanceof errors.HTTPParserError)) return null;
@@ -89,14 +92,14 @@ const networkCodes = new Set([
   'ENETUNREACH',
 ]);
 
-/** Returns whether the fault is one of the connection itself rather than of the data sent over it. */
+/** Returns whether the error concerns the connection itself rather than the data sent over it. */
 export function isNetworkFault(error: unknown): boolean {
   const code = reasonOf(error);
   return networkCodes.has(code) || code === 'UND_ERR_SOCKET';
 }
 
 /**
- * Returns whether it is a TLS alert, which may also arrive after the handshake: with TLS 1.3 a partner refuses a client
+ * Returns whether the error is a TLS alert. It may arrive after the handshake: with TLS 1.3, a partner refuses a client
  * certificate only then.
  */
 export function isTlsFault(error: unknown): boolean {
@@ -118,7 +121,7 @@ export class PartnerConnector {
   private readonly port: number;
   private readonly addresses = new TriedAddresses();
   private session: { ticket: Buffer; verifiedAt: number } | null = null;
-  /** The expiry of the certificate that was shown last. */
+  /** The expiry of the certificate that the partner showed last. */
   certificateNotAfter: Date | null = null;
 
   constructor(
@@ -131,7 +134,7 @@ export class PartnerConnector {
     this.port = Number(origin.port || 443);
   }
 
-  /** Opens a connection. Rejects with a `PartnerFault`; aborting the signal closes all half-open sockets. */
+  /** Opens a connection. Rejects with a `PartnerFault`; if the signal aborts, all half-open sockets are closed. */
   async open(limitMs: number, signal: AbortSignal): Promise<OpenConnection> {
     const giveUpAt = performance.now() + limitMs;
     const addresses = this.addresses.inOrder(await this.resolve(signal));
@@ -223,7 +226,7 @@ export class PartnerConnector {
         reject(new PartnerFault('connect', 'ETIMEDOUT'));
       };
       signal.addEventListener('abort', abort, { once: true });
-      // The listener stays: an error without a listener would end the process.
+      // This listener stays attached, because an error without a listener would end the process.
       socket.on('error', (error) => {
         signal.removeEventListener('abort', abort);
         reject(new PartnerFault('connect', reasonOf(error)));
@@ -238,8 +241,8 @@ export class PartnerConnector {
   }
 
   /**
-   * Starts TLS. From here on the TLS socket owns `tcp`: destroying `tcp` first would free the TLS state during its own
-   * callbacks, and Node would crash.
+   * Starts TLS. From here on, the TLS socket owns `tcp`: if `tcp` were destroyed first, its TLS state would be freed
+   * during its own callbacks, and Node would crash.
    */
   private secure(tcp: Socket, signal: AbortSignal): Promise<OpenConnection> {
     return new Promise((resolve, reject) => {
@@ -247,14 +250,14 @@ export class PartnerConnector {
       const socket = connectTls({
         socket: tcp,
         host: this.host,
-        // RFC 6066 §3: no IP literals in the server name.
+        // RFC 6066 §3: the server name is never an IP address.
         servername: isIP(this.host) === 0 ? this.host : '',
         secureContext: this.secureContext,
         rejectUnauthorized: true,
         ALPNProtocols: ['http/1.1'],
         ...(session ? { session: session.ticket } : {}),
       });
-      // A resumed session's new tickets are ignored, because its certificate was not verified again.
+      // New tickets of a resumed session are ignored, because the certificate was not verified again.
       socket.on('session', (ticket: Buffer) => {
         if (!socket.isSessionReused()) this.session = { ticket, verifiedAt: performance.now() };
       });
@@ -263,7 +266,7 @@ export class PartnerConnector {
       signal.addEventListener('abort', abort, { once: true });
       let isOpen = false;
       socket.on('error', (error) => {
-        // The failure of an open connection does not discredit its session, unless TLS refused it.
+        // If an open connection fails, its session can still be resumed, unless TLS refused it.
         if (!isOpen || isTlsFault(error)) this.session = null;
         reject(new PartnerFault(isNetworkFault(error) ? 'connect' : 'tls', reasonOf(error)));
       });

@@ -1,16 +1,16 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContext } from 'node:tls';
 
-/** A header with a credential, for a partner's own scheme. */
+/** A header with a credential, for a partner with its own authentication scheme. */
 interface PartnerHeader {
   name: string;
   value: string;
 }
 
-/** The service's authentication at a token endpoint (RFC 6749 §2.3.1, RFC 7523 §2.2). */
+/** The way in which the service authenticates at a token endpoint (RFC 6749 §2.3.1, RFC 7523 §2.2). */
 export type ClientAuth = 'basic' | 'post' | 'private_key_jwt';
 
-/** The service's authentication at a partner. */
+/** The way in which the service authenticates at a partner. */
 export type PartnerAuth = { headers?: PartnerHeader[] } & (
   | { type: 'none' }
   | { type: 'headers' }
@@ -20,7 +20,7 @@ export type PartnerAuth = { headers?: PartnerHeader[] } & (
       type: 'oauth2_client_credentials';
       token_url: string;
       client_id: string;
-      /** Absent with `private_key_jwt`. */
+      /** The client secret; absent for `private_key_jwt`. */
       client_secret?: string;
       client_auth?: ClientAuth;
       scope?: string;
@@ -30,7 +30,7 @@ export type PartnerAuth = { headers?: PartnerHeader[] } & (
 );
 
 export interface PartnerCertificates {
-  /** Replaces Node.js's root certificates. */
+  /** The trusted root certificates, which replace those of Node.js. */
   caPem?: string | null;
   clientCertPem?: string | null;
   clientKeyPem?: string | null;
@@ -44,7 +44,7 @@ export type PemCode =
   | 'key_missing'
   | 'certificate_missing';
 
-/** A PEM that may not be saved; neither `code` nor `message` contains any of it. */
+/** The reason why a PEM text may not be saved. Neither `code` nor `message` contains any of the text. */
 export class PemError extends Error {
   constructor(
     readonly member: keyof PartnerCertificates,
@@ -57,10 +57,10 @@ export class PemError extends Error {
 
 const certificatePattern = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
-/** Parses one or more certificates with nothing else between them. Throws `PemError`. */
+/** Parses a text that consists of one or more certificates. Throws `PemError`. */
 function assertCertificatePem(member: keyof PartnerCertificates, pem: string): X509Certificate[] {
   const blocks = pem.match(certificatePattern) ?? [];
-  // OpenSSL skips unreadable parts; an incomplete chain must not be accepted as complete.
+  // OpenSSL skips parts that it cannot read, and would accept an incomplete chain as complete.
   if (blocks.length === 0 || pem.replace(certificatePattern, '').includes('-----')) {
     throw new PemError(member, 'certificate_invalid', 'must be one or more PEM certificates');
   }
@@ -72,8 +72,8 @@ function assertCertificatePem(member: keyof PartnerCertificates, pem: string): X
 }
 
 /**
- * Checks credentials before they are saved: certificates that parse, a key without a passphrase, and the key of the
- * first client certificate. Throws `PemError`.
+ * Checks certificates before they are saved: they must parse, the key must have no passphrase, and it must belong to
+ * the first client certificate. Throws `PemError`.
  */
 export function assertCertificates({ caPem, clientCertPem, clientKeyPem }: PartnerCertificates): void {
   if (caPem != null) assertCertificatePem('caPem', caPem);
@@ -88,10 +88,10 @@ export function assertCertificates({ caPem, clientCertPem, clientKeyPem }: Partn
   }
 }
 
-/** Checks that a client certificate has not expired when it is saved; it may expire later. Throws `PemError`. */
+/** Checks that a client certificate has not expired when it is saved. Throws `PemError`. */
 export function assertNotExpired(clientCertPem: string): void {
   const [certificate] = assertCertificatePem('clientCertPem', clientCertPem);
-  // Uses the machine's time, because partners use their own clocks, which no sandbox moves.
+  // The machine's time counts, because partners use their own clocks, which no sandbox moves.
   if (Date.parse(certificate.validTo) < Date.now()) {
     throw new PemError('clientCertPem', 'certificate_expired', 'has expired');
   }
@@ -106,11 +106,12 @@ function readKey(pem: string) {
 }
 
 /**
- * Builds a context with TLS 1.2 or newer, however Node was started. Throws on certificates that `assertCertificates`
- * would refuse.
+ * Returns a TLS context for version 1.2 or newer, whatever the command line of Node says. Throws for certificates that
+ * `assertCertificates` refuses.
  */
 export function secureContextOf(certificates: PartnerCertificates): SecureContext {
-  // OpenSSL ignores an unreadable `ca`, and an empty one would restore the system's root certificates.
+  // The certificates are checked again: OpenSSL ignores an unreadable `ca`, and an empty one would restore the system's
+  // root certificates.
   assertCertificates(certificates);
   return createSecureContext({
     ca: certificates.caPem ?? undefined,
@@ -122,12 +123,12 @@ export function secureContextOf(certificates: PartnerCertificates): SecureContex
 
 const base64 = (text: string) => Buffer.from(text, 'utf8').toString('base64');
 
-/** Builds a Basic header with user name and password in UTF-8 (RFC 7617). */
+/** Returns a Basic header with the user name and the password in UTF-8 (RFC 7617). */
 export function basicAuthorization(username: string, password: string): string {
   return `Basic ${base64(`${username}:${password}`)}`;
 }
 
-/** Builds a Basic header whose id and secret are form-encoded first (RFC 6749 §2.3.1). */
+/** Returns a Basic header whose id and secret are form-encoded (RFC 6749 §2.3.1). */
 export function clientAuthorization(clientId: string, clientSecret: string): string {
   return basicAuthorization(formEncoded(clientId), formEncoded(clientSecret));
 }
@@ -137,14 +138,14 @@ function formEncoded(text: string): string {
 }
 
 /**
- * Returns whether the token is one or more visible ASCII characters, which can end neither a header line nor a
- * credential (RFC 6750 §2.1).
+ * Returns whether the token consists of visible ASCII characters, of which none can end a header line or a credential
+ * (RFC 6750 §2.1).
  */
 export function isHeaderSafeToken(token: unknown): token is string {
   return typeof token === 'string' && /^[\x21-\x7e]+$/.test(token);
 }
 
-/** Returns all spellings in which a partner could echo our credentials, longest first. */
+/** Returns all spellings in which a partner could echo the service's credentials, longest first. */
 export function secretsOf(auth: PartnerAuth): string[] {
   const ofHeaders = (auth.headers ?? []).flatMap(({ value }) => [...spellings(value), ...credentialOf(value)]);
   return [...ofType(auth), ...ofHeaders].sort((a, b) => b.length - a.length);
@@ -166,18 +167,21 @@ function ofType(auth: PartnerAuth): string[] {
   }
 }
 
-/** Returns the credential of `ApiKey 0123456789` without the scheme's name: a partner may echo it alone. */
+/**
+ * Returns the spellings of the credential in a value such as `ApiKey 0123456789`, without the scheme's name: a partner
+ * may echo the credential alone.
+ */
 function credentialOf(value: string): string[] {
   const [, credential] = /^[A-Za-z][\w-]* +(\S{8,})$/.exec(value) ?? [];
   return credential === undefined ? [] : spellings(credential);
 }
 
-/** Shorter sequences of Base64 letters are too common to be masked. */
+/** The minimum length of a masked sequence of Base64 letters. Shorter ones occur too often by chance. */
 const LEAST_LETTERS = 8;
 
 /**
- * Returns a secret as it is, and as JSON, a form, a Basic header or a byte dump would show it. `partner-excerpt.ts`
- * handles spellings that mix replaced characters (HTML, percent-encoding, JSON).
+ * Returns a secret as it is, and in the spellings of JSON, a form, a Basic header and a byte dump. `partner-excerpt.ts`
+ * handles spellings that replace only some characters (HTML, percent-encoding, JSON).
  */
 export function spellings(secret: string, authorization?: string): string[] {
   const bytes = Buffer.from(secret, 'utf8');
@@ -196,11 +200,11 @@ export function spellings(secret: string, authorization?: string): string[] {
   return [...texts].filter((text) => text !== '').sort((a, b) => b.length - a.length);
 }
 
-/** Returns the Base64 letters of these bytes inside a longer text, at each of the three offsets. */
+/** Returns the Base64 letters that these bytes have inside a longer text, for each of the three possible offsets. */
 function withinBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((offset) => {
     const shifted = Buffer.concat([Buffer.alloc(offset), bytes]);
-    // Letters that share bits with a neighbouring byte are left out.
+    // Letters that also depend on a neighbouring byte are omitted.
     const [from, to] = [Math.ceil((8 * offset) / 6), Math.floor((8 * shifted.length) / 6)];
     return to - from < LEAST_LETTERS
       ? []

@@ -3,13 +3,13 @@ import type { Answer } from './answer-reader.js';
 const EXCERPT_BYTES = 2048;
 const LINE_BREAKS = /[\t\r\n]+/g;
 const UNREADABLE = /\p{Cc}|\p{Cs}/gu;
-/** The length of the longest spelling of one character: `&#x00041;`. */
+/** The length of the longest spelling of a character: `&#x00041;`. */
 const LONGEST_SPELLING = 10;
 
 /**
- * Returns the beginning of an answer as text for people. It has no control characters, no invalid UTF-8 (which
- * PostgreSQL would refuse), and none of the `secrets`, which a partner may echo. For a redirect, it begins with the
- * `Location`.
+ * Returns the beginning of an answer as text for people. The text has no control characters, no invalid UTF-8 (which
+ * PostgreSQL would refuse), and none of the `secrets`, which a partner may echo. For a redirect, the text begins with
+ * the `Location` header.
  */
 export function excerptOf(
   { status, body, coding, location }: Pick<Answer, 'status' | 'body' | 'coding' | 'location'>,
@@ -21,7 +21,7 @@ export function excerptOf(
   return readable(leads + said, secrets, '');
 }
 
-/** Returns the beginning of an answer that is not HTTP in the same way; bytes that are not text appear as `\\x15`. */
+/** Returns the beginning of an answer that is not HTTP, in the same form. Bytes that are not text appear as `\\x15`. */
 export function firstBytes(said: Buffer, secrets: string[]): string | null {
   return readable(beginningOf(said, secrets), secrets, (character) => {
     return [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
@@ -39,7 +39,8 @@ function readable(
   unreadable: string | ((character: string) => string),
 ): string | null {
   let text = said;
-  // Masked before the truncation and with equal length, so that no truncated secret shows its first half.
+  // Secrets are masked before the text is truncated, because the first half of a truncated secret would not be
+  // recognized. The mask has the same length.
   for (const secret of secrets) text = text.replaceAll(secret, '*'.repeat(Buffer.byteLength(secret)));
   text = withoutSpelled(text, secrets).replace(LINE_BREAKS, ' ');
   text = typeof unreadable === 'string' ? text.replace(UNREADABLE, unreadable) : text.replace(UNREADABLE, unreadable);
@@ -72,10 +73,13 @@ const NAMED: Record<string, string> = {
   nbsp: '\u{a0}',
 };
 
-/** Masks secrets with any characters spelled as {@link SPELLED}, with equal length. */
+/**
+ * Masks the secrets that contain characters in the spellings of {@link SPELLED}. The masks have the length of the
+ * masked text.
+ */
 function withoutSpelled(text: string, secrets: string[]): string {
   if (secrets.length === 0) return text;
-  // For each character of `plain`, the index of its spelling in `text`; then the end of the text.
+  // For each character of `plain`, the position of its spelling in `text`. The last element is the end of `text`.
   const starts: number[] = [];
   let plain = '';
   const take = (characters: string, at: number, each = 0) => {
@@ -112,7 +116,7 @@ function cutToBytes(text: string, bytes: number): string {
   const encoded = Buffer.from(text, 'utf8');
   if (encoded.length <= bytes) return text;
   let end = bytes;
-  // Moves back to the first byte of a character.
+  // The end moves back to the first byte of a character.
   while ((encoded[end] & 0xc0) === 0x80) end -= 1;
   return encoded.toString('utf8', 0, end);
 }

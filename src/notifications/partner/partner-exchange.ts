@@ -16,55 +16,59 @@ import {
 
 const MAX_BODY_BYTES = 64 * 1024;
 /**
- * The idle time of a kept connection, unless `Keep-Alive: timeout` is shorter. With many partners, a partner's requests
- * are seconds apart, and a handshake costs more than a request. Load balancers keep a connection for a minute.
+ * The idle time after which a kept connection is closed, unless `Keep-Alive: timeout` is shorter. With many partners,
+ * the requests to each are seconds apart, and a handshake costs more than a request. Load balancers keep a connection
+ * for a minute.
  */
 const KEPT_MS = 60_000;
 
 export type PartnerRequest = Dispatcher.DispatchOptions & {
   body: string | Buffer;
-  /** Called when the connection is open, before the first byte is written. */
+  /** Called when the connection is open, before the first byte is written; false cancels the request. */
   mayBegin?: (() => boolean) | undefined;
-  /** Called with the reason before a lost request is written again. */
+  /** Called before a lost request is written again, with the fault of the lost connection. */
   onRenewed?: ((fault: PartnerFault) => void) | undefined;
 };
 
-/** Maximum age of a connection's certificate check at a request: names and certificates change. */
+/** The maximum age of a connection's certificate check when a request begins: names and certificates change. */
 const OLDEST_MS = 60_000;
-/** After this time without a request, a load balancer or NAT may have silently dropped the connection. */
+/** The time without a request after which a load balancer or NAT may have silently dropped a connection. */
 const QUIET_MS = 10_000;
-/** A kept connection that closes this soon after a request was written was already being closed by the partner. */
+/** If a kept connection closes within this time after a request was written, the partner was already closing it. */
 const CLOSED_BEFORE_MS = 100;
 
-/** Receives connections when their exchange has ended. */
+/** The pool that gets connections back when their exchanges have ended. */
 export interface ConnectionKeeper {
   /** Takes a connection back after a complete answer. */
   release(connection: PartnerConnection): void;
   /** Closes a connection that can no longer be used. */
   discard(connection: PartnerConnection): void;
-  /** Closes all idle connections. */
+  /** Closes all idle connections, because they may be dead as well. */
   doubt(): void;
-  /** Gives a certainly new connection to an exchange whose kept connection was dead. */
+  /** Gives a new connection to an exchange whose kept connection was dead. */
   renew(exchange: Exchange, dead: PartnerConnection): void;
 }
 
-/** One connection. It opens for its first request, and again whenever the partner has closed it. */
+/** A connection to a partner. It opens for its first request, and again after the partner has closed it. */
 export class PartnerConnection {
-  /** Complete answers over the current socket: without any, a fault cannot be that of a stale connection. */
+  /**
+   * The number of complete answers over the current socket. Without any, a fault cannot be caused by a stale
+   * connection.
+   */
   answers = 0;
   private answeredAt = Infinity;
-  /** The first error of the socket. undici may report only the end of the connection that follows it. */
+  /** The first error of the socket. undici may report only that the connection ended, which follows the error. */
   fault: Error | null = null;
   private reader: AnswerReader | null = null;
   private readonly client: Client;
   private opening = new AbortController();
-  /** The time at which the current socket's certificate was verified. */
+  /** The time at which the certificate of the current socket was verified. */
   private verifiedAt = Infinity;
 
   constructor(origin: string, connector: PartnerConnector, limitMs: number) {
     this.client = new Client(origin, {
       pipelining: 1,
-      // The exchange enforces one time limit over everything.
+      // undici's own time limits are off, because the exchange has one limit for everything.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: KEPT_MS,
@@ -100,27 +104,27 @@ export class PartnerConnection {
     return performance.now() - this.verifiedAt > OLDEST_MS;
   }
 
-  /** Whether its last answer is long ago. */
+  /** Whether the last answer over the connection is so long ago that the connection may have been dropped. */
   get isQuiet(): boolean {
     return performance.now() - this.answeredAt > QUIET_MS;
   }
 
-  /** Whether a byte of the current answer has arrived. */
+  /** Whether any byte of the current answer has arrived. */
   get begun(): boolean {
     return this.reader?.begun ?? false;
   }
 
-  /** The beginning of the current answer; null when nothing has arrived. */
+  /** The beginning of the current answer; null before its first byte. */
   get said(): Buffer | null {
     return this.begun ? this.reader!.said : null;
   }
 
-  /** Prepares for a new answer. */
+  /** Prepares the connection for a new answer. */
   expectAnswer(): void {
     this.reader?.expectAnswer();
   }
 
-  /** Notes a complete answer. */
+  /** Notes that a complete answer has arrived. */
   answered(): void {
     this.answers += 1;
     this.answeredAt = performance.now();
@@ -140,7 +144,7 @@ export class PartnerConnection {
   }
 }
 
-/** One request and its answer, or the fault that replaces it. It settles once; later events are ignored. */
+/** A request and its answer, or the fault that occurred instead. It settles once; later events are ignored. */
 export class Exchange implements Dispatcher.DispatchHandler {
   settled = false;
   connection: PartnerConnection | null = null;
@@ -189,7 +193,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    // An answer that is delimited by the end of the connection is broken when the connection failed.
+    // If the end of the connection delimits the answer, a failed connection means that the answer is broken.
     if (!this.settled) this.answer(this.connection?.fault ? 'broken' : 'complete');
   }
 
@@ -207,14 +211,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   private breakOff(error: Error): void {
     this.syntax = syntaxReason(error);
-    // The excerpt shows the bytes that are not a chunk.
+    // The error contains the bytes that are no chunk, and the excerpt will show them.
     const { data } = error as { data?: unknown };
     if (this.syntax !== null && this.length === 0 && typeof data === 'string') this.chunks.push(Buffer.from(data));
     this.answer('broken');
   }
 
   /**
-   * Returns whether the request may be repeated: a partner may close a kept connection at the moment of its reuse,
+   * Returns whether the request may be repeated. A partner may close a kept connection at the moment of its reuse,
    * before any byte of an answer.
    */
   private mayRenew(): boolean {
@@ -232,7 +236,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.settled) return;
     if (this.status !== 0) this.answer('late');
     else {
-      // The cause that silently dropped one kept connection has probably dropped the others, too.
+      // If a kept connection was silently dropped, the other kept connections have probably been dropped as well.
       if (this.connection && this.connection.answers > 0 && !this.connection.begun) this.keeper.doubt();
       const reason = this.connection ? 'no_answer' : 'no_free_connection';
       this.fail(new PartnerFault('timeout', reason, this.connection?.said ?? null));
@@ -271,14 +275,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Returns the reason when the connection ended within the head. */
+/** Returns the failure reason for a connection that ended within the head of an answer. */
 function headReason(error: Error): string {
   const reason = reasonOf(error);
   return reason === 'UND_ERR_SOCKET' ? 'head_broken' : reason;
 }
 
 function contentCoding({ 'content-encoding': coding }: IncomingHttpHeaders): string | null {
-  // undici returns a repeated header as a list.
+  // undici returns a repeated header as a list, which does not count as `identity`.
   const name = coding === undefined ? 'identity' : String(coding).trim().toLowerCase();
   return name === 'identity' ? null : name;
 }

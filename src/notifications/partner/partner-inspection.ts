@@ -6,7 +6,7 @@ import { secureContextOf } from './partner-credentials.js';
 import type { PartnerEndpoint } from './partner-client.js';
 import type { AddressLookup } from './partner-names.js';
 
-/** Longer chains are truncated in the report. */
+/** The maximum number of certificates in the report; longer chains are truncated. */
 const MOST_CERTIFICATES = 10;
 
 interface SeenCertificate {
@@ -14,15 +14,15 @@ interface SeenCertificate {
   issuer: string;
   not_before: string | null;
   not_after: string | null;
-  /** SHA-256, in hex with colons. */
+  /** The SHA-256 fingerprint of the certificate, in hexadecimal with colons. */
   fingerprint: string;
 }
 
-/** The findings about a partner before the first request: name, connection, certificate. */
+/** The result of inspecting a partner before the first request: its name, its connection and its certificate. */
 export interface Inspection {
   host: string;
   addresses: string[];
-  /** A code, when the name does not resolve or one of its addresses is refused. */
+  /** The reason code if the name does not resolve, or if one of its addresses is not allowed; null otherwise. */
   nameFault: string | null;
   address: string | null;
   connectFault: string | null;
@@ -30,14 +30,15 @@ export interface Inspection {
   cipher: string | null;
   certificates: SeenCertificate[];
   /**
-   * The reason why the certificate is not accepted, or the handshake failed; null when it is accepted, or was not seen.
+   * The reason why the certificate is not accepted or the handshake failed. Null if the certificate is accepted, or was
+   * not received.
    */
   tlsFault: string | null;
 }
 
 /**
- * Inspects a partner's name, address and certificates like an attempt. The connection is closed after the handshake.
- * Nothing is ever sent over it, so that a rejected certificate can be shown.
+ * Inspects a partner's name, address and certificates, with the same checks as an attempt. The connection is closed
+ * after the handshake without sending anything over it, so that even a certificate that is not accepted can be shown.
  */
 export async function inspectPartner(
   endpoint: PartnerEndpoint,
@@ -72,10 +73,10 @@ export async function inspectPartner(
     const socket = connect({
       host: address,
       port: Number(url.port || 443),
-      // RFC 6066 §3: no IP literals in the server name.
+      // RFC 6066 §3: the server name is never an IP address.
       servername: isIP(host) === 0 ? host : '',
       secureContext: secureContextOf(endpoint),
-      // For display only: `authorized` says whether an attempt would accept the certificate.
+      // The certificate is only shown. `authorized` says whether an attempt would accept it.
       rejectUnauthorized: false,
       ALPNProtocols: ['http/1.1'],
       checkServerIdentity: () => undefined,
@@ -128,7 +129,7 @@ function describe(socket: TLSSocket, seen: Inspection): void {
   }
 }
 
-/** Returns `CN=…, O=…`: the partner's text without characters that do not fit in a line. */
+/** Returns a name as `CN=…, O=…`. The text comes from the partner; characters that do not fit in a line are removed. */
 function nameOf(name: object | undefined): string {
   const parts = Object.entries(name ?? {}).map(([key, value]) => `${key}=${String(value)}`);
   return parts

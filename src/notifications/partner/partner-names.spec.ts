@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { PartnerNames } from './partner-names.js';
 
 /**
- * A name server that ignores names that begin with `silent`, and has an address of each family for other known names.
+ * A name server that does not answer for names that begin with `silent`. Other known names have an address of each
+ * family.
  */
 class NameServer {
   readonly questions: string[] = [];

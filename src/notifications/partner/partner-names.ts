@@ -4,12 +4,12 @@ import { Resolver } from 'node:dns/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { timeLimit } from '../../platform/time-limit.js';
 
-/** Returns all addresses of a host name, in the order in which to try them. The signal cancels the look-up. */
+/** Returns all addresses of a host name, in the order in which to dial them. The signal cancels the look-up. */
 export type AddressLookup = (host: string, signal?: AbortSignal) => Promise<string[]>;
 
-/** The usual time limit of a stub resolver. */
+/** The time limit of a look-up, as usual for stub resolvers. */
 const LOOKUP_MS = 5_000;
-/** RFC 8305 §3: the time to wait for the second family after the first has answered. */
+/** The time to wait for the second address family after the first one has answered (RFC 8305 §3). */
 const RESOLUTION_DELAY_MS = 50;
 const MOST_KEPT_MS = 30_000;
 const HOSTS_KEPT_MS = 1_000;
@@ -40,15 +40,15 @@ export class PartnerNames {
   private readonly underWay = new Map<string, LookUp>();
   private hosts: { names: Map<string, string[]>; until: number } = { names: new Map(), until: 0 };
 
-  /** @param servers name servers instead of the system's */
+  /** @param servers name servers to use instead of the system's */
   constructor(
     private readonly servers: readonly string[] | null = null,
     private readonly hostsFile = systemHostsFile(),
   ) {}
 
   /**
-   * Looks a name up. Rejects with the code of c-ares (`ENOTFOUND`, `ETIMEOUT`, `ESERVFAIL` …), or the reason of the
-   * signal.
+   * Looks up a name. Rejects with the error code of c-ares (`ENOTFOUND`, `ETIMEOUT`, `ESERVFAIL` …), or with the reason
+   * of the signal.
    */
   readonly lookup: AddressLookup = async (name, signal) => {
     const host = name.toLowerCase();
@@ -73,7 +73,7 @@ export class PartnerNames {
   }
 
   private begin(host: string): LookUp {
-    // A lost query costs only this connection attempt, which is retried.
+    // Two tries suffice: a lost query costs only this attempt to connect, which is retried.
     const resolver = new Resolver({ timeout: LOOKUP_MS / 2, tries: 2 });
     if (this.servers) resolver.setServers(this.servers);
     const limit = timeLimit(LOOKUP_MS, () => resolver.cancel());
@@ -86,7 +86,7 @@ export class PartnerNames {
         clearTimeout(limit);
         this.underWay.delete(host);
       });
-    // Waiting callers get the error; without any, it can be ignored.
+    // Waiting callers get the error. If none waits, the error is ignored.
     found.catch(() => undefined);
     return { found, abandon: () => resolver.cancel(), waiting: 0 };
   }
@@ -106,7 +106,7 @@ export class PartnerNames {
   }
 }
 
-/** Looks names up in the system's hosts file and name servers. */
+/** Looks up names in the system's hosts file and with its name servers. */
 export const systemLookup: AddressLookup = new PartnerNames().lookup;
 
 async function ask(resolver: Resolver, host: string): Promise<Found> {
@@ -129,15 +129,15 @@ async function ask(resolver: Resolver, host: string): Promise<Found> {
 }
 
 /**
- * Returns the more informative error: a missing address of one family says less than any other fault; a cancelled
- * look-up took too long.
+ * Returns the more informative of two errors. A name without addresses of one family says less than any other error. A
+ * cancelled look-up counts as one that took too long.
  */
 function theGraver(errors: NodeJS.ErrnoException[]): NodeJS.ErrnoException {
   const grave = errors.find(({ code }) => code !== 'ENODATA') ?? errors[0];
   return grave.code === 'ECANCELLED' ? Object.assign(new Error('ETIMEOUT'), { code: 'ETIMEOUT' }) : grave;
 }
 
-/** Interleaves the families (RFC 8305 §4). */
+/** Returns the addresses of both families in alternating order (RFC 8305 §4). */
 function interleaved<T>(first: readonly T[], second: readonly T[]): T[] {
   const longest = Math.max(first.length, second.length);
   return Array.from({ length: longest }, (_, index) => [

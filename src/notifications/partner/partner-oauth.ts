@@ -8,10 +8,10 @@ import type { Answer } from './answer-reader.js';
 
 export type OAuthClient = Extract<PartnerAuth, { type: 'oauth2_client_credentials' }>;
 
-/** Sends one form to the token endpoint; rejects with a `PartnerFault`. */
+/** Sends a form to the token endpoint; rejects with a `PartnerFault`. */
 export type TokenCall = (headers: Record<string, string>, form: string, deadline: number) => Promise<Answer>;
 
-/** Signs the claims of a client assertion with the service's own key (RFC 7523 §3). */
+/** Signs the claims of a client assertion with the key of this service (RFC 7523 §3). */
 export type AssertionSigner = (claims: Record<string, unknown>) => Promise<string>;
 
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
@@ -24,18 +24,21 @@ const UNPACK = {
   br: promisify(brotliDecompress),
 };
 
-/** The lifetime of tokens whose answer does not state one (RFC 6749 §5.1 makes it optional). */
+/**
+ * The lifetime of a token whose answer states none, since RFC 6749 §5.1 makes it optional, and the maximum lifetime.
+ */
 const ASSUMED_LIFE_S = 300;
 const MAX_LIFE_S = 24 * 3600;
 
-/** A failed endpoint is not called again for this time, however many notifications need a token. */
+/** The time for which a failed token endpoint is not called again, however many notifications need a token. */
 const OUT_MS = 500;
-/** Reasons of a failed endpoint: no answer, 429 or 5xx. */
+/** The reasons for which a token endpoint counts as failed: no answer, or status 429 or 5xx. */
 const OUT = /^token_(late|answer_late|(timeout|connect|dns)_|http_(429|5))/;
 
 /**
- * Manages the access token of one subscription (RFC 6749 §4.4), cached until shortly before it expires. However many
- * notifications wait for it, a single request runs. When the endpoint has failed, they fail together.
+ * Manages the access token of one subscription (RFC 6749 §4.4). The token is cached until shortly before it expires.
+ * Only one token request runs at a time, however many notifications wait for it. If the endpoint has failed, all of
+ * them fail.
  */
 export class PartnerToken {
   private current: { token: string; usableUntil: number } | null = null;
@@ -50,12 +53,14 @@ export class PartnerToken {
   ) {}
 
   /**
-   * Returns the token. Rejects with a `PartnerFault`: `blocked`, or `auth` for any other failure, including a timeout.
+   * Returns the access token. Rejects with a `PartnerFault`: `blocked`, or `auth` for any other failure, including a
+   * timeout.
    */
   async get(deadline: number): Promise<string> {
     if (this.current && performance.now() < this.current.usableUntil) return this.current.token;
     if (this.out && performance.now() < this.out.until) throw this.out.fault;
-    // The request has its own full time limit: a later caller must not suffer from the deadline of the first.
+    // The token request has its own full time limit, because later attempts must not suffer from the deadline of the
+    // first one.
     this.underWay ??= this.fetch(performance.now() + this.limitMs)
       .catch((fault: unknown) => {
         if (fault instanceof PartnerFault && OUT.test(fault.reason))
@@ -66,7 +71,7 @@ export class PartnerToken {
     return before(deadline, this.underWay);
   }
 
-  /** Drops a token after a 401, unless another attempt has already replaced it. */
+  /** Drops a token that was refused with 401, unless another attempt has already replaced it. */
   drop(token: string): void {
     if (this.current?.token === token) this.current = null;
   }
@@ -87,7 +92,8 @@ export class PartnerToken {
       throw new PartnerFault(failure, `token_${error.failure}_${error.reason}`);
     });
     const { token, lifeS } = await readToken(answer);
-    // Refreshed before its expiry, counted from the request: by a tenth of its lifetime, at most half a minute.
+    // The token is replaced before it expires: by a tenth of its lifetime, at most half a minute. Its lifetime is
+    // counted from the request.
     const usableS = lifeS - Math.min(30, lifeS / 10);
     this.current = { token, usableUntil: asked + usableS * 1000 };
     return token;
@@ -123,13 +129,13 @@ async function readToken(answer: Answer): Promise<{ token: string; lifeS: number
     throw new PartnerFault('auth', 'token_type_unknown');
   }
   if (!isHeaderSafeToken(fields.access_token)) throw new PartnerFault('auth', 'token_malformed');
-  // RFC 6749 §5.1 allows a missing lifetime; a negative or non-numeric one is a fault of the token service.
+  // A missing lifetime is allowed (RFC 6749 §5.1); a negative or non-numeric one is a fault of the token service.
   const life = Number(fields.expires_in ?? ASSUMED_LIFE_S);
   if (!(life >= 0)) throw new PartnerFault('auth', 'token_expires_in_invalid');
   return { token: fields.access_token, lifeS: Math.min(life, MAX_LIFE_S) };
 }
 
-/** Removes the content coding of a body: the service requests none, but some gateways add one. */
+/** Returns the body without its content coding. The service requests none, but some gateways add one. */
 async function unpacked({ body, coding }: Answer): Promise<Buffer> {
   if (coding === null) return body;
   const unpack = Object.hasOwn(UNPACK, coding) ? UNPACK[coding as keyof typeof UNPACK] : undefined;
@@ -152,7 +158,7 @@ function before<T>(deadline: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(new PartnerFault('auth', 'token_late'));
     const timer = timeLimit(deadline - performance.now(), late);
-    // A process that was paused may get the token long after the deadline: nothing may be sent with it then.
+    // If the process was paused, the token may arrive long after the deadline; then nothing may be sent with it.
     const inTime = (value: T) => (performance.now() < deadline ? resolve(value) : late());
     promise.then(inTime, reject).finally(() => clearTimeout(timer));
   });

@@ -1,21 +1,24 @@
-// Nest is an ES module and imports axios as an ES module; the types must match.
+// The types must match those of Nest, an ES module that imports axios as an ES module.
 import type { AxiosAdapter } from 'axios' with { 'resolution-mode': 'import' };
 
 import { type PartnerConnector } from './partner-connection.js';
 import type { Answer } from './answer-reader.js';
 import { type ConnectionKeeper, Exchange, PartnerConnection, type PartnerRequest } from './partner-exchange.js';
 
-/** A request by axios with its connection pool and its deadline on the clock of `performance.now()`. */
+/** A request by axios, with its pool of connections and its deadline on the clock of `performance.now()`. */
 export interface PartnerRequestConfig {
   method: 'POST';
-  /** Path and query; the pool has the origin. */
+  /** The path and the query; the pool has the origin. */
   url: string;
   headers: Record<string, string>;
   data: string;
   partner: { pool: PartnerPool; deadline: number };
 }
 
-/** Adapts axios to the pools: its `data` is an `Answer`, of any status; it rejects with a `PartnerFault`. */
+/**
+ * Connects axios to the pools of connections. The `data` of its response is an `Answer` of any status. Rejects with a
+ * `PartnerFault`.
+ */
 export const partnerAdapter: AxiosAdapter = async (config) => {
   const { partner, url, method, data } = config as unknown as PartnerRequestConfig;
   const headers = config.headers.toJSON() as Record<string, string>;
@@ -26,10 +29,13 @@ export const partnerAdapter: AxiosAdapter = async (config) => {
   return { data: answer, status: answer.status, statusText: '', headers: {}, config };
 };
 
-/** The maximum for all partners of a process, some 80 KiB each. Fewer than the number of partners would be useless. */
+/**
+ * The maximum number of idle connections to all partners of a process, at some 80 KiB each. A maximum below the number
+ * of partners would be useless.
+ */
 const MOST_IDLE = 2000;
 
-/** The idle connections of all pools: when there are too many, the longest idle one is closed. */
+/** The idle connections of all pools. If there are too many, the one that has been idle longest is closed. */
 export class IdleConnections {
   private readonly pools = new Map<PartnerConnection, PartnerPool>();
 
@@ -48,14 +54,15 @@ export class IdleConnections {
 }
 
 /**
- * Pools the keep-alive connections to one origin. An exchange waits here until its own deadline, so that a cancelled
- * one leaves no trace. undici's own Pool would keep it, and its half-open connections, until they end.
+ * Pools the keep-alive connections to one origin. Exchanges wait for a connection in this pool until their own
+ * deadlines, so that a cancelled exchange leaves no trace. The pool of undici would keep the exchange, and its
+ * half-open connections, until they end.
  */
 export class PartnerPool implements ConnectionKeeper {
   private readonly idle: PartnerConnection[] = [];
   private readonly connections = new Set<PartnerConnection>();
   private readonly waiting: Exchange[] = [];
-  /** A long-idle connection that carries a request: whether it was silently dropped is not known yet. */
+  /** A connection that was idle for long and carries a request now. It may have been silently dropped. */
   private onTrial: PartnerConnection | null = null;
   private closed = false;
   private inFlight = 0;
@@ -73,7 +80,7 @@ export class PartnerPool implements ConnectionKeeper {
     return this.inFlight > 0;
   }
 
-  /** Sends a request. Rejects with a `PartnerFault` when there is no usable status. */
+  /** Sends a request. Rejects with a `PartnerFault` if no usable status arrives. */
   send(request: PartnerRequest, deadline: number): Promise<Answer> {
     this.inFlight += 1;
     return new Promise<Answer>((resolve, reject) => {
@@ -98,11 +105,11 @@ export class PartnerPool implements ConnectionKeeper {
     });
   }
 
-  /** Waits for running exchanges, each limited by its deadline, then closes all connections. */
+  /** Waits for the running exchanges, which have their own deadlines, and then closes all connections. */
   async close(): Promise<void> {
     this.closed = true;
     if (this.busy) await new Promise<void>((resolve) => (this.drained = resolve));
-    // An attempt that waits for a token still sends, over a connection of its own.
+    // Only idle connections are closed now: an attempt that waits for a token still sends over a connection of its own.
     this.idle.length = 0;
     for (const connection of this.connections) this.drop(connection);
   }
@@ -147,8 +154,8 @@ export class PartnerPool implements ConnectionKeeper {
   }
 
   /**
-   * Returns an idle connection. Long-idle connections are tried one at a time: the cause that drops one usually drops
-   * all.
+   * Returns an idle connection. Of those that were idle for long, only one at a time is tried, because a cause that
+   * drops one connection usually drops all.
    */
   private takeIdle(): PartnerConnection | undefined {
     let connection = this.idle.pop();

@@ -1,9 +1,10 @@
-/** The minimum and maximum of a partner's `Retry-After`. */
+/** The bounds for a partner's `Retry-After`, in seconds. */
 const LEAST_S = 1;
 const MOST_S = 3600;
 
 /**
- * Reads `Retry-After` (RFC 9110 §10.2.3), in seconds or as a date, limited to these bounds; null when it is neither.
+ * Reads the header `Retry-After` (RFC 9110 §10.2.3), in seconds or as a date, and limits the value to these bounds.
+ * Returns null for any other value.
  * @param now milliseconds since 1970
  */
 export function retryAfterSeconds(value: string | null, now: number): number | null {
@@ -13,10 +14,13 @@ export function retryAfterSeconds(value: string | null, now: number): number | n
   return Number.isNaN(seconds) ? null : Math.min(MOST_S, Math.max(LEAST_S, seconds));
 }
 
-/** Parses a date of HTTP, which begins with the day of the week; `Date.parse` accepts much else. */
+/**
+ * Parses a date in an HTTP format, which begins with the day of the week. `Date.parse` alone would accept many other
+ * texts.
+ */
 function dateOf(text: string): number {
   return /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(text) ? Date.parse(text) : NaN;
 }
 
-/** The pause of a busy partner that states no time. */
+/** The pause of a busy partner that sends no `Retry-After`. */
 export const BUSY_S = LEAST_S;

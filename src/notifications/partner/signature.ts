@@ -3,7 +3,7 @@ import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:c
 const PREFIX = 'whsec_';
 const KEY_BYTES = 32;
 
-/** Creates a signing secret as shown to the partner: `whsec_` and base64 of 32 bytes. */
+/** Returns a new signing secret in the form for partners: `whsec_` and 32 bytes in base64. */
 export function newSigningSecret(): string {
   return PREFIX + randomBytes(KEY_BYTES).toString('base64');
 }
@@ -12,7 +12,7 @@ export function signingKey(secret: string): KeyObject {
   return createSecretKey(Buffer.from(secret.slice(PREFIX.length), 'base64'));
 }
 
-/** Builds `webhook-signature` of Standard Webhooks v1: one signature for each key, newest first. */
+/** Returns the `webhook-signature` header of Standard Webhooks v1: one signature for each key, newest first. */
 export function webhookSignature(keys: readonly KeyObject[], id: string, timestamp: number, body: string): string {
   const signed = `${id}.${timestamp}.${body}`;
   return keys.map((key) => `v1,${createHmac('sha256', key).update(signed).digest('base64')}`).join(' ');

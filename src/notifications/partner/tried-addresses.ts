@@ -1,11 +1,11 @@
-/** The time for which a failed address is tried last. */
+/** The time for which an address is dialled last after it failed. */
 const DOUBTED_MS = 5 * 60_000;
 
-/** Remembers the addresses of one partner to which no connection could be opened. */
+/** Remembers the addresses of a partner to which no connection could be opened. */
 export class TriedAddresses {
   private readonly doubtedUntil = new Map<string, number>();
 
-  /** Returns the same addresses without duplicates; recently failed ones come last. */
+  /** Returns the addresses without duplicates. Those that failed recently come last. */
   inOrder(addresses: readonly string[]): string[] {
     const now = performance.now();
     for (const [address, until] of this.doubtedUntil) if (until <= now) this.doubtedUntil.delete(address);
@@ -17,7 +17,7 @@ export class TriedAddresses {
     for (const address of addresses) this.doubtedUntil.set(address, performance.now() + DOUBTED_MS);
   }
 
-  /** Notes that an address connected, and that the addresses tried before it did not. */
+  /** Notes that an address accepted the connection, and that those dialled before it did not. */
   worked(address: string, before: readonly string[]): void {
     this.doubtedUntil.delete(address);
     this.failed(before);

@@ -6,9 +6,9 @@ import { url } from './subscription.rules.js';
 
 const MOST_HEADERS = 10;
 
-/** Headers that the service itself sets on every request to a partner. */
+/** The headers that the service itself sets on requests to partners. */
 const SET_BY_SERVICE = /^(webhook-.*|event-sequence|traceparent|tracestate|user-agent|content-.*|accept-encoding)$/;
-/** Headers that control a connection, a cache, or the routing of the request (RFC 9110, RFC 9111, RFC 9112). */
+/** The headers that control a connection, a cache or the routing of a request (RFC 9110, RFC 9111, RFC 9112). */
 const STEERS =
   /^(host|connection|keep-alive|proxy-.*|transfer-encoding|te|trailer|upgrade|http2-settings|expect|max-forwards|via|forwarded|x-forwarded-.*|alt-.*|date|range|if-.*|cache-control|pragma|age|expires|etag|last-modified|vary|warning|surrogate-.*|cdn-.*)$/;
 
