@@ -1,22 +1,25 @@
-/** An OpenID Connect provider, and the rights of its groups. */
+/** The settings of the OpenID Connect provider for operators, and the groups that grant rights. */
 export interface OidcSettings {
   readonly issuer: URL;
   readonly clientId: string;
   readonly clientSecret: string;
   readonly groupsClaim: string;
-  /** The group whose members have `admin`. */
+  /** The group whose members get the scope `admin`; null for none. */
   readonly adminGroup: string | null;
-  /** A group with this prefix, followed by an account code, gives `support` for that account. */
+  /**
+   * The prefix of the groups that grant `support` for an account: prefix and account code are the group's name. Null
+   * for none.
+   */
   readonly supportGroupPrefix: string | null;
 }
 
-/** Reads settings and collects their faults. */
+/** Reads single settings, and collects their faults. */
 interface Reader {
   raw(name: string): string | undefined;
   fault(name: string, what: string): void;
 }
 
-/** Reads the settings; either all of them are set or none. */
+/** Reads the settings of the provider; null if none is set. If one is set, all required ones must be. */
 export function oidcSettings(read: Reader): OidcSettings | null {
   const issuer = read.raw('OIDC_ISSUER');
   const clientId = read.raw('OIDC_CLIENT_ID');

@@ -3,7 +3,10 @@ import { BOOKING, CANDIDATE, END, EXAM, TEST, UUID, type Surroundings } from './
 const RECORD = 'K7MWQ2XA';
 const THEN = '2027-01-31T08:00:00Z';
 
-/** Example values of members by name. They belong together: a candidate is booked and a partner is notified. */
+/**
+ * Example values of members, by name. They fit together: a candidate is booked, and a partner is notified of the
+ * booking.
+ */
 export const values = ({ account_code, partner: { partner_url } }: Surroundings): Record<string, unknown> => ({
   account_code,
   account_codes: [account_code],
@@ -116,7 +119,7 @@ export const INVENTED = {
   ErrorModel: {},
 } satisfies Record<string, Record<string, unknown>>;
 
-/** The values of an answer beyond those that its model describes. */
+/** Example values that only an operation's answer has, in addition to those of its model. */
 export const OF_OPERATIONS: Record<string, Record<string, unknown>> = {
   'GET /admin/error-queue': {
     state: 'ERROR_QUEUE',

@@ -2,7 +2,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { INVENTED, OF_OPERATIONS, TEXTS, values } from './answer-values.js';
 import type { Surroundings } from './examples.js';
 
-/** The part of JSON Schema that the document uses. */
+/** The keywords of JSON Schema that the OpenAPI document uses. */
 interface Schema {
   $ref?: string;
   type?: string | readonly string[];
@@ -28,7 +28,7 @@ interface Media {
   examples?: object;
 }
 
-/** Adds an example to every answer with a body, except problems; its schema accepts the example. */
+/** Adds an example to every answer with a body, except problems. Each example conforms to the schema of its answer. */
 export function addAnswers(document: OpenAPIObject, surroundings: Surroundings): void {
   const models = (document.components?.schemas ?? {}) as Record<string, Schema>;
   const examples = new Examples(models, values(surroundings));
@@ -54,7 +54,10 @@ function merged(example: unknown, told: Record<string, unknown>): unknown {
   return typeof example === 'object' && example !== null ? { ...example, ...told } : example;
 }
 
-/** Builds examples of schemas: for a member from its model, else from its name, else from its schema. */
+/**
+ * Builds an example for a schema. The example of a member comes from its model or, failing that, from its name or its
+ * schema.
+ */
 class Examples {
   constructor(
     private readonly models: Record<string, Schema>,
@@ -104,7 +107,7 @@ class Examples {
     }
   }
 
-  /** Returns whether the value fits the schema; for objects, only whether it is an object. */
+  /** Returns whether the value conforms to the schema. Of objects, the members are not checked. */
   private fits(value: unknown, schema: Schema): boolean {
     if (schema.$ref !== undefined) return typeof value === 'object' && !Array.isArray(value);
     const alternatives = schema.anyOf ?? schema.oneOf;

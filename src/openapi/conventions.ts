@@ -2,7 +2,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { problemCatalogue } from '../platform/errors.js';
 import { catalogueEntries } from '../platform/http/problem-catalogue.js';
 
-/** The part of an answer in the document that these rules use. */
+/** The members of a documented answer on which these rules depend. */
 
 interface Answer {
   description?: string;
@@ -22,7 +22,7 @@ function operationsOf(document: OpenAPIObject): [string, Operation][] {
 }
 
 /**
- * Adds 400 to every route below `/accounts` and `/admin`, for unknown query parameters. It also removes repeated
+ * Documents 400 for unknown query parameters on every route below `/accounts` and `/admin`. It also removes repeated
  * descriptions, because @nestjs/swagger joins the descriptions of decorators that declare the same answer.
  */
 export function completeAnswers(document: OpenAPIObject): void {
@@ -35,7 +35,7 @@ export function completeAnswers(document: OpenAPIObject): void {
   }
 }
 
-/** Removes null from parameters of a query or path: a parameter is present or absent. */
+/** Removes the type null from query and path parameters, which are either present or absent. */
 export function withoutNullParameters(document: OpenAPIObject): void {
   for (const [, { parameters = [] }] of operationsOf(document))
     for (const { schema = {} } of parameters) {
@@ -45,7 +45,7 @@ export function withoutNullParameters(document: OpenAPIObject): void {
     }
 }
 
-/** Lists the codes of the error catalogue in the schemas that use them. */
+/** Lists the codes of the error catalogue in the schemas of problems. */
 export function nameCodes(document: OpenAPIObject): void {
   const models = document.components?.schemas as Record<
     string,

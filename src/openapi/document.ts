@@ -31,7 +31,7 @@ const SCOPE_MEANING: Record<(typeof SCOPES)[number], string> = {
 };
 
 /**
- * Builds the OpenAPI 3.1 document from the code. Its server is `BASE_URL`; without that setting, it is only the path
+ * Builds the OpenAPI 3.1 document from the code. Its server is `BASE_URL` or, without that setting, only the path
  * prefix, which is right for any host name.
  */
 export function openApiDocument(
@@ -40,7 +40,7 @@ export function openApiDocument(
   surroundings = surroundingsOf(config) ?? ANYWHERE,
 ): OpenAPIObject {
   const base = config.publicUrl ?? config.basePath;
-  // An address outside paths must be absolute.
+  // Addresses outside of paths must be absolute, so that localhost is used without `BASE_URL`.
   const address = config.publicUrl ?? `http://localhost:${config.port || 3000}${config.basePath}`;
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
@@ -74,7 +74,7 @@ export function openApiDocument(
     ignoreGlobalPrefix: true,
     extraModels: [NotificationRequest],
   });
-  // The types of @nestjs/swagger only have the members of OpenAPI 3.0.
+  // The members are assigned, because the types of @nestjs/swagger only know OpenAPI 3.0.
   const license = { name: 'All rights reserved', identifier: 'LicenseRef-all-rights-reserved' };
   Object.assign(document.info, { license });
   Object.assign(document, { webhooks: { notification: notificationWebhook } });
@@ -92,7 +92,10 @@ export function openApiDocument(
   return withNullTypes(document);
 }
 
-/** Converts `nullable: true` of @nestjs/swagger (OpenAPI 3.0): in 3.1 the type itself lists null. */
+/**
+ * Converts `nullable: true`, which @nestjs/swagger writes for OpenAPI 3.0, to the form of 3.1, where the type lists
+ * null.
+ */
 function withNullTypes<T>(schema: T): T {
   if (typeof schema !== 'object' || schema === null) return schema;
   if (Array.isArray(schema)) return schema.map(withNullTypes) as T;
@@ -109,11 +112,11 @@ function withNullTypes<T>(schema: T): T {
  */
 export function serveDocuments(app: NestExpressApplication, config: Config): void {
   assertAccessDeclared(app);
-  // Built at the first request, which shortens the start by 0.15 s.
+  // The document is built at the first request, which shortens the start by 0.15 s.
   let built: OpenAPIObject | undefined;
   const document = () => {
     const surroundings = surroundingsOf(config);
-    // Not cached before the sandbox exists, because its examples are still missing.
+    // Without a sandbox yet, the document lacks the examples, so that it is not cached.
     if (surroundings === null) return openApiDocument(app, config);
     return (built ??= openApiDocument(app, config, surroundings));
   };
@@ -139,7 +142,8 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
     raw: false,
     swaggerOptions: {
       persistAuthorization: false,
-      // From 150 rows on, Swagger UI renders only visible rows, which the browser's own search cannot find.
+      // All sections are collapsed: from 150 rows on, Swagger UI only renders visible rows, which the browser's own
+      // search cannot find.
       docExpansion: 'none',
       displayRequestDuration: true,
       tryItOutEnabled: true,
@@ -156,9 +160,10 @@ interface SwaggerRequest {
 }
 
 /**
- * Runs in the browser, and is inserted into its page as text: it can use nothing but its argument. On the console's
- * link (`/docs?session`), calls use the console's session, unless there is a token. Otherwise no cookie is sent: at the
- * Basic challenge of the token service the browser would ask for a password.
+ * Decides about cookies for a call from Swagger UI. This function runs in the browser and is inserted into its page as
+ * text, so that it can only use its argument. On the console's link (`/docs?session`), calls without a token use the
+ * console's session. All other calls send no cookie, because the browser would ask for a password at the Basic
+ * challenge of the token service.
  */
 function withOrWithoutSession(request: SwaggerRequest): SwaggerRequest {
   const { location } = globalThis as unknown as { location: { search: string } };

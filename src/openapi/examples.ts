@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Config } from '../config.js';
 
-/** The names in the examples. They are the sandbox's names, so that the examples work there unchanged. */
+/** The names that examples contain. They are those of the sandbox, in which the examples work unchanged. */
 export interface Surroundings {
   account_code: string;
   partner: { partner_url: string; ca_pem?: string };
@@ -14,7 +14,7 @@ export const ANYWHERE: Surroundings = {
   partner: { partner_url: 'https://partner.example/hooks' },
 };
 
-/** Returns the names; null while the sandbox has not written its file yet. */
+/** Returns the names for examples; null if the sandbox has not yet written its file. */
 export function surroundingsOf(config: Config): Surroundings | null {
   if (!config.sandbox) return ANYWHERE;
   const file = join(config.dataDir, 'sandbox.json');
@@ -23,12 +23,12 @@ export function surroundingsOf(config: Config): Surroundings | null {
     : null;
 }
 
-/** Far in the future, so that the examples stay valid. */
+/** Dates in the far future, so that the examples stay valid. */
 export const END = '2099-12-31T23:59:59Z';
 export const EXAM = '2098-06-15T14:00:00Z';
 export const CANDIDATE = 'C-1001';
 export const TEST = 'SANDBOX-ONE';
-/** Placeholders for generated ids: a user takes the real id from an answer. */
+/** Placeholders for generated ids, for which users substitute ids from answers. */
 export const UUID = '0196f2a4-7c1e-7d3b-9a55-3f0c2b8d6e41';
 export const BOOKING = 'B7K2M9QX4T';
 
@@ -131,7 +131,7 @@ const bodies = ({ account_code, partner: { partner_url, ca_pem } }: Surroundings
   'POST /sandbox/events': { booking_code: BOOKING, change_reason: 'BOOKING_RESCHEDULED' },
 });
 
-/** Examples of `code` by the part of the path before it. */
+/** Example values of the parameter `code`, by the path segment before it. */
 const CODES: Record<string, string> = {
   problems: 'validation_error',
   schools: 'SCHOOL-1',
@@ -166,8 +166,8 @@ interface Operation {
 }
 
 /**
- * Adds an example to every body and every required parameter. Optional parameters get none: Swagger UI would send the
- * example, and a list would be filtered to nothing.
+ * Adds an example to every body and every required parameter. Optional parameters get no example, because Swagger UI
+ * would send it, and the resulting filter would match nothing.
  */
 export function addExamples(document: OpenAPIObject, surroundings: Surroundings): void {
   const examples = bodies(surroundings);

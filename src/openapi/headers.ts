@@ -3,7 +3,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 const text = (description: string) => ({ description, schema: { type: 'string' } });
 const number = (description: string) => ({ description, schema: { type: 'integer', minimum: 0 } });
 
-/** The headers of answers that a program may use. */
+/** The headers of answers that are meant for programs. */
 const HEADERS = {
   'X-Request-Id': text('The caller’s own `X-Request-Id`, else a new one; logs and audit log have it.'),
   RateLimit: text(
@@ -37,7 +37,7 @@ const IS_FILE = /(\.csv|\/report)$/;
 const IS_SESSION = /^\/console\//;
 const HAS_NO_QUOTA = /^\/health\//;
 
-/** Describes the headers of every answer. */
+/** Documents the headers of every answer. */
 export function describeHeaders(document: OpenAPIObject): void {
   const used = new Set<string>();
   for (const [path, item] of Object.entries(document.paths))
@@ -55,7 +55,7 @@ function headersOf(path: string, { parameters = [], deprecated }: Operation, sta
   const isOpen = HAS_NO_QUOTA.test(path);
   const headers: Name[] = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
   if (status === 429 || (status === 503 && !isOpen)) headers.push('Retry-After');
-  // The result routes answer 500 where other routes answer 503.
+  // The routes for results answer 500 where other routes answer 503, so that 500 has `Retry-After`.
   if (status === 500 && TAKES_RESULTS.test(path)) headers.push('Retry-After');
   if (status === 409 && takes('Idempotency-Key')) headers.push('Retry-After');
   if (status === 401 || (status === 403 && !IS_DOCUMENT.test(path))) headers.push('WWW-Authenticate');

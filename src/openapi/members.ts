@@ -1,8 +1,8 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
 /**
- * Descriptions of members and parameters whose declaration has none: by name, because a name means the same everywhere,
- * or as `Model.member` for exceptions.
+ * Descriptions of members and parameters that have none in the code. The key is a name, which means the same
+ * everywhere, or `Model.member` for an exception.
  */
 const DESCRIPTIONS: Record<string, string> = {
   '2h': 'The exam starts within 2 hours.',
@@ -234,7 +234,9 @@ interface Parameter extends Described {
   name: string;
 }
 
-/** Describes every member of every model and every parameter; a description in the code takes precedence. */
+/**
+ * Adds a description to every member of every model and to every parameter. A description in the code takes precedence.
+ */
 export function describeMembers(document: OpenAPIObject): void {
   const schemas = (document.components?.schemas ?? {}) as Record<string, Model>;
   for (const [model, { properties = {} }] of Object.entries(schemas))

@@ -5,7 +5,7 @@ const OF_CANDIDATE = `${OF_ACCOUNT}/candidates/{candidate_id}`;
 const OF_TEST = `${OF_CANDIDATE}/tests/{test_code}`;
 const IN_CATALOGUE = '/admin/accounts/{account_code}';
 
-/** Builds the names of the four operations on a kind of catalogue entry. */
+/** Returns the names of the four operations on a kind of catalogue entry. */
 const catalogue = (path: string, key: string, one: string, many: string): Record<string, string> => ({
   [`GET ${IN_CATALOGUE}/${path}`]: `list${many}`,
   [`GET ${IN_CATALOGUE}/${path}/{${key}}`]: `get${one}`,
@@ -14,8 +14,8 @@ const catalogue = (path: string, key: string, one: string, many: string): Record
 });
 
 /**
- * The names by which generated clients call the operations; they are part of the contract. A released name never
- * changes; test/fixtures/operation-ids.txt lists them.
+ * The names under which generated clients call the operations. They are part of the contract: a released name never
+ * changes. test/fixtures/operation-ids.txt lists them.
  */
 const OPERATION_IDS: Record<string, string> = {
   'POST /token': 'requestToken',
@@ -163,7 +163,9 @@ const OPERATION_IDS: Record<string, string> = {
   'GET /health/ready': 'getReadiness',
 };
 
-/** Sets the name of every operation. An operation without a name keeps its handler's name, which a test refuses. */
+/**
+ * Sets the name of every operation. An operation without a name would keep that of its handler, which a test refuses.
+ */
 export function nameOperations(document: OpenAPIObject): void {
   for (const [path, item] of Object.entries(document.paths))
     for (const [method, operation] of Object.entries(item) as [string, { operationId?: string }][])

@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
-/** In the order of a client's work; the tags of partners and operators follow. */
+/** The tags of operations, in the order of a client's work; those of partners and operators follow. */
 const TAGS: Record<string, string> = {
   'Token service':
     'Request access tokens for a user and an application (RFC 6749). Most other requests need an access token.',
@@ -32,7 +32,7 @@ const JOB =
 const STEERED = 'Every process follows within a second. The response is 409 when the job has already ended.';
 const EVENT = 'Subscribed partners are notified.';
 
-/** Descriptions of operations whose controllers have only a summary. */
+/** Descriptions of the operations whose controllers have only a summary. */
 export const DESCRIPTIONS: Record<string, string> = {
   'GET /console/session': 'This request needs no session and does not extend one.',
   'POST /console/session':
@@ -204,7 +204,7 @@ interface Operation {
   tags?: string[];
 }
 
-/** Describes every operation and its tag; a controller's own description takes precedence. */
+/** Adds a description to every operation and every tag. A description in the controller takes precedence. */
 export function describeOperations(document: OpenAPIObject): void {
   const spoken = new Set<string>();
   for (const [path, item] of Object.entries(document.paths))

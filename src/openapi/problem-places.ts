@@ -9,7 +9,7 @@ interface Operation {
   responses: Record<string, { content?: Record<string, { examples?: Record<string, object> }> }>;
 }
 
-/** An operation, with the properties that decide about its problems. */
+/** An operation, with the properties that decide which problems it can answer. */
 class Place {
   constructor(
     readonly name: string,
@@ -66,8 +66,8 @@ const namesAccount: Where = (place) =>
 const decides = under(/ \/admin\/eligibilities\/\{svc_id\}(\/(hold|release|approve|decline)[a-z-]*)?$/);
 
 /**
- * The operations that can answer with each problem, in addition to the statuses in their documentation. A test requires
- * an entry for every code, and another test compares the answers of all tests with this table.
+ * For each problem, the operations that can answer it, in addition to those whose documented statuses imply it. A test
+ * requires an entry for every code, and a further test compares the answers of all tests with this table.
  */
 const PLACES: Record<string, Where> = {
   validation_error: everywhere,
@@ -151,7 +151,7 @@ const PLACES: Record<string, Where> = {
   console_application: under(/^PUT \/admin\/applications\//),
 };
 
-/** Example values of members that a problem's catalogue entry names. */
+/** Example values of the additional members of problems. */
 const MEMBERS: Record<string, unknown> = {
   svc_eligiblity_id: 'K7MWQ2XA',
   booking_code: 'B7K2M9QX4T',
@@ -182,7 +182,7 @@ function exampleOf({ code, title, description, members }: Problem, status: numbe
   };
 }
 
-/** Codes of RFC 6749 §5.2 with their statuses. */
+/** The error codes of RFC 6749 §5.2, with their statuses. */
 const OAUTH: Record<string, { status: number; description: string; at?: RegExp }> = {
   invalid_request: { status: 400, description: 'A parameter is missing, repeated or malformed.' },
   invalid_grant: { status: 400, description: 'The credentials or the refresh token are not valid.', at: /\/token$/ },
@@ -193,7 +193,9 @@ const OAUTH: Record<string, { status: number; description: string; at?: RegExp }
   temporarily_unavailable: { status: 429, description: 'Too many requests; try again after Retry-After.' },
 };
 
-/** Lists at each problem answer the possible codes, each with an example; the examples are shared components. */
+/**
+ * Documents, at each problem answer, the possible codes with an example for each. The examples are shared components.
+ */
 export function addProblems(document: OpenAPIObject, base: string): void {
   const examples: Record<string, object> = {};
   const referTo = (name: string, example: object) => {
@@ -232,7 +234,10 @@ export function addProblems(document: OpenAPIObject, base: string): void {
   document.components!.examples = examples;
 }
 
-/** Returns the status at a place: test drivers get 500 instead of 408 and 503, which they do not know. */
+/**
+ * Returns the status of a problem in the answer of an operation. Test drivers get 500 instead of 408 and 503, because
+ * their specification lacks these.
+ */
 function statusAt({ name }: Place, { kind }: Problem): number {
   const status = statusOf(kind);
   return RESULT_ROUTES.includes(name) && (status === 408 || status === 503) ? 500 : status;

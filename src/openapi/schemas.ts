@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
-/** The members of a schema by name. */
+/** A schema, or a part of one, by keyword. */
 type Schema = Record<string, unknown>;
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
@@ -10,14 +10,14 @@ export const SCHEMAS = '/openapi/schemas';
 const schemasOf = (document: OpenAPIObject) => (document.components?.schemas ?? {}) as Record<string, Schema>;
 const addressOf = (baseUrl: string, name: string) => `${baseUrl}${SCHEMAS}/${name}.json`;
 
-/** Lists the schemas of the document, each with its own address. */
+/** Returns the name and the address of each schema in the document. */
 export function schemaList(document: OpenAPIObject, baseUrl: string): { name: string; address: string }[] {
   return Object.keys(schemasOf(document)).map((name) => ({ name, address: addressOf(baseUrl, name) }));
 }
 
 /**
- * Returns a schema of the document as a self-contained JSON Schema (2020-12): referenced schemas are in its `$defs`.
- * Null when there is no schema of that name.
+ * Returns a schema of the document as a self-contained JSON Schema (2020-12), with the referenced schemas in its
+ * `$defs`. Returns null if no schema has that name.
  */
 export function standaloneSchema(document: OpenAPIObject, name: string, baseUrl: string): Schema | null {
   const schemas = schemasOf(document);
@@ -25,7 +25,7 @@ export function standaloneSchema(document: OpenAPIObject, name: string, baseUrl:
   const needed = new Set<string>();
   const own = standalone(schemas[name], name, needed) as Schema;
   const definitions: Schema = {};
-  // Iterating over a Set includes entries that are added meanwhile.
+  // The loop includes entries that it adds to the Set.
   for (const other of needed) definitions[other] = standalone(schemas[other], name, needed);
   return {
     $schema: DIALECT,
@@ -36,13 +36,13 @@ export function standaloneSchema(document: OpenAPIObject, name: string, baseUrl:
   };
 }
 
-/** Converts a schema: `example` exists only in OpenAPI; JSON Schema has `examples`. */
+/** Converts a schema of OpenAPI to JSON Schema, in which `example` becomes `examples`. */
 function standalone(value: unknown, root: string, needed: Set<string>, isNames = false): unknown {
   if (Array.isArray(value)) return value.map((one) => standalone(one, root, needed));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, member]): [string, unknown] => {
-      // Names of properties are not keywords.
+      // The keys of this object are property names rather than keywords.
       if (isNames) return [key, standalone(member, root, needed)];
       if (key === 'example') return ['examples', [member]];
       if (['enum', 'const', 'default', 'examples'].includes(key)) return [key, member];

@@ -1,19 +1,23 @@
 import { Injectable } from '@nestjs/common';
 
-/** A part of the service that reacts when the sandbox moves the time. */
+/** A part of the service that must react when the sandbox's clock is moved. */
 interface Follower {
   /**
-   * Runs in the transaction that moves the time, already at the new time. It creates rows that must exist before other
-   * transactions see the new time.
+   * Creates rows that must exist before other transactions see the new time. It runs in the transaction that moves the
+   * clock, already at the new time.
    */
   prepare?: () => Promise<void>;
-  /** Runs at once in every process, instead of waiting for the next scheduled round. */
+  /**
+   * Does the work that is due at the new time. It runs at once in every process, instead of in the next scheduled
+   * round.
+   */
   catchUp?: () => Promise<void>;
 }
 
 /**
- * The only source of business time. In SQL the sandbox moves `now()`, `statement_timestamp()` and `clock_timestamp()`
- * along (sandbox/clock-schema.ts). Code that times machine work uses `MACHINE_TIME` (database/database.ts).
+ * The only source of business time. In SQL, the sandbox's clock also applies to `now()`, `statement_timestamp()` and
+ * `clock_timestamp()` (sandbox/clock-schema.ts). Code that times the work of machines uses `MACHINE_TIME`
+ * (database/database.ts).
  */
 @Injectable()
 export class Clock {
@@ -25,7 +29,7 @@ export class Clock {
   }
 
   /**
-   * Returns milliseconds since the start of the process. They advance with {@link now}, and do not jump when the system
+   * Returns the milliseconds since the process started. They advance like {@link now}, but do not jump when the system
    * clock is set.
    */
   steadyMs(): number {
@@ -36,14 +40,14 @@ export class Clock {
     this.followers.push(follower);
   }
 
-  /** Prepares the followers for a new time. Only the sandbox calls it. */
+  /** Prepares the parts of the service for a new time. Only the sandbox calls it. */
   async prepare(): Promise<void> {
     for (const { prepare } of this.followers) await prepare?.();
   }
 
   /**
-   * Sets the business time this far ahead of the machine's time; only the sandbox calls it. Resolves when all timed
-   * work has caught up.
+   * Sets how far business time is ahead of the machine's time. Resolves when all timed work has caught up. Only the
+   * sandbox calls it.
    */
   async moveTo(aheadMs: number): Promise<void> {
     if (aheadMs === this.aheadMs) return;
@@ -54,20 +58,24 @@ export class Clock {
 
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 
-/** Reads `YYYY-MM-DDThh:mm:ssZ`; null when the text has another form or names a moment that does not exist. */
+/**
+ * Parses a time of the form `YYYY-MM-DDThh:mm:ssZ`. Returns null for any other form, and for a time that does not
+ * exist.
+ */
 export function parseDateTime(text: string): Date | null {
   if (!DATE_TIME.test(text)) return null;
   const date = new Date(text);
-  // `new Date` silently turns 30 February into 1 March: only a text that formats back unchanged is a real moment.
+  // `new Date` silently turns 30 February into 1 March. A text is valid only if formatting the date gives the same
+  // text.
   return !Number.isNaN(date.getTime()) && formatDateTime(date) === text ? date : null;
 }
 
-/** Writes `YYYY-MM-DDThh:mm:ssZ`; fractions of a second are truncated. */
+/** Formats a time as `YYYY-MM-DDThh:mm:ssZ`. Fractions of a second are truncated. */
 export function formatDateTime(date: Date): string {
   return date.toISOString().slice(0, 19) + 'Z';
 }
 
-/** Formats as {@link formatDateTime}; null stays null. */
+/** Formats a time like {@link formatDateTime}; null for null. */
 export function formatOptionalDateTime(date: Date | null): string | null {
   return date === null ? null : formatDateTime(date);
 }

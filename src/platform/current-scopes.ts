@@ -2,9 +2,9 @@ import { Query } from '@nestjs/cqrs';
 import type { Scope } from './context/caller.js';
 
 /**
- * Asks for the scopes that a user still has through an application in an account. The answer is null when either is
- * disabled, or the user does not belong to the account. Modules with unfinished work of a user ask it; the module auth
- * answers.
+ * Asks for the scopes that a user still has through an application in an account. Null if the user or the application
+ * is disabled, or if the user does not belong to the account. The auth module answers this query for modules with
+ * unfinished work of a user.
  */
 export class FindCurrentScopes extends Query<ReadonlySet<Scope> | null> {
   constructor(

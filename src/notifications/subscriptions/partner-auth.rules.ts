@@ -29,7 +29,7 @@ const headerValue = text({
   form: 'Must be visible ASCII characters, with blanks only between them.',
 });
 
-/** The rule of the headers of a partner's own scheme, without duplicate names. */
+/** The rule for the headers of a partner's own authentication scheme. Their names must differ. */
 const headers: Rule = {
   schema: {
     type: 'array',
@@ -89,7 +89,7 @@ const AUTH: Record<string, Record<string, AuthMember>> = {
   headers: { headers: { rule: headers } },
   basic: {
     username: {
-      // RFC 7617 §2: the first colon ends the user name.
+      // RFC 7617 §2: the first colon ends the user name, so that the name cannot contain one.
       rule: text({ min: 1, max: 200, pattern: /^[^:]+$/, form: 'Must not have a colon.' }),
     },
     password: { rule: text({ min: 1, max: 500 }), writeOnly: true },
@@ -127,7 +127,7 @@ const AUTH: Record<string, Record<string, AuthMember>> = {
   },
 };
 
-/** The rule of the service's authentication at a partner: an object whose `type` determines its other members. */
+/** The rule for the service's authentication at a partner: an object whose `type` determines the other members. */
 export const authRule: Rule = {
   schema: {
     type: 'object',
@@ -153,7 +153,7 @@ export const authRule: Rule = {
   },
 };
 
-/** Checks that a client has a secret or signs with a key, and not both. */
+/** Returns faults unless the client has exactly one of a secret and a signing key. */
 function clientSecretFaults({ client_auth, client_secret }: Record<string, unknown>): Fault[] {
   if (client_auth === 'private_key_jwt')
     return client_secret == null
@@ -162,7 +162,9 @@ function clientSecretFaults({ client_auth, client_secret }: Record<string, unkno
   return client_secret == null ? [fault('required', 'Must be given.', '/client_secret')] : [];
 }
 
-/** Checks that no own header is `Authorization`, which the service sets for these types. */
+/**
+ * Returns a fault for an own header named `Authorization`, which the service sets for these types of authentication.
+ */
 function authorizationFaults({ headers }: Record<string, unknown>): Fault[] {
   if (!Array.isArray(headers)) return [];
   return headers.flatMap((header: { name?: unknown } | null, index) =>
@@ -211,7 +213,7 @@ function authSchema(type: string, members: Record<string, AuthMember>): Schema {
   };
 }
 
-/** The rule of `auth` in answers. */
+/** The rule for `auth` in answers, which contain no secrets. */
 export const shownAuthRule: Rule = {
   schema: {
     type: 'object',

@@ -17,7 +17,7 @@ const FIND = prepared(
   acrossAccounts.keyInHand,
 );
 
-/** $1: subscriptions; $2: expiries of certificates. */
+/** Stores the expiries of partners' certificates. $1: subscriptions; $2: expiries. */
 const RECORD_CERTIFICATES = prepared(
   'partner-record-certificates',
   `UPDATE subscriptions s SET certificate_not_after = o.not_after
@@ -26,14 +26,14 @@ const RECORD_CERTIFICATES = prepared(
   acrossAccounts.keyInHand,
 );
 
-/** A replaced key with its expiry: as a time and as a duration, since the clock may be set. */
+/** A replaced signing key with its expiry, both as a time and as a duration, because the clock may be set. */
 interface PreviousKey {
   key: KeyObject;
   until: number;
   steadyUntil: number;
 }
 
-/** A partner for the delivery loop: its address, its signing keys, and its retry settings. */
+/** The data of a partner that delivery needs: its address, its signing keys and its retry settings. */
 export class PartnerProfile {
   constructor(
     readonly version: number,
@@ -45,8 +45,8 @@ export class PartnerProfile {
   ) {}
 
   /**
-   * Builds the headers of a notification (Standard Webhooks v1), without the partner's authentication. The timestamp is
-   * the machine's time: partners use their own clocks, which no sandbox moves.
+   * Returns the headers of a notification (Standard Webhooks v1), without the partner's authentication. The timestamp
+   * is the machine's time, because partners use their own clocks, which no sandbox moves.
    */
   headers(notification: {
     id: string;
@@ -71,8 +71,8 @@ export class PartnerProfile {
 }
 
 /**
- * Returns the `traceparent`: in the trace of the request that caused the event, else in a new trace. The notification
- * is the parent (W3C §3.2).
+ * Returns the `traceparent` of a notification, which is the parent (W3C §3.2). It belongs to the trace of the request
+ * that caused the event or, without such a request, to a new trace.
  */
 function traceparentOf(id: string, cause: string | null): string {
   const hex = id.replaceAll('-', '');
@@ -80,13 +80,13 @@ function traceparentOf(id: string, cause: string | null): string {
 }
 
 /**
- * Caches the profiles of the partners that this process sends to. A profile is valid for one version of the
+ * Caches the profiles of the partners to which this process sends. A profile is valid for one version of its
  * subscription.
  */
 @Injectable()
 export class PartnerDirectory {
   private readonly profiles = new Map<string, PartnerProfile>();
-  /** The expiries of certificates, in milliseconds, that this process has recorded. */
+  /** For each partner, the expiry of the certificate that this process stored last, in milliseconds. */
   private readonly recorded = new Map<string, number>();
 
   constructor(
@@ -99,13 +99,13 @@ export class PartnerDirectory {
     private readonly clock: Clock,
   ) {}
 
-  /** Returns the profile of this version; null when another version was read last. */
+  /** Returns the profile for this version of the subscription; null if a different version was read last. */
   known(id: string, version: number): PartnerProfile | null {
     const profile = this.profiles.get(id);
     return profile?.version === version ? profile : null;
   }
 
-  /** Reads the current settings of partners with unknown versions in one query. */
+  /** Reads the current settings of the partners whose version is not cached, in one query. */
   async learn(partners: readonly { subscription_id: string; version: number }[]): Promise<void> {
     const unknown = partners.filter(({ subscription_id: id, version }) => this.known(id, version) === null);
     if (unknown.length === 0) return;
@@ -130,11 +130,11 @@ export class PartnerDirectory {
     if (before?.version === version) return;
     const profile = this.profileOf(subscription);
     this.profiles.set(id, profile);
-    // Running attempts end first, each limited by its own deadline.
+    // The old connections close after their running attempts, which have their own deadlines.
     if (before && before.endpoint.key !== profile.endpoint.key) void this.client.forget(before.endpoint.key);
   }
 
-  /** Removes a deleted partner. */
+  /** Removes the profile and the connections of a deleted partner. */
   forget(id: string): void {
     const known = this.profiles.get(id);
     if (known) void this.client.forget(known.endpoint.key);
@@ -142,7 +142,7 @@ export class PartnerDirectory {
     this.recorded.delete(id);
   }
 
-  /** Stores the expiries of certificates that partners have shown since the last call. */
+  /** Stores the expiries of the certificates that partners have shown since the last call. */
   async recordCertificates(): Promise<void> {
     const news = [...this.profiles]
       .map(([id, { endpoint }]) => ({ id, notAfter: this.client.certificateNotAfter(endpoint.key) }))
@@ -179,7 +179,8 @@ export class PartnerDirectory {
 }
 
 /**
- * Returns a digest of the settings that a connection or a token depends on: a suspended and resumed partner keeps both.
+ * Returns a digest of the settings on which connections and tokens depend. A suspended and resumed partner keeps both,
+ * because its digest is unchanged.
  */
 function digestOf(subscription: Subscription): string {
   const { partner_url, auth, auth_secret, ca_pem, client_cert_pem, client_key, wait_ms } = subscription;

@@ -13,7 +13,7 @@ import { reportOf } from './sample-report.rules.js';
 import type { SampleReport } from './sample-report.dto.js';
 import type { Subscription } from './subscription.entity.js';
 
-/** Sends samples: complete, signed NotificationRequests with invented codes, which are not stored. */
+/** Sends samples to partners: complete, signed NotificationRequests with invented codes. Samples are not stored. */
 @Injectable()
 export class PartnerProbe {
   constructor(
@@ -36,7 +36,7 @@ export class PartnerProbe {
     return this.client.put(profile.endpoint, profile.headers(sample), sample.body);
   }
 
-  /** Sends a sample, and reports each step. */
+  /** Sends a sample, and reports the result of each step. */
   async report(subscription: Subscription, reason: ChangeReason): Promise<SampleReport> {
     const { endpoint } = this.directory.profileOf(subscription);
     const signal = AbortSignal.timeout(endpoint.waitMs);
@@ -45,7 +45,7 @@ export class PartnerProbe {
   }
 
   /**
-   * Returns the expiry of the certificate that the partner showed last; null when it has shown none to this process.
+   * Returns the expiry of the certificate that the partner showed last; null if it has not shown one to this process.
    */
   certificateNotAfter(subscription: Subscription): Date | null {
     return this.client.certificateNotAfter(this.directory.profileOf(subscription).endpoint.key);

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 
-/** The number of newest attempts that decide whether all fail. */
+/** The number of newest attempts that decide whether all attempts fail. */
 const RECENT = 20;
 export const HOURS = 24;
 
-/** SQL for a subscription `s`: the time since which all its attempts have failed. */
+/** SQL: the time since which all attempts for a subscription `s` have failed. */
 export const FAILING_SINCE = `CROSS JOIN LATERAL (
     SELECT CASE WHEN count(*) > 0 AND count(*) = count(failure) THEN min(at) END AS failing_since
     FROM (
@@ -19,13 +19,13 @@ const FIND = prepared(
   acrossAccounts.keyInHand,
 );
 
-/** Reads the condition of partners. */
+/** Reads the condition of partners from their newest attempts. */
 @Injectable()
 export class PartnerStanding {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns the time since which every attempt of each subscription has failed; null after a success or without
+   * Returns, by subscription id, the time since which every attempt has failed; null after a success or without
    * attempts.
    */
   async failingSince(ids: readonly string[]): Promise<ReadonlyMap<string, Date | null>> {
@@ -35,7 +35,7 @@ export class PartnerStanding {
   }
 }
 
-/** Returns the members of answers that describe a busy partner at the moment `now`. */
+/** Returns the members with which an answer describes a busy partner, at the time `now`. */
 export function shownPace(
   { paused_from, paused_until, pace }: { paused_from: Date | null; paused_until: Date | null; pace: number | null },
   now: Date,

@@ -5,12 +5,15 @@ import { parsePartnerUrl } from '../partner/partner-address.js';
 import { Subscription } from './subscription.entity.js';
 import type { SubscriptionWarningModel } from './subscriptions.dto.js';
 
-/** Finds addresses that an account uses more than once, in any spelling. */
+/** Finds addresses that several subscriptions of an account have, in any spelling. */
 @Injectable()
 export class RepeatedAddresses {
   constructor(private readonly database: Database) {}
 
-  /** Returns, by subscription id, a warning when another subscription of the account has the same address. */
+  /**
+   * Returns a warning for each subscription whose address another subscription of the account also has, by subscription
+   * id.
+   */
   async warningsOf(subscriptions: readonly Subscription[]): Promise<ReadonlyMap<string, SubscriptionWarningModel[]>> {
     const accounts = [...new Set(subscriptions.map(({ account_code }) => account_code))];
     const rows = await this.database.manager.find(Subscription, {
@@ -32,7 +35,10 @@ export class RepeatedAddresses {
   }
 }
 
-/** Addresses are checked when they are saved; one that came into the database otherwise has its text as its key. */
+/**
+ * An address is normally valid, because it was checked when it was saved. An invalid one was written by other means,
+ * and is compared as text.
+ */
 function keyOf({ account_code, partner_url }: Pick<Subscription, 'account_code' | 'partner_url'>): string {
   try {
     return `${account_code} ${parsePartnerUrl(partner_url).href}`;

@@ -4,7 +4,7 @@ import { boolean, dateTime, integer, listOf, oneOf, text } from '../../platform/
 
 const changeReason = oneOf(CHANGE_REASONS, 'change_reason_unknown');
 
-/** The steps of a sample, in order. */
+/** The steps in the report of a sample, in order. */
 export const STEPS = ['NAME', 'ADDRESS', 'TLS', 'SIGN_IN', 'ANSWER'] as const;
 export type Step = (typeof STEPS)[number];
 const STEP_OUTCOMES = ['OK', 'FAILED', 'NOT_REACHED'] as const;
@@ -49,7 +49,7 @@ class SeenCertificateModel {
   fingerprint: string;
 }
 
-/** The report of a sample, step by step. */
+/** The report of a sample, with the result of each step. */
 export class SampleReport {
   @Field(boolean(), { required: true })
   delivered: boolean;

@@ -5,10 +5,13 @@ import type { PartnerAuth } from '../partner/partner-credentials.js';
 import type { Inspection } from '../partner/partner-inspection.js';
 import { STEPS, type SampleReport, type Step } from './sample-report.dto.js';
 
-/** Codes of a connection that was never opened, regardless of the inspection's result. */
+/**
+ * The reasons of attempts whose connection was never opened. They count even if a connection was possible during the
+ * inspection.
+ */
 const NOT_CONNECTED: readonly string[] = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'];
 
-/** Returns the step at which an attempt with this outcome failed; null when it was delivered. */
+/** Returns the step at which an attempt with this outcome failed; null if the sample was delivered. */
 function failedStep(
   { failure, httpStatus, reason }: Pick<AttemptOutcome, 'failure' | 'httpStatus' | 'reason'>,
   seen: Inspection,
@@ -22,7 +25,7 @@ function failedStep(
     auth: 'SIGN_IN',
   };
   if (steps[failure]) return steps[failure];
-  // A timeout or a closed connection does not tell the step: the inspection does.
+  // A timeout or a closed connection does not show the step, so that the inspection decides.
   if (seen.nameFault !== null) return 'NAME';
   if (seen.connectFault !== null || NOT_CONNECTED.includes(reason ?? '')) return 'ADDRESS';
   return seen.protocol === null ? 'TLS' : 'ANSWER';
@@ -70,7 +73,7 @@ const UNKNOWN_SAMPLE =
   'The partner answered 400: it knows no candidate SAMPLE-CANDIDATE. A sample needs a 200 all the same: the partner should ' +
   'answer 200 to booking codes that begin with SAMPLE, and 400 to events of candidates that it does not know.';
 
-/** Explains a failed verification, if its remedy is known. */
+/** Returns an explanation of a failed verification whose remedy is known; undefined for other failures. */
 export function verificationDetail({ reason }: Pick<AttemptOutcome, 'reason'>): string | undefined {
   return reason === NO_MATCHING_RECORD ? UNKNOWN_SAMPLE : undefined;
 }

@@ -6,19 +6,22 @@ import type { ShownAuth, Subscription } from './subscription.entity.js';
 
 type Column = 'auth' | 'client-key' | 'signing-secret' | 'previous-signing-secrets';
 
-/** Maximum number of secrets that sign at the same time, including the newest. */
+/** The maximum number of signing secrets in use at the same time, including the newest. */
 const MOST_SIGNING = 5;
 
-/** A replaced signing secret. */
+/** A signing secret that was replaced, but still signs for a time. */
 export interface PreviousSecret {
   secret: string;
-  /** The end of its use, in milliseconds. */
+  /** The time at which the replaced secret stops signing, in milliseconds since 1970. */
   until: number;
 }
 
 type SigningColumns = Pick<Subscription, 'id' | 'signing_secret' | 'previous_signing_secrets'>;
 
-/** Encrypts and decrypts a subscription's secrets. An encrypted value decrypts only in its own column and row. */
+/**
+ * Encrypts and decrypts the secrets of a subscription. An encrypted value can only be decrypted in its own column and
+ * row.
+ */
 @Injectable()
 export class SubscriptionSecrets {
   constructor(
@@ -46,7 +49,7 @@ export class SubscriptionSecrets {
     return this.secrets.decrypt(sealed, purpose(id, column)).toString('utf8');
   }
 
-  /** Returns the newest secret, which signs first, and the replaced ones, newest first. */
+  /** Returns the newest signing secret, which signs first, and the replaced secrets, newest first. */
   openSigning({ id, signing_secret, previous_signing_secrets: previous }: SigningColumns): {
     newest: string;
     previous: PreviousSecret[];
@@ -58,17 +61,17 @@ export class SubscriptionSecrets {
     };
   }
 
-  /** Replaces the newest secret. The previous one signs until the given time. */
+  /** Replaces the newest signing secret, which then signs until the given time. */
   replaceSigning(subscription: Subscription, newest: string, until: Date): void {
     const { newest: replaced, previous } = this.openSigning(subscription);
-    // Expired secrets are kept here and skipped when signing, because the clock may be wrong at this moment.
+    // Expired secrets are also kept, because the clock may be wrong at this moment. Signing skips them.
     const kept = [{ secret: replaced, until: until.getTime() }, ...previous].slice(0, MOST_SIGNING - 1);
     const { id } = subscription;
     subscription.signing_secret = this.seal(newest, id, 'signing-secret');
     subscription.previous_signing_secrets = this.seal(JSON.stringify(kept), id, 'previous-signing-secrets');
   }
 
-  /** Returns `auth` for display, and its secrets separately, encrypted. */
+  /** Returns `auth` as answers show it, and separately its secrets, encrypted. */
   sealAuth(auth: PartnerAuth, id: string): { auth: ShownAuth; auth_secret: Buffer | null } {
     const headers = auth.headers ?? [];
     const secrets: AuthSecrets = { secret: secretOf(auth), values: headers.map(({ value }) => value) };
@@ -99,7 +102,7 @@ export class SubscriptionSecrets {
   }
 }
 
-/** The encrypted parts of an `auth`: its own secret, and the values of its headers in order. */
+/** The parts of an `auth` that are encrypted: its own secret, and the values of its headers in their order. */
 interface AuthSecrets {
   secret?: string;
   values: string[];

@@ -19,7 +19,10 @@ import {
 import { systemLookup } from '../partner/partner-names.js';
 import { Subscription } from './subscription.entity.js';
 
-/** A silent name server must not keep an operator waiting: every connection checks the name again anyway. */
+/**
+ * The time limit for checking a name when an address is saved. An operator should not wait for a silent name server,
+ * because every connection checks the name again.
+ */
 const LOOKUP_MS = 2_000;
 
 @Injectable()
@@ -33,14 +36,17 @@ export class SubscriptionStore {
     private readonly races: RacePoints,
   ) {}
 
-  /** @throws DomainError `not_found` */
+  /**
+   * Returns a subscription of the caller's accounts.
+   * @throws DomainError `not_found`
+   */
   async get(id: string): Promise<Subscription> {
     return known(isUuid(id) ? await this.database.manager.findOneBy(Subscription, inReach(id)) : null);
   }
 
   /**
-   * Changes a subscription in one transaction: it is locked, changed by `apply`, saved and audited as
-   * `subscription.{action}`. No delivery loop uses its old settings afterwards.
+   * Changes a subscription in one transaction: locks it, applies `apply`, saves it, and writes the audit entry
+   * `subscription.{action}`. After the commit, no delivery loop uses the old settings.
    * @throws DomainError `not_found`
    */
   change(id: string, action: string, apply: (subscription: Subscription) => void): Promise<Subscription> {
@@ -67,7 +73,7 @@ export class SubscriptionStore {
     return known(found);
   }
 
-  /** Returns a fault for each address that partners may not have. It resolves names. */
+  /** Returns a fault for each of the two addresses that is not allowed. Names are resolved. */
   async addressFaults(partnerUrl: string | undefined, tokenUrl: string | undefined): Promise<Fault[]> {
     const faults = await Promise.all([
       partnerUrl === undefined ? null : this.addressFault(parsePartnerUrl(partnerUrl), '/partner_url'),
@@ -88,18 +94,21 @@ export class SubscriptionStore {
           pointer,
         );
     }
-    // An unknown name may be saved: it is checked again at every connection.
+    // A name that cannot be resolved may be saved, because every connection checks it again.
     return null;
   }
 }
 
-/** Matches a subscription that is not deleted, of an account that the caller may see. */
+/** Returns the condition for a subscription that is not deleted and belongs to the caller's accounts. */
 function inReach(id: string): FindOptionsWhere<Subscription> {
   const reach = currentReach();
   return { id, deleted_datetime: IsNull(), ...(reach !== null && { account_code: In([...reach]) }) };
 }
 
-/** @throws DomainError `not_found` */
+/**
+ * Returns the subscription that was found.
+ * @throws DomainError `not_found`
+ */
 function known(found: Subscription | null): Subscription {
   if (found === null) throw notFound.error({ detail: 'There is no such subscription.' });
   return found;

@@ -63,8 +63,8 @@ export class SendSampleHandler implements ICommandHandler<SendSample> {
 }
 
 /**
- * Marks the subscription as verified after a 200 to the sample. @throws DomainError `verification_failed` when it
- * changed meanwhile
+ * Marks the subscription as verified, after the partner has answered the sample with 200.
+ * @throws DomainError `verification_failed` when the subscription changed while the sample was sent
  */
 function verified(subscription: Subscription, sent: Subscription, probe: PartnerProbe, now: Date): void {
   if (subscription.version !== sent.version)

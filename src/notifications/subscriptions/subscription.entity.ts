@@ -5,7 +5,7 @@ import type { ClientAuth } from '../partner/partner-credentials.js';
 export type SubscriptionState = 'UNVERIFIED' | 'ACTIVE' | 'SUSPENDED';
 export type PartnerHealth = 'UP' | 'DOWN';
 
-/** The members of `auth` that may be shown. */
+/** The parts of `auth` that answers show. */
 export type ShownAuth = { headers?: { name: string }[] } & (
   | { type: 'none' }
   | { type: 'headers' }
@@ -23,8 +23,8 @@ export type ShownAuth = { headers?: { name: string }[] } & (
 );
 
 /**
- * A partner that is notified of an account's events. The row is kept after deletion, because its notifications refer to
- * it.
+ * A subscription: a partner that is notified of an account's events. The row stays after deletion, because
+ * notifications refer to it.
  */
 @Entity('subscriptions')
 export class Subscription {
@@ -46,7 +46,7 @@ export class Subscription {
   @Column('jsonb')
   auth: ShownAuth;
 
-  /** Encrypted: JSON of the password, token or client secret, and of the values of headers. */
+  /** The encrypted secrets of `auth`, as JSON: the password, token or client secret, and the values of headers. */
   @Column('bytea', { nullable: true })
   auth_secret: Buffer | null;
 
@@ -56,7 +56,7 @@ export class Subscription {
   @Column('text', { nullable: true })
   client_cert_pem: string | null;
 
-  /** Encrypted PEM. */
+  /** The encrypted private key of the client certificate, in PEM. */
   @Column('bytea', { nullable: true })
   client_key: Buffer | null;
 
@@ -78,7 +78,7 @@ export class Subscription {
   @Column('timestamptz', { nullable: true })
   suspended_datetime: Date | null;
 
-  /** The periods of suspension, which do not count towards giving up. */
+  /** The periods of suspension, which do not count towards giving up notifications. */
   @Column('tstzmultirange', { default: '{}' })
   suspensions: string;
 
@@ -88,11 +88,11 @@ export class Subscription {
   @Column('text')
   health: PartnerHealth;
 
-  /** Null when it has always been UP. */
+  /** The time at which the partner's health last changed; null if the partner has always been UP. */
   @Column('timestamptz', { nullable: true })
   health_changed_at: Date | null;
 
-  /** The number of failed probes since the partner turned DOWN. */
+  /** The number of failed probes since the partner went DOWN. */
   @Column('int', { default: 0 })
   probe_step: number;
 
@@ -100,12 +100,13 @@ export class Subscription {
   next_probe_at: Date | null;
 
   /**
-   * The time at which `next_probe_at` was set: if the clock is now before it, the wait is unknown and counts as over.
+   * The time at which `next_probe_at` was set. If it is in the future, the clock was set back, and the wait counts as
+   * over.
    */
   @Column('timestamptz', { nullable: true })
   probe_from: Date | null;
 
-  /** The operator's limit of requests per second; null means no limit. */
+  /** The operator's limit of requests per second to the partner; null means no limit. */
   @Column('int', { nullable: true })
   max_per_second: number | null;
 
@@ -113,43 +114,48 @@ export class Subscription {
   @Column('timestamptz', { nullable: true })
   paused_from: Date | null;
 
-  /** The end of a busy partner's pause: nothing is sent before. */
+  /** The end of the pause of a busy partner, before which nothing is sent. */
   @Column('timestamptz', { nullable: true })
   paused_until: Date | null;
 
-  /** The partner's requests per second; null when it never answered "busy", or not for a long time. */
+  /**
+   * The requests per second that the partner currently gets; null if it never answered "busy", or not for a long time.
+   */
   @Column('float8', { nullable: true })
   pace: number | null;
 
-  /** The throughput when it last answered "busy". */
+  /** The throughput of the partner when it last answered "busy"; the ceiling of its pace. */
   @Column('float8', { nullable: true })
   pace_ceiling: number | null;
 
-  /** Successful answers since then, counting only those for which others waited. */
+  /**
+   * The number of successful answers since the partner last answered "busy". Answers count only if other attempts were
+   * waiting.
+   */
   @Column('int', { default: 0 })
   pace_good: number;
 
-  /** The number of consecutive times that the ceiling was found unchanged. */
+  /** The number of consecutive times that the ceiling was about the same. */
   @Column('int', { default: 0 })
   pace_confirmed: number;
 
-  /** The end of the send moments reserved by processes. */
+  /** The end of the send times that processes have reserved. */
   @Column('timestamptz', { nullable: true })
   paced_to: Date | null;
 
-  /** The time since which it has only answered "busy". */
+  /** The time since which the partner has answered only "busy"; null otherwise. */
   @Column('timestamptz', { nullable: true })
   busy_since: Date | null;
 
-  /** The fencing token of the last claimed probe, while the partner is DOWN. */
+  /** The fencing token of the probe that was claimed last, while the partner is DOWN. */
   @Column('bigint', { nullable: true })
   probe_token: number | null;
 
-  /** The expiry of the certificate that the partner showed last; null until it has shown one. */
+  /** The expiry of the certificate that the partner showed last; null if it has not yet shown one. */
   @Column('timestamptz', { nullable: true })
   certificate_not_after: Date | null;
 
-  /** Increases with every change of the settings: claims of an older version are not sent. */
+  /** The version of the settings, which increases with every change. Claims under an older version are not sent. */
   @Column('int', { default: 1 })
   version: number;
 

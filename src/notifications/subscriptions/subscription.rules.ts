@@ -14,7 +14,7 @@ const MOST_URL = 2000;
 export function url(parse: (value: string) => URL, description: string): Rule {
   const plain = text({ min: 1, max: MOST_URL });
   return {
-    // Names beyond ASCII are accepted as they are.
+    // Characters beyond ASCII are accepted in names as they are.
     schema: { ...plain.schema, format: 'iri', description },
     faults(value) {
       const faults = plain.faults(value);
@@ -34,7 +34,7 @@ export const partnerUrl = url(
   parsePartnerUrl,
   'https, without user information, query and fragment. The service PUTs to {partner_url}/notifications.',
 );
-/** The rule of a PEM text; {@link certificateFaults} checks its content. */
+/** The rule for a PEM text. Its content is checked by {@link certificateFaults}. */
 export const pem = text({ min: 1, max: 100_000, lines: true });
 
 const PEM_POINTERS: Record<keyof PartnerCertificates, string> = {
@@ -44,8 +44,8 @@ const PEM_POINTERS: Record<keyof PartnerCertificates, string> = {
 };
 
 /**
- * Checks the certificates together.
- * @param isNew whether the client certificate is new in this request
+ * Checks the certificates of a subscription together.
+ * @param isNew whether this request sets the client certificate
  */
 export function certificateFaults(certificates: PartnerCertificates, isNew: boolean): Fault[] {
   const { clientCertPem } = certificates;
@@ -60,8 +60,8 @@ export function certificateFaults(certificates: PartnerCertificates, isNew: bool
 }
 
 /**
- * Returns a fault for each kind of credentials that a patch would carry over to another host: credentials are sent only
- * to the host that they were given for.
+ * Returns a fault for each kind of credentials that a change would send to a new host. Credentials are sent only to the
+ * host for which they were set.
  */
 export function credentialFaults(
   { partner_url, auth, client_key_pem }: { partner_url?: string; auth?: unknown; client_key_pem?: string | null },
@@ -69,7 +69,7 @@ export function credentialFaults(
 ): Fault[] {
   if (partner_url === undefined || isSameHost(partner_url, kept.partner_url)) return [];
   const faults: Fault[] = [];
-  // The partner also receives an access token of OAuth 2.0.
+  // These credentials include OAuth 2.0, whose access tokens would be sent to the partner.
   if (auth === undefined && (kept.auth.type !== 'none' || kept.auth.headers !== undefined))
     faults.push(
       fault(
@@ -89,19 +89,21 @@ export function credentialFaults(
   return faults;
 }
 
-/** The values of `auto_retry_on`. It always contains 500, which means that the partner's components are down. */
+/**
+ * The values of `auto_retry_on`. The setting always contains 500, which means that components of the partner are down.
+ */
 export const AUTO_RETRY_CAUSES = ['500', '429', '408', '502', '503', '504', 'timeout', 'connection'] as const;
 export const DEFAULT_AUTO_RETRY: readonly AutoRetryCause[] = ['500', '429'];
 export type AutoRetryCause = (typeof AUTO_RETRY_CAUSES)[number];
 
-/** Normalizes the causes: in the order above, without duplicates, including 500. */
+/** Returns the causes in the order of {@link AUTO_RETRY_CAUSES}, without duplicates and including 500. */
 export function autoRetryCauses(asked: readonly string[]): AutoRetryCause[] {
   return AUTO_RETRY_CAUSES.filter((cause) => cause === '500' || asked.includes(cause));
 }
 
 /**
- * Resets the state for a new address. Events of a verified subscription are held back until the verification, as during
- * a suspension.
+ * Resets the subscription for a new address. If it was verified, its events are held back until the new address is
+ * verified, as during a suspension.
  */
 export function beginMove(subscription: Subscription, now: Date): void {
   if (subscription.state !== 'UNVERIFIED') subscription.suspended_datetime ??= now;
@@ -110,8 +112,8 @@ export function beginMove(subscription: Subscription, now: Date): void {
 }
 
 /**
- * Makes the subscription ACTIVE after its new address has answered a sample with 200. Later answers of the old address
- * are ignored.
+ * Makes the subscription ACTIVE, after its new address has answered a sample with 200. Later answers from the old
+ * address are ignored.
  */
 export function endMove(subscription: Subscription, now: Date): void {
   endSuspension(subscription, now);
@@ -119,7 +121,7 @@ export function endMove(subscription: Subscription, now: Date): void {
   forgetPartner(subscription);
 }
 
-/** Resets everything known about the partner's condition. */
+/** Resets everything that the subscription stores about the partner's condition. */
 function forgetPartner(subscription: Subscription): void {
   Object.assign(subscription, {
     health: 'UP',
@@ -140,12 +142,12 @@ function forgetPartner(subscription: Subscription): void {
   } satisfies Partial<Subscription>);
 }
 
-/** Ends a suspension and stores its period, which does not count towards giving up. */
+/** Ends a suspension and stores its period, which does not count towards giving up notifications. */
 export function endSuspension(subscription: Pick<Subscription, 'suspended_datetime' | 'suspensions'>, now: Date): void {
   const { suspended_datetime: from, suspensions } = subscription;
   subscription.suspended_datetime = null;
   if (from === null || from >= now) return;
-  // Suspensions do not overlap, so appending keeps a multirange sorted.
+  // The new period is appended, which keeps the multirange sorted, because suspensions do not overlap.
   const ranges = [suspensions.slice(1, -1), `[${from.toISOString()},${now.toISOString()})`];
   subscription.suspensions = `{${ranges.filter((range) => range !== '').join(',')}}`;
 }

@@ -6,7 +6,7 @@ import type { SubscriptionBody, SubscriptionPatch } from './subscriptions.dto.js
 
 export interface WithSecret {
   subscription: Subscription;
-  /** The signing secret in plain text, shown only this once. */
+  /** The signing secret in plain text. Only this answer contains it. */
   signingSecret: string;
 }
 
@@ -31,7 +31,7 @@ export class DeleteSubscription extends Command<void> {
   }
 }
 
-/** Sends a sample to the partner; a 200 makes the subscription ACTIVE. */
+/** Sends a sample to the partner. If the partner answers 200, the subscription becomes ACTIVE. */
 export class VerifySubscription extends Command<Subscription> {
   constructor(readonly id: string) {
     super();
@@ -39,7 +39,8 @@ export class VerifySubscription extends Command<Subscription> {
 }
 
 /**
- * Sends a sample of a change to the partner and reports the result; with `verify`, a 200 makes the subscription ACTIVE.
+ * Sends a sample of an event to the partner, and reports the result. With `verify`, an answer 200 makes the
+ * subscription ACTIVE.
  */
 export class SendSample extends Command<SampleReport> {
   constructor(

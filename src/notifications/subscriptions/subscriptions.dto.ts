@@ -56,7 +56,7 @@ export class SubscriptionBody extends SubscriptionSettings {
   partner_url: string;
 }
 
-/** The settings that an operator may change. */
+/** The settings of a subscription that an operator may change. */
 export class SubscriptionPatch extends SubscriptionSettings {
   @Field(partnerUrl, { notNull: true, description: 'A new address must be verified, and events are kept until then.' })
   partner_url?: string;

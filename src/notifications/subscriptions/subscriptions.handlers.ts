@@ -40,7 +40,7 @@ function tokenUrlOf(auth: PartnerAuth | null | undefined): string | undefined {
   return auth?.type === 'oauth2_client_credentials' ? auth.token_url : undefined;
 }
 
-/** Writes a patch into the subscription; null resets to the default. */
+/** Writes the changes of a request into the subscription. Null resets a setting to its default. */
 function applySettings(to: Subscription, patch: SubscriptionPatch, secrets: SubscriptionSecrets): void {
   const { change_reasons, auth, ca_pem, client_cert_pem, client_key_pem, wait_ms, auto_retry_on, max_per_second } =
     patch;
@@ -63,7 +63,7 @@ function orKept<T>(given: T | undefined, kept: T): T {
   return given === undefined ? kept : given;
 }
 
-/** Returns the faults of the certificates that the subscription would have. */
+/** Returns the faults of the certificates that the subscription would have after the change. */
 function certificatesOf(patch: SubscriptionPatch, kept: Subscription, secrets: SubscriptionSecrets): Fault[] {
   const key = kept.client_key === null ? null : secrets.open(kept.client_key, kept.id, 'client-key');
   const certificates = {
@@ -132,7 +132,8 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
 }
 
 /**
- * Changes a subscription. For a new address, it answers when no process can start an attempt to the old one any more.
+ * Changes a subscription. If its address changes, the answer waits until no process can start an attempt to the old
+ * address.
  */
 @CommandHandler(ChangeSubscription)
 export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscription> {
@@ -148,7 +149,7 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
     const addressFaults = this.store.addressFaults(partnerUrl, tokenUrlOf(patch.auth));
     this.assertFits(patch, await this.store.get(id), await addressFaults);
     const changed = await this.store.change(id, 'change', (subscription) => {
-      // The subscription may have changed meanwhile.
+      // The subscription may have changed since it was read without a lock.
       this.assertFits(patch, subscription, []);
       applySettings(subscription, patch, this.secrets);
       if (partnerUrl !== undefined) {
@@ -161,7 +162,10 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
     return changed;
   }
 
-  /** @throws DomainError `validation_error`, or `auth_required` when there is no other fault */
+  /**
+   * Checks that the change fits the subscription.
+   * @throws DomainError `validation_error`, or `auth_required` when there is no other fault
+   */
   private assertFits(patch: SubscriptionPatch, kept: Subscription, found: readonly Fault[]): void {
     const faults = [...certificatesOf(patch, kept, this.secrets), ...found];
     const missing = credentialFaults(patch, kept);
@@ -185,7 +189,7 @@ export class DeleteSubscriptionHandler implements ICommandHandler<DeleteSubscrip
   }
 }
 
-/** Suspends a subscription; answers when no process can start an attempt any more. */
+/** Suspends a subscription. The answer waits until no process can start an attempt. */
 @CommandHandler(SuspendSubscription)
 export class SuspendSubscriptionHandler implements ICommandHandler<SuspendSubscription> {
   constructor(
@@ -221,7 +225,10 @@ export class ResumeSubscriptionHandler implements ICommandHandler<ResumeSubscrip
   }
 }
 
-/** @throws DomainError `subscription_unverified` */
+/**
+ * Refuses an unverified subscription.
+ * @throws DomainError `subscription_unverified`
+ */
 function assertVerified({ state }: Subscription): void {
   if (state === 'UNVERIFIED') throw subscriptionUnverified.error();
 }

@@ -1,28 +1,30 @@
-/** An actor, an action and its subject. `subject` is a code or an id, never a name or a secret. */
+/**
+ * An audit entry: an actor, an action and the action's subject. `subject` is a code or an id, never a name or a secret.
+ */
 export interface AuditEntry {
   readonly actor: string;
-  /** Consumer key of the calling application; null for work of the service itself. */
+  /** The consumer key of the calling application; null for work of the service itself. */
   readonly application: string | null;
   readonly accountCode: string | null;
   readonly action: string;
   readonly subject: string;
   readonly requestId: string | null;
-  /** Names of the members that changed, never their values; null when the action already says everything. */
+  /** The names of the members that changed, but not their values; null if the action says enough. */
   readonly changed: readonly string[] | null;
-  /** The number of calls that the entry stands for, when one entry counts several calls. */
+  /** The number of requests that the entry summarizes; null for an entry about one action. */
   readonly count: number | null;
-  /** Pseudonym of the address of a refused caller. */
+  /** The pseudonym of the address from which a refused request came; null otherwise. */
   readonly address: string | null;
 }
 
-/** Details of an action beyond its name and subject. */
+/** The details of an audit entry in addition to its action and subject. */
 export interface AuditDetails {
-  /** Defaults to the caller of the running request. */
+  /** The actor; by default the caller of the current request. */
   readonly actor?: string;
   readonly application?: string;
-  /** The account that the subject belongs to; defaults to the account in the request's path. */
+  /** The account to which the subject belongs; by default the account in the path of the request. */
   readonly accountCode?: string | null;
-  /** Defaults to the members of the request's body. */
+  /** The names of the changed members; by default those of the request's body. */
   readonly changed?: readonly string[];
   readonly count?: number;
   readonly address?: string;

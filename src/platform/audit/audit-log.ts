@@ -1,7 +1,7 @@
 import { requestContext } from '../context/request-context.js';
 import type { AuditDetails, AuditEntry } from './audit-entry.js';
 
-/** The columns that an INSERT fills, each with the type of its parameter. The order is the order of the values. */
+/** The columns of an audit entry, each with its SQL type and its value. Parameters have the same order. */
 const COLUMNS: readonly (readonly [name: string, type: string, value: (entry: AuditEntry) => unknown])[] = [
   ['actor', 'text', (entry) => entry.actor],
   ['application', 'text', (entry) => entry.application],
@@ -16,8 +16,8 @@ const COLUMNS: readonly (readonly [name: string, type: string, value: (entry: Au
 const NAMES = COLUMNS.map(([name]) => name).join(', ');
 
 /**
- * Builds the INSERT of an audit row for every administrative and state-changing call. A trigger refuses UPDATE and
- * DELETE. The values are those of {@link auditValues}, from parameter $`from` on.
+ * Returns the SQL that inserts an audit entry. A trigger refuses UPDATE and DELETE on the table.
+ * @param from the number of the first parameter; the values are those of {@link auditValues}
  */
 export const insertAudit = (from: number): string => `
   INSERT INTO audit_log (${NAMES})
@@ -28,7 +28,10 @@ export function auditValues(entries: readonly AuditEntry[]): unknown[] {
   return COLUMNS.map(([, , value]) => entries.map(value));
 }
 
-/** Builds the entry of an action by the caller of the running request, or by the service itself. */
+/**
+ * Builds the audit entry for an action. The actor is the caller of the current request or, outside a request, the
+ * service itself.
+ */
 export function auditEntry(action: string, subject: string, details: AuditDetails = {}): AuditEntry {
   const { caller, requestId, accountCode, members } = requestContext();
   return {

@@ -67,7 +67,10 @@ export class AuditMetrics {
     }
   }
 
-  /** Without an answer from the database there is no value: 0 would look like a history that shrank. */
+  /**
+   * Without an answer from the database, the metric has no value: a 0 would look like a history from which rows were
+   * deleted.
+   */
   private forget(): void {
     this.through.remove();
     this.seal.reset();

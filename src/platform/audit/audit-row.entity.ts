@@ -29,11 +29,11 @@ export class AuditRow {
   @Column('text', { array: true, nullable: true })
   changed: string[] | null;
 
-  /** The number of calls that the row stands for, when one row counts several calls. */
+  /** The number of requests that the audit entry summarizes; null for an entry about one action. */
   @Column('int', { nullable: true })
   count: number | null;
 
-  /** Pseudonym of the address of a refused caller. */
+  /** The pseudonym of the address from which a refused request came; null otherwise. */
   @Column('text', { nullable: true })
   address: string | null;
 }

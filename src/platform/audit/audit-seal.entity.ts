@@ -1,7 +1,8 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 
 /**
- * A seal: the digests of audit rows, taken soon after they were written, chained to the previous seal (audit-seals.ts).
+ * A seal of the audit log: digests of audit entries, taken soon after they were written and chained to the previous
+ * seal (audit-seals.ts).
  */
 @Entity('audit_seals')
 export class AuditSeal {
@@ -11,37 +12,43 @@ export class AuditSeal {
   @Column('timestamptz', { default: () => 'now()' })
   at: Date;
 
-  /** The hash of the previous seal; zeros for the first seal. */
+  /** The hash of the previous seal; zeros in the first seal. */
   @Column('bytea')
   before: Buffer;
 
   @Column('bigint', { array: true })
   ids: number[];
 
-  /** Eight bytes of the SHA-256 of each row, in the order of `ids`. They identify the row that was changed. */
+  /** Eight bytes of the SHA-256 of each audit entry, in the order of `ids`. They identify an entry that was changed. */
   @Column('bytea')
   digests: Buffer;
 
   @Column('bytea')
   hash: Buffer;
 
-  /** The highest id that this seal or an earlier seal covers. */
+  /** The highest id of an audit entry that this seal or a previous one covers. */
   @Column('bigint')
   through: number;
 
-  /** The newest seal that was settled when this seal was created: no new row can get an id that it covers. */
+  /**
+   * The newest seal that was settled when this seal was created. No new audit entry can get an id that a settled seal
+   * covers.
+   */
   @Column('bigint', { nullable: true })
   settled: number | null;
 
-  /** A transaction that this seal could not see has a lower number than the horizon, or began later. */
+  /**
+   * The horizon of the seal's snapshot: a transaction whose entries the seal could not see has a lower number, or began
+   * later.
+   */
   @Column('bigint')
   horizon: number;
 
-  /** The id of the key of `SECRETS_KEY` that signed the seal. */
+  /** The id of the key in `SECRETS_KEY` that signed the seal. */
   @Column('bytea')
   key_id: Buffer;
 
-  /** HMAC-SHA256 over all other columns (audit-signature.ts). */
+  /** The signature: HMAC-SHA256 over all other columns (audit-signature.ts). */
   @Column('bytea')
   mac: Buffer;
 }

@@ -7,11 +7,11 @@ import { Secrets } from '../secrets.js';
 import { AT_TEXT, isSigned, signatureOf, SIGNED_COLUMNS, type SignedSeal, type Signature } from './audit-signature.js';
 
 const SEAL_EVERY_MS = 3_000;
-/** Hashing this many rows blocks the event loop for 2 ms. */
+/** The maximum number of rows in a seal. Hashing them blocks the event loop for 2 ms. */
 const BATCH = 250;
 const DIGEST_BYTES = 8;
 const COUNTERSIGN_ATTEMPTS = 20;
-/** The first seal names this hash as its predecessor. */
+/** The hash that the first seal has as that of its predecessor. */
 export const NO_SEAL = Buffer.alloc(32);
 
 const LAST = prepared(
@@ -20,9 +20,9 @@ const LAST = prepared(
 );
 
 /**
- * Finds the newest settled seal: every transaction that could add a row below its ids has ended. A row gets its id a
- * moment before its transaction gets a number: hence the seconds. Transaction numbers restart in a restored database:
- * hence the minutes.
+ * Finds the newest settled seal: every transaction that could add a row among its ids has ended. The condition waits
+ * for seconds, because a row gets its id just before its transaction gets a number. It waits for minutes after a
+ * restore, because transaction numbers start again.
  */
 const SETTLED = prepared(
   'audit-seal-settled',
@@ -32,7 +32,7 @@ const SETTLED = prepared(
   ORDER BY seal_id DESC LIMIT 1`,
 );
 
-/** Renders a row as a text that does not depend on the session's settings; see {@link digestOf}. */
+/** SQL: a row of the audit log as a text that does not depend on the settings of the session; see {@link digestOf}. */
 export const SEALED_ROW = `id, json_build_array(id, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), actor,
   application, account_code, action, subject, request_id, changed, count, address)::text AS text`;
 
@@ -52,8 +52,8 @@ const LATE_ROWS = prepared(
 );
 
 /**
- * Reads the columns of a seal that the database provides, after the rows were read. A transaction whose rows the seal
- * lacks has a lower number than the horizon, or begins later.
+ * Reads the columns of a new seal that the database provides, after its rows were read. A transaction whose rows the
+ * seal lacks has a lower number than the horizon, or begins later.
  */
 const NEXT = prepared(
   'audit-seal-next',
@@ -110,9 +110,9 @@ export class AuditSeals {
   }
 
   /**
-   * Adds a seal without rows under the newest key. Its signature vouches for the whole history, so older keys can be
-   * removed. The history must have been verified before.
-   * @returns the number of seals added, and whether the newest seal is under the newest key
+   * Adds a seal without rows under the newest key. Its signature vouches for the whole history, so that older keys can
+   * be removed. Verify the history first.
+   * @returns the number of seals added, and whether the newest seal is now under the newest key
    */
   async countersign(): Promise<{ added: number; done: boolean }> {
     for (let attempt = 0; attempt < COUNTERSIGN_ATTEMPTS; attempt++) {
@@ -130,7 +130,7 @@ export class AuditSeals {
 
   private async sealBatch(): Promise<number> {
     const last = await this.last();
-    // Another signature would vouch for rows that somebody without the key may have inserted.
+    // No seal is added: its signature would vouch for rows that somebody without the key may have inserted.
     if (last !== null && isSigned(this.secrets, last) !== true) {
       this.logger.warn(
         { seal: last.hash.toString('hex') },
@@ -138,18 +138,22 @@ export class AuditSeals {
       );
       return 0;
     }
-    // Asked before the rows are read: the rows of every transaction that has ended by now are then visible.
+    // This query runs before the rows are read, so that the rows of every transaction that has ended by now are
+    // visible.
     const settled = await this.database.queryOne<{ seal_id: number }>(SETTLED);
     const through = Number(last?.through ?? 0);
     const rows = await this.database.query<SealedRow>(NEW_ROWS, [through]);
-    // While more than a batch is unsealed, late rows can wait.
+    // Late rows can wait while more than a batch of new rows has no seal.
     if (rows.length < BATCH)
       rows.unshift(...(await this.database.query<SealedRow>(LATE_ROWS, [through, last?.settled ?? null])));
     if (rows.length === 0) return 0;
     return (await this.add(last, rows, settled === null ? null : String(settled.seal_id))) ? rows.length : 0;
   }
 
-  /** @returns false when another process has added the seal that follows `last` */
+  /**
+   * Adds the seal that follows `last`.
+   * @returns false if another process has already added such a seal
+   */
   private async add(last: LastSeal | null, rows: readonly SealedRow[], settled: string | null): Promise<boolean> {
     const before = last?.hash ?? NO_SEAL;
     const next = await this.database.queryOne<{ seal_id: string; at: string; horizon: string }>(NEXT);
@@ -173,14 +177,17 @@ export function digestOf({ text }: SealedRow): Buffer {
   return createHash('sha256').update(text).digest().subarray(0, DIGEST_BYTES);
 }
 
-/** @param before the hash of the previous seal, or {@link NO_SEAL} */
+/**
+ * Returns the hash over the previous seal and the rows.
+ * @param before the hash of the previous seal, or {@link NO_SEAL}
+ */
 export function sealOf(before: Buffer, rows: readonly SealedRow[]): Buffer {
   const hash = createHash('sha256').update(before);
   for (const { text } of rows) hash.update(text).update('\n');
   return hash.digest();
 }
 
-/** Returns the digest of the row at this index of `digests`. */
+/** Returns the digest of the row at this index. */
 export function digestAt(digests: Buffer, index: number): Buffer {
   return digests.subarray(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES);
 }

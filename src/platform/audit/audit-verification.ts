@@ -19,35 +19,36 @@ interface Extent {
   readonly seals: number;
 }
 
-/** Result of the comparison of all rows with all seals. */
+/** The result of comparing all audit entries with all seals. */
 export type AuditVerdict =
   | ({
       readonly agrees: true;
       readonly last: string | null;
-      /** Whether the newest key of `SECRETS_KEY` signed the newest seal; false when an older listed key did. */
+      /** Whether the newest key of `SECRETS_KEY` signed the newest seal; false if an older key did. */
       readonly underNewestKey: boolean;
       readonly upToAnchor: Extent | null;
     } & Extent)
   | ({
       readonly agrees: false;
       /**
-       * The rows that agree up to the requested seal; null when verification did not reach that seal, or none was
-       * requested.
+       * The rows that agree with the seals up to the anchor. Null if the comparison did not get as far as the anchor,
+       * or if there is no anchor.
        */
       readonly upToAnchor: Extent | null;
     } & Fault)
   | { readonly agrees: false; readonly fromRow: null; readonly because: string; readonly upToAnchor: null };
 
 /**
- * Compares all audit rows with their seals, from the first seal on. The comparison is read-only and uses its own
- * connection. Rows of the last seconds may have no seal yet.
+ * Compares all audit entries with their seals, from the first seal on. The comparison is read-only and uses its own
+ * connection. Entries of the last seconds may not have a seal yet.
  *
- * @param anchor the hash, in hex, of a seal that was stored elsewhere: the history must contain this seal
+ * @param anchor the hash, in hexadecimal, of a seal that was stored outside the database; the history must contain this
+ * seal
  */
 export async function verifyAudit(url: string, secrets: Secrets, anchor: string | null = null): Promise<AuditVerdict> {
   const client = await connectTo(url);
   try {
-    // A snapshot ignores rows that are sealed or deleted during the comparison.
+    // The comparison runs in one snapshot, which ignores later seals and deletions.
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const chain = new Chain(client, secrets, NO_SEAL);
     let after = '0';
@@ -82,7 +83,7 @@ export async function verifyAudit(url: string, secrets: Secrets, anchor: string 
   }
 }
 
-/** Reads the newest seal and the rows that have no seal yet. */
+/** Reads the newest seal, and counts the rows that do not have a seal yet. */
 const STATE = prepared(
   'audit-seal-state',
   `SELECT last.through AS sealed_through, last.at AS last_seal_at, encode(last.hash, 'hex') AS last_seal,
@@ -112,7 +113,7 @@ export interface SealState {
   because: string | null;
 }
 
-/** Compares the newest seals with their rows, and each seal with the predecessor that it names. */
+/** Compares each of the newest seals with its rows, and with the predecessor that the seal names. */
 export async function newestSeals(database: Database, secrets: Secrets, most: number): Promise<SealState> {
   const state = (await database.queryOne<Omit<SealState, 'agrees' | 'from_row' | 'because'>>(STATE))!;
   const seals = (await database.query<Seal>(NEWEST, [most])).reverse();
@@ -131,19 +132,19 @@ export async function newestSeals(database: Database, secrets: Secrets, most: nu
   };
 }
 
-/** The part of a connection that the comparison of one seal needs. */
+/** The method of a database connection on which the comparison depends. */
 interface Reader {
   query(statement: Statement & { values: unknown[] }): Promise<{ rows: SealedRow[] }>;
 }
 
-/** Compares the seals in order: each with its rows, its signature and its predecessor. */
+/** Compares the seals in order, each with its rows, its signature and its predecessor. */
 class Chain {
   rows = 0;
   seals = 0;
   last: Seal | null = null;
   /**
-   * The first of the newest seals that no listed key has signed. A later signed seal would vouch for them, because its
-   * hash includes theirs.
+   * The first of the newest seals without a signature by a listed key. A later signed seal would vouch for them,
+   * because its hash includes theirs.
    */
   unvouched: Fault | null = null;
 
@@ -192,7 +193,7 @@ class Chain {
   }
 }
 
-/** Returns the first row that should have a seal and has none. */
+/** Returns the fault for the first row that should have a seal and has none; null if there is none. */
 async function firstUnsealed(client: pg.Client): Promise<Fault | null> {
   const unsealed: Statement = {
     text: `SELECT min(id) AS id FROM audit_log

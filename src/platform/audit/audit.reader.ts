@@ -8,10 +8,10 @@ import type { AuditQuery } from './audit.dto.js';
 import { AuditRow } from './audit-row.entity.js';
 import { newestSeals } from './audit-verification.js';
 
-/** An audit row with its position in the list. */
+/** An audit entry, with its position in lists. */
 export type PlacedAuditRow = AuditRow & { position: number };
 
-/** Reads the audit log, newest first. */
+/** Reads the audit log, newest entries first. */
 @Injectable()
 export class AuditReader {
   constructor(
@@ -19,7 +19,7 @@ export class AuditReader {
     private readonly secrets: Secrets,
   ) {}
 
-  /** Returns the rows of these accounts (null: of all accounts) that match the filters. */
+  /** Returns the audit entries that match the filters, limited to the accounts of `reach`; null means all accounts. */
   async list(query: AuditQuery, reach: Reach, page: Page): Promise<PlacedAuditRow[]> {
     const find = this.database.manager.createQueryBuilder(AuditRow, 'row').orderBy('row.id', 'DESC').limit(page.take);
     for (const name of ['actor', 'action', 'subject', 'account_code'] as const)
@@ -31,7 +31,10 @@ export class AuditReader {
     return (await find.getMany()).map(placed);
   }
 
-  /** Returns the rows of an account about any of the subjects. Another account may use the same code. */
+  /**
+   * Returns the audit entries of an account about any of the subjects. The account is a condition, because another
+   * account may use the same codes.
+   */
   async ofSubjects(accountCode: string, subjects: readonly string[], page: Page): Promise<PlacedAuditRow[]> {
     const rows = await this.database.manager.find(AuditRow, {
       where: {
@@ -45,7 +48,10 @@ export class AuditReader {
     return rows.map(placed);
   }
 
-  /** Compares this many of the newest seals with their rows. */
+  /**
+   * Compares the newest seals with their rows.
+   * @param most the number of seals
+   */
   seals(most: number): ReturnType<typeof newestSeals> {
     return newestSeals(this.database, this.secrets, most);
   }

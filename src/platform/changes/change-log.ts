@@ -1,6 +1,6 @@
 import type { Change, ChangeKind } from './change.entity.js';
 
-/** A change of a record, as an entry of the change feed. */
+/** A change of a record that becomes an entry of the change feed. */
 export interface RecordChange {
   readonly kind: ChangeKind;
   readonly change: Change;
@@ -13,7 +13,7 @@ export interface RecordChange {
   readonly status: string;
   readonly booking_code?: string | null;
   readonly revision?: number | null;
-  /** The NotificationRequest and its sequence within the booking, when partners are notified. */
+  /** The NotificationRequest and its sequence within the booking; absent if partners are not notified. */
   readonly notification?: object | null;
   readonly event_sequence?: number | null;
 }
@@ -22,14 +22,18 @@ const ROW = `at timestamptz, kind text, change text, account_code text, svc_elig
   test_code text, booking_code text, status text, revision int, event_sequence int, notification json`;
 const COLUMNS = ROW.replaceAll(/(\w+) \w+/g, '$1');
 
-/** Combines the epoch of the database and the timeline of its WAL; both only increase. */
+/**
+ * SQL: the generation of the change feed. It combines the epoch of the database with the timeline of its WAL; both only
+ * increase.
+ */
 export const GENERATION = `(SELECT epoch * 4294967296
   + ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint FROM change_epoch)`;
 
 /**
- * The position of a row: the id of its own transaction, or the latest id whose transaction had ended when the row was
- * written, whichever is higher. A transaction gets its id at its first lock. A transaction with a higher id may have
- * changed the same record and ended before this transaction locked the record.
+ * SQL: the position of a row in the change feed. It is the higher of two numbers: the id of the row's own transaction,
+ * and the latest id whose transaction had ended when the row was written. The own id is not enough. A transaction gets
+ * its id at its first lock, so that one with a higher id may have changed the same record and ended before this one
+ * locked the record.
  */
 const PLACE = `(SELECT greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1))`;
 
@@ -55,7 +59,10 @@ export const insertChangesOf = (rows: string): string => `
   INSERT INTO changes (generation, xid, recorded_at, ${COLUMNS})
   SELECT ${GENERATION}, ${PLACE}, statement_timestamp(), changed.* FROM (${rows}) AS changed`;
 
-/** Builds the statement of {@link insertChangesOf} for rows that this parameter holds as {@link changesValue}. */
+/**
+ * Returns the statement of {@link insertChangesOf} for rows in the form of {@link changesValue}.
+ * @param parameter the parameter that contains the rows
+ */
 export const insertChanges = (parameter: string): string =>
   insertChangesOf(`SELECT ${COLUMNS} FROM json_to_recordset(${parameter}::json) AS given (${ROW})`);
 

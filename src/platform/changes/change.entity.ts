@@ -23,7 +23,10 @@ export const CHANGES = [
 ] as const;
 export type Change = (typeof CHANGES)[number];
 
-/** An entry of the change feed; {@link ./change-log.ts} explains the order. The table is partitioned by month. */
+/**
+ * An entry of the change feed; {@link ./change-log.ts} explains the order of entries. The table is partitioned by
+ * month.
+ */
 @Entity('changes')
 export class ChangeRow {
   @Column('text')
@@ -72,12 +75,12 @@ export class ChangeRow {
   @Column('int', { nullable: true })
   event_sequence: number | null;
 
-  /** The NotificationRequest that partners are sent. */
+  /** The NotificationRequest as partners receive it; null if partners are not notified. */
   @Column('json', { nullable: true })
   notification: object | null;
 }
 
-/** The single row that identifies the database. A restored copy gets a new epoch. */
+/** The only row of its table, which identifies the database. A restored copy gets a new epoch. */
 @Entity('change_epoch')
 export class ChangeEpoch {
   @PrimaryColumn('boolean', { default: true })
@@ -86,7 +89,7 @@ export class ChangeEpoch {
   @Column('bigint')
   epoch: number;
 
-  /** The identifiers of the cluster and of the table. Both change when a dump is restored. */
+  /** The identifier of the database cluster. With that of the table, it shows that a dump was restored. */
   @Column('text')
   system_identifier: string;
 

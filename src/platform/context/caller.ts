@@ -11,33 +11,36 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** The scopes of an account's clients. `admin` and `support` are for the service's own staff. */
+/** The scopes for clients of accounts. `admin` and `support` are for the staff of the service. */
 export const CLIENT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'admin' && scope !== 'support');
 
-/** The caller: the user that the access token was issued to, and its application. */
+/**
+ * The authenticated caller of a request: the user of the access token, and the application for which the token was
+ * issued.
+ */
 export interface Caller {
   readonly username: string;
   readonly consumerKey: string;
-  /** The scopes of the token. They alone decide which calls are allowed, regardless of the user's other rights. */
+  /** The scopes of the token. They alone decide which routes are allowed, whatever other rights the user has. */
   readonly scopes: ReadonlySet<Scope>;
-  /** The accounts that list the user. */
+  /** The accounts to which the user belongs. */
   readonly accountCodes: ReadonlySet<string>;
-  /** Whether the token has the scope `admin`, which opens every account. */
+  /** Whether the token has the scope `admin`, which gives access to every account. */
   readonly isOperator: boolean;
 }
 
 /**
- * The accounts that a call may concern; null means every account. In SQL: `($1::text[] IS NULL OR account_code = ANY
+ * The accounts that a request may concern; null means every account. In SQL: `($1::text[] IS NULL OR account_code = ANY
  * ($1))`.
  */
 export type Reach = readonly string[] | null;
 
-/** The bound of work for every account: a sweep, a delivery, or a figure computed once for all callers. */
+/** The reach of work for every account: a sweep, a delivery, or a figure that is computed once for all callers. */
 export const ACROSS_ACCOUNTS: Reach = null;
 
 const NOBODY: Reach = Object.freeze([]);
 
-/** Returns the accounts of a caller; an empty list without a caller. */
+/** Returns the accounts that the caller may use; an empty list without a caller. */
 export function reachOf(caller: Caller | null): Reach {
   if (caller === null) return NOBODY;
   return caller.isOperator ? ACROSS_ACCOUNTS : [...caller.accountCodes];

@@ -1,8 +1,8 @@
 import { ContextValue } from './context-value.js';
 
-/** The span of the running work, while tracing is on (observability/tracing.ts). */
+/** The span of the current work, while tracing is on (observability/tracing.ts). */
 export interface CurrentSpan {
-  /** The `traceparent` of W3C Trace Context. Work that this span causes has it as its parent. */
+  /** The `traceparent` of W3C Trace Context, which names this span as the parent of the work that it causes. */
   readonly traceparent: string;
 }
 

@@ -41,12 +41,13 @@ export class Batched<Question, Row extends { n: number }> {
     (batch) => this.sendAll(batch),
     noConnectionFree,
   );
-  /** The questions of each transaction in this turn of the event loop. */
+  /** The questions that each transaction has collected in this turn of the event loop. */
   private readonly inTransaction = new WeakMap<Transaction['client'], Waiting<Question, Row>[]>();
 
   /**
-   * @param valuesOf returns the statement's values for these questions
-   * @param keyOf returns a key; a batch sends questions with the same key only once; by default each is sent
+   * @param valuesOf returns the parameters of the statement for these questions
+   * @param keyOf returns a key; questions with the same key are sent only once per batch; by default each question is
+   * sent
    */
   constructor(
     private readonly database: Database,
@@ -55,7 +56,7 @@ export class Batched<Question, Row extends { n: number }> {
     private readonly keyOf: (question: Question) => unknown = (question) => ({ question }),
   ) {}
 
-  /** Returns the rows that answer the question, in the order of the statement. */
+  /** Returns the rows that answer the question, in the order in which the statement returns them. */
   ask(question: Question): Promise<Row[]> {
     const transaction = currentTransaction.current;
     if (transaction) return this.askIn(transaction, question);
@@ -73,7 +74,8 @@ export class Batched<Question, Row extends { n: number }> {
       }
       const batch = [{ question, resolve, reject }];
       this.inTransaction.set(client, batch);
-      // Runs after the continuations of all settled promises, because they may ask as well.
+      // The batch is sent after the continuations of all settled promises have run, because they may ask questions,
+      // too.
       process.nextTick(() => {
         this.inTransaction.delete(client);
         const span = batch.length === 1 ? currentSpan.current : undefined;
@@ -93,7 +95,7 @@ export class Batched<Question, Row extends { n: number }> {
     }
   }
 
-  /** Sends on the pool, unless the batch is for one transaction: the statement serves many requests. */
+  /** Sends a batch: on the connection of the transaction to which it belongs, or otherwise on the pool. */
   private async send(batch: readonly Waiting<Question, Row>[], on: Executor = this.database.pool): Promise<void> {
     const asked = new Map<unknown, Waiting<Question, Row>[]>();
     for (const waiting of batch) {
@@ -111,7 +113,9 @@ export class Batched<Question, Row extends { n: number }> {
   }
 }
 
-/** Builds the value for a statement that reads its questions from `json_to_recordset($1)`, each with its number. */
+/**
+ * Returns the parameter for a statement that reads its questions from `json_to_recordset($1)`, each with its number.
+ */
 export function numbered(questions: readonly object[]): [string] {
   return [JSON.stringify(questions.map((question, index) => ({ n: index + 1, ...question })))];
 }

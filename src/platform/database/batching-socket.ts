@@ -3,9 +3,9 @@ import type { Duplex } from 'node:stream';
 import { serverAt, type SilentServer } from './silent-server.js';
 
 /**
- * Creates a socket to PostgreSQL that sends everything written in one turn of the event loop together. Statements that
- * do not wait for one another then cost one system call on each side. The socket is closed when its server stops
- * answering (silent-server.ts).
+ * Creates a socket to PostgreSQL that sends everything that is written in one turn of the event loop together.
+ * Statements that do not wait for one another then cost one system call on each side. The socket is closed when its
+ * server stops answering (silent-server.ts).
  */
 export function batchingSocket(): Socket {
   const socket = new Socket();
@@ -15,7 +15,7 @@ export function batchingSocket(): Socket {
     server.join(socket);
     servers.set(socket, server);
     if (server.isAway) return socket;
-    // `connect` restores the original `write` of the socket.
+    // The writes are batched after `connect`, because `connect` restores the socket's original `write`.
     socket.once('connect', () => batchWrites(socket, server));
     return connect(...target);
   };
@@ -24,7 +24,9 @@ export function batchingSocket(): Socket {
 
 const servers = new WeakMap<object, SilentServer>();
 
-/** Does the same for the TLS stream that replaces such a socket; the old socket is no longer read or written. */
+/**
+ * Batches the writes of the TLS stream that replaces a batching socket, on which nothing is read or written any more.
+ */
 export function batchSecured(socket: object, secured: Duplex): void {
   const server = servers.get(socket);
   if (!server) return;

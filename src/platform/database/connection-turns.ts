@@ -3,16 +3,22 @@ import type { Pool, PoolClient } from 'pg';
 import { requestContext } from '../context/request-context.js';
 import { Turns } from '../overload/turns.js';
 
-/** Shorter than the statement timeout: all connections may be waiting for the same lock. */
+/**
+ * The time for which a request waits for a connection. It is shorter than the statement timeout, because all
+ * connections may be waiting for the same lock.
+ */
 const MOST_WAIT_MS = 5_000;
 const NO_CONNECTION_FREE = 'NO_CONNECTION_FREE';
-/** Share of the waiting time. A process busier than this may simply not have read the server's answer yet. */
+/**
+ * The busy share of the waiting time from which this process is the cause of a delay: it may not have read the server's
+ * answer yet.
+ */
 const BUSY = 0.5;
 const NOT_CONNECTED_IN_TIME = /connection timeout|timeout expired/;
 
 /**
- * Returns whether the error says that no connection became free in time. The database is available: other calls are
- * using it.
+ * Returns whether the error says that no connection became free in time. The database itself is available, but other
+ * requests use all connections.
  */
 export function isNoConnectionFree(error: unknown): boolean {
   return (error as { code?: unknown }).code === NO_CONNECTION_FREE;
@@ -21,11 +27,11 @@ export function isNoConnectionFree(error: unknown): boolean {
 type Connect = Parameters<Pool['connect']>[0];
 
 /**
- * Shares the connections of the pool fairly among callers, however many calls each has waiting. Background work and
- * batches for many callers count as one caller. A plain pool is first come, first served: a hundred calls of one caller
- * would delay the calls of all others beyond the time limit.
+ * Shares the connections of the pool fairly among callers, however many requests each of them has waiting. Background
+ * work and batches for many callers count as one caller. A plain pool serves requests in the order of arrival: a
+ * hundred requests of one caller would delay those of all others beyond the time limit.
  *
- * The pool's own time limit then only bounds the opening of a connection.
+ * The pool's own time limit then only applies to the opening of a connection.
  */
 export function takeTurns(pool: Pool): Turns {
   const turns = new Turns(pool.options.max, MOST_WAIT_MS, noConnectionFree);
@@ -48,7 +54,7 @@ export function takeTurns(pool: Pool): Turns {
       turn.then(
         () => enter(),
         (error: Error) =>
-          // On the next tick: an exception in the callback must not reject the promise.
+          // The callback runs on the next tick, so that an exception in it does not reject the promise.
           process.nextTick(callback, error, undefined, () => undefined),
       );
   };
@@ -59,7 +65,7 @@ export function takeTurns(pool: Pool): Turns {
   return turns;
 }
 
-/** Connects as the pool does, and retries once when the delay was caused by this process. */
+/** Connects like the pool. If this process itself caused a timeout, it retries once. */
 function patientConnect(pool: Pool): (callback: Connect) => void {
   const connect = pool.connect.bind(pool);
   return (callback) => {

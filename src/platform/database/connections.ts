@@ -4,34 +4,36 @@ import { ServiceClient, type ServiceClientConfig } from './service-client.js';
 
 const APPLICATION_NAME = 'candidate-eligibility-service';
 
-/** The lock timeout of a statement outside a transaction: other calls wait for its connection. */
+/**
+ * The lock timeout of a statement outside a transaction. It is short, because other requests wait for the connection.
+ */
 export const LOCK_TIMEOUT_MS = 2_000;
 
-/** The settings of every connection to PostgreSQL, for all pools. */
+/** The settings of every connection to PostgreSQL, in all pools. */
 const CONNECTION = {
-  // When the database is unavailable, calls must be refused quickly and never hang.
+  // If the database is unavailable, requests must be refused quickly instead of hanging.
   connectionTimeoutMillis: 2_000,
-  // A long-lived connection keeps its planned statements.
+  // Connections are kept for long, because each keeps the plans of its statements.
   idleTimeoutMillis: 300_000,
   query_timeout: 8_000,
   keepAlive: true,
-  // Statements are sent without waiting for earlier answers (unit-of-work.ts).
+  // A statement is sent before the earlier ones are answered (unit-of-work.ts).
   pipeline: true,
-  // Messages of one turn of the event loop are sent together (batching-socket.ts).
+  // The messages of one turn of the event loop are sent together (batching-socket.ts).
   stream: batchingSocket,
 } satisfies PoolConfig;
 
 const SETTINGS = {
-  // A statement gives up waiting for a lock before the calls waiting for its connection give up (connection-turns.ts).
+  // The lock timeout ends before the time for which requests wait for the statement's connection (connection-turns.ts).
   statement_timeout: '7s',
   lock_timeout: '4s',
   idle_in_transaction_session_timeout: '60s',
-  // Statements are short and many. Starting parallel workers would take longer than the work, and would use other
-  // statements' cores.
+  // Statements are short and many: starting parallel workers would take longer than their work, and occupy the cores of
+  // other statements.
   max_parallel_workers_per_gather: '0',
 };
 
-/** Builds the settings of a pool for the database in the URL. */
+/** Returns the settings of a pool for the database in the URL. */
 export function poolConfig(url: string, settings: Record<string, string> = {}): PoolConfig & ServiceClientConfig {
   return {
     ...CONNECTION,
@@ -54,11 +56,11 @@ export function listenerConfig(url: string): ServiceClientConfig {
 }
 
 /**
- * Splits the connections of a process into connections for units of work and entities, and connections for statements
- * outside transactions.
+ * Splits the connections of a process: some are for units of work and entities, the others for statements outside
+ * transactions.
  *
- * In a burst, commands wait before their BEGIN. Events that are already committed are translated, sent and recorded
- * meanwhile, because that work has its own connections. The split shortens the delay of notifications under load.
+ * In a burst, commands wait before their BEGIN. Committed events are translated, sent and recorded meanwhile, because
+ * that work has its own connections. The split shortens the delay of notifications under load.
  */
 export function connectionsFor(poolSize: number): { unitsOfWork: number; statements: number } {
   const unitsOfWork = Math.max(1, Math.floor(poolSize * 0.3));

@@ -6,13 +6,13 @@ import { connectTo } from './service-client.js';
 
 const OLDEST_MAJOR = 15;
 /**
- * In each round, a lightly used pooler in transaction mode may by chance pick the same server process for the same
- * client.
+ * The number of rounds. A lightly used pooler in transaction mode may pick the same server process for a client by
+ * chance, but hardly in every round.
  */
 const ROUNDS = 5;
 
 /**
- * Connects to the database after checking that the service can work with it.
+ * Connects to the database, and checks that the service can work with it.
  * @throws ConfigError one line: the problem with `DATABASE_URL` and its remedy
  */
 export async function connectUsable(url: string): Promise<pg.Client> {
@@ -42,7 +42,7 @@ async function assertVersion(client: pg.Client): Promise<void> {
     ]);
 }
 
-/** Rejects any encoding except UTF-8: names use every script, and other encodings refuse most of them. */
+/** Rejects every encoding except UTF-8. Names use every script, and other encodings lack most of them. */
 async function assertEncoding(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ server_encoding: string }>('SHOW server_encoding');
   if (rows[0].server_encoding !== 'UTF8')
@@ -52,8 +52,8 @@ async function assertEncoding(client: pg.Client): Promise<void> {
 }
 
 /**
- * Rejects poolers in transaction mode: prepared statements, advisory locks and LISTEN need a session. Such a pooler
- * gives one server process to two connections in turn, and two processes to one connection.
+ * Rejects a pooler in transaction mode: prepared statements, advisory locks and LISTEN need a session. Such a pooler
+ * lets two connections use one server process in turn, and one connection use two processes.
  */
 async function assertSession(client: pg.Client, url: string): Promise<void> {
   const other = await connectTo(url);
@@ -63,12 +63,12 @@ async function assertSession(client: pg.Client, url: string): Promise<void> {
     for (let round = 0; round < ROUNDS; round++) {
       await other.query('BEGIN');
       const seen = await processOf(other);
-      // In a session each connection keeps a server process of its own.
+      // With a session, each connection has its own server process throughout.
       if (seen === mine || seen !== (others ??= seen) || (await processOf(client)) !== mine) throw noSession();
       await other.query('COMMIT');
     }
   } catch (error) {
-    // A pooler in statement mode refuses transactions.
+    // A pooler in statement mode refuses transactions with this code.
     if ((error as { code?: unknown }).code === '08P01') throw noSession();
     throw error;
   } finally {
@@ -100,7 +100,8 @@ async function assertWritable(client: pg.Client): Promise<void> {
 }
 
 /**
- * Rejects a role without this right: PostgreSQL then lists the standbys but hides the positions that they confirmed.
+ * Rejects a role without the right to see replication. PostgreSQL lists the standbys for such a role, but hides the
+ * positions that they have confirmed.
  */
 export async function assertSeesReplication(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ may: boolean }>(

@@ -1,7 +1,10 @@
 import { ConfigError } from '../../config.js';
 import { serversOf } from './database-servers.js';
 
-/** Maps PostgreSQL's code, Node's code or the driver's message to the problem with `DATABASE_URL` and its remedy. */
+/**
+ * Describes the problem with `DATABASE_URL` and its remedy, by the code of PostgreSQL or Node, or by the driver's
+ * message.
+ */
 const FAULTS: readonly [pattern: RegExp, fault: string][] = [
   [
     /^28P01$|password authentication failed|SASL authentication failed|password must be a (non-empty )?string|no such user|user not found/i,
@@ -49,11 +52,14 @@ const FAULTS: readonly [pattern: RegExp, fault: string][] = [
     /timeout|^ETIMEDOUT$|Connection terminated|^ECONNRESET$|^EPIPE$/i,
     'names a host and port that do not answer as PostgreSQL does: correct them, or look what stands in between.',
   ],
-  // The pooler's own messages have this code.
+  // Poolers use this code for their own messages.
   [/^08P01$/, 'names a server that refuses the connection: its log says why.'],
 ];
 
-/** Codes that point to the setting only while connecting. A migration may fail with them for other reasons. */
+/**
+ * Errors that point to `DATABASE_URL` only while connecting. A migration may fail with the same codes for other
+ * reasons.
+ */
 const FAULTS_OF_CONNECTING: typeof FAULTS = [
   [/^55000$/, 'names a database that takes no connections (template0 is one): name another.'],
   [
@@ -63,14 +69,17 @@ const FAULTS_OF_CONNECTING: typeof FAULTS = [
 ];
 
 /**
- * Returns the {@link databaseFault} of an error while connecting. These codes are tried first, as messages of
- * PostgreSQL may contain names of options.
+ * Returns the {@link databaseFault} of an error while connecting. The codes for connecting are tried first, because
+ * PostgreSQL's messages may contain names of options.
  */
 export function connectionFault(error: unknown, url: string): ConfigError | null {
   return databaseFault(error, url, [...FAULTS_OF_CONNECTING, ...FAULTS]);
 }
 
-/** Describes the fault in one line, without any part of the password; null when the error is not about the setting. */
+/**
+ * Describes the fault in one line, without any part of the password. Returns null if the error does not concern
+ * `DATABASE_URL`.
+ */
 export function databaseFault(error: unknown, url: string, faults = FAULTS): ConfigError | null {
   if (error instanceof ConfigError) return null;
   const { code, message } = error as { code?: unknown; message?: unknown };

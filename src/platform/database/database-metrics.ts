@@ -6,7 +6,8 @@ import type { Turns } from '../overload/turns.js';
 import { Database } from './database.js';
 
 /**
- * Exports the connections of this process to PostgreSQL, by pool: statements outside transactions, and units of work.
+ * Exports metrics of this process's connections to PostgreSQL, by pool: statements outside transactions, and units of
+ * work.
  */
 @Injectable()
 export class DatabaseMetrics {
@@ -44,7 +45,7 @@ export class DatabaseMetrics {
 
 type Connected = Parameters<Parameters<Pool['connect']>[0]>;
 
-/** Times every acquisition of a connection. A pool's `query` also acquires its connection through `connect`. */
+/** Measures how long it takes to get a connection. The pool's `query` uses `connect` as well. */
 function timeConnects(pool: Pool, acquisition: { observe(seconds: number): void }): void {
   const connect = pool.connect.bind(pool);
   const timed = (callback?: (...connected: Connected) => void): Promise<PoolClient> | void => {

@@ -5,8 +5,8 @@ import { READ_ONLY, serversOf } from './database-servers.js';
 
 const MIGRATED = prepared('readiness-migrated', 'SELECT name FROM migrations');
 
-// A standby, or a server set to read-only. This connection may be older than an `ALTER DATABASE … SET`. New connections
-// use that value, unless `DATABASE_URL` has its own option ($1).
+// Selects whether the server is read-only: a standby, or a server with that setting. This connection may be older than
+// an `ALTER DATABASE … SET`, whose value applies to new connections unless `DATABASE_URL` has its own option ($1).
 const IS_READ_ONLY = prepared(
   'readiness-is-read-only',
   `SELECT ${READ_ONLY} OR NOT $1::boolean AND coalesce(
@@ -17,12 +17,12 @@ const IS_READ_ONLY = prepared(
       ORDER BY setrole DESC, setdatabase DESC LIMIT 1), false) AS read_only`,
 );
 
-/** SQLSTATE of a `temp_file_limit` that is exceeded: the file was written up to there. */
+/** The SQLSTATE for an exceeded `temp_file_limit`, which shows that the file could be written up to the limit. */
 const TEMP_FILE_LIMIT = '53400';
 
 /**
- * Sorts more rows than fit into memory. PostgreSQL writes them to a temporary file in the database's tablespace and
- * deletes it. Three statements in one message are one transaction.
+ * Writes a temporary file: the statement sorts more rows than fit in memory. PostgreSQL writes them to a file in the
+ * database's tablespace, and deletes it. Three statements in one message are one transaction.
  */
 const FILL_A_FILE = {
   text: `SET LOCAL temp_tablespaces = ''; SET LOCAL work_mem = '64kB';
@@ -31,14 +31,14 @@ const FILL_A_FILE = {
 };
 
 /**
- * Checks that the database answers, is writable, and has the schema that this release needs.
+ * Checks that the database answers, is writable, and has the schema of this release.
  *
- * A full disk is detected by the writes that it refuses. After such a refusal, readiness tries a write that leaves
+ * A full disk is detected by a write that it refuses. After such a refusal, each check tries a write that leaves
  * nothing behind, until one succeeds.
  */
 @Injectable()
 export class DatabaseReadiness {
-  /** The trial write under way, which concurrent checks share. */
+  /** The trial write that is running; concurrent checks share it. */
   private trial: Promise<boolean> | null = null;
 
   constructor(

@@ -2,35 +2,35 @@ import pg from 'pg';
 import type { ConnectionOptions } from 'node:tls';
 import { parseDatabaseUrl, type DatabaseAddress, type DatabaseHost, type SslMode } from './database-url.js';
 
-/** Time limit for one server to accept a connection and say whether it is writable. */
+/** The time limit for a server to accept a connection and to report whether it is writable. */
 const PROBE_MS = 2_000;
 
-/** SQL: whether the server is read-only, that is a standby or a server set to read-only. */
+/** The SQL condition that the server is read-only: a standby, or a server with that setting. */
 export const READ_ONLY = `(pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean)`;
 
-/** Builds an error with PostgreSQL's own code: read_only_sql_transaction. */
+/** Returns an error with PostgreSQL's code for read_only_sql_transaction. */
 export function readOnlyServer(): Error {
   return Object.assign(new Error('The database is read-only.'), { code: '25006' });
 }
 
-/** Host and port of a server, and whether to use TLS. */
+/** The host and the port of a server, and its TLS options; false for a connection without TLS. */
 export interface DatabaseServer extends DatabaseHost {
   readonly ssl: ConnectionOptions | false;
 }
 
 /**
- * Chooses the server of `DATABASE_URL` to use.
+ * Chooses the server to use among those of `DATABASE_URL`.
  *
- * 1. A single host whose `sslmode` leaves no choice is used without a search. Otherwise all servers are tried at once.
- *    All connections then use the first server that accepts the login (and is writable, when that is required).
+ * 1. A single host whose `sslmode` leaves no choice is used without a search. Otherwise all servers are tried at once,
+ * and all connections use the first server that accepts the login (and is writable, if that is required).
  * 2. When a connection to that server fails, a new search starts in the background. Meanwhile, new connections fail at
- *    once, or within the connection timeout.
- * 3. Callers therefore notice the end of a failover with the first search after the promotion.
+ * once, or within the connection timeout.
+ * 3. The end of a failover is therefore noticed by the first search after the promotion.
  */
 class DatabaseServers {
   readonly address: DatabaseAddress;
   /**
-   * Whether a write of this process was refused because the disk was full, and no later write has succeeded
+   * Whether the disk is full: a write of this process was refused for that reason, and no later write has succeeded
    * (database-readiness.ts).
    */
   writesFail = false;
@@ -47,17 +47,20 @@ class DatabaseServers {
     if (this.candidates.length === 1 && this.candidates[0].length === 1) this.chosen = this.candidates[0][0];
   }
 
-  /** Returns the server in use, or the first of the list before a server was found. */
+  /** Returns the server in use; before one was found, the first of the list. */
   get current(): DatabaseServer {
     return this.chosen ?? this.candidates[0][0];
   }
 
-  /** @throws the error of the first server when no server is usable */
+  /**
+   * Returns the server in use, and searches for one if necessary.
+   * @throws the error of the first server when no server is usable
+   */
   async find(): Promise<DatabaseServer> {
     return this.chosen ?? (await this.search());
   }
 
-  /** Starts a new search after a connection to this server failed. */
+  /** Starts a new search, after a connection to this server has failed. */
   lost(server: DatabaseServer): void {
     if (this.chosen === server && this.candidates.flat().length > 1) this.search().catch(() => undefined);
   }
@@ -89,7 +92,7 @@ class DatabaseServers {
   private async probe(server: DatabaseServer): Promise<void> {
     const { user, password, database, readWriteOnly } = this.address;
     const client = new pg.Client({ ...server, user, password, database, connectionTimeoutMillis: PROBE_MS });
-    // `connect` and `query` report the error.
+    // This listener ignores errors, because `connect` and `query` report them.
     client.on('error', () => undefined);
     try {
       await client.connect();
@@ -105,7 +108,7 @@ class DatabaseServers {
   }
 }
 
-/** The attempts of libpq, in this order: true is with TLS. */
+/** For each `sslmode`, the attempts that libpq makes, in their order; true means with TLS. */
 const WAYS: Record<SslMode, readonly boolean[]> = {
   disable: [false],
   allow: [false, true],
@@ -115,14 +118,14 @@ const WAYS: Record<SslMode, readonly boolean[]> = {
   'verify-full': [true],
 };
 
-/** Picks the error to report: an error of PostgreSQL before a missing answer, and the last attempt before the first. */
+/** Returns the error to report: preferably an error of PostgreSQL, and among equals the last one. */
 function tellingOf(errors: readonly unknown[]): unknown {
   return errors.findLast((error) => error instanceof pg.DatabaseError) ?? errors.at(-1);
 }
 
 const known = new Map<string, DatabaseServers>();
 
-/** Returns the servers of a `DATABASE_URL`: one object for the process. */
+/** Returns the servers of a `DATABASE_URL`. All users in a process share one object. */
 export function serversOf(url: string): DatabaseServers {
   let servers = known.get(url);
   if (!servers) known.set(url, (servers = new DatabaseServers(url)));

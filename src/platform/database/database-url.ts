@@ -5,7 +5,7 @@ const DEFAULT_PORT = 5432;
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 export type SslMode = (typeof MODES)[number];
 
-/** Parameters of libpq that have no effect here. */
+/** Parameters of libpq that are accepted, but have no effect on this service. */
 const WITHOUT_EFFECT = new Set([
   'channel_binding',
   'client_encoding',
@@ -21,37 +21,38 @@ const WITHOUT_EFFECT = new Set([
   'uselibpqcompat',
 ]);
 
-/** A host and port to connect to. A host that begins with `/` is the folder of a Unix socket. */
+/** A host and port to which to connect. A host that begins with `/` is the folder of a Unix socket. */
 export interface DatabaseHost {
   readonly host: string;
   readonly port: number;
 }
 
-/** The parts of `DATABASE_URL`, with the meanings of libpq. */
+/** The parts of `DATABASE_URL`, as libpq defines them. */
 export interface DatabaseAddress {
   readonly hosts: readonly DatabaseHost[];
   readonly user: string | undefined;
   readonly password: string | undefined;
   readonly database: string | undefined;
   readonly sslMode: SslMode;
-  /** The TLS options for connections that use TLS; {@link sslMode} decides which do. */
+  /** The options of connections that use TLS; {@link sslMode} decides which ones do. */
   readonly tls: ConnectionOptions;
-  /** Whether read-only servers are skipped. */
+  /** Whether servers that are read-only are skipped. */
   readonly readWriteOnly: boolean;
   /**
-   * Settings from the parameter `options`. They are set after connecting, because poolers refuse them as start-up
+   * The settings from the parameter `options`. They are set after connecting, because poolers refuse them as start-up
    * parameters.
    */
   readonly settings: Readonly<Record<string, string>>;
 }
 
 /**
- * Matches `postgres://user:password@host:port,host:port/database?parameter=value`. A list of hosts is not a valid
- * WHATWG URL.
+ * Matches `postgres://user:password@host:port,host:port/database?parameter=value`. A regular expression is needed,
+ * because a URL with a list of hosts is not a valid WHATWG URL.
  */
 const FORM = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
 
 /**
+ * Parses `DATABASE_URL`.
  * @see https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
  * @throws Error whose message follows the name of the setting, and contains no part of its value except parameter names
  */
@@ -118,8 +119,8 @@ function hostsOf(authority: string, parameters: ReadonlyMap<string, string>): Da
 }
 
 /**
- * Builds the TLS options. `require` encrypts without verifying the certificate, unless a root certificate is given.
- * Only `verify-full` compares the host name.
+ * Returns the TLS options. `require` encrypts, but verifies the certificate only if a root certificate is given. Only
+ * `verify-full` compares the host name.
  */
 function tlsOf(mode: SslMode, parameters: ReadonlyMap<string, string>): ConnectionOptions {
   const root = parameters.get('sslrootcert');
@@ -127,7 +128,7 @@ function tlsOf(mode: SslMode, parameters: ReadonlyMap<string, string>): Connecti
   return {
     rejectUnauthorized: verifies,
     ...(mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
-    // `system`: the certificate authorities that Node.js trusts.
+    // The value `system` means the certificate authorities that Node.js trusts.
     ...(root === undefined || root === 'system' ? {} : { ca: fileOf('sslrootcert', root) }),
     ...(parameters.has('sslcert') ? { cert: fileOf('sslcert', parameters.get('sslcert')!) } : {}),
     ...(parameters.has('sslkey') ? { key: fileOf('sslkey', parameters.get('sslkey')!) } : {}),
@@ -142,7 +143,7 @@ function fileOf(parameter: string, path: string): string {
   }
 }
 
-/** Parses `-c name=value` and `--name=value`; a `\` escapes a blank inside a value. */
+/** Parses settings of the forms `-c name=value` and `--name=value`. A `\` escapes a blank inside a value. */
 function settingsOf(options: string): Record<string, string> {
   const words = options.match(/(?:\\.|\S)+/g) ?? [];
   const settings: Record<string, string> = {};

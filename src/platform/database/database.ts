@@ -12,65 +12,66 @@ import { connectionsFor, LOCK_TIMEOUT_MS, poolConfig } from './connections.js';
 import { ServiceClient } from './service-client.js';
 import { withSpans } from './statement-spans.js';
 
-// Counts and positions stay far below 2^53; amounts have two decimals.
+// 8-byte integers and decimals are read as numbers: counts and positions stay far below 2^53, and amounts have two
+// decimals.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
-// With a local offset, year 1 would become year 0: before railway time, offsets had seconds, and PostgreSQL accepts
-// whole minutes only.
+// Dates are sent in UTC. Before railway time, local offsets had seconds, which PostgreSQL does not accept; year 1 would
+// become year 0.
 pg.defaults.parseInputDatesAsUTC = true;
 
 /**
- * SQL: the machine's time, under a name that the sandbox's clock does not replace. Leases and claims use it, so that
- * moving the sandbox's clock does not expire them.
+ * SQL: the machine's time, in an expression that the sandbox's clock does not replace. Leases and claims use it, so
+ * that they do not expire when the sandbox's clock is moved.
  */
 export const MACHINE_TIME = 'transaction_timestamp()';
 
 /**
- * SQL: whether a lease of at most this many seconds has expired. A lease that ends later than possible was written by a
- * clock that was ahead and has been corrected since; it counts as expired.
+ * SQL: whether a lease of at most this many seconds has expired. A lease with an end that is too late for that was
+ * written while the clock was ahead; it counts as expired.
  */
 export const hasLapsed = (until: string, seconds: number): string =>
   `(${until} < ${MACHINE_TIME} OR ${until} > ${MACHINE_TIME} + interval '${seconds + CLOCK_SKEW_S} seconds')`;
 const CLOCK_SKEW_S = 5;
 
 /**
- * The reasons why a statement on a table with an account is not bounded by an account. A statement without a reason
- * must be bounded (test/architecture/account-bounds.ts lists how).
+ * The reasons why a statement on a table with accounts is not limited to an account. A statement without a reason must
+ * be limited (test/architecture/account-bounds.ts lists how).
  */
 export const acrossAccounts = {
-  /**
-   * The key comes from a row that the caller has read within its bound, or leads to the row that the caller checks
-   * next.
-   */
+  /** The key comes from a row that was read within the caller's accounts, or leads to a row that is checked next. */
   keyInHand: 'keyInHand',
-  /** Reads by key and returns the account; the caller checks that account against its bound. */
+  /** The statement reads by a key and returns the account, which its caller then checks. */
   checkedByCaller: 'checkedByCaller',
   /**
-   * Reads more than is wanted, by an index or by several keys; the surrounding query keeps only the rows of bounded
-   * accounts.
+   * The statement reads more than is wanted, by an index or several keys. The surrounding query keeps only rows of
+   * allowed accounts.
    */
   boundAround: 'boundAround',
-  /** Serves an operator, who may see every account. */
+  /** The statement serves an operator, who may see every account. */
   operators: 'operators',
-  /** Deletes or changes expired rows of every account. */
+  /** The statement deletes or changes expired rows of every account. */
   sweep: 'sweep',
-  /** Claims or records work of whichever account is next: the delivery loop, jobs, imports, erasures. */
+  /** The statement claims or records work of any account: deliveries, jobs, imports or erasures. */
   workers: 'workers',
-  /** Claims domain events of every account for the event bus. */
+  /** The statement claims domain events of every account for the event bus. */
   relay: 'relay',
-  /** Counts for every account at once; the console and the metrics show each account's figures only to its users. */
+  /**
+   * The statement counts for every account at once. The console and the metrics show an account's figures only to its
+   * users.
+   */
   figures: 'figures',
-  /** Reads or sets the accounts that a user may use. */
+  /** The statement reads or sets the accounts that a user may use. */
   rights: 'rights',
-  /** Seals the audit log, which is one chain for all accounts. */
+  /** The statement seals the audit log, which is one chain for all accounts. */
   sealing: 'sealing',
-  /** Matches rows that name no account with an account or its candidate. */
+  /** The statement matches rows without an account with an account or one of its candidates. */
   matching: 'matching',
 } as const;
 
 export type AcrossAccounts = keyof typeof acrossAccounts;
 
-/** A statement that PostgreSQL parses and plans once per connection. Each `name` must belong to exactly one text. */
+/** A statement that PostgreSQL parses and plans once per connection. Each `name` must always have the same text. */
 export interface Statement {
   readonly name?: string;
   readonly text: string;
@@ -79,7 +80,7 @@ export interface Statement {
 
 const names = new Set<string>();
 
-/** Declares a prepared statement. Names are unique in the process. */
+/** Declares a prepared statement. Its name must be unique in the process. */
 export function prepared(name: string, text: string, across?: AcrossAccounts): Statement {
   if (names.has(name)) throw new Error(`The statement ${name} is declared twice.`);
   names.add(name);
@@ -88,28 +89,28 @@ export function prepared(name: string, text: string, across?: AcrossAccounts): S
 
 /**
  * Hides a parameter such as `$1::text[]` from the planner. For a short visible array, the planner expects few rows and
- * makes a custom plan at every execution. Planning then takes longer than the execution itself.
+ * makes a new plan at every execution, which takes longer than the execution itself.
  */
 export function opaque(parameter: string): string {
   return `(SELECT ${parameter})`;
 }
 
 /**
- * Matches every number of `column`, while the planner expects few. The planner then looks up each key by index, even
- * when it believes the table to be small. A table that was vacuumed while empty counts as empty until it is analysed;
- * the planner would otherwise scan it for each key.
+ * Returns an SQL condition that every number fulfils, but for which the planner expects few rows. The planner then
+ * looks up each key by index, even if it believes the table to be small. A table that was vacuumed while empty counts
+ * as empty until it is analysed, and would otherwise be scanned for each key.
  */
 export function fewOf(column: string): string {
   return `${column} BETWEEN ${opaque('0::bigint')} AND ${opaque('9223372036854775807')}`;
 }
 
-/** The transaction of the running unit of work (unit-of-work.ts). */
+/** The transaction of the current unit of work (unit-of-work.ts). */
 export interface Transaction {
   readonly runner: QueryRunner;
   readonly client: PoolClient;
-  /** Sends the buffered writes, so that a following query sees them. */
+  /** Sends the buffered writes, so that the next query sees their effects. */
   flush(): void;
-  /** Notes that a statement writes at once. */
+  /** Notes that a statement has written without being buffered. */
   writes(): void;
 }
 
