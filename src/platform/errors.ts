@@ -1,4 +1,4 @@
-/** The kinds of refusal; one switch maps them to HTTP statuses (http/problem.filter.ts). */
+/** The kinds of problems; http/problem.filter.ts maps each to an HTTP status. */
 export type ProblemKind =
   | 'invalid'
   | 'unauthorized'
@@ -17,8 +17,7 @@ export type ProblemKind =
   | 'unavailable';
 
 /**
- * One fault of a request: its place (an RFC 6901 pointer into the body, or the name of a parameter) and its
- * description.
+ * A fault of a request: its place (an RFC 6901 pointer into the body, or the name of a parameter), and its description.
  */
 export interface Fault {
   pointer?: string;
@@ -30,33 +29,33 @@ export interface Fault {
 export interface ProblemOptions {
   detail?: string;
   errors?: Fault[];
-  /** Extension members of the problem document (RFC 9457 §3.2). */
+  /** Additional members of the problem document (RFC 9457 §3.2). */
   members?: Record<string, unknown>;
   headers?: Record<string, string>;
   cause?: unknown;
 }
 
-/** An entry of the error catalogue at `/problems`. */
+/** A problem: an entry of the error catalogue at `/problems`. */
 export class Problem {
   constructor(
     readonly code: string,
     readonly kind: ProblemKind,
     readonly title: string,
     readonly description: string,
-    /** Extension members that a document of this problem may carry (RFC 9457 §3.2). */
+    /** The additional members that a document of this problem may have (RFC 9457 §3.2). */
     readonly members: readonly string[],
   ) {}
 
   /**
-   * Builds the error to throw. `detail` is for the caller: it never names SQL, paths, libraries or another account's
-   * data.
+   * Returns the error to throw. Its `detail` is sent to the client, so that it never names SQL, paths, libraries or
+   * data of a different account.
    */
   error(options: ProblemOptions = {}): DomainError {
     return new DomainError(this, options);
   }
 }
 
-/** The class of all errors that the service throws on purpose. */
+/** An error that the service throws on purpose, with the problem that it reports. */
 export class DomainError extends Error {
   readonly detail: string;
   readonly errors: Fault[];
@@ -86,7 +85,7 @@ export function problemCatalogue(): readonly Problem[] {
   return [...catalogue.values()].sort((a, b) => (a.code < b.code ? -1 : 1));
 }
 
-/** Declares a problem and adds it to the catalogue. A code has one meaning everywhere. */
+/** Declares a problem, and adds it to the catalogue. A code has one meaning everywhere. */
 export function defineProblem(
   code: string,
   kind: ProblemKind,
@@ -100,7 +99,7 @@ export function defineProblem(
   return problem;
 }
 
-/** The meaning of a code in `errors[].code`: the fault of a member or parameter, and its remedy. */
+/** The meaning of a code in `errors[].code`: a fault of a member or parameter, and its remedy. */
 export interface FaultMeaning {
   readonly code: string;
   readonly description: string;
@@ -109,12 +108,12 @@ export interface FaultMeaning {
 
 const meanings = new Map<string, FaultMeaning>();
 
-/** Returns every fault code, except codes that are problems of their own. */
+/** Returns the meaning of every fault code, except those that are also codes of problems. */
 export function faultCatalogue(): readonly FaultMeaning[] {
   return [...meanings.values()].sort((a, b) => (a.code < b.code ? -1 : 1));
 }
 
-/** Declares fault codes beside the rule that uses them: the meaning and the remedy of each. */
+/** Declares fault codes next to the rule that uses them, each with its meaning and its remedy. */
 export function declareFaults(declared: Record<string, readonly [description: string, remedy: string]>): void {
   for (const [code, [description, remedy]] of Object.entries(declared)) {
     if (meanings.has(code)) throw new Error(`The fault ${code} is declared twice.`);
@@ -122,7 +121,10 @@ export function declareFaults(declared: Record<string, readonly [description: st
   }
 }
 
-/** The member that names the unmatched result under which the body of a refused result is stored. */
+/**
+ * The additional member of problems about a refused result whose body was stored. It names the unmatched result with
+ * that body.
+ */
 export const KEPT_RESULT = ['unmatched_result_id'];
 
 export const validationError = defineProblem(

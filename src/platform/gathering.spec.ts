@@ -3,7 +3,7 @@ import { callerOf } from '../../test/support/callers';
 import { inTheNameOf } from './context/request-context.js';
 import { Gathering } from './gathering.js';
 
-/** Batches texts; records the batches, each of which ends on command. */
+/** Creates a batcher of texts that records its batches. Each batch ends on command. */
 function gatheringOf(most: number) {
   const batches: (readonly string[])[] = [];
   const refused: string[] = [];

@@ -1,10 +1,10 @@
 import { currentSpan, type CurrentSpan } from './context/current-span.js';
 import { outsideOfRequests, requestContext } from './context/request-context.js';
 
-/** A batch that runs longer than this no longer blocks the start of the next batch. */
+/** The running time after which a batch no longer prevents the start of the next batch. */
 const PATIENCE_MS = 20;
 const MOST_IN_FLIGHT = 4;
-/** Maximum waiting time, checked once a second. */
+/** The maximum waiting time of a request, which is checked once a second. */
 const MOST_WAIT_MS = 5_000;
 const LOOK_MS = 1_000;
 
@@ -15,27 +15,28 @@ interface Waiting<T> {
 }
 
 /**
- * Batches requests that arrive while a batch is running. When no batch is running, the next batch starts at once.
+ * Batches requests that arrive while a batch is running. If no batch is running, the next batch starts at once.
  * Otherwise it starts when the running batch has ended or takes long (behind a lock, say), while fewer than four run.
- * The work of a request therefore always starts after its arrival. Callers share a batch fairly, and a request that has
- * waited too long is refused.
+ * The work for a request therefore always starts after the request's arrival. Callers share a batch fairly, and a
+ * request that has waited too long is refused.
  *
- * A batch of one request belongs to its span; a larger batch belongs to no request and no trace.
+ * A batch of one request runs in that request's span; a larger batch belongs to no request and no trace.
  */
 export class Gathering<T extends { reject: (error: unknown) => void }> {
   /**
-   * The waiting requests by caller: the caller whose turn is next is first, and each caller's oldest request is first.
+   * The waiting requests, by caller. The first caller is the next in turn, and the first request of a caller is its
+   * oldest.
    */
   private readonly waitingOf = new Map<string, Waiting<T>[]>();
   private looking: NodeJS.Timeout | null = null;
   private inFlight = 0;
-  /** The number of running batches that still block the start of the next batch. */
+  /** The number of running batches that still prevent the start of the next batch. */
   private awaited = 0;
 
   /**
    * @param most the maximum size of a batch
-   * @param work never rejects: it settles the requests with their outcome
-   * @param refusal builds the error for requests that waited too long
+   * @param work processes a batch; it settles each request and never rejects
+   * @param refusal returns the error for a request that waited too long
    */
   constructor(
     private readonly most: number,
@@ -93,7 +94,8 @@ export class Gathering<T extends { reject: (error: unknown) => void }> {
     for (const [caller, queue] of this.waitingOf) {
       if (batch.length === this.most) break;
       batch.push(queue.shift()!);
-      // Moves the caller to the end of the queue: a Map iterates over entries that are added during the iteration.
+      // The caller moves to the end of the queue. The loop over the Map also visits entries that are added during the
+      // loop.
       this.waitingOf.delete(caller);
       if (queue.length > 0) this.waitingOf.set(caller, queue);
     }

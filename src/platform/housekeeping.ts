@@ -18,7 +18,7 @@ const CHORES = [
      WHERE settled_at < now() - interval '${SETTLED_EVENT_DAYS} days' LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
 ];
 
-/** Deletes expired rows, in batches that are short enough to delay no request. */
+/** Deletes expired rows of platform tables. The batches are short, so that they delay no request. */
 @Injectable()
 export class Housekeeping {
   constructor(

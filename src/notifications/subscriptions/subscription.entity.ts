@@ -66,15 +66,18 @@ export class Subscription {
   @Column('text', { array: true })
   auto_retry_on: string[];
 
-  /** Encrypted, in the form that the partner knows (`whsec_…`). */
+  /** The encrypted signing secret, in the form that the partner knows (`whsec_…`). */
   @Column('bytea')
   signing_secret: Buffer;
 
-  /** Encrypted: JSON of the replaced secrets, newest first, each with its expiry. */
+  /** The encrypted JSON of the replaced signing secrets, newest first, each with its expiry. */
   @Column('bytea', { nullable: true })
   previous_signing_secrets: Buffer | null;
 
-  /** The time since which notifications are held back: it is suspended, or its new address is not verified yet. */
+  /**
+   * The time since which notifications are held back, because the subscription is suspended or its new address is not
+   * yet verified.
+   */
   @Column('timestamptz', { nullable: true })
   suspended_datetime: Date | null;
 

@@ -116,16 +116,19 @@ export interface Transaction {
 
 export const currentTransaction = new ContextValue<Transaction>();
 
-/** Runs statements and entities: inside the transaction of the running unit of work, otherwise each in its own. */
+/**
+ * Runs statements and entity operations: in the transaction of the current unit of work or, outside a unit of work,
+ * each on its own.
+ */
 @Injectable()
 export class Database implements OnApplicationShutdown {
   readonly url: string;
   /**
-   * The pool of statements outside transactions; units of work and entities use the data source's pool
+   * The pool for statements outside transactions. Units of work and entities use the pool of the data source
    * (connections.ts).
    */
   readonly pool: Pool;
-  /** The pools, each with its queue of waiting callers. */
+  /** The two pools, each with the fair queue in which requests wait for its connections. */
   readonly pools: Readonly<Record<'statements' | 'units_of_work', { pool: Pool; turns: Turns }>>;
 
   constructor(
@@ -148,7 +151,7 @@ export class Database implements OnApplicationShutdown {
       pool.on('release', (_, client) => {
         if (client instanceof ServiceClient && client.isReadOnly) client.end().catch(() => undefined);
       });
-    // Without an error handler, a lost idle connection would end the process; the next statement opens another
+    // Without this handler, the loss of an idle connection would end the process. The next statement opens a new
     // connection.
     this.pool.on('error', (error) => logger.warn({ err: error }, 'a connection to the database was lost'));
   }
@@ -157,7 +160,7 @@ export class Database implements OnApplicationShutdown {
     await this.pool.end();
   }
 
-  /** Returns TypeORM's entity manager, for code where clarity counts more than speed. */
+  /** Returns TypeORM's entity manager, for code that should be clear rather than fast. */
   get manager(): EntityManager {
     const transaction = currentTransaction.current;
     transaction?.flush();
@@ -187,7 +190,7 @@ export class Database implements OnApplicationShutdown {
   }
 }
 
-/** Returns the name of the violated constraint (class 23), or null. */
+/** Returns the name of the constraint that was violated (class 23); null for any other error. */
 export function violatedConstraint(error: unknown): string | null {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
   return typeof code === 'string' && code.startsWith('23') && typeof constraint === 'string' ? constraint : null;
@@ -208,26 +211,25 @@ const LOST_CONNECTION = new Set([
 const LOST_CONNECTION_MESSAGES =
   /Connection terminated|connection timeout|timeout expired|timeout exceeded when trying to connect|Query read timeout|not queryable|Cannot use a pool after calling end|Driver not Connected|Client was closed/i;
 
-/** Returns whether a statement ran into its time limit or its lock timeout. It may succeed under less load. */
+/**
+ * Returns whether the statement exceeded its time limit or its lock timeout, so that it may succeed under less load.
+ */
 export function isTimedOut(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown };
   return code === '57014' || code === '55P03' || message === 'Query read timeout';
 }
 
-/** Deadlock and serialization failure: PostgreSQL aborted the transaction in favour of another. */
+/** The codes of deadlocks and serialization failures, for which PostgreSQL aborts one of several transactions. */
 const ENDED_FOR_ANOTHER = new Set(['40P01', '40001']);
 
-/** Returns whether the transaction may succeed when it is retried. */
+/** Returns whether the transaction may succeed if it is retried. */
 export function mustBeDoneAgain(error: unknown): boolean {
   return isDatabaseUnavailable(error) || ENDED_FOR_ANOTHER.has(String((error as { code?: unknown }).code));
 }
 
 const ALSO_UNAVAILABLE: ReadonlySet<string> = new Set(['25006', '55P03', '58030']);
 
-/**
- * Returns whether the error says that the database is unavailable or overloaded, rather than that the statement is
- * wrong.
- */
+/** Returns whether the database is unavailable or overloaded, as opposed to an error of the statement. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!isNativeError(error)) return false;
   if (isNoConnectionFree(error)) return true;
@@ -237,7 +239,8 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (errors !== undefined) return errors.some(isDatabaseUnavailable);
   const code = (error as { code?: unknown }).code;
   if (typeof code === 'string') {
-    // 08 connection, 28 who may connect, 53 resources, 57 operator intervention (shutdown, crash, cancel by timeout), 58030 io error, 25006 read-only
+    // Classes 08 connection, 28 authorization, 53 resources, 57 operator intervention (shutdown, crash, cancel by
+    // timeout); codes 58030 io_error, 25006 read_only_sql_transaction
     if (LOST_CONNECTION.has(code) || /^(08|28|53|57)/.test(code) || ALSO_UNAVAILABLE.has(code)) return true;
   }
   return LOST_CONNECTION_MESSAGES.test(error.message);

@@ -6,21 +6,22 @@ const PAGE = 200;
 const PASSES = 3;
 
 /**
- * Columns of a table that hold encrypted values. `purpose` is the purpose for which a value of the row was encrypted.
+ * A table with columns of encrypted values. For each column, a function returns the purpose for which the value of a
+ * row was encrypted.
  */
 export interface EncryptedTable {
-  /** The table; the module that owns it registers it. */
+  /** The name of the table; the module that owns the table registers it. */
   readonly table: string;
-  /** The primary key. */
+  /** The columns of the primary key. */
   readonly key: readonly string[];
   readonly columns: Readonly<Record<string, (row: Record<string, unknown>) => string>>;
 }
 
 /**
- * Re-encrypts values under the newest key: table by table in primary key order, value by value.
+ * Re-encrypts stored values under the newest key: table by table in the order of the primary key, value by value.
  *
- * The pass can be stopped and restarted at any time. Values that are already under the newest key are skipped. A value
- * that changed meanwhile is left to the next pass. Modules register their tables when they start.
+ * A pass can be stopped and restarted at any time, because values under the newest key are skipped. A value that
+ * changes during the pass is left to the next one. Modules register their tables when they start.
  */
 @Injectable()
 export class EncryptedColumns {
@@ -36,6 +37,7 @@ export class EncryptedColumns {
   }
 
   /**
+   * Re-encrypts all values.
    * @param report receives, for each table, the number of values that were re-encrypted
    * @returns the number of values that are still under an older key
    * @throws Error when no key of `SECRETS_KEY` decrypts a value
@@ -97,7 +99,7 @@ export class EncryptedColumns {
       { text: [`SELECT ${column} AS value FROM`, table, `WHERE ${where}`].join(' '), across: acrossAccounts.sweep },
       values,
     );
-    // The row was deleted meanwhile.
+    // The row was deleted during the pass.
     if (!found?.value) return true;
     const renewed = this.secrets.encrypt(this.secrets.decrypt(found.value, purpose), purpose);
     const set = `SET ${column} = $${key.length + 1} WHERE ${where} AND ${column} = $${key.length + 2}`;

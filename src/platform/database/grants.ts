@@ -4,16 +4,16 @@ import { connectTo } from './service-client.js';
 
 type Client = Pick<ClientBase, 'query'>;
 
-/** The service only inserts into these tables; it never updates or deletes their rows. */
+/** Tables into which the service only inserts; it never updates or deletes their rows. */
 const APPEND_ONLY = ['audit_log', 'audit_seals'];
-/** Only a migration writes here, as the role that owns the tables. */
+/** Tables that only a migration writes, in the role of their owner. */
 const READ_ONLY = ['migrations'];
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
- * The objects of the schema that belong to its owner, by kind. A partition is accessed only through its table, so it
- * needs no grants.
+ * Selects the objects of the schema, by kind. Partitions need no grants, because they are accessed only through their
+ * tables.
  */
 const OF_OWNER = `
   SELECT relkind::text AS kind, oid, relname AS name FROM pg_class
@@ -25,9 +25,9 @@ const OF_OWNER = `
     AND proowner = (SELECT relowner FROM pg_class WHERE oid = to_regclass('migrations'))`;
 
 /**
- * Builds the SQL that grants a role exactly what the service needs: the role can change neither the schema nor audit
- * rows. The SQL creates a missing role, without a password. When the role exists, the owner of the tables needs no
- * right to create roles.
+ * Returns the SQL that grants a role exactly the rights of the service. The role can change neither the schema nor
+ * audit entries. A missing role is created without a password. If the role exists, the owner of the tables does not
+ * need the right to create roles.
  */
 async function grantsFor(role: string, client: Client): Promise<string> {
   const { rows: owned } = await client.query<{ kind: string; name: string; signature: string }>(
@@ -78,8 +78,8 @@ export async function grantsAt(url: string, role: string): Promise<string> {
 
 /**
  * Grants the role its rights in one transaction, so that running processes never lack a right.
- * @param url of the owner of the tables
- * @throws ConfigError when the role is missing and the owner may not create it
+ * @param url of the database, as the owner of the tables
+ * @throws ConfigError when the role is missing and the owner may not create roles
  */
 export async function grantTo(role: string, url: string): Promise<void> {
   const client = await connectTo(url);
@@ -115,7 +115,10 @@ const LACKING = `
       AND has_table_privilege(oid, 'DELETE') END
   ORDER BY name`;
 
-/** @throws ConfigError when the role of the connection lacks a right that the service needs */
+/**
+ * Checks the rights of the connection's role.
+ * @throws ConfigError when the role lacks a right that the service needs
+ */
 export async function assertRights(client: Client): Promise<void> {
   const { rows } = await client.query<{ name: string }>(LACKING, [APPEND_ONLY, READ_ONLY]);
   if (rows.length === 0) return;

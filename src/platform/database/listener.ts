@@ -4,25 +4,29 @@ import { listenerConfig } from './connections.js';
 import { ServiceClient } from './service-client.js';
 
 const CONNECT_AGAIN_MS = 1_000;
-/** Firewalls and poolers silently drop idle connections. */
+/**
+ * The interval of polls. They keep firewalls and poolers from silently dropping the connection, and detect a dropped
+ * one.
+ */
 const ASK_MS = 5_000;
-/** A server that is unavailable does not answer the closing message either. */
+/** The time limit for closing a connection. A server that is unavailable does not answer the closing message either. */
 const FAREWELL_MS = 1_000;
 
 export interface ListenerEvents {
-  /** Receives a message of the channel. */
+  /** Called with each message of the channel. */
   heard(payload: string, client: pg.Client): void;
-  /** Called once the connection listens: from now on every message arrives. Earlier messages may be lost. */
+  /** Called when the connection listens. From then on, every message arrives; earlier messages may be lost. */
   listening?(client: pg.Client): Promise<void>;
-  /** Called when the server has answered a poll: the caller can make up for a lost message. */
+  /** Called when the server has answered a poll, so that the effect of a lost message can be made up for. */
   asked?(client: pg.Client): void;
-  /** Called when the connection failed; the listener reconnects. */
+  /** Called when the connection has failed; the listener reconnects. */
   failed(error: unknown): void;
 }
 
 /**
- * Receives the messages of a channel (NOTIFY) on a dedicated connection. A connection that only listens does not notice
- * that the server is unavailable. The listener therefore polls the server, and reconnects when it gets no answer.
+ * Receives the messages of a channel (NOTIFY) on a connection of its own. A connection that only listens does not
+ * notice that its server has become unavailable. The listener therefore polls the server, and reconnects if the server
+ * does not answer.
  */
 export class Listener {
   private client: pg.Client | null = null;
@@ -35,7 +39,7 @@ export class Listener {
     private readonly events: ListenerEvents,
   ) {}
 
-  /** Resolves when the listener is connected, or has scheduled a retry. */
+  /** Connects. Resolves when the listener is connected, or has scheduled a retry. */
   async open(): Promise<void> {
     const client = new ServiceClient(listenerConfig(this.url));
     this.client = client;
@@ -54,7 +58,7 @@ export class Listener {
     }
   }
 
-  /** Calls `asked` at once, to make up for a message that may be lost. */
+  /** Calls `asked` at once, to make up for a message that may have been lost. */
   ask(): void {
     if (this.client) this.events.asked?.(this.client);
   }

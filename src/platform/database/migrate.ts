@@ -9,7 +9,7 @@ import { databaseFault } from './database-faults.js';
 import { assertRights } from './grants.js';
 import { ServiceClient } from './service-client.js';
 
-/** Key of the advisory lock that lets one process migrate while the others wait. */
+/** The key of the advisory lock under which one process migrates while the others wait. */
 const MIGRATION_LOCK = 7_031_946;
 const LOCK_POLL_MS = 100;
 const TELL_EVERY_MS = 3_000;
@@ -37,13 +37,14 @@ const RETRY_PAUSE_MS = 1_000;
  */
 export async function migrate(url: string, { waitS = 300, seesReplication = false } = {}): Promise<void> {
   const lock = await connectUsable(url);
-  // The next statement reports the error.
+  // This listener ignores an error, because the next statement reports it.
   lock.on('error', () => undefined);
   try {
     if (seesReplication) await assertSeesReplication(lock);
     await acquire(lock, waitS);
     try {
-      // A role without rights gets an error about its rights rather than about migrations.
+      // The rights are checked even after a failure, so that a role without rights gets an error about rights rather
+      // than about a migration.
       await run(url).finally(() => assertRights(lock));
     } finally {
       await lock.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
@@ -76,10 +77,10 @@ async function acquire(lock: pg.Client, waitS: number): Promise<void> {
 
 async function run(url: string): Promise<void> {
   const options = dataSourceOptions(url, 1);
-  // Migrations need no entities, and building their metadata is slow. They share one connection without a time limit,
-  // which keeps the session's settings.
+  // Migrations need no entities, whose metadata is slow to build. They share one connection without a time limit, which
+  // keeps the settings of the session.
   const extra = { Client: ServiceClient, connectionString: url };
-  // The caller reports the failure; TypeORM would print it a second time.
+  // TypeORM's log is reduced, because it would print an error that `migrate` reports as well.
   const dataSource = new DataSource({ ...options, entities: [], extra, logger: 'debug' });
   await dataSource.initialize();
   try {

@@ -4,31 +4,31 @@ import { withSpans } from './statement-spans.js';
 import { READ_ONLY, readOnlyServer, serversOf, type DatabaseServer } from './database-servers.js';
 import { sessionSettings } from './session-settings.js';
 
-/** disk_full and io_error. */
+/** The codes disk_full and io_error. */
 const CANNOT_WRITE: ReadonlySet<string> = new Set(['53100', '58030']);
 
-/** The settings of a {@link ServiceClient} beyond those of `pg`. */
+/** The settings of a {@link ServiceClient} in addition to those of `pg`. */
 export interface ServiceClientConfig extends ClientConfig {
   readonly connectionString: string;
-  /** Whether statements get spans here, because no pool creates spans for this connection. */
+  /** Whether this connection creates the spans of its statements, because no pool does. */
   readonly traced?: boolean;
-  /** Settings of PostgreSQL (`statement_timeout`) and their values. */
+  /** Settings of PostgreSQL, such as `statement_timeout`, with their values. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 /**
- * A connection to the database for pools, TypeORM, the listener and migrations. It connects to the server of
- * `DATABASE_URL` in use (database-servers.ts). It sends only the user and the database as start-up parameters, because
- * poolers refuse others. One round trip after connecting sets the session (session-settings.ts) and, where required,
- * checks that the server is writable.
+ * A connection to the database, for pools, TypeORM, the listener and migrations. It uses the server that
+ * database-servers.ts has chosen. Its only start-up parameters are the user and the database, because poolers refuse
+ * others. One round trip after connecting sets up the session (session-settings.ts) and, where required, checks that
+ * the server is writable.
  */
 export class ServiceClient extends pg.Client {
   private readonly servers: ReturnType<typeof serversOf>;
   private server: DatabaseServer;
   private readonly settings: Readonly<Record<string, string>>;
   /**
-   * The server was read-only when the session began. It may be writable since, so the connection is not kept
-   * (database.ts).
+   * Whether the server was read-only when the session began. The server may have become writable since, so that the
+   * connection is not kept (database.ts).
    */
   isReadOnly = false;
 
@@ -40,7 +40,7 @@ export class ServiceClient extends pg.Client {
     if (traced) withSpans(this);
     this.servers = servers;
     this.server = server;
-    // Covers all statements of the process.
+    // This listener sees the errors of all statements of the process.
     const { connection } = this as unknown as { connection: pg.Connection };
     connection.on('errorMessage', ({ code }: { code?: string }) => {
       if (code !== undefined && CANNOT_WRITE.has(code)) servers.writesFail = true;
@@ -55,13 +55,13 @@ export class ServiceClient extends pg.Client {
   ): Promise<pg.Client> | void {
     const opened = this.open();
     if (!callback) return opened;
-    // On the next tick: an exception in the callback must not reject the promise.
+    // The callback runs on the next tick, so that an exception in it does not reject the promise.
     const told = (error: unknown) => process.nextTick(callback, error);
     opened.then(() => told(null), told);
   }
 
   private async open(): Promise<pg.Client> {
-    // Only the promise reports a connection that fails before it is handed out.
+    // If a connection fails before it is handed out, only the promise reports the error.
     const ignore = () => undefined;
     this.on('error', ignore);
     try {
@@ -77,13 +77,13 @@ export class ServiceClient extends pg.Client {
     return this;
   }
 
-  /** Sets the server that the connection uses; it may have been unknown until now. @types/pg lacks the members. */
+  /** Sets the server of the connection, which may have been unknown until now. The types of `pg` lack these members. */
   private aim(server: DatabaseServer): void {
     const { connection } = this as unknown as { connection: pg.Connection & { ssl: unknown } };
     const { host, port, ssl } = (this.server = server);
     Object.assign(this, { host, port, ssl });
     connection.ssl = ssl;
-    // TLS replaces the socket before any data is sent.
+    // TLS replaces the socket before any data is sent, so that batching moves to the new stream.
     const { stream } = connection;
     connection.once('sslconnect', () => batchSecured(stream, connection.stream));
   }
@@ -98,7 +98,7 @@ export class ServiceClient extends pg.Client {
   }
 }
 
-/** Opens a dedicated connection to the database; the caller closes it. */
+/** Opens a connection to the database, outside the pools. Close it after use. */
 export async function connectTo(connectionString: string, config: ClientConfig = {}): Promise<pg.Client> {
   const client = new ServiceClient({ connectionTimeoutMillis: 10_000, ...config, connectionString });
   await client.connect();

@@ -1,14 +1,14 @@
 import pg from 'pg';
 
 /**
- * Settings that the service's statements rely on. They override `ALTER ROLE … SET`, `ALTER DATABASE … SET`, the
- * server's files and the options of `DATABASE_URL`. With another `DateStyle` the driver would misread times; with
- * another isolation level concurrent commands would fail.
+ * The session settings on which the service's statements depend. They override `ALTER ROLE … SET`, `ALTER DATABASE …
+ * SET`, the server's files and the options of `DATABASE_URL`. With a different `DateStyle`, the driver would misread
+ * times; with a different isolation level, concurrent commands would fail.
  *
  * The schema (`search_path`), the role and the read-only setting stay as configured.
  */
 const RELIED_ON: Readonly<Record<string, string>> = {
-  // The text format of values that the driver reads and writes.
+  // The text format of the values that the driver reads and writes.
   DateStyle: 'ISO, MDY',
   IntervalStyle: 'postgres',
   TimeZone: 'UTC',
@@ -23,14 +23,14 @@ const RELIED_ON: Readonly<Record<string, string>> = {
   default_transaction_deferrable: 'off',
   session_replication_role: 'origin',
   gin_fuzzy_search_limit: '0',
-  // An idle pooled connection, or one that waits for a migration, must not be closed.
+  // The server must not close an idle connection of a pool, or a connection that waits for a migration.
   idle_session_timeout: '0',
   transaction_timeout: '0',
-  // The driver has to read every notice.
+  // Notices are suppressed, because the driver would have to read each of them.
   client_min_messages: 'warning',
 };
 
-/** The limits of a connection that sets none; the pools' limits are in connections.ts. */
+/** The time limits of a connection that sets none: no limits. Those of the pools are in connections.ts. */
 const WITHOUT_LIMITS: Readonly<Record<string, string>> = {
   statement_timeout: '0',
   lock_timeout: '0',
@@ -38,19 +38,19 @@ const WITHOUT_LIMITS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Weaker than the durability that an answer promises: a commit may be lost with the server, or in a failover to a
- * standby.
+ * The values of `synchronous_commit` that are weaker than the durability that an answer promises: a commit could be
+ * lost with the server, or in a failover to a standby.
  */
 const WEAK_COMMITS = ['off', 'local', 'remote_write'];
 
 /**
- * Builds expressions, for a SELECT, that set the session of a new connection.
+ * Returns the expressions of a SELECT that sets up the session of a new connection.
  * @param settings the settings of this kind of connection, and those of `DATABASE_URL`
  */
 export function sessionSettings(settings: Readonly<Record<string, string>>): string[] {
   const asked = Object.entries({ ...WITHOUT_LIMITS, ...settings }).map(([name, value]) => set(name, value));
-  // A setting that this release of PostgreSQL lacks is skipped. A setting that is already right needs no right to
-  // change it.
+  // A setting that this release of PostgreSQL lacks is skipped. A setting that already has its value is not set,
+  // because setting it may require a right.
   const relied = Object.entries(RELIED_ON).map(
     ([name, value]) => `CASE WHEN current_setting('${name}', true) <> '${value}' THEN ${set(name, value)} END`,
   );

@@ -3,11 +3,11 @@ import type { Duplex } from 'node:stream';
 import { timeLimit } from '../time-limit.js';
 
 const LOOK_MS = 500;
-/** The server counts as silent when no data arrives for this long after a request. */
+/** The time without any data after a request, after which the server counts as silent. */
 const SILENCE_MS = 2_000;
-/** Time limit for PostgreSQL to answer a probe. */
+/** The time limit for PostgreSQL to answer a probe. */
 const GREETING_MS = 2_000;
-/** SSLRequest (PostgreSQL's protocol, §55.7): answered with one byte before the login. */
+/** The probe: an SSLRequest (PostgreSQL's protocol, §55.7), which the server answers with one byte before the login. */
 const GREETING = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
 /**
@@ -48,7 +48,7 @@ export class SilentServer {
   }
 
   sent(): void {
-    // The time of the first request that is still unanswered.
+    // The time of the first request to which no data has arrived.
     if (this.sentAt <= this.receivedAt) this.sentAt = performance.now();
   }
 
@@ -72,7 +72,8 @@ export class SilentServer {
     this.greeting = false;
     if (answered) {
       this.away = false;
-      // The calls are waiting for another reason, such as a lock; the next probe follows the next period of silence.
+      // The server answers, so that the requests wait for another reason, such as a lock. The next probe follows the
+      // next period of silence.
       this.sentAt = this.receivedAt;
       return;
     }
@@ -103,7 +104,10 @@ function isGreeted(target: unknown[]): Promise<boolean> {
 
 const servers = new Map<string, SilentServer>();
 
-/** Returns the server that a socket connects to, by the arguments of `connect`. */
+/**
+ * Returns the server to which a socket connects.
+ * @param target the arguments of `connect`
+ */
 export function serverAt(target: unknown[]): SilentServer {
   const key = JSON.stringify(target);
   let server = servers.get(key);

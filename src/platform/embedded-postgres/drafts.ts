@@ -4,13 +4,17 @@ import { join } from 'node:path';
 import { isAlive } from './os-process.js';
 
 /**
- * Builds a temporary folder name, to be renamed when the work is complete. The name contains the pid of the process.
+ * Returns a name for a temporary folder, which is renamed when the work is complete. It contains the pid of this
+ * process.
  */
 export function draftName(name: string): string {
   return `${name}.draft-${process.pid}-${randomBytes(4).toString('hex')}`;
 }
 
-/** Deletes the temporary folders of killed processes. Best effort: a child process of theirs may still be writing. */
+/**
+ * Deletes the temporary folders of processes that were killed, as far as possible: one of their child processes may
+ * still be writing.
+ */
 export async function removeAbandonedDrafts(folder: string, name: string): Promise<void> {
   for (const entry of await readdir(folder)) {
     const [, pid] = /\.draft-(\d+)-[0-9a-f]+$/.exec(entry.startsWith(`${name}.`) ? entry : '') ?? [];

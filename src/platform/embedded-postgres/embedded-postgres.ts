@@ -32,40 +32,43 @@ import {
 import { isAlive } from './os-process.js';
 
 export interface EmbeddedPostgres {
-  /** `postgres://postgres:<secret>@127.0.0.1:<port>/<database>` */
+  /** The URL of the database: `postgres://postgres:<secret>@127.0.0.1:<port>/<database>`. */
   readonly url: string;
   readonly dataDir: string;
-  /** Whether a running postmaster, such as that of a killed predecessor, was adopted. */
+  /** Whether a running server was adopted, such as that of a killed process. */
   readonly adopted: boolean;
   /**
-   * Ends the supervision and shuts the server down (fast shutdown), unless another process uses the server. Resolves
-   * when the server has exited.
+   * Ends the supervision, and shuts the server down (fast shutdown) unless another process uses it. Resolves when the
+   * server has exited.
    */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
-  /** The service's data folder; the cluster lives in `<dataDir>/postgres`. */
+  /** The data folder of the service; the cluster is in `<dataDir>/postgres`. */
   dataDir: string;
-  /** Created when missing. */
+  /** The name of the database, which is created if it is missing. */
   database: string;
-  /** Additional PostgreSQL settings. An adopted server keeps the settings that it was started with. */
+  /** Additional settings of PostgreSQL. An adopted server keeps the settings of its start. */
   settings?: Record<string, string>;
   log?: (message: string) => void;
-  /** Called once when the server died and could not be restarted. */
+  /** Called once if the server has died and could not be restarted. */
   onLost?: (error: Error) => void;
 }
 
-/** The key of the advisory lock. All versions of the service must use the same value. */
+/**
+ * The key of the advisory lock that every process using the server holds. All versions of the service must use the same
+ * key.
+ */
 const USERS_LOCK = 7_042_318;
 const CHECK_EVERY_MS = 500;
 const LAUNCH_PATIENCE_MS = 10_000;
-/** A server needs time to recover after a crash, or to stop for another process. */
+/** The time limit for a server to recover after a crash, or to stop for another process. */
 const STATE_CHANGE_PATIENCE_MS = 60_000;
 const RESTARTS_A_MINUTE = 10;
 const RESTART_TRIES = 3;
 
-/** Starts or adopts the server of the data folder. Rejects with the reason when that is impossible. */
+/** Starts or adopts the server of the data folder. Rejects with the reason if neither is possible. */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const cluster = await openCluster(options.dataDir, options.log ?? (() => {}));
   const server = new SupervisedPostgres(cluster, options);
@@ -162,12 +165,12 @@ class SupervisedPostgres implements EmbeddedPostgres {
       } catch (error) {
         if (this.stopping) return;
         failure = error;
-        // The wait was already long enough.
+        // No retry follows, because this error comes after a wait that was long enough.
         if (error instanceof NotYetError) break;
       }
       await sleep(CHECK_EVERY_MS);
     }
-    // A running server that refuses only our keeper serves other processes; the next check retries.
+    // A running server that refuses only the keeper of this process serves other processes. The next check retries.
     if (this.hasPostmaster()) return;
     clearInterval(this.timer);
     this.timer = undefined;
@@ -201,8 +204,8 @@ class SupervisedPostgres implements EmbeddedPostgres {
 }
 
 /**
- * Connects the keeper. Only our own server accepts our secret and proves (SCRAM) that it knows the secret: no foreign
- * server is adopted.
+ * Connects the keeper. Only the server of this data folder accepts the secret, and proves by SCRAM that it knows the
+ * secret, so that no foreign server is adopted.
  */
 async function hireKeeper(url: string, database: string): Promise<Client> {
   const keeper = new Client({
@@ -211,18 +214,18 @@ async function hireKeeper(url: string, database: string): Promise<Client> {
     connectionTimeoutMillis: 5_000,
     query_timeout: 15_000,
   });
-  // The `end` handler deals with a lost connection.
+  // This listener ignores an error, because the `end` handler deals with the lost connection.
   keeper.on('error', () => {});
   try {
     await keeper.connect();
-    // Waits while the last user shuts the server down, and then fails together with the server.
+    // While the last process shuts the server down, this statement waits, and then fails together with the server.
     await keeper.query('SELECT pg_advisory_lock_shared($1)', [USERS_LOCK]);
     await createDatabase(keeper, database);
   } catch (error) {
     keeper.end().catch(() => {});
     throw isPassing(error) ? new NotYetError((error as Error).message, { cause: error }) : error;
   }
-  // The keeper must not keep an otherwise idle process alive; @types/pg lacks the method.
+  // The keeper must not keep the process alive that is otherwise idle. The types of `pg` lack the method.
   (keeper as Client & { unref(): void }).unref();
   return keeper;
 }
@@ -233,12 +236,12 @@ async function createDatabase(keeper: Client, database: string): Promise<void> {
   try {
     await keeper.query(`CREATE DATABASE ${keeper.escapeIdentifier(database)}`);
   } catch (error) {
-    // 42P04, 23505: another process that started at the same moment has created the database.
+    // 42P04, 23505: another process, which started at the same moment, has created the database.
     if (!(error instanceof DatabaseError && ['42P04', '23505'].includes(error.code ?? ''))) throw error;
   }
 }
 
-/** Returns whether no other process uses the server. A server that no longer answers has no other users either. */
+/** Returns whether no other process uses the server. A server that no longer answers counts as unused. */
 async function isLastUser(keeper: Client): Promise<boolean> {
   try {
     await keeper.query('SELECT pg_advisory_unlock_shared($1)', [USERS_LOCK]);
@@ -252,8 +255,8 @@ async function isLastUser(keeper: Client): Promise<boolean> {
 }
 
 /**
- * Returns whether the error is temporary: a connection problem, or class 08 connection, 53 resources, 55 object in use,
- * 57 operator intervention.
+ * Returns whether the error is temporary: a problem of the connection, or one of the classes 08 connection, 53
+ * resources, 55 object in use, 57 operator intervention.
  */
 function isPassing(error: unknown): boolean {
   return !(error instanceof DatabaseError) || ['08', '53', '55', '57'].includes(error.code?.slice(0, 2) ?? '');

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Returns whether the process runs; a zombie does not run. */
+/** Returns whether the process runs. A zombie does not count as running. */
 export function isAlive(pid: number): boolean {
   if (process.platform !== 'linux') return processExists(pid);
   const { state } = linuxProcess(pid);
@@ -31,12 +31,12 @@ export function processExists(pid: number): boolean {
   }
 }
 
-/** Returns the text of a file, also in `/proc`; undefined when the file does not exist. */
+/** Returns the text of a file, also in `/proc`; undefined if the file does not exist. */
 export function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    // ESRCH: a process that ends while its /proc file is being read.
+    // ESRCH means that a process ended while its file in /proc was being read.
     if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
     throw error;
   }

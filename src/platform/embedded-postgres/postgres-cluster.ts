@@ -8,23 +8,23 @@ import { draftName, removeAbandonedDrafts } from './drafts.js';
 import { findBinaries } from './postgres-binaries.js';
 import { findServiceFolder, mayEnter, runAs, serverUser, type ServerUser } from './postgres-user.js';
 
-/** An initialised data folder and what is needed to run a server on it. */
+/** An initialised cluster, with everything that is needed to run a server on it. */
 export interface Cluster {
-  /** The service's data folder, real path. */
+  /** The real path of the service's data folder. */
   readonly dataDir: string;
-  /** PostgreSQL's own data folder, real path: `<dataDir>/postgres` or the target of that symbolic link. */
+  /** The real path of PostgreSQL's own data folder: `<dataDir>/postgres`, or the target of that symbolic link. */
   readonly folder: string;
   readonly user: ServerUser | undefined;
   readonly major: number;
-  /** Password of the superuser `postgres`. */
+  /** The password of the superuser `postgres`. */
   readonly secret: string;
   readonly logFile: string;
 }
 
-/** Folders in which a cluster survives a reboot and a cleanup of temporary files. */
+/** Folders whose contents survive a reboot and a cleanup of temporary files. */
 const PERMANENT_BASES = ['/var/lib', '/usr/local/var', '/opt', '/srv'];
 
-/** Opens the cluster of the data folder; creates both when they are missing. */
+/** Opens the cluster of the data folder. Creates the folder and the cluster if they are missing. */
 export async function openCluster(requestedDataDir: string, log: (message: string) => void): Promise<Cluster> {
   await mkdir(requestedDataDir, { recursive: true });
   const dataDir = realpathSync(requestedDataDir);
@@ -54,7 +54,8 @@ export async function openCluster(requestedDataDir: string, log: (message: strin
 }
 
 /**
- * Creates the cluster under a temporary name and renames it, so that a killed initdb is never mistaken for a cluster.
+ * Creates the cluster under a temporary name and renames it, so that the result of a killed initdb is never mistaken
+ * for a cluster.
  */
 async function makeCluster(dataDir: string, place: string, secret: string): Promise<void> {
   const user = serverUser();
@@ -64,17 +65,20 @@ async function makeCluster(dataDir: string, place: string, secret: string): Prom
   try {
     await initialise(draft, user, dataDir, secret);
     await (home.folder === dataDir ? rename(join(draft, 'cluster'), place) : publishElsewhere(draft, place));
-    // The folder names must survive a power failure, like the rows.
+    // The folders are synced, because their names must survive a power failure like the rows.
     await Promise.all([syncFolder(home.folder), syncFolder(dataDir)]);
   } catch (error) {
-    // Another process that started at the same moment may have been faster; its cluster is then used.
+    // Another process, which started at the same moment, may have been faster; its cluster is then used.
     if (!existsSync(join(place, 'PG_VERSION'))) throw error;
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
 }
 
-/** Creates the symbolic link last: when the link exists and its target is missing, the database was lost. */
+/**
+ * Moves the cluster to its place outside the data folder, and creates the symbolic link last: a link without its target
+ * then shows that the database was lost.
+ */
 async function publishElsewhere(draft: string, place: string): Promise<void> {
   const target = draft.replace('.draft', '');
   await rename(join(draft, 'cluster'), target);
@@ -87,9 +91,9 @@ async function publishElsewhere(draft: string, place: string): Promise<void> {
 }
 
 /**
- * Returns the data folder, or a folder of the service when the server's user may not enter the data folder. The names
- * contain a hash of the data folder's path, so that people can tell them apart. They also contain a random part,
- * because data folders are moved.
+ * Returns the folder and the name for the cluster: in the data folder or, if the server's user may not enter that, in a
+ * folder of the service elsewhere. In the latter case, the name contains a hash of the data folder's path, by which
+ * people can recognize it. It also contains a random part, because data folders are moved.
  */
 function clusterHome(dataDir: string, user: ServerUser | undefined): { folder: string; name: string } {
   if (mayEnter(dataDir, user)) return { folder: dataDir, name: 'postgres' };
@@ -114,7 +118,10 @@ async function initialise(draft: string, user: ServerUser | undefined, dataDir: 
   await promisify(execFile)(initdb, [...identity, ...options], { ...runAs(user), cwd: draft });
 }
 
-/** Writes and syncs the secret under a temporary name, then links it: every process reads the same, complete secret. */
+/**
+ * Writes and syncs the secret under a temporary name, and then links it. Every process therefore reads the same,
+ * complete secret.
+ */
 async function keepSecret(dataDir: string): Promise<string> {
   const draft = join(dataDir, draftName('postgres.secret'));
   const file = await open(draft, 'wx', 0o600);
@@ -146,7 +153,10 @@ function isSymbolicLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 }
 
-/** Changes the owner of the tree, the folder itself last: an interrupted change is then resumed. */
+/**
+ * Changes the owner of a folder and its contents. The folder itself is changed last, so that an interrupted change is
+ * resumed.
+ */
 async function chownTree(folder: string, user: ServerUser): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
@@ -156,7 +166,7 @@ async function chownTree(folder: string, user: ServerUser): Promise<void> {
 }
 
 async function syncFolder(folder: string): Promise<void> {
-  // Windows cannot open a folder to sync it.
+  // Windows cannot open a folder in order to sync it.
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');
   await handle.sync().finally(() => handle.close());

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The operating-system user that the server runs as; undefined means the user of this process. */
+/** The operating-system user of the server; undefined means the user of this process. */
 export interface ServerUser {
   readonly uid: number;
   readonly gid: number;
@@ -20,8 +20,8 @@ export interface ServerUser {
 const SERVICE_FOLDER = 'candidate-eligibility-service';
 
 /**
- * Chooses the server's user, because PostgreSQL refuses to run as root: the owner of an existing cluster, else
- * `postgres`, else `nobody`.
+ * Chooses the user for the server, because PostgreSQL refuses to run as root: the owner of an existing cluster, or
+ * `postgres`, or `nobody`.
  */
 export function serverUser(clusterOwner?: ServerUser): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -32,8 +32,8 @@ export function serverUser(clusterOwner?: ServerUser): ServerUser | undefined {
 }
 
 /**
- * Returns the options of `spawn` that run a program as the user. The environment is a whitelist, so that the server
- * gets no secret.
+ * Returns the options of `spawn` that run a program as this user. The environment only has listed variables, so that
+ * the server gets no secret.
  */
 export function runAs(user: ServerUser | undefined): { uid?: number; gid?: number; env: NodeJS.ProcessEnv } {
   const { PATH, SystemRoot, TEMP, TMP } = process.env;
@@ -60,7 +60,8 @@ export function mayExecute(file: string, user: ServerUser | undefined): boolean 
 }
 
 /**
- * Returns the service's own folder in the first usable base: the user may enter it, and no other user may write to it.
+ * Returns a folder for the service in the first suitable base folder. The user may enter it, and no other user may
+ * write to it.
  */
 export function findServiceFolder(bases: string[], user: ServerUser | undefined): string | undefined {
   return bases.map((base) => join(base, SERVICE_FOLDER)).find((folder) => canUse(folder, user));
@@ -70,13 +71,14 @@ function canUse(folder: string, user: ServerUser | undefined): boolean {
   try {
     try {
       mkdirSync(folder);
-      // Only we may write to the folder; a strict umask must not lock the server's user out.
+      // Only this process's user may write to the folder. The mode is set, because a strict umask would exclude the
+      // server's user.
       chmodSync(folder, 0o755);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
     }
     accessSync(folder, constants.W_OK);
-    // In a folder such as /tmp, an attacker may have created this name.
+    // The folder exists. In a place such as /tmp, an attacker may have created it.
     const found = lstatSync(folder);
     const isOurs = found.isDirectory() && found.uid === (process.getuid?.() ?? found.uid) && (found.mode & 0o022) === 0;
     return isOurs && mayEnter(folder, user);

@@ -9,15 +9,15 @@ import type { Cluster } from './postgres-cluster.js';
 import { commandLine, isAlive, linuxProcess, processExists, readIfThere } from './os-process.js';
 import { runAs } from './postgres-user.js';
 
-/** PostgreSQL's main process; its death ends the server. */
+/** The main process of a PostgreSQL server. When it dies, the server ends. */
 export interface Postmaster {
   readonly pid: number;
   readonly port: number;
-  /** Set when this process is its parent. */
+  /** The child process; set if this process started the postmaster. */
   readonly child?: ChildProcess;
 }
 
-/** The server is not available now, but a later attempt may succeed. */
+/** The server is not available at the moment, but a later attempt may succeed. */
 export class NotYetError extends Error {}
 
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
@@ -26,8 +26,8 @@ const PASSING_FAILURE =
   /pre-existing shared memory block|could not bind|could not create any TCP|lock file .* (already exists|is empty)/;
 
 /**
- * PostgreSQL's defaults for the server. `LOG` ranks above `ERROR` in `log_min_messages`: clients' errors, which quote
- * data, stay out of the log.
+ * The settings with which the server is started by default. `LOG` ranks above `ERROR` in `log_min_messages`, so that
+ * errors of clients, which quote data, are not logged.
  */
 const DEFAULT_SETTINGS = {
   max_connections: '200',
@@ -41,21 +41,22 @@ const DEFAULT_SETTINGS = {
   log_checkpoints: 'off',
 };
 
-/** Finds the running postmaster of the cluster. Renames a stale `postmaster.pid` that would block a start. */
+/** Finds the running postmaster of the cluster. A stale `postmaster.pid` that would prevent a start is renamed. */
 export function findPostmaster({ folder }: Cluster): Postmaster | undefined {
   const file = join(folder, 'postmaster.pid');
   const lines = readPidFile(folder);
   if (!lines) return undefined;
   const pid = Number(lines[0]);
   if (pid > 0 && isPostmasterOf(folder, pid)) return { pid, port: Number(lines[3]) };
-  // PostgreSQL itself handles a dead pid, but mistakes a zombie or another program for a running server.
+  // PostgreSQL itself handles the pid of a dead process, but mistakes a zombie or a different program for a running
+  // server.
   const blocksStart = lines[0] === '' ? isOlderThan(file, 2_000) : pid > 0 && processExists(pid);
   if (blocksStart && readPidFile(folder)?.[0] === lines[0]) renameSync(file, `${file}.stale`);
   return undefined;
 }
 
 /**
- * Starts a server and waits until it accepts connections. The server is detached and outlives this process, so that
+ * Starts a server, and waits until it accepts connections. The server is detached and outlives this process, so that
  * requests that are still running keep their database.
  */
 export async function launchPostmaster(
@@ -98,11 +99,14 @@ export async function launchPostmaster(
   }
 }
 
-/** Shuts the postmaster down fast, then forcibly when that takes too long. Resolves when the process has exited. */
+/**
+ * Shuts the server down: fast at first, and by force if that takes too long. Resolves when the postmaster has exited.
+ */
 export async function endPostmaster(pid: number): Promise<void> {
   const steps = [
     { name: 'SIGINT', waitMs: 5_000 },
-    // Immediate shutdown: the postmaster kills all children that are left after five seconds; the next start recovers.
+    // Immediate shutdown: the postmaster kills all children that still run after five seconds. The next start recovers
+    // the data.
     { name: 'SIGQUIT', waitMs: 6_000 },
     { name: 'SIGKILL', waitMs: 2_000 },
   ] as const;
@@ -115,36 +119,37 @@ export async function endPostmaster(pid: number): Promise<void> {
   throw new Error(`PostgreSQL (pid ${pid}) cannot be ended`);
 }
 
-/** Returns the port of the last run when it is free, else any free port. */
+/** Returns the port of the server's last run or, if that is in use, any free port. */
 export async function choosePort({ folder }: Cluster): Promise<number> {
   const lastPort = Number(/"port=(\d+)"/.exec(readIfThere(join(folder, 'postmaster.opts')) ?? '')?.[1]);
   if (lastPort && (await isFree(lastPort))) return lastPort;
   for (;;) {
-    // Below the ephemeral port range: an outgoing connection could otherwise take the port while the server restarts.
+    // The port is below the range of ephemeral ports: otherwise, an outgoing connection could take it while the server
+    // restarts.
     const port = 15_000 + Math.floor(Math.random() * 17_000);
     if (await isFree(port)) return port;
   }
 }
 
-/** Truncates a log that has grown too large; the server appends, so it continues at the new end. */
+/** Copies a log that has grown too large, and truncates it. The server appends, so that it continues at the new end. */
 export function boundLog(logFile: string): void {
   if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) <= LOG_LIMIT_BYTES) return;
   copyFileSync(logFile, `${logFile}.1`);
   truncateSync(logFile);
 }
 
-/** Returns whether the process is a running postmaster of the cluster in the folder. */
+/** Returns whether the process is the running postmaster of the cluster in this folder. */
 export function isPostmasterOf(folder: string, pid: number): boolean {
   if (!isAlive(pid)) return false;
   if (process.platform === 'win32') return true;
   if (process.platform !== 'linux') return commandLine(pid).includes(folder);
   if (linuxProcess(pid).name !== 'postgres') return false;
   try {
-    // Compares device and inode: the folder may have been moved, or be known by another path.
+    // Device and inode are compared, because the folder may have been moved, or be known by a different path.
     const [workingFolder, wanted] = [statSync(`/proc/${pid}/cwd`), statSync(folder)];
     return workingFolder.dev === wanted.dev && workingFolder.ino === wanted.ino;
   } catch {
-    // Another user's process, or a container in which root may not inspect it.
+    // The process belongs to a different user, or runs in a container in which root may not inspect it.
     return (readIfThere(`/proc/${pid}/cmdline`) ?? '').split('\0').includes(folder);
   }
 }
@@ -157,7 +162,10 @@ function sendSignal(pid: number, signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): void
   }
 }
 
-/** Reads `postmaster.pid`: line 1 is the pid, line 4 the port, line 8 the state (`starting`, `ready`, `stopping`). */
+/**
+ * Reads the lines of `postmaster.pid`: line 1 is the pid, line 4 the port, line 8 the state (`starting`, `ready`,
+ * `stopping`).
+ */
 function readPidFile(folder: string): string[] | undefined {
   return readIfThere(join(folder, 'postmaster.pid'))?.split('\n');
 }

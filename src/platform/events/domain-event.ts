@@ -1,20 +1,20 @@
 import { v7 as uuid } from 'uuid';
 
-/** The members of every event besides its own data. */
+/** The members of every event in addition to the event's own data. */
 export interface EventMeta {
-  /** A UUIDv7; consumers deduplicate by it. */
+  /** A UUIDv7, by which consumers recognize an event that they have already processed. */
   readonly eventId: string;
   readonly accountCode: string;
-  /** The code of the record whose events are ordered. */
+  /** The code of the record to which the event belongs. Events of a stream are ordered. */
   readonly stream: string;
-  /** 1, 2, 3 … within the stream. */
+  /** The number of the event within its stream: 1, 2, 3 … */
   readonly sequence: number;
   readonly occurredAt: Date;
-  /** W3C trace context of the request that caused the event. */
+  /** The W3C trace context of the request that caused the event; null without one. */
   readonly traceparent: string | null;
 }
 
-/** The base class of domain events. Each subclass carries `@StoredEvent(name)`, the name in the outbox table. */
+/** The base class of domain events. Each subclass has `@StoredEvent(name)`, which sets its name in the outbox table. */
 export abstract class DomainEvent<Data extends object = object> {
   constructor(
     readonly data: Data,
@@ -27,7 +27,7 @@ export type DomainEventClass = new (data: never, meta: EventMeta) => DomainEvent
 const classes = new Map<string, DomainEventClass>();
 const storedNames = new Map<unknown, string>();
 
-/** Gives an event class its stored name. Never rename it: rows outlive releases. */
+/** Sets the stored name of an event class. Never change a name, because rows outlive releases. */
 export function StoredEvent(name: string) {
   return (target: DomainEventClass): void => {
     classes.set(name, target);
@@ -45,12 +45,15 @@ export function storedNameOf(eventClass: { readonly name: string }): string {
   return name;
 }
 
-/** The stored names of this release. */
+/** Returns the stored names of the events that this release knows. */
 export function knownNames(): string[] {
   return [...classes.keys()];
 }
 
-/** Builds an instance of the class stored under `name`: `ofType` of the event bus ignores plain objects. */
+/**
+ * Returns an instance of the class that is stored under `name`. A plain object would not do, because `ofType` of the
+ * event bus ignores it.
+ */
 export function reviveEvent(name: string, data: object, meta: EventMeta): DomainEvent {
   const eventClass = classes.get(name);
   if (!eventClass) throw new Error(`No event class is stored under the name ${name}.`);
@@ -61,7 +64,10 @@ export function newEventId(): string {
   return uuid();
 }
 
-/** Returns `occurredAt` for the next event of a stream: the current second, or the second after the last event's. */
+/**
+ * Returns `occurredAt` for the next event of a stream: the current second or, if the last event is not earlier, the
+ * second after the last event.
+ */
 export function nextOccurredAt(now: Date, last: Date | null): Date {
   const second = Math.floor(now.getTime() / 1000) * 1000;
   return new Date(last === null ? second : Math.max(second, last.getTime() + 1000));

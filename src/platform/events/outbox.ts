@@ -5,13 +5,13 @@ import { currentSpan } from '../context/current-span.js';
 import { tracing } from '../observability/tracing.js';
 import { knownNames, reviveEvent, storedName, type DomainEvent } from './domain-event.js';
 
-/** Attributes of OpenTelemetry's messaging conventions. */
+/** Attributes by the messaging conventions of OpenTelemetry. */
 const OUTBOX = { 'messaging.system': 'outbox', 'messaging.operation.type': 'send' };
-/** Time for the process that committed an event to settle it before a sweep publishes it again. */
+/** The time in which the process that committed an event should settle it, before a sweep publishes the event again. */
 const CLAIM_SECONDS = 5;
 const SWEEP_BATCH = 500;
 
-/** Inserts events; {@link eventValues} are the values. */
+/** Inserts events. The parameters are those of {@link eventValues}. */
 export const INSERT_EVENTS = `
   INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent, claimed_until)
   SELECT event_id, name, account_code, stream, sequence, data, occurred_at, traceparent,
@@ -97,7 +97,7 @@ export class Outbox {
     }
   }
 
-  /** Republishes unsettled events, oldest first; returns their number. */
+  /** Publishes unsettled events again, oldest first; returns their number. */
   async sweep(): Promise<number> {
     const rows = await this.database.query<EventRow>(CLAIM_LEFT_OVER, [knownNames()]);
     rows.sort((a, b) => a.occurred_at.getTime() - b.occurred_at.getTime() || a.sequence - b.sequence);
@@ -116,7 +116,7 @@ export class Outbox {
     return rows.length;
   }
 
-  /** Returns the unsettled events of a stream with these names, up to a sequence, oldest first. */
+  /** Returns the unsettled events of a stream that have one of these names, up to a sequence, oldest first. */
   unsettled(stream: string, upTo: number, names: readonly string[]): Promise<{ event_id: string; sequence: number }[]> {
     return this.database.query(UNSETTLED, [stream, upTo, names]);
   }

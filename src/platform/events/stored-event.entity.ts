@@ -17,7 +17,7 @@ export class StoredEventRow {
   @Column('int')
   sequence: number;
 
-  /** Of type `json`, which keeps the text exactly as written. */
+  /** The column has the type `json`, which keeps the text exactly as it was written. */
   @Column('json')
   data: unknown;
 
@@ -33,7 +33,7 @@ export class StoredEventRow {
   @Column('timestamptz', { nullable: true })
   settled_at: Date | null;
 
-  /** Set when the event cannot be settled; the event is kept for an operator. */
+  /** The time at which the event was set aside, because it cannot be settled. It is kept for an operator. */
   @Column('timestamptz', { nullable: true })
   set_aside_at: Date | null;
 }

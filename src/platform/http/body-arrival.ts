@@ -11,25 +11,25 @@ import {
 import { closeAfterAnswer, sendContinue } from './connection.js';
 import type { BodySpace } from '../overload/body-memory.js';
 
-/** Maximum pause of a body, also before its first bytes. */
+/** The maximum pause of a body's sender, also before the first bytes. */
 const MOST_PAUSE_MS = 20_000;
-/** Minimum rate of a body beyond the permitted pause. */
+/** The minimum rate of a body, apart from permitted pauses. */
 const LEAST_BYTES_PER_S = 16 * 1024;
 const LOOK_MS = 1000;
 
 interface Arrival {
-  /** Maximum size of the decompressed body, in bytes. */
+  /** The maximum size of the decompressed body, in bytes. */
   readonly limit: number;
-  /** Whether the encodings gzip, deflate and br are accepted. */
+  /** Whether the body may be compressed with gzip, deflate or br. */
   readonly unpack?: boolean;
-  /** Whether the bytes are kept as sent, without decompression. */
+  /** Whether the bytes are returned as they were sent, without decompression. */
   readonly asSent?: boolean;
   /**
-   * Whether a body that cannot be decompressed is read to its end and thrown as {@link BrokenCoding} with the received
+   * Whether a body that cannot be decompressed is read to its end, and thrown as {@link BrokenCoding} with the received
    * bytes.
    */
   readonly keepBroken?: boolean;
-  /** The budget that received bytes are charged to. */
+  /** The memory budget to which the received bytes are charged. */
   readonly space?: BodySpace;
 }
 
@@ -40,7 +40,7 @@ export class BrokenCoding extends Error {
   }
 }
 
-/** Returns whether the request announces a body. */
+/** Returns whether the headers of the request announce a body. */
 export function hasBody(request: Request): boolean {
   return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 }
@@ -48,14 +48,14 @@ export function hasBody(request: Request): boolean {
 /**
  * Reads the bytes of a body.
  *
- * 1. A length over the limit is refused by its header, before any byte is read.
- * 2. Only then is a caller that expects `100 Continue` asked to send.
- * 3. Each chunk is counted and charged. Reading pauses while there is no memory for it.
+ * 1. A body whose header states a length over the limit is refused before any byte is read.
+ * 2. Only then is a client that expects `100 Continue` asked to send the body.
+ * 3. Each chunk is counted and charged. Reading pauses while there is no memory for the chunk.
  * 4. A body that pauses too long or arrives too slowly is aborted; time spent waiting for memory does not count.
  * 5. A refused body is not read to its end: the connection is closed after the answer.
  *
  * @throws DomainError payload_too_large, unsupported_media_type, request_timeout, malformed_request,
- *   service_unavailable
+ * service_unavailable
  * @throws BrokenCoding
  */
 export async function readBytes(request: Request, response: Response, arrival: Arrival): Promise<Buffer> {
@@ -83,7 +83,10 @@ function codingOf(request: Request): string {
   return (request.headers['content-encoding'] ?? 'identity').toLowerCase();
 }
 
-/** Returns the reason why a body cannot be decompressed; null when it can, or is not compressed. */
+/**
+ * Returns the error for a body whose coding is not supported; null if the body can be decompressed, or is not
+ * compressed.
+ */
 export function codingRefusal(request: Request): DomainError | null {
   const coding = codingOf(request);
   if (coding === 'identity' || Object.hasOwn(UNPACKERS, coding)) return null;
@@ -103,7 +106,7 @@ class Arriving {
   private bytes = 0;
   private done = false;
   private unpacking: Transform | null;
-  /** The bytes of a compressed body as received; null when they are not kept. */
+  /** The received bytes of a compressed body; null if they need not be kept. */
   private readonly sent: Buffer[] | null;
   private isBroken = false;
   private readonly clock: ArrivalClock | null;
@@ -117,7 +120,7 @@ class Arriving {
   ) {
     this.unpacking = unpacking;
     this.sent = unpacking && arrival.keepBroken ? [] : null;
-    // Most bodies are already complete and need no clock.
+    // No clock is needed for most bodies, because they are already complete.
     this.clock = request.complete ? null : new ArrivalClock(request, () => this.fail(requestTimeout.error()));
     request.on('error', this.onBroken).on('close', this.onBroken);
     if (this.sent) request.on('data', this.onSent);
@@ -170,14 +173,14 @@ class Arriving {
     else this.resolve(bytes);
   };
 
-  /** Handles a sender that has disconnected. */
+  /** Called when the connection breaks: the sender may have disconnected. */
   private readonly onBroken = (): void => {
-    // A request closes when it is read to its end; its last bytes may still be in decompression.
+    // A request closes when it was read to its end. Its last bytes may still be being decompressed.
     if (this.unpacking && this.request.complete && !this.unpacking.destroyed) return;
     this.fail(malformedRequest.error());
   };
 
-  /** Handles a body that cannot be decompressed: its remaining bytes are read unchanged. */
+  /** Called when the body cannot be decompressed. Its remaining bytes are then read unchanged. */
   private readonly onUnpackable = (): void => {
     if (this.sent === null) return this.fail(malformedRequest.error());
     this.release();
@@ -220,10 +223,10 @@ function joined(parts: readonly Buffer[]): Buffer {
   return parts.length === 1 ? parts[0] : Buffer.concat(parts);
 }
 
-/** Watches the rate of the received bytes. */
+/** Measures the rate at which the bytes of a body arrive. */
 class ArrivalClock {
   private bytes = 0;
-  /** Milliseconds that the clock has been running. */
+  /** The time in milliseconds for which the clock has been running. */
   private elapsed = 0;
   private sinceLast = 0;
   private timer: NodeJS.Timeout | null = null;

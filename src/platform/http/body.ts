@@ -24,17 +24,21 @@ import { excessOf } from './json-text.js';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const DEFAULT_LIMIT = 256 * KIB;
-/** A body this short is not charged: the number of connections is bounded, and most bodies are short. */
+/** The size up to which a body is not charged. Most bodies are that short, and the number of connections is limited. */
 const FREE_BYTES = 16 * KIB;
 const MOST_WAIT_MS = 8_000;
-/** No body of an ordinary route needs more values; parsing more would take 10 ms and longer. */
+/**
+ * The maximum number of values in the body of an ordinary route, which needs no more. Parsing more would take 10 ms and
+ * longer.
+ */
 const MOST_PLAIN_VALUES = 2000;
 /**
- * Charges a body that is almost certain to be refused at a multiple. Parsing it and listing its faults blocks the event
- * loop for some 15 ms. At one such body in three seconds, less than 1 % of other calls are delayed.
+ * The factor by which a body is charged that is almost certain to be refused. Parsing such a body and listing its
+ * faults blocks the event loop for some 15 ms. If one arrives every three seconds, less than 1 % of other requests are
+ * delayed.
  */
 const CHARGE_OF_REFUSED = 120;
-/** Longer bodies are parsed outside the event loop, and their reader charges them. */
+/** The size from which a body is parsed outside the event loop; its reader charges it. */
 export const LABORIOUS_BYTES = 32 * KIB;
 const UNPACKABLE = 'The body is not what its Content-Encoding says.';
 const BODY_LIMIT = 'body limit';
@@ -42,17 +46,20 @@ const RAW_BODY = 'raw body';
 const STREAMED_BODY = 'streamed body';
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
 
-/** Accepts bodies of up to this many bytes on the route, instead of 256 KiB. */
+/** Sets the maximum size of bodies on this route, in bytes, instead of 256 KiB. */
 export const BodyLimit = (bytes: number) =>
   applyDecorators(SetMetadata(BODY_LIMIT, bytes), UseInterceptors(LargeBodyReader));
 
 /**
- * Passes the body of this route to the handler as raw bytes: the handler parses them, after `assertJsonBytes`. A body
- * that is not declared as JSON, or cannot be decompressed, is an {@link UnsupportedBody}.
+ * Passes the bytes of the body to the handler, which parses them after `assertJsonBytes`. A body that is not declared
+ * as JSON, or that cannot be decompressed, is passed as an {@link UnsupportedBody}.
  */
 export const RawBody = () => SetMetadata(RAW_BODY, true);
 
-/** A body that is not declared as JSON, raw or decompressed; or a body that cannot be decompressed, raw. */
+/**
+ * A body that cannot be parsed as JSON: as it was sent if it cannot be decompressed, otherwise decompressed but not
+ * declared as JSON.
+ */
 export class UnsupportedBody {
   constructor(
     readonly bytes: Buffer,
@@ -60,12 +67,12 @@ export class UnsupportedBody {
   ) {}
 }
 
-/** Leaves the body to the handler, which reads the request's stream. */
+/** Leaves the body to the handler, which reads the stream of the request. */
 export const StreamedBody = () => SetMetadata(STREAMED_BODY, true);
 
 /**
- * Reads the JSON body of an ordinary request, after the guards that admit the caller. It is a guard, because a single
- * interceptor sends every request through RxJS, which costs measurable processor time. The token service reads its
+ * Reads the JSON body of an ordinary request, after the guards that admit the caller. It is a guard, because even one
+ * interceptor would send every request through RxJS, which costs measurable processor time. The token service reads its
  * forms itself.
  */
 @Injectable()
@@ -123,7 +130,7 @@ export class BodyGate implements CanActivate {
 class LargeBodyReader implements NestInterceptor {
   private readonly memory = new BodyMemory(48 * MIB, 24 * MIB, MOST_WAIT_MS);
   /**
-   * Bounds the bytes of large bodies that are processed at the same time; processing takes some five times their size.
+   * Limits the bytes of large bodies that are processed at the same time. Processing needs some five times their size.
    */
   private readonly turns = new Turns(8 * MIB, MOST_WAIT_MS, memorySpent);
 
@@ -144,7 +151,7 @@ class LargeBodyReader implements NestInterceptor {
     );
   }
 
-  /** Resolves with a function that releases the body's memory. */
+  /** Reads the body. Resolves with a function that releases the memory of the body. */
   private async read(request: Request, response: Response, limit: number, asBytes: boolean): Promise<() => void> {
     let refusal = asBytes ? refusalOf(request) : null;
     if (!asBytes) assertJson(request);
@@ -180,12 +187,17 @@ class LargeBodyReader implements NestInterceptor {
   }
 }
 
-/** @throws DomainError unsupported_media_type */
+/**
+ * Refuses a body that is not declared as JSON.
+ * @throws DomainError unsupported_media_type
+ */
 function assertJson(request: Request): void {
   if (!isJson(request)) throw unsupportedMediaType.error();
 }
 
-/** Returns the error of a body that is refused before it is read; `isPacked` says that no decompressor fits. */
+/**
+ * Returns the error for a body that is refused whatever it contains. `isPacked` means that its coding is not supported.
+ */
 function refusalOf(request: Request): { error: DomainError; isPacked: boolean } | null {
   const coding = codingRefusal(request);
   if (coding) return { error: coding, isPacked: true };
@@ -198,14 +210,17 @@ function isJson(request: Request): boolean {
   return type.trim() === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset));
 }
 
-/** Returns the maximum size of the body: an unknown or compressed length may be anything up to the limit. */
+/**
+ * Returns the number of bytes that the body may have. If its length is unknown, or is that of compressed bytes, this is
+ * the limit.
+ */
 function announcedBytes(request: Request, limit: number): number {
   const plain = (request.headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity';
   const length = request.headers['content-length'];
   return plain && length !== undefined ? Number(length) : limit;
 }
 
-/** Returns the name of the share that the body is charged to: an application has one share for all its users. */
+/** Returns the name of the share of memory to which the body is charged. All users of an application have one share. */
 function callerName(): string {
   return requestContext().caller?.consumerKey ?? '';
 }

@@ -1,15 +1,15 @@
 import type { Scope } from '../context/caller.js';
 import { insufficientScope, type DomainError } from '../errors.js';
 
-/** The realm (RFC 9110 §11.5) of bearer tokens and client credentials. */
+/** The realm of bearer tokens and client credentials (RFC 9110 §11.5). */
 export const REALM = 'candidate-eligibility';
 
-/** Builds the challenge of RFC 6750 §3; without an error code when no token was sent (§3.1). */
+/** Returns the challenge of RFC 6750 §3. Without a token in the request, it has no error code (§3.1). */
 export function challenge(...attributes: string[]): string {
   return ['Bearer realm="' + REALM + '"', ...attributes].join(', ');
 }
 
-/** Builds the refusal of a token that was not issued for the scope. */
+/** Returns the error for a token that lacks the scope. */
 export function lacking(scope: Scope): DomainError {
   return insufficientScope.error({
     headers: { 'WWW-Authenticate': challenge('error="insufficient_scope"', `scope="${scope}"`) },

@@ -2,26 +2,35 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { networkOfPeer, type ClientNetwork } from '../overload/address.js';
 
-/** Maximum connections of the public listener, and of one address where addresses identify callers. */
+/**
+ * The maximum number of connections of the public listener, and of one address if callers are identified by addresses.
+ */
 const MOST_CONNECTIONS = 4096;
 const MOST_CONNECTIONS_PER_ADDRESS = 1024;
 const MOST_HEADERS_MS = 20_000;
-/** Longer than the slowest permitted body takes (body-arrival.ts): for bodies that no handler reads. */
+/**
+ * The time limit for a whole request, whose body no handler may read. It exceeds the time of the slowest permitted body
+ * (body-arrival.ts).
+ */
 const MOST_REQUEST_MS = 600_000;
-/** A connection without any traffic for this long is closed: its peer does not read the answer, or has disconnected. */
+/**
+ * The time without any traffic after which a connection is closed: the client does not read the answer, or has
+ * disconnected.
+ */
 const MOST_STILL_MS = 30_000;
 /**
- * An idle connection is kept longer than proxies keep theirs (60 s), so that no proxy sends a request on a closing
- * connection.
+ * The time for which an idle connection is kept. It is longer than that of proxies (60 s), so that no proxy sends a
+ * request on a connection that is being closed.
  */
 const MOST_UNUSED_MS = 75_000;
-/** Time for which a connection is read after an answer that was sent before the end of its request. */
+/** The time for which a connection is still read after an answer that was sent before the end of its request. */
 const LINGER_MS = 2_000;
 
 /**
- * Bounds the resources of connections: their number, and the time for headers, bodies and answers.
+ * Limits the resources of connections: their number, and the time for headers, bodies and answers.
  *
- * @param perAddress false behind a proxy, whose connections all come from one address
+ * @param perAddress whether the number is also limited per address; false behind a proxy, whose connections have one
+ * address
  */
 export function boundConnections(server: Server, perAddress: boolean): void {
   server.maxConnections = MOST_CONNECTIONS;
@@ -30,12 +39,12 @@ export function boundConnections(server: Server, perAddress: boolean): void {
   server.setTimeout(MOST_STILL_MS);
   server.keepAliveTimeout = MOST_UNUSED_MS;
   if (perAddress) boundAddresses(server);
-  // By default Node would request the body before the service has checked the request.
+  // By default, Node would ask for the body before the service has checked the request.
   server.on('checkContinue', (request: ExpectingRequest, response: ServerResponse) => {
     request.expectsContinue = true;
     server.emit('request', request, response);
   });
-  // An unknown expectation may be ignored (RFC 9110 §10.1.1).
+  // An unknown expectation may be ignored (RFC 9110 §10.1.1), so that the request is processed.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
@@ -43,7 +52,7 @@ interface ExpectingRequest extends IncomingMessage {
   expectsContinue?: boolean;
 }
 
-/** Asks a caller that waits for `100 Continue` (RFC 9110 §10.1.1) to send its body. */
+/** Asks a client that waits for `100 Continue` to send its body (RFC 9110 §10.1.1). */
 export function sendContinue(request: IncomingMessage, response: ServerResponse): void {
   if ((request as ExpectingRequest).expectsContinue) response.writeContinue();
 }
@@ -67,10 +76,10 @@ function boundAddresses(server: Server): void {
 }
 
 /**
- * Closes the connection after the answer when the request's body is incomplete, because it will not be read.
+ * Closes the connection after the answer if the body of the request is incomplete and will not be read.
  *
- * When a connection is closed at once, bytes that still arrive can make the peer's system drop the answer (RFC 9112
- * §9.6). Arriving bytes are therefore discarded for a moment. Node ends the socket by `destroySoon`.
+ * If a connection is closed at once, bytes that still arrive can make the client's system drop the answer (RFC 9112
+ * §9.6). For a short time, arriving bytes are therefore read and discarded. Node ends the socket by `destroySoon`.
  */
 export function closeAfterAnswer(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete || response.headersSent) return;
@@ -82,7 +91,7 @@ export function closeAfterAnswer(request: IncomingMessage, response: ServerRespo
   };
 }
 
-/** Ends the connection after the last written bytes. */
+/** Ends the connection after the last written bytes, and discards arriving bytes for a short time. */
 export function linger(socket: Socket): void {
   socket.end();
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);

@@ -9,24 +9,24 @@ interface CursorKey {
 
 let keys: readonly CursorKey[] = [derived(randomBytes(32))];
 
-/** Sets the keys of the service, newest first. Processes that share the keys can read each other's cursors. */
+/** Sets the keys for cursors, newest first. Processes with the same keys can read each other's cursors. */
 export function useCursorKeys(secretsKeys: readonly Buffer[]): void {
   keys = secretsKeys.map(derived);
 }
 
 /**
- * Encrypts a position in a list as an opaque cursor. Positions count the rows of all accounts, so a readable position
- * would reveal the activity of other accounts. The same position always gives the same cursor.
+ * Encrypts a position in a list as an opaque cursor. Positions count the rows of all accounts, so that a readable
+ * position would reveal the activity of other accounts. The same position always gives the same cursor.
  */
 export function sealCursor(position: string): string {
   const [{ seal, cipher }] = keys;
-  // SIV: the MAC of the plaintext is the initialization vector of its encryption.
+  // The encryption is of the SIV type: the MAC of the plaintext is its initialization vector.
   const iv = createHmac('sha256', seal).update(position).digest().subarray(0, IV_BYTES);
   const encrypted = createCipheriv('aes-256-ctr', cipher, iv);
   return Buffer.concat([iv, encrypted.update(position), encrypted.final()]).toString('base64url');
 }
 
-/** Returns the position in a cursor; null when the service did not issue the cursor. */
+/** Returns the position that a cursor contains; null if the service did not issue the cursor. */
 export function openCursor(cursor: string): string | null {
   const bytes = Buffer.from(cursor, 'base64url');
   if (bytes.length <= IV_BYTES || bytes.toString('base64url') !== cursor) return null;

@@ -5,14 +5,14 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { ACCESS, BOUND, boundOf, type AccessRule, type Bound } from './access.js';
 
 interface Route {
-  /** `Controller_handler`: the operation id that @nestjs/swagger assigns. */
+  /** `Controller_handler`, the operation id that @nestjs/swagger assigns. */
   operationId: string;
   access: AccessRule | undefined;
-  /** The bound that keeps the route within the accounts of its caller. */
+  /** The limit that keeps the route within the accounts of its caller. */
   bound: Bound | undefined;
 }
 
-/** Returns every route handler of the application with its declared access. */
+/** Returns every route of the application with its declared access. */
 export function declaredRoutes(app: INestApplication): Route[] {
   const reflector = app.get(Reflector);
   const scanner = new MetadataScanner();
@@ -41,7 +41,10 @@ export function declaredRoutes(app: INestApplication): Route[] {
     });
 }
 
-/** @throws Error naming every route that declares no access, and every route without a bound */
+/**
+ * Checks that every route declares its access and its limit.
+ * @throws Error naming all routes without one of them
+ */
 export function assertAccessDeclared(app: INestApplication): void {
   const silent = declaredRoutes(app).filter((route) => route.access === undefined);
   if (silent.length > 0)
@@ -52,8 +55,8 @@ export function assertAccessDeclared(app: INestApplication): void {
 }
 
 /**
- * Writes the scopes of each route into the document, so that declaration and document cannot differ. A caller needs one
- * of them.
+ * Writes the scopes of each route into the OpenAPI document, so that declaration and document cannot differ. A caller
+ * needs one of the scopes.
  */
 export function documentAccess(app: INestApplication, document: OpenAPIObject): void {
   const access = new Map(declaredRoutes(app).map((route) => [route.operationId, route.access]));

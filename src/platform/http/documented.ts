@@ -5,7 +5,7 @@ import { integer, listOf, text, type Rule } from '../validation/rules.js';
 
 const anyText: Rule = text({ max: 10_000 });
 
-/** One fault of a request. */
+/** A fault of a request, as problem documents show it. */
 class ErrorModelFault {
   @Field(anyText, { description: 'RFC 6901 JSON Pointer into the body; the empty text is the whole body.' })
   pointer?: string;
@@ -20,7 +20,7 @@ class ErrorModelFault {
   detail: string;
 }
 
-/** RFC 9457 problem document. */
+/** The problem document of RFC 9457. */
 class ErrorModel {
   @Field(anyText, { required: true, description: 'Address of the entry in the error catalogue.' })
   type: string;
@@ -93,17 +93,17 @@ const MEANING: Record<number, string> = {
   503: 'The service, or a part of it, is down.',
 };
 
-/** Documents the problem answers of a route, together with those of every protected route. */
+/** Documents the problem answers of a protected route: the given statuses, 401 and 403. */
 export const Problems = (...statuses: number[]) => PublicProblems(...statuses, 401, 403);
 
 /** Documents the problem answers of a public route. */
 export const PublicProblems = (...statuses: number[]) => problemAnswers(statuses, {});
 
-/** Documents the problem answers of a route that people open in a browser: they get an HTML page. */
+/** Documents the problem answers of a route that people open in a browser, which answers with HTML pages. */
 export const PageProblems = (...statuses: number[]) =>
   problemAnswers(statuses, { 'text/html': { schema: { type: 'string' } } });
 
-/** Documents the problem answers of a route for test drivers: they retry after 500, and do not know 408 and 503. */
+/** Documents the problem answers of a route for test drivers, which retry after 500 and do not know 408 and 503. */
 export const DriverProblems = () => problemAnswers([400, 401, 403, 413, 415], {}, [429, 500]);
 
 function problemAnswers(
@@ -126,7 +126,7 @@ function problemAnswers(
 /** Documents the problem answers of a route with a JSON body. */
 export const BodyProblems = (...statuses: number[]) => Problems(400, 408, 413, 415, ...statuses);
 
-/** Documents the `Idempotency-Key` header of a route and the answers that belong to it. */
+/** Documents the `Idempotency-Key` header of a route, and the answers that result from it. */
 export const IdempotencyHeader = () =>
   applyDecorators(
     ApiHeader({

@@ -4,11 +4,11 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Response } from 'express';
 import { answered } from '../overload/read-share.js';
 
-/** Express with cheaper handling of requests and of JSON answers. */
+/** An adapter for Express that handles requests and JSON answers with less work. */
 export class JsonAdapter extends ExpressAdapter {
   /**
-   * Creates requests and answers with Express's prototypes from the start. Express would replace the prototype of each
-   * object, which makes the object slow for V8. The change saves about a third of a read's time.
+   * Creates requests and answers with Express's prototypes from the start, which saves about a third of a request's
+   * time. Express would replace the prototype of each object, and thereby make the object slow in V8.
    */
   override initHttpServer(options: NestApplicationOptions): void {
     const { httpsOptions, forceCloseConnections, return503OnClosing } = options;
@@ -16,9 +16,9 @@ export class JsonAdapter extends ExpressAdapter {
       throw new Error('This adapter makes its own server: it knows no TLS and no option for the end of connections.');
     const app = this.getInstance<RequestListener & { request: object; response: object }>();
     const served = {
-      // Interval of Node's check for connections with late headers; 30 s by default.
+      // The interval of Node's check for connections whose headers are late; by default, it is 30 s.
       connectionsCheckingInterval: 5_000,
-      // unambiguous.ts reports the missing header as a problem document.
+      // Node does not refuse a request without `Host`, because unambiguous.ts answers it with a problem document.
       requireHostHeader: false,
       IncomingMessage: bornWith(IncomingMessage, app.request),
       ServerResponse: bornWith(ServerResponse, app.response),
@@ -29,8 +29,8 @@ export class JsonAdapter extends ExpressAdapter {
   }
 
   /**
-   * Sends the answer as one string, so that head and body leave together. Express would create a separate Buffer for
-   * the body, and look for an ETag, a charset and freshness that are never there.
+   * Sends the answer as one string, so that its head and its body leave together. Express would create a separate
+   * Buffer for the body, and look for an ETag, a charset and freshness, which these answers never have.
    */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     if (typeof body !== 'object' || body === null || body instanceof StreamableFile || Buffer.isBuffer(body))
@@ -46,8 +46,9 @@ export class JsonAdapter extends ExpressAdapter {
 }
 
 /**
- * Derives a class from `Base` whose instances also inherit from `prototype`. It is a class, because V8 gives instances
- * of derived classes a common shape. `Reflect.construct` with another function would give each object its own shape.
+ * Returns a class derived from `Base` whose instances also inherit from `prototype`. A class is needed, because V8
+ * gives the instances of a derived class a common shape. `Reflect.construct` with a different function would give each
+ * object its own shape.
  */
 function bornWith<Class extends new (...parameters: never[]) => object>(Base: Class, prototype: object): Class {
   const Born = class extends (Base as unknown as new () => object) {};

@@ -3,9 +3,12 @@ import { malformedJson } from '../errors.js';
 import { assertJsonBytes, endOfString, parseJson, withoutMark } from './json-text.js';
 
 const MOST_NAMED = 100;
-/** Members this near to the top are found however many others are repeated before them: some of them decide. */
+/**
+ * The depth up to which repeated members are always reported, because the meaning of the body may depend on them.
+ * Deeper ones are reported up to a number.
+ */
 const NEAR_THE_TOP = 2;
-/** A longer name is cut in a pointer: a pointer has the names of all objects around its member. */
+/** The length to which a name in a pointer is cut. A pointer contains the names of all objects around its member. */
 const MOST_OF_A_NAME = 100;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -16,8 +19,8 @@ const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 
 /**
- * Parses a JSON body without repeated members. A large body is scanned before it is parsed, so that one with too many
- * values costs no more.
+ * Parses a JSON body without repeated members. A large body is scanned before it is parsed, so that a body with too
+ * many values takes no more time.
  * @throws DomainError malformed_json, payload_too_large
  */
 export function parseJsonBody(bytes: Buffer): unknown {
@@ -25,7 +28,10 @@ export function parseJsonBody(bytes: Buffer): unknown {
   return parseStrictJson(withoutMark(bytes));
 }
 
-/** @throws DomainError malformed_json */
+/**
+ * Parses a JSON text without repeated members.
+ * @throws DomainError malformed_json
+ */
 export function parseStrictJson(json: Buffer): unknown {
   const value = parseJson(json.toString('utf8'));
   const walk = new Walk(json, 1, () => true);
@@ -36,8 +42,8 @@ export function parseStrictJson(json: Buffer): unknown {
 }
 
 /**
- * Returns the pointers of members that occur more than once in one object, with different values. RFC 8259 §4 leaves
- * open which of them counts; `JSON.parse` uses the last.
+ * Returns the pointers of members that an object has more than once, with different values. RFC 8259 §4 leaves open
+ * which of them counts; `JSON.parse` uses the last.
  * @param json a well-formed JSON text
  */
 export function repeatedMembers(json: Buffer): string[] {
@@ -56,7 +62,7 @@ class Walk {
     private readonly isFound: (earlier: Buffer, value: Buffer) => boolean,
   ) {}
 
-  /** Walks the value that begins at this byte; returns the index of the following byte. */
+  /** Walks the value that begins at this byte; returns the index of the byte after the value. */
   value(at: number): number {
     const { json } = this;
     const opening = json[at];

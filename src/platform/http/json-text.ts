@@ -3,15 +3,15 @@ import { malformedJson, payloadTooLarge } from '../errors.js';
 
 const MOST_DEPTH = 64;
 const MOST_VALUES = 100_000;
-/** A value takes at least two bytes with its comma: shorter texts need not be counted. */
+/** The length up to which a text need not be scanned: a value takes at least two bytes with its comma. */
 const UNCOUNTED_BYTES = 2 * MOST_VALUES;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Checks encoding and limits of a JSON text. A large text is scanned before it is parsed, so that one with too many
- * values costs no more.
+ * Checks the encoding and the limits of a JSON text. A large text is scanned before it is parsed, so that a text with
+ * too many values takes no more time.
  * @throws DomainError malformed_json, payload_too_large
  */
 export function assertJsonBytes(bytes: Buffer): void {
@@ -23,13 +23,13 @@ export function assertJsonBytes(bytes: Buffer): void {
     throw payloadTooLarge.error({ detail: `The body has more than ${MOST_VALUES} JSON values.` });
 }
 
-/** Removes a byte order mark, which a reader may ignore (RFC 8259 §8.1). */
+/** Returns the bytes without a byte order mark, which a reader may ignore (RFC 8259 §8.1). */
 export function withoutMark(bytes: Buffer): Buffer {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
 /**
- * Parses a JSON text. {@link assertJsonBytes} must have checked the depth of a long text.
+ * Parses a JSON text. If it is long, {@link assertJsonBytes} must have checked its depth.
  * @throws DomainError malformed_json
  */
 export function parseJson(text: string): unknown {
@@ -48,9 +48,9 @@ function tooDeep(): Error {
 }
 
 /**
- * Finds the first limit that a JSON text exceeds. Objects, lists and members count as values, also under a repeated
- * name. Their number is one more than the commas, plus one for each list or object that is not empty. The result is
- * meaningless for a text that is not JSON.
+ * Returns the first limit that a JSON text exceeds; null if it exceeds none. Objects, lists and members count as
+ * values, even if a name is repeated. The number of values is the number of commas, plus one for each object or list
+ * that is not empty, plus one. For a text that is not JSON, the result has no meaning.
  */
 export function excessOf(json: Buffer, mostValues = MOST_VALUES, mostDepth = MOST_DEPTH): 'values' | 'depth' | null {
   let values = 1;
@@ -69,7 +69,7 @@ export function excessOf(json: Buffer, mostValues = MOST_VALUES, mostDepth = MOS
   return null;
 }
 
-/** Returns the index of the closing quote of a string that opens at `at`; the length of the text when there is none. */
+/** Returns the index of the closing quote of the string that opens at `at`; the length of the text if there is none. */
 export function endOfString(json: Buffer, at: number): number {
   for (let end = at; ;) {
     end = json.indexOf(QUOTE, end + 1);

@@ -1,12 +1,12 @@
-/** Delay of a refusal for too many requests, which slows down callers that retry in a loop. */
+/** The delay of a refusal for too many requests. It slows down clients that retry in a loop. */
 const LATE_MS = 500;
-/** Beyond this number, delayed refusals would only pile up connections. */
+/** The maximum number of delayed refusals. More of them would only pile up connections. */
 const MOST_WAITING = 256;
 
 let waiting = 0;
 
 /**
- * Sends a refusal for too many requests after a delay. Otherwise a few connections that retry in a loop would keep the
+ * Sends a refusal for too many requests after a delay. Otherwise, a few connections that retry in a loop would keep the
  * process busy with refusals.
  */
 export function answerLate(send: () => void): void {

@@ -19,10 +19,10 @@ declareFaults({
 
 const DEFAULT_LIMIT = 50;
 const MOST = 200;
-/** The most rows that any page reads; it tells the planner a limit that it cannot see. */
+/** The maximum number of rows that a page reads. It tells the planner a limit for a parameter whose value is hidden. */
 export const MOST_TAKEN = MOST + 1;
 
-/** The rule of a list's `limit`: a whole number from 1; more than 200 counts as 200. */
+/** The rule for the `limit` of a list: a whole number from 1. A number above 200 counts as 200. */
 export const limitRule: Rule = {
   schema: {
     type: 'integer',
@@ -60,23 +60,23 @@ export class PageQuery {
   cursor?: string;
 }
 
-/** A requested page. `take` is one more than the page's size: an extra row shows that there is a next page. */
+/** The page that was requested. `take` is one more than `size`: an additional row shows that there is a next page. */
 export interface Page {
   readonly size: number;
   readonly take: number;
-  /** Keyset position after which the page starts; null for the first page. */
+  /** The position after which the page starts; null for the first page. */
   readonly after: number | null;
 }
 
 /**
- * Builds the SQL condition that a row follows the cursor, whose parameter may be null. With this condition the scan
- * starts at the page's place in the index. With `… IS NULL OR …` it would read all earlier pages.
+ * Returns the SQL condition that a row follows the cursor, whose parameter may be null. With this condition, the scan
+ * starts at the page's place in the index. A condition with `… IS NULL OR …` would read all earlier pages.
  */
 export function afterCursor(parameter: string): string {
   return `position < coalesce(${parameter}::bigint, 9223372036854775807)`;
 }
 
-/** Builds the options of `EntityManager.find` for a page of entities, newest first. */
+/** Returns the options of `EntityManager.find` for a page of entities, newest first. */
 export function newestFirst(page: Page, where: Record<string, unknown> = {}) {
   return {
     where: { ...where, ...(page.after === null ? {} : { position: LessThan(page.after) }) },
@@ -95,15 +95,15 @@ export function pageOf(query: PageQuery): Page {
   return { size, take: size + 1, after: query.cursor === undefined ? null : readCursor(query.cursor) };
 }
 
-/** Returns the position in a cursor; null when the service did not issue the cursor. */
+/** Returns the position that a cursor contains; null if the service did not issue the cursor. */
 function readCursor(cursor: string): number | null {
   const position = openCursor(cursor);
   return position !== null && /^\d{1,15}$/.test(position) ? Number(position) : null;
 }
 
 /**
- * Returns the rows of the page, and sets the answer's `Link` header (RFC 8288) for the next page. Rows are sorted by
- * `position`, which never changes: pages stay stable while records are written.
+ * Returns the rows of the page, and sets the `Link` header (RFC 8288) for the next page. Rows are sorted by `position`,
+ * which never changes, so that pages stay stable while rows are added.
  */
 export function sendPage<Row extends { position: number }>(
   rows: Row[],
@@ -118,7 +118,9 @@ export function sendPage<Row extends { position: number }>(
   return kept;
 }
 
-/** Sets the `Link` header (RFC 8288) of the next page: this request with another parameter. */
+/**
+ * Sets the `Link` header (RFC 8288) for the next page: the URL of this request with a different value of one parameter.
+ */
 export function linkNext(request: Request, response: Response, config: Config, parameter: string, value: string): void {
   const url = new URL(request.originalUrl, 'http://localhost');
   url.searchParams.set(parameter, value);

@@ -1,19 +1,19 @@
 import { faultCatalogue, problemCatalogue } from '../errors.js';
 import { statusOf } from './problem.filter.js';
 
-/** An entry of the error catalogue: a problem, or a fault of one member of a request. */
+/** An entry of the error catalogue: a problem, or a fault of a member of a request. */
 export interface CatalogueEntry {
   readonly code: string;
   readonly status: number;
   readonly title: string;
   readonly description: string;
-  /** The remedy; null when the description contains it. */
+  /** The remedy; null if the description contains it. */
   readonly remedy: string | null;
-  /** Extension members that the problem document may carry. */
+  /** The additional members that the problem document may have. */
   readonly members: readonly string[];
 }
 
-/** Returns an entry for every value of `code` and `errors[].code`, in alphabetical order. */
+/** Returns an entry for every value of `code` and of `errors[].code`, in alphabetical order. */
 export function catalogueEntries(): CatalogueEntry[] {
   const problems = problemCatalogue().map(({ code, kind, title, description, members }) => ({
     ...{ code, status: statusOf(kind), title, description, remedy: null, members },

@@ -26,7 +26,7 @@ import { allowedMethods } from './routes.js';
 
 export const UNAVAILABLE_RETRY_AFTER_S = 5;
 
-/** The refusals that an unauthenticated caller can provoke. */
+/** The kinds of refusal that an unauthenticated caller can provoke, which count towards a limit. */
 const COUNTED_REFUSALS: ReadonlySet<ProblemKind> = new Set(['unauthorized', 'not_found', 'method_not_allowed']);
 
 export function statusOf(kind: ProblemKind): number {
@@ -65,7 +65,8 @@ export function statusOf(kind: ProblemKind): number {
 }
 
 /**
- * Turns any thrown error into an RFC 9457 problem document. An unknown error becomes an internal error and is logged.
+ * Turns any thrown error into a problem document (RFC 9457). An error of an unknown kind is logged, and answered as an
+ * internal error.
  */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
@@ -90,7 +91,10 @@ export class ProblemFilter implements ExceptionFilter {
     else this.send(error, request, response);
   }
 
-  /** Counts refusals of unauthenticated callers per address, and refuses an address that exceeds its quota. */
+  /**
+   * Counts a refusal of an unauthenticated caller towards the limit of its address. Beyond the limit, returns the
+   * refusal of the address instead.
+   */
   private counted(error: DomainError, request: Request, response: Response): DomainError {
     if (requestContext().caller !== null) return error;
     try {
@@ -102,7 +106,7 @@ export class ProblemFilter implements ExceptionFilter {
     }
   }
 
-  /** Returns the status of the answer: by the kind of the problem, unless a route overrides it. */
+  /** Returns the HTTP status of the answer, which depends on the kind of the problem. A route can override it. */
   protected statusFor(error: DomainError): number {
     return statusOf(error.problem.kind);
   }
@@ -118,7 +122,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** Renders the document. `instance` is omitted when the request has no readable address. */
+/** Returns the problem document. `instance` is omitted if the request has no readable address. */
 export function problemDocument(
   config: Config,
   error: DomainError,
@@ -139,11 +143,12 @@ export function problemDocument(
   });
 }
 
-/** Returns the path without the query, which may hold sensitive values. */
+/** Returns the path of the request without its query, which may contain sensitive values. */
 function instanceOf(request: Request, error: DomainError): string {
   const path = request.originalUrl.split('?', 1)[0];
   const pattern = (request.route as { path?: string } | undefined)?.path;
-  // The answers for a foreign account and for an unknown account are identical, byte for byte.
+  // For a foreign account, the route's pattern replaces the path, so that the answers for foreign and for unknown
+  // accounts are identical, byte for byte.
   return error.problem === accountForbidden && pattern ? pattern.replaceAll(/:(\w+)/g, '{$1}') : path;
 }
 
@@ -154,7 +159,7 @@ function toDomainError(thrown: unknown, request: Request): DomainError {
       cause: thrown,
       headers: { 'Retry-After': String(UNAVAILABLE_RETRY_AFTER_S) },
     });
-  // body-parser and Express throw http-errors with `status` and, for body-parser, `type`.
+  // The errors of body-parser and Express have a `status`, and those of body-parser a `type`.
   const { status, type } = thrown as { status?: unknown; type?: unknown };
   if (type === 'entity.parse.failed') return malformedJson.error();
   if (thrown instanceof HttpException && thrown.getStatus() === 404) return unknownRoute(request);

@@ -27,7 +27,7 @@ const answered = (description: string, schema: object) =>
     content: { 'application/json': { schema }, 'text/html': { schema: { type: 'string' } } },
   });
 
-/** Serves the error catalogue, to which the `type` of every problem document points. A browser gets an HTML page. */
+/** Serves the error catalogue, to which the `type` of every problem document points. Browsers get an HTML page. */
 @ApiTags('Errors')
 @Controller('problems')
 export class ProblemsController {

@@ -5,20 +5,20 @@ import type { Config } from '../../config.js';
 import { notFound } from '../errors.js';
 import { AddressLimit } from '../overload/address-limit.js';
 
-/** Personal resources that unauthenticated callers can reach. */
+/** Routes to resources of a person that unauthenticated callers can reach. */
 const COUNTED = /^\/(launch|console\/(sessions?|sign-in))(\/|$)/;
-/** Documents and pages that are the same for everybody: a caller may cache and revalidate them. */
+/** Documents and pages that are the same for everybody, so that clients may cache and revalidate them. */
 const DOCUMENTS =
   /^\/?$|^\/(openapi(\.json|\.yaml|\/schemas)|docs|problems|console|guide|llms\.txt|\.well-known)(\/|$)/;
-/** The files of Swagger UI's folder that are served: no source maps and no package files. */
+/** The files of Swagger UI that are served. Source maps and files of the package are not. */
 const DOCS_FILE = /^\/docs\/./;
 const SERVED_DOCS_FILE =
   /^\/docs\/(docs\/)?(index\.html|swagger-ui-init\.js|swagger-ui\.css|swagger-ui-bundle\.js|swagger-ui-standalone-preset\.js|favicon-(16x16|32x32)\.png)$/;
 const MOST_REMEMBERED = 1000;
 
 /**
- * Handles the public routes: a quota for each address, and an `ETag` for documents. A caller with the current version
- * gets 304.
+ * Handles the public routes: applies a quota for each address, and gives documents an `ETag`. A client that has the
+ * current version gets 304.
  */
 export function publicRoutes(app: INestApplication, config: Config): RequestHandler {
   const limit = app.get(AddressLimit);
@@ -33,7 +33,7 @@ export function publicRoutes(app: INestApplication, config: Config): RequestHand
         tags.add(request, response, path);
         chargeLength(limit, request, response);
       }
-      // The caller's own quota applies instead.
+      // A request with a token shows the quota of its caller instead of that of the address.
       else if (!/^bearer /i.test(request.headers.authorization ?? '')) limit.show(request, response);
     } catch (error) {
       next(error);
@@ -43,7 +43,10 @@ export function publicRoutes(app: INestApplication, config: Config): RequestHand
   };
 }
 
-/** Charges the length of the answer when its head is written; the head of a streamed file has the length as well. */
+/**
+ * Charges the length of the answer to the quota when the head of the answer is written. The head of a streamed file has
+ * the length as well.
+ */
 function chargeLength(limit: AddressLimit, request: Request, response: Response): void {
   const writeHead = response.writeHead.bind(response) as (...rest: unknown[]) => Response;
   response.writeHead = ((...rest: unknown[]) => {
@@ -52,20 +55,20 @@ function chargeLength(limit: AddressLimit, request: Request, response: Response)
   }) as Response['writeHead'];
 }
 
-/** Gives answers an `ETag` when they are sent (RFC 9110 §8.8.3). Streamed files already have an `ETag`. */
+/** Sets the `ETag` of answers when they are sent (RFC 9110 §8.8.3). Streamed files already have an `ETag`. */
 class EntityTags {
-  /** The last content of each path with its tag: most documents never change. */
+  /** The last content of each path, with its tag. It is kept, because most documents never change. */
   private readonly known = new Map<string, { content: string | Buffer; tag: string }>();
 
   add(request: Request, response: Response, path: string): void {
     const end = response.end.bind(response) as (...rest: unknown[]) => Response;
     const forbidden = response.getHeader('Cache-Control');
-    // RFC 9111 §5.2.1: the header instructs caches; here it would disable a conditional request.
+    // In requests, the header is meant for caches (RFC 9111 §5.2.1); here it would disable a conditional request.
     delete request.headers['cache-control'];
-    // Caches may store the document, but must revalidate it each time.
+    // Caches may store the document, but must revalidate it before each use.
     response.setHeader('Cache-Control', 'no-cache');
     response.removeHeader('Pragma');
-    // For an answer to HEAD, Express does not pass the content on.
+    // The content is kept for the tag, because Express does not pass it on in an answer to HEAD.
     let headed: unknown;
     if (request.method === 'HEAD') {
       const send = response.send.bind(response) as (content?: unknown) => Response;

@@ -23,26 +23,30 @@ const CHECK_OF_HEADERS = 'check of headers';
 const READER = Symbol('reader of the body');
 
 /**
- * Declares that the handler checks more: it receives the {@link RequestFaults}, adds its own and refuses with all of
- * them.
+ * Declares that the handler checks more: it receives the {@link RequestFaults}, adds its own faults, and refuses the
+ * request if there are any.
  */
 export const ChecksMore = () => SetMetadata(CHECKS_MORE, 'readable');
 
 /**
- * Does the same as {@link ChecksMore} when path or query have faults as well: the handler refuses before it uses them.
+ * Declares the same as {@link ChecksMore}, also for a path or query with faults. The handler must refuse the request
+ * before it uses them.
  */
 export const ChecksParameters = () => SetMetadata(CHECKS_MORE, 'any');
 
-/** Injects the faults found so far into a handler that checks more; other handlers get none. */
+/**
+ * Passes the faults that were found so far to a handler that checks more. Requests with faults do not reach other
+ * handlers.
+ */
 export const RequestFaults = createParamDecorator((_data: unknown, context: ExecutionContext): Faults => {
   return received.get(context.switchToHttp().getRequest<Request>())?.faults ?? new Faults();
 });
 
-/** Declares a check of a request's headers, whose faults are reported together with the other faults. */
+/** Declares a check of a request's headers. Its faults are reported together with the other faults of the request. */
 export const ChecksHeaders = (faultsOf: (request: Request) => readonly Fault[]) =>
   SetMetadata(CHECK_OF_HEADERS, faultsOf);
 
-/** Declares how to read a body of this class that is not an object of its members. */
+/** Declares how to read a body of this class if the body is not an object with the class's members. */
 export const ReadBodyBy =
   <T extends object>(read: (value: unknown, faults: Faults) => T) =>
   (target: Dto<T>): void =>
@@ -55,18 +59,18 @@ interface Received {
 
 const received = new WeakMap<Request, Received>();
 
-/** Returns the body as received: the handler's copy has only the members that its class declares. */
+/** Returns the body as it was received. The handler's copy has only the members that its class declares. */
 export function receivedBody(request: Request): unknown {
   return received.get(request)?.body;
 }
 
-/** The classes of a handler's arguments; null for arguments that it does not have, or reads itself. */
+/** The classes of a handler's arguments; null for an argument that the handler does not have, or reads itself. */
 interface Taken {
   readonly path: Dto | null;
   readonly query: Dto | null;
   readonly body: Dto | null;
   readonly readsQueryItself: boolean;
-  /** Whether the answer is a page of a list, whose size the caller chooses. */
+  /** Whether the answer is a page of a list, whose size the request chooses. */
   readonly isPage: boolean;
 }
 
@@ -94,17 +98,17 @@ export class RequestForm implements CanActivate {
     const isStrict = !readsQueryItself && this.isStrict(request);
     if (query !== null || isStrict) {
       const value = readParameters(query, request.query, isStrict, faults);
-      // Express parses the query again at each access.
+      // The parsed query is stored, because Express would parse it again at each access.
       Object.defineProperty(request, 'query', { value, configurable: true });
     }
-    // Most handlers use path and query even when the body has faults.
+    // Only faults of path and query make a request unreadable: most handlers use these even if the body has faults.
     const isUnreadable = faults.list.some(({ code }) => code !== 'unknown_parameter');
     faults.add(...this.headerFaults(request, context));
     received.set(request, { body: request.body as unknown, faults });
     if (body !== null) {
       const sent: unknown = request.body;
       request.body = readBody(body, sent, faults);
-      // The audit log must not repeat unknown names.
+      // Names are only stored for a body without faults, because the audit log must not repeat unknown names.
       if (faults.isEmpty && isObject(sent)) requestContext().members = Object.keys(sent);
     }
     if (!faults.isEmpty && (faults.isFull || !this.checksMore(context, isUnreadable))) faults.refuse();
@@ -112,8 +116,8 @@ export class RequestForm implements CanActivate {
   }
 
   /**
-   * Returns whether unknown parameters are refused: a mistyped filter must never widen a list or a resend. Routes match
-   * in any case.
+   * Returns whether the route refuses unknown parameters: a mistyped filter must never widen a list or a resend. The
+   * case of a path is ignored.
    */
   private isStrict({ path }: Request): boolean {
     const own = path.slice(this.config.basePath.length).toLowerCase();

@@ -3,14 +3,14 @@ import { Gauge, Histogram } from 'prom-client';
 import { Config } from '../../config.js';
 import { Metrics } from '../observability/metrics.js';
 
-/** In seconds: from a simple read to a request that waits for the database to recover. */
+/** The limits in seconds, from a simple read to a request that waits for the database to recover. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Metrics of every request, in a process that serves the API. The route's pattern replaces the path. */
+/** Measures every request, in a process that serves the API. The pattern of the route replaces the path. */
 @Injectable()
 export class RequestMetrics {
   private readonly duration: Histogram;
-  /** Caches the children, because looking a child up by its labels is expensive. */
+  /** The histogram of each combination of labels. They are kept, because a look-up by labels is expensive. */
   private readonly children = new Map<string, Histogram.Internal<string>>();
   private underWay = 0;
 
@@ -35,14 +35,17 @@ export class RequestMetrics {
     this.underWay += 1;
   }
 
-  /** @param route the pattern; null when no route matches the path */
+  /**
+   * Measures a request that has ended.
+   * @param route the pattern of the route; null if no route matches the path
+   */
   ended(method: string, route: string | null, status: number, milliseconds: number): void {
     this.underWay -= 1;
     const group = Math.floor(status / 100);
     const key = `${method} ${group} ${route}`;
     let child = this.children.get(key);
     if (child === undefined) {
-      // An unknown method could be any text: each would create a new series.
+      // If no route matches, the method is not used: it could be any text, and each text would create a new series.
       const labels = { method: route === null ? 'any' : method, route: route ?? 'none', status: `${group}xx` };
       child = this.duration.labels(labels);
       if (route !== null) this.children.set(key, child);

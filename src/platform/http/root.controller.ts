@@ -12,7 +12,7 @@ const NAME = 'Candidate eligibility, assessment results and event notification s
 const DAY_MS = 86_400_000;
 const SECURITY_DAYS = 180;
 
-/** The pages by reader; the names are members of the JSON answer. */
+/** The service's pages, for each kind of reader. The names are members of the JSON answer. */
 const WAYS = {
   guide: ['/guide/', 'How to begin, for clients, test drivers, partners and operators; concepts and reference.'],
   documents: ['/docs', 'Try every call out, with a token of your own.'],
@@ -23,7 +23,7 @@ const WAYS = {
   health: ['/health/ready', 'Whether requests can be taken.'],
 } as const;
 
-/** Describes the service and its pages: HTML for a browser, JSON for programs. */
+/** Describes the service and its pages, as HTML for browsers and as JSON for programs. */
 @ApiTags('Health')
 @Controller()
 export class RootController {
@@ -40,7 +40,7 @@ export class RootController {
     if (securityContact === null) throw notFound.error();
     const today = Math.floor(this.clock.now().getTime() / DAY_MS) * DAY_MS;
     response.type('text/plain');
-    // RFC 9116 §2.5.5 recommends less than a year.
+    // The file expires in less than a year, as RFC 9116 §2.5.5 recommends.
     return [
       `Contact: ${securityContact}`,
       `Expires: ${formatDateTime(new Date(today + SECURITY_DAYS * DAY_MS))}`,

@@ -5,11 +5,11 @@ interface RouteLayer {
   match(path: string): boolean;
 }
 
-/** Returns the methods of the request's path, for `Allow`; empty when no route matches. */
+/** Returns the methods that the path of the request allows, for the header `Allow`; empty if no route matches. */
 export function allowedMethods(request: Request): string[] {
   const { stack } = (request.app as unknown as { router: { stack: RouteLayer[] } }).router;
   const methods = new Set<string>();
-  // Below a path prefix, Express removes the prefix from `path`.
+  // The base URL is added, because Express removes a path prefix from `path`.
   const path = request.baseUrl + request.path;
   for (const layer of stack) {
     if (!layer.route || !layer.match(path)) continue;

@@ -1,13 +1,13 @@
 import type { NextFunction, Request, Response } from 'express';
 import { malformedRequest } from '../errors.js';
 
-/** Headers that a proxy and this process must read alike: Node silently keeps the first of several. */
+/** Headers that proxies and this process must read alike. If one is repeated, Node silently keeps the first. */
 const ONCE = new Set(['host', 'authorization', 'content-type', 'transfer-encoding']);
 const LENGTHS = new Set([...ONCE].map(({ length }) => length));
 
 /**
- * Refuses an ambiguous message: a repeated header that must be unique (RFC 9112 §3.2, RFC 9110 §5.3), or a transfer
- * coding other than `chunked` alone (RFC 9112 §6.1). A message without a host is refused as well (§3.2).
+ * Refuses an ambiguous request: with a repeated header that must be unique (RFC 9112 §3.2, RFC 9110 §5.3), or with a
+ * transfer coding other than `chunked` alone (RFC 9112 §6.1). A request without `Host` is refused as well (§3.2).
  */
 export function refuseAmbiguous(request: Request, response: Response, next: NextFunction): void {
   const { rawHeaders, httpVersion } = request;
@@ -23,7 +23,7 @@ export function refuseAmbiguous(request: Request, response: Response, next: Next
     seen.push(name);
   }
   if (isAmbiguous) {
-    // The next bytes on the connection may belong to this request.
+    // The connection is closed, because the next bytes on it may belong to this request.
     response.setHeader('Connection', 'close');
     next(malformedRequest.error());
   } else next();

@@ -7,14 +7,14 @@ import { headersTooLarge, malformedRequest, payloadTooLarge, requestTimeout, typ
 import { linger } from './connection.js';
 import { problemDocument, statusOf } from './problem.filter.js';
 
-/** Node's errors with a specific problem; every other error means a malformed request. */
+/** Errors of Node that have their own problem. Every other error means a malformed request. */
 const FOUND: Record<string, Problem | undefined> = {
   HPE_HEADER_OVERFLOW: headersTooLarge,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: payloadTooLarge,
   ERR_HTTP_REQUEST_TIMEOUT: requestTimeout,
 };
 
-/** A socket with Node's internal reference to the answer that is being written. */
+/** A socket, with Node's internal reference to the answer that is being written on it. */
 type Answering = Socket & { _httpMessage?: ServerResponse };
 
 /**
@@ -24,7 +24,7 @@ type Answering = Socket & { _httpMessage?: ServerResponse };
  */
 export function answerUnreadable(server: Server, config: Config, headers: readonly [string, string][]): void {
   const answer = (socket: Socket, problem: Problem) => {
-    // After the head of a running answer, these bytes would become part of that answer.
+    // After the head of a running answer, these bytes would become part of that answer, so that the socket is closed.
     if (!socket.writable || (socket as Answering)._httpMessage?.headersSent) {
       socket.destroy();
       return;
