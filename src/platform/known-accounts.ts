@@ -4,7 +4,7 @@ import { currentReach } from './context/request-context.js';
 import { accountNotFound, type Fault } from './errors.js';
 
 /**
- * Asks which of the account codes exist. Modules without access to the accounts ask it; the module accounts answers.
+ * Asks which of the account codes exist. The accounts module answers this query for modules that may not read accounts.
  */
 export class FindKnownAccounts extends Query<string[]> {
   constructor(readonly accountCodes: Reach) {
@@ -12,7 +12,10 @@ export class FindKnownAccounts extends Query<string[]> {
   }
 }
 
-/** @throws DomainError account_not_found when the filter of a list names an account that does not exist */
+/**
+ * Checks the account of a list's filter.
+ * @throws DomainError account_not_found when the account does not exist
+ */
 export async function assertAccountKnown(
   queryBus: QueryBus,
   accountCode: string | null | undefined,
@@ -25,8 +28,8 @@ export async function assertAccountKnown(
 }
 
 /**
- * Returns the accounts of a list: the account of its filter, else all accounts of the caller (null: every account). A
- * filter by an account of others was refused before (access.guard.ts).
+ * Returns the accounts of a list: the account of its filter or, without one, all accounts of the caller; null means
+ * every account. The access guard has already refused an account that the caller may not use.
  * @throws DomainError account_not_found
  */
 export async function accountsOfList(queryBus: QueryBus, accountCode: string | undefined): Promise<Reach> {

@@ -1,5 +1,5 @@
-// Gives the thread that loads it a low priority. Linux has a priority per thread: other work on the machine runs first,
-// and gets about nine tenths of a busy core. On other systems the threads of a process share one priority.
+// Gives the thread that loads this file a low priority. Linux has a priority for each thread: other work on the machine
+// runs first, and gets about nine tenths of a busy core. On other systems, the threads of a process share one priority.
 const { readlinkSync } = require('node:fs');
 const { constants, setPriority } = require('node:os');
 

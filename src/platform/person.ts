@@ -1,16 +1,22 @@
-/** Words that can show that a text is about a candidate. */
+/** The ids and names that identify a candidate when they occur in a text. */
 export interface PersonNames {
-  /** Ids, addresses and numbers that belong to this person alone. */
+  /** Ids, addresses and numbers that only this person has. */
   readonly ids: readonly string[];
-  /** The first, middle and last name of each record. */
+  /** The first, middle and last name in each record. */
   readonly names: readonly (readonly string[])[];
 }
 
-/** A shorter id is matched only as whole words: without blanks it would occur in many other texts. */
+/**
+ * The minimum lengths of ids and names. A shorter id is only matched as a whole word, because its characters occur in
+ * many other texts.
+ */
 const LEAST_OF_AN_ID = 5;
 const LEAST_OF_A_NAME = 3;
 
-/** Reduces a text to lower-case letters and digits: ids that differ by blanks, case or punctuation become equal. */
+/**
+ * Reduces a text to lower-case letters and digits, so that ids that differ only in blanks, case or punctuation become
+ * equal.
+ */
 export function folded(text: string): string {
   return text
     .normalize('NFKC')
@@ -18,7 +24,7 @@ export function folded(text: string): string {
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, '');
 }
 
-/** Returns the words of a text, each surrounded by blanks. */
+/** Returns the words of a text, with a blank before and after each. */
 function words(text: string): string {
   return ` ${text
     .normalize('NFKC')
@@ -28,8 +34,8 @@ function words(text: string): string {
 }
 
 /**
- * Returns whether a text names the person: by an id, however it is spaced, or by any of the names as a word. A name of
- * one or two letters alone does not count.
+ * Returns whether a text identifies the person: by an id in any spacing, or by any of the names as a word. A name of
+ * one or two letters does not count.
  */
 export function namesPerson(text: string, { ids, names }: PersonNames): boolean {
   const written = words(text);
@@ -41,7 +47,10 @@ export function namesPerson(text: string, { ids, names }: PersonNames): boolean 
   return names.some((parts) => parts.some((part) => folded(part).length >= LEAST_OF_A_NAME && isIn(part)));
 }
 
-/** Returns whether one or several of the texts together contain a full name of the person. Namesakes match too. */
+/**
+ * Returns whether one of the texts, or several together, contain a full name of the person. The names of namesakes
+ * match, too.
+ */
 export function hasFullName(texts: readonly string[], { names }: PersonNames): boolean {
   const all = texts.map(folded);
   const whole = new Set(all);

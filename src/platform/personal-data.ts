@@ -1,57 +1,63 @@
 import { Injectable } from '@nestjs/common';
 import type { PersonNames } from './person.js';
 
-/** A candidate of an account, by the client's id. */
+/** A candidate of an account, identified by the client's id. */
 export interface Candidate {
   readonly accountCode: string;
   readonly candidateId: string;
 }
 
-/** A candidate, and the keys of the rows about them. */
+/** A candidate, with the keys of the rows about the candidate. */
 export interface Subject extends Candidate {
   readonly svcEligibilityIds: readonly string[];
   readonly bookingCodes: readonly string[];
-  /** The client's own ids of the records, which are meaningless outside the account. */
+  /** The client's own ids of the records, which have no meaning outside the account. */
   readonly clientEligibilityIds: readonly string[];
-  /** The e-mail addresses in the records. */
+  /** The e-mail addresses in the candidate's records. */
   readonly emails: readonly string[];
-  /** The words by which a text can name the candidate. */
+  /** The names and identifiers that identify the candidate when they occur in free text. */
   readonly person: PersonNames;
-  /** The ids by which audit rows name other things about the candidate. */
+  /** The ids under which audit entries mention other rows about the candidate. */
   readonly otherSubjects: readonly string[];
 }
 
-/** Replaces a name in a member that must not be empty. */
+/** The text that replaces a name in a member that must not be empty. */
 export const ERASED = 'erased';
 
-/** The data about candidates in the tables of one module. */
+/** Handles the personal data of candidates in the tables of one module. */
 export abstract class PersonalData {
-  /** Returns all data about the candidate, under names for the document that the candidate gets. */
+  /** Returns all data about the candidate, under the names that the exported document uses. */
   abstract export(subject: Subject): Promise<Record<string, unknown>>;
 
   /**
-   * Replaces or deletes all data that identifies the candidate, in the caller's transaction. Ids become the pseudonym;
-   * states, scores, order and proof of delivery stay.
+   * Replaces or deletes all data that identifies the candidate, in the current transaction. Ids become the pseudonym.
+   * States, scores, the order of rows and the proof of delivery stay.
    */
   abstract erase(subject: Subject, pseudonym: string): Promise<void>;
 
-  /** Returns the ids by which audit rows name the module's data of these bookings. */
+  /** Returns the ids under which audit entries mention the module's data about these bookings. */
   auditSubjects(_accountCode: string, _bookingCodes: readonly string[]): Promise<string[]> {
     return Promise.resolve([]);
   }
 
-  /** Returns the module's results that only a name links to the subject: a person has to decide whose they are. */
+  /**
+   * Returns the module's results that only a name links to the candidate, so that an operator has to decide whether
+   * they are the candidate's.
+   */
   findTiedByName(_subject: Subject): Promise<string[]> {
     return Promise.resolve([]);
   }
 
-  /** Deletes data that could still create records of the candidate; it runs before the records are collected. */
+  /**
+   * Deletes data from which records of the candidate could still be created. It is called before the records are
+   * collected.
+   */
   withhold(_candidate: Candidate): Promise<void> {
     return Promise.resolve();
   }
 }
 
-/** The registry of personal data: each module answers for its own tables. */
+/** The registry of personal data, to which each module adds the handler of its own tables. */
 @Injectable()
 export class PersonalDataHolders {
   private readonly holders: PersonalData[] = [];
@@ -65,7 +71,7 @@ export class PersonalDataHolders {
   }
 }
 
-/** Removes the members that identify the candidate from a NotificationRequest or its booking. */
+/** Returns a NotificationRequest, or the booking in it, without the members that identify the candidate. */
 export function withoutPerson<Snapshot extends Record<string, unknown>>(
   snapshot: Snapshot,
   pseudonym: string,

@@ -16,7 +16,8 @@ const REWRITE_EVENTS = {
 };
 /** The number of stored answers that one statement searches. */
 const ANSWERS_AT_ONCE = 5_000;
-// A call concerns the candidate when its audit rows or its answer name the id of the record or the code of the booking.
+// Finds the stored answers of requests about the candidate. Their audit entries, or the answers themselves, contain the
+// id of a record or the code of a booking.
 const READ_KEYS = {
   text: `SELECT consumer_key, username, idempotency_key,
            subjects && $1 OR EXISTS (SELECT FROM unnest($1::text[]) AS code WHERE strpos(body, code) > 0) AS is_own
@@ -27,7 +28,7 @@ const FORGET_KEYS = {
   text: `DELETE FROM idempotency_keys kept USING unnest($1::text[], $2::text[], $3::text[]) AS own (consumer_key, username, key)
          WHERE (kept.consumer_key, kept.username, kept.idempotency_key) = (own.consumer_key, own.username, own.key)`,
 };
-// A job without an account may concern any account; operators begin few of them.
+// Finds the reasons of jobs. A job without an account may concern any account; there are few of them.
 const FIND_REASONS = {
   text: 'SELECT id, reason FROM jobs WHERE account_code = $1 OR account_code IS NULL',
   across: acrossAccounts.matching,
@@ -69,8 +70,8 @@ interface EventRow {
 }
 
 /**
- * The data about candidates in the platform's tables: events, the change feed, stored answers. The audit log contains
- * only codes.
+ * Handles personal data in the tables of the platform: events, the change feed and stored answers. The audit log needs
+ * no handling, because it contains only codes.
  */
 @Injectable()
 export class PlatformPersonalData extends PersonalData {
@@ -116,8 +117,8 @@ export class PlatformPersonalData extends PersonalData {
   }
 
   /**
-   * Deletes the stored answers about the subject. Answers have no index, so all are read in batches; they are kept for
-   * a day.
+   * Deletes the stored answers about the candidate. Answers are kept for a day and have no index, so that all are read
+   * in batches.
    */
   private async forgetKeys(subject: Subject): Promise<void> {
     const codes = [...subject.svcEligibilityIds, ...subject.bookingCodes, ...subject.otherSubjects];

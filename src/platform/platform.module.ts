@@ -55,7 +55,7 @@ const ground = [
   AuditReader,
 ];
 
-/** The base module: every module imports it, and it imports none of them. */
+/** The base module, which every module imports and which imports no other module of the service. */
 @Global()
 @Module({
   imports: [CqrsModule, DiscoveryModule],

@@ -2,8 +2,8 @@ import type { Reach } from './context/caller.js';
 import { accountForbidden } from './errors.js';
 
 /**
- * Refuses an account in a path or a filter that the caller may not use. Rows are never refused in this way: the
- * statement that reads them is bounded, so rows of other accounts are not found.
+ * Refuses an account in a path or filter that the caller may not use. Rows need no such check: the statements that read
+ * them are limited to the caller's accounts.
  * @throws DomainError account_forbidden
  */
 export function assertReaches(reach: Reach, accountCode: string): void {

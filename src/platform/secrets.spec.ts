@@ -6,7 +6,7 @@ const key = randomBytes(32);
 const secrets = new Secrets({ secretsKeys: [key] } as unknown as Config);
 const PURPOSE = 'table.column id';
 
-/** Decrypts a value that a key of SECRETS_KEY itself encrypted; throws when no key did. */
+/** Decrypts a value that was encrypted directly under a key of SECRETS_KEY; throws for any other value. */
 function underTheKeyItself(sealed: Buffer): string {
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(5, 17));
   decipher.setAAD(Buffer.from(PURPOSE)).setAuthTag(sealed.subarray(17, 33));

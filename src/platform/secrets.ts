@@ -18,18 +18,18 @@ const TAG_BYTES = 16;
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * Encryption at rest and keyed hashes, each with its own key, derived (HKDF, RFC 5869) from a key of `SECRETS_KEY`. The
- * newest key encrypts with AES-256-GCM; every listed key decrypts.
+ * Provides encryption at rest and keyed hashes. Each has its own key, derived (HKDF, RFC 5869) from a key of
+ * `SECRETS_KEY`. The newest key encrypts with AES-256-GCM; every listed key decrypts.
  *
  * Layout: format (1 byte) · key id (4 bytes of the key's SHA-256) · IV (12) · tag (16) · ciphertext. `purpose` is
- * authenticated but not stored: a value moved to another column or row does not decrypt there.
+ * authenticated but not stored, so that a value that was moved to a different column or row cannot be decrypted there.
  */
 @Injectable()
 export class Secrets {
   private readonly keys: { id: Buffer; key: Buffer }[];
   private readonly hashKey: Buffer;
   private readonly signingKeys: { id: Buffer; key: Buffer }[];
-  /** The prefix of values under the newest key: all other values need re-encryption. */
+  /** The prefix of values under the newest key. All values with a different prefix must be re-encrypted. */
   readonly newest: Buffer;
 
   constructor(config: Config) {
@@ -45,26 +45,26 @@ export class Secrets {
     this.newest = Buffer.concat([Buffer.of(FORMAT), this.keys[0].id]);
   }
 
-  /** Computes an HMAC-SHA256 under the newest key. After a key rotation, older hashes no longer match. */
+  /** Returns an HMAC-SHA256 under the newest key. After a key rotation, older hashes no longer match. */
   keyedHash(purpose: string, text: string): Buffer {
     return macOf(this.hashKey, purpose, text);
   }
 
-  /** The id of the key that {@link sign} uses. */
+  /** The id of the key with which {@link sign} signs. */
   get signingKeyId(): Buffer {
     return this.signingKeys[0].id;
   }
 
   /**
-   * Signs with HMAC-SHA256 under the newest key, named in `keyId`. The signature can be verified as long as that key is
-   * listed.
+   * Signs with HMAC-SHA256 under the newest key, whose id is in `keyId`. The signature can be verified as long as that
+   * key is listed.
    */
   sign(purpose: string, text: string): { keyId: Buffer; mac: Buffer } {
     const { id, key } = this.signingKeys[0];
     return { keyId: id, mac: macOf(key, purpose, text) };
   }
 
-  /** Returns whether the named key made the signature; null when `SECRETS_KEY` does not list that key. */
+  /** Returns whether the signature was made with the key `keyId`; null if `SECRETS_KEY` no longer contains that key. */
   verifies(purpose: string, text: string, { keyId, mac }: { keyId: Buffer; mac: Buffer }): boolean | null {
     const entry = this.signingKeys.find(({ id }) => id.equals(keyId));
     if (!entry) return null;
@@ -83,7 +83,7 @@ export class Secrets {
     sealed[0] = FORMAT;
     id.copy(sealed, 1);
     iv.copy(sealed, 1 + KEY_ID_BYTES);
-    // Encrypts in chunks, so that megabytes are copied once rather than twice.
+    // The value is encrypted in chunks, so that megabytes are copied once rather than twice.
     for (let at = 0; at < bytes.length; at += PIECE_BYTES)
       cipher.update(bytes.subarray(at, at + PIECE_BYTES)).copy(sealed, head + TAG_BYTES + at);
     cipher.final();
@@ -91,7 +91,10 @@ export class Secrets {
     return sealed;
   }
 
-  /** @throws Error when no listed key encrypted the value, or the value or its purpose was changed. */
+  /**
+   * Decrypts a value.
+   * @throws Error when no listed key encrypted the value, or when the value or its purpose was changed
+   */
   decrypt(sealed: Buffer, purpose: string): Buffer {
     if (sealed[0] !== FORMAT) throw new Error('Unknown format of an encrypted value.');
     let at = 1;
@@ -118,27 +121,29 @@ export function sha256(data: string | Buffer): Buffer {
   return createHash('sha256').update(data).digest();
 }
 
-/** Excludes letters and digits that are easily confused (I L O U 0 1). */
+/** The characters of generated codes. Letters and digits that people easily confuse (I L O U 0 1) are excluded. */
 const CODE_ALPHABET = 'ABCDEFGHJKMNPQRSTVWXYZ23456789';
 
-/** Returns a code of `length` characters of {@link CODE_ALPHABET} from a cryptographic source. */
+/** Returns a code of `length` characters of {@link CODE_ALPHABET}, from a cryptographic random source. */
 export function randomCode(length: number): string {
   let code = '';
   for (let i = 0; i < length; i++) code += CODE_ALPHABET[randomInt(CODE_ALPHABET.length)];
   return code;
 }
 
-/** Returns a code for a record. In a cell, the code begins with the cell's letter, so that a proxy can route by it. */
+/**
+ * Returns a code for a record. With the setting CELL, the code begins with its letter, so that a proxy can route by it.
+ */
 export function generatedCode({ cell }: Config, length: number): string {
   return cell + randomCode(length - cell.length);
 }
 
-/** Returns a token of 256 random bits, prefixed with the letter of the cell. */
+/** Returns a token of 256 random bits. With the setting CELL, the token begins with its letter. */
 export function generatedToken({ cell }: Config): string {
   return cell + randomToken();
 }
 
-/** The form of a {@link generatedToken}, with or without a cell. */
+/** The form of a {@link generatedToken}, with or without the letter of CELL. */
 export const GENERATED_TOKEN = /^[A-HJKMNP-TV-Z2-9]?[A-Za-z0-9_-]{43}$/;
 
 /** Returns `bytes` random bytes in base64url: 32 bytes make 43 characters. */

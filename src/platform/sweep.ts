@@ -1,11 +1,11 @@
 import type { Logger } from './observability/logger.js';
 
 /**
- * Runs one round of work in batches: each kind of batch is repeated until a batch is not full. A failure ends the round
- * and is logged; the next round continues.
- * @param what the name of the swept data, for the log
- * @param size of a full batch, in rows
- * @param batches each returns the number of its rows
+ * Runs one round of work in batches. Each kind of batch is repeated until a batch is not full. A failure is logged and
+ * ends the round; the next round continues.
+ * @param what the name of the data, for the log
+ * @param size the number of rows in a full batch
+ * @param batches functions that each process a batch and return the number of its rows
  */
 export async function sweep(
   logger: Logger,

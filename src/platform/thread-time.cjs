@@ -1,5 +1,5 @@
-// Returns the processor time of the calling thread, in milliseconds. It excludes time in which the thread waits for a
-// core. Node provides it from 22.19 on and Linux always; elsewhere the result is elapsed time.
+// Returns the processor time of the calling thread in milliseconds, without the time in which the thread waits for a
+// core. Node provides it from 22.19 on, and Linux always. Elsewhere, the result is the elapsed time.
 const { readFileSync } = require('node:fs');
 
 exports.threadMs = () => {

@@ -1,19 +1,19 @@
 import { Worker, type TransferListItem, type WorkerOptions } from 'node:worker_threads';
 
 /**
- * Runs one job at a time in a separate thread, by a program that posts `{ result }` or `{ error }` for each job. The
- * thread starts with the first job, and restarts with the next job after it has died or was stopped.
+ * Runs one job at a time in a separate thread, whose program posts `{ result }` or `{ error }` for each job. The thread
+ * starts with the first job. After it has died or was stopped, it starts again with the next job.
  */
 export class WorkerThread<Job, Result> {
   private worker: Worker | null = null;
 
-  /** @param program the path of the thread's program */
+  /** @param program the path of the program that the thread runs */
   constructor(
     private readonly program: string,
     private readonly options: WorkerOptions,
   ) {}
 
-  /** Runs a job; the caller makes sure that no other job is running. */
+  /** Runs a job. Its caller must ensure that no other job is running. */
   async run(job: Job, transferred: readonly TransferListItem[] = []): Promise<Result> {
     const worker = (this.worker ??= this.start());
     worker.ref();
@@ -30,7 +30,7 @@ export class WorkerThread<Job, Result> {
 
   private start(): Worker {
     const worker = new Worker(this.program, this.options);
-    // On the first of these events, stops giving jobs to the dying thread.
+    // At the first of these events, the thread is dying and gets no more jobs.
     for (const sign of ['error', 'exit'])
       worker.on(sign, () => {
         if (this.worker === worker) this.worker = null;

@@ -6,8 +6,8 @@ import type { Logger } from './observability/logger.js';
 const LOOK_MS = 1_000;
 
 /**
- * A worker for jobs stored in the database, in processes with the role `delivery`. It polls once a second, is woken for
- * new jobs, and does one piece at a time. A shutdown waits for the running piece.
+ * The base class of workers for jobs in the database, in processes with the role `delivery`. A worker polls once a
+ * second, is woken for new jobs, and does one piece of work at a time. A shutdown waits for the piece that is running.
  */
 export abstract class Worker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private active = false;
@@ -16,7 +16,7 @@ export abstract class Worker implements OnApplicationBootstrap, BeforeApplicatio
   protected constructor(
     private readonly config: Config,
     protected readonly logger: Logger,
-    /** The name of the work, for the log. */
+    /** The name of the work in the log. */
     private readonly what: string,
   ) {}
 
@@ -29,14 +29,14 @@ export abstract class Worker implements OnApplicationBootstrap, BeforeApplicatio
     await this.running;
   }
 
-  /** Does all pending work; returns when there is none. */
+  /** Does all work that is pending. */
   @Interval(LOOK_MS)
   look(): Promise<void> {
     if (this.active) this.running ??= this.work().finally(() => (this.running = null));
     return this.running ?? Promise.resolve();
   }
 
-  /** Does the next piece of work; returns false when there is none. */
+  /** Does the next piece of work; returns false if there is none. */
   protected abstract doNext(): Promise<boolean>;
 
   private async work(): Promise<void> {

@@ -34,7 +34,10 @@ export class Erasure {
     private readonly holders: PersonalDataHolders,
   ) {}
 
-  /** @throws DomainError candidate_not_found */
+  /**
+   * Returns the candidate with the keys of all rows about the candidate.
+   * @throws DomainError candidate_not_found
+   */
   async subjectOf(candidate: Candidate): Promise<Subject> {
     const records = await this.recordsOf(candidate);
     const svcEligibilityIds = records.map((record) => record.svc_eligiblity_id);
@@ -52,7 +55,10 @@ export class Erasure {
     };
   }
 
-  /** Returns the number of records to erase. @throws DomainError candidate_not_found, candidate_has_open_booking */
+  /**
+   * Checks that the candidate can be erased; returns the number of records to erase.
+   * @throws DomainError candidate_not_found, candidate_has_open_booking
+   */
   async assertErasable(candidate: Candidate): Promise<number> {
     const records = await this.recordsOf(candidate);
     const booked = records.flatMap(({ status, booking_code: code }) => (status === 'SCHEDULED' ? [code] : []));
@@ -64,7 +70,10 @@ export class Erasure {
     return records.length;
   }
 
-  /** @throws DomainError candidate_not_found, candidate_has_open_booking */
+  /**
+   * Erases the candidate.
+   * @throws DomainError candidate_not_found, candidate_has_open_booking
+   */
   erase(candidate: Candidate): Promise<{ pseudonym: string; records: number; tiedByName: string[] }> {
     return this.unitOfWork.run(async () => {
       const { accountCode, candidateId } = candidate;
@@ -75,7 +84,7 @@ export class Erasure {
       for (const record of await this.recordsOf(candidate))
         if (OPEN_STATUSES.includes(statusAt(record, now)))
           await this.commandBus.execute(new CancelEligibility(accountCode, candidateId, record.test_code));
-      // Writes buffered changes first, because their feed entries contain the candidate's id.
+      // The buffered changes are written before the erasure, because their feed entries contain the candidate's id.
       this.unitOfWork.recordNow();
       const subject = await this.subjectOf(candidate);
       const before = await this.recordsOf(candidate);
@@ -112,7 +121,10 @@ function isErased({ erased_datetime }: Eligibility): boolean {
   return erased_datetime !== null;
 }
 
-/** Collects the words by which texts name the candidate; addresses are excluded, because others live there too. */
+/**
+ * Returns the names and identifiers that identify the candidate in texts. Postal addresses are excluded, because other
+ * people live there, too.
+ */
 function personOf(records: readonly Eligibility[]): PersonNames {
   const known = records.filter((record) => !isErased(record));
   const ids = known.flatMap((record) => [

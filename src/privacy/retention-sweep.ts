@@ -12,14 +12,15 @@ import { ForgetMedia } from '../results/results.commands.js';
 import { Erasure } from './erasure.js';
 
 const LOOK_MS = 15_000;
-/** The interval between two rounds, by the business clock: when the sandbox moves it, the next round comes at once. */
+/** The interval between two rounds, by business time. If the sandbox's clock is moved, the next round comes at once. */
 const ROUND_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
 
 type Dormant = { candidateIds: string[]; next: string | null };
 
 /**
- * Applies the accounts' retention rules for photos, video links and candidates. Several processes may sweep at once.
+ * Applies the retention rules of accounts to photos, video links and candidates. Several processes may sweep at the
+ * same time.
  */
 @Injectable()
 export class RetentionSweep {
@@ -73,7 +74,7 @@ export class RetentionSweep {
     }
   }
 
-  /** Erases a candidate, unless there is a new booking. */
+  /** Erases a candidate, unless the candidate has a new booking. */
   private async erase(candidate: Candidate): Promise<void> {
     try {
       await this.erasure.erase(candidate);

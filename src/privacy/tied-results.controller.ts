@@ -6,8 +6,7 @@ import { ErasureJobPath, TiedResultsBody } from './privacy.dto.js';
 import { TiedResults } from './tied-results.js';
 
 /**
- * Serves the results that only a name links to an erased person: an operator decides which of them belong to the
- * person.
+ * Serves the results that only a name links to an erased person. An operator decides which of them are the person's.
  */
 @ApiTags("Candidates' rights")
 @Access('admin')

@@ -25,7 +25,7 @@ export class TiedResults {
   ) {}
 
   /**
-   * Erases the given results of the erasure's list, and removes them from the list.
+   * Erases results that the erasure lists, and removes them from its list.
    *
    * @throws DomainError not_found, validation_error (`not_listed`)
    */

@@ -15,10 +15,10 @@ const RELIED_ON: Readonly<Record<string, string>> = {
   bytea_output: 'hex',
   extra_float_digits: '1',
   array_nulls: 'on',
-  // How PostgreSQL parses a statement.
+  // The settings that decide how PostgreSQL parses a statement.
   standard_conforming_strings: 'on',
   transform_null_equals: 'off',
-  // How PostgreSQL runs a statement: locks and constraints decide between concurrent commands.
+  // The settings that decide how PostgreSQL runs a statement. Locks and constraints decide between concurrent commands.
   default_transaction_isolation: 'read committed',
   default_transaction_deferrable: 'off',
   session_replication_role: 'origin',

@@ -45,6 +45,6 @@ export function answerUnreadable(server: Server, config: Config, headers: readon
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
     answer(socket as Socket, FOUND[error.code ?? ''] ?? malformedRequest),
   );
-  // The service is not a proxy.
+  // CONNECT is refused, because the service is not a proxy.
   server.on('connect', (_request, socket: Duplex) => answer(socket as Socket, malformedRequest));
 }

@@ -11,7 +11,9 @@ export type JobKind = (typeof JOB_KINDS)[number];
 export const JOB_STATES = ['PREPARING', 'RUNNING', 'PAUSED', 'DONE', 'ABORTED'] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
-/** A bulk job that an operator requested. The module that does the work stores its items in its own tables. */
+/**
+ * A bulk job that an operator requested. The module that processes the job stores the job's items in its own tables.
+ */
 @Entity('jobs')
 export class Job {
   @PrimaryColumn('uuid')
@@ -26,15 +28,15 @@ export class Job {
   @Column('text', { default: 'PREPARING' })
   state: JobState;
 
-  /** `operator`, or the reason why the job cannot proceed. */
+  /** The reason why the job is paused: `operator`, or the cause that prevents it from proceeding. */
   @Column('text', { nullable: true })
   paused_because: string | null;
 
-  /** User name of the operator who paused it. */
+  /** The user name of the operator who paused the job. */
   @Column('text', { nullable: true })
   paused_by: string | null;
 
-  /** The account that the job concerns; null when several accounts are possible. */
+  /** The account that the job concerns; null if it may concern several accounts. */
   @Column('text', { nullable: true })
   account_code: string | null;
 
@@ -44,15 +46,17 @@ export class Job {
   @Column('text')
   reason: string;
 
-  /** For a finished erasure: the results that only a name links to the person, and that nobody has erased yet. */
+  /**
+   * For a finished erasure, the unmatched results that only a name links to the person, and that are not yet erased.
+   */
   @Column('uuid', { array: true, nullable: true })
   unmatched_results: string[] | null;
 
-  /** User name of the operator who requested the job. */
+  /** The user name of the operator who requested the job. */
   @Column('text')
   actor: string;
 
-  /** The position up to which the job's items have been collected. */
+  /** The position up to which the job's items were collected. */
   @Column('bigint', { default: 0 })
   prepared_to: number;
 

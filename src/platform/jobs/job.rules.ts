@@ -10,11 +10,11 @@ const jobFinished = defineProblem(
 
 export type JobAction = 'pause' | 'resume' | 'abort';
 
-/** `paused_because` of a job that an operator paused. */
+/** The value of `paused_because` for a job that an operator paused. */
 export const BY_OPERATOR = 'operator';
 
 /**
- * Returns the state after an operator's action.
+ * Returns the state of the job after an operator's action.
  * @throws DomainError `job_finished`
  */
 export function stateAfter(

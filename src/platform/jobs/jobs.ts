@@ -33,7 +33,7 @@ export class Jobs {
     private readonly unitOfWork: UnitOfWork,
   ) {}
 
-  /** Stores a job in the running unit of work. Returns its id. */
+  /** Stores a new job in the current unit of work; returns its id. */
   async make({ kind, filter, reason, accountCode }: NewJob): Promise<string> {
     const id = randomUUID();
     const actor = requestContext().caller?.username ?? 'system';
@@ -43,7 +43,7 @@ export class Jobs {
   }
 
   /**
-   * Applies an action in the running unit of work. Returns the job's previous state.
+   * Applies an operator's action to the job in the current unit of work. Returns the job in its previous state.
    * @throws DomainError `not_found`, `job_finished`
    */
   async steer(id: string, action: JobAction): Promise<Job> {

@@ -4,17 +4,19 @@ import pino, { type Logger as Pino } from 'pino';
 import { Config } from '../../config.js';
 import { requestContext } from '../context/request-context.js';
 
-/** Lines are buffered up to this many bytes or milliseconds and written together, which saves processor time. */
+/**
+ * The limits of the log's buffer, in bytes and milliseconds. Lines are written together, which saves processor time.
+ */
 const TOGETHER_BYTES = 4096;
 const TOGETHER_MS = 200;
 
-// One output for the process. It is synchronous, so that the last lines are written when the process exits.
+// The process has one output. It is synchronous, so that the last lines are written when the process exits.
 const output = pino.destination({ sync: true, minLength: TOGETHER_BYTES, periodicFlush: TOGETHER_MS });
 process.once('exit', () => output.flushSync());
 
 /**
- * Writes structured log lines to standard output, one JSON object each. Every line of a request carries the request id.
- * Never pass a body, a header, a path with its values, or an entity.
+ * Writes structured log lines to standard output, as one JSON object each. The lines of a request contain its id. Never
+ * log a body, a header, a path with its values, or an entity.
  */
 @Injectable()
 export class Logger {
@@ -56,8 +58,8 @@ export class Logger {
 }
 
 /**
- * Describes an error for the log. A database error's message and detail quote values, so only its code, constraint and
- * stack are logged.
+ * Returns the description of an error for the log. The message and the detail of a database error quote values, so that
+ * only its code, constraint and stack are logged.
  */
 function describeError(error: unknown): object {
   if (!isNativeError(error)) return { type: typeof error };
@@ -71,7 +73,7 @@ function describeError(error: unknown): object {
   };
 }
 
-/** Logs Nest's own messages to the same stream. */
+/** Writes the messages of Nest to the same log. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 

@@ -8,7 +8,7 @@ import { version } from '../../../package.json';
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /**
- * Serves Prometheus metrics on a separate listener, which is never the public one. Modules register their metrics on
+ * Serves metrics for Prometheus on a separate listener, never on the public one. Modules register their metrics on
  * `registry`.
  */
 @Injectable()
@@ -18,7 +18,8 @@ export class Metrics {
 
   constructor(private readonly config: Config) {
     collectDefaultMetrics({ register: this.registry });
-    // These gauges have the suffix of a counter: promtool refuses them, and the gauges by type have the same values.
+    // These gauges are removed, because promtool refuses gauges whose names end like those of counters. The gauges by
+    // type have the same values.
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
     new Gauge({
       name: 'build_info',
@@ -28,7 +29,7 @@ export class Metrics {
     }).set({ version, node: process.version, roles: [...config.roles].sort().join(',') }, 1);
   }
 
-  /** Starts the listener; returns its address. */
+  /** Starts the listener for metrics; returns its address. */
   async listen(): Promise<string> {
     this.server = createServer((request, response) => {
       if (request.url?.split('?', 1)[0] !== '/metrics') {

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
-/** A check of a part of the service; `null` means that the part works. */
+/** A check of a part of the service; null means that the part works, any other text names the problem. */
 export type ReadinessCheck = () => Promise<string | null>;
 
-/** Collects the conditions under which this process accepts traffic. Modules add checks of their own parts. */
+/** Collects the conditions under which this process accepts requests. Modules add the checks of their own parts. */
 @Injectable()
 export class Readiness {
   private readonly checks = new Map<string, ReadinessCheck>();
@@ -13,7 +13,7 @@ export class Readiness {
     this.checks.set(name, check);
   }
 
-  /** Returns the state of each part: `ok`, or one word for the problem. It never contains internal details. */
+  /** Returns the state of each part: `ok`, or one word for the problem. The words contain no internal details. */
   async report(): Promise<{ ready: boolean; parts: Record<string, string> }> {
     const parts: Record<string, string> = {};
     await Promise.all(
@@ -33,7 +33,7 @@ export class Readiness {
     return this.phase === 'stopping';
   }
 
-  /** Keeps readiness red until the process has started. */
+  /** Makes the process not ready until it has started. */
   starting(): void {
     this.phase = 'starting';
   }
@@ -42,7 +42,7 @@ export class Readiness {
     if (this.phase === 'starting') this.phase = null;
   }
 
-  /** Turns readiness red permanently: the process is about to drain. */
+  /** Makes the process not ready for good, before it drains. */
   stop(): void {
     this.phase = 'stopping';
   }

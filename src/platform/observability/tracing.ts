@@ -21,7 +21,7 @@ import { currentSpan, type CurrentSpan } from '../context/current-span.js';
 type Api = typeof import('@opentelemetry/api');
 type Kind = keyof typeof SpanKind;
 
-/** A span and the work that belongs to it. */
+/** A span, with the work that belongs to it. */
 class WorkSpan implements CurrentSpan {
   constructor(
     private readonly api: Api,
@@ -33,7 +33,10 @@ class WorkSpan implements CurrentSpan {
     return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
   }
 
-  /** @param fault the kind of the error, never its message, which may quote values */
+  /**
+   * Ends the span.
+   * @param fault the kind of the error, never its message, which may quote values
+   */
   end(attributes: Attributes = {}, fault: string | null = null): void {
     this.span.setAttributes(attributes);
     if (fault !== null) {
@@ -54,7 +57,10 @@ class Tracing {
     this.tracer = provider.getTracer('candidate-eligibility-service', version);
   }
 
-  /** @param parent by default the span of the running work; null begins a trace */
+  /**
+   * Begins a span.
+   * @param parent by default the span of the current work; null begins a new trace
+   */
   begin(
     name: string,
     kind: Kind,
@@ -92,16 +98,19 @@ class Tracing {
   }
 }
 
-/** Null while tracing is off. It is set once, before any code that reads it is loaded. */
+/** The tracing of this process; null while tracing is off. It is set once, before any code is loaded that reads it. */
 export let tracing: Tracing | null = null;
 
-/** Returns the kind of an error in one word: PostgreSQL's or Node's code, else the name of its class. */
+/** Returns the kind of an error in one word: the code of PostgreSQL or Node, or otherwise the name of its class. */
 export function kindOf(error: unknown): string {
   const { code } = error as { code?: unknown };
   return typeof code === 'string' ? code : error instanceof Error ? error.constructor.name : typeof error;
 }
 
-/** @param endpoint of a collector that accepts OTLP over HTTP */
+/**
+ * Starts tracing, unless it is off.
+ * @param endpoint the collector, which accepts OTLP over HTTP; null if tracing is off
+ */
 export async function startTracing(endpoint: string | null): Promise<void> {
   if (endpoint === null || tracing !== null) return;
   const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
@@ -121,13 +130,13 @@ export async function startTracing(endpoint: string | null): Promise<void> {
   tracing = new Tracing(api, provider);
 }
 
-/** Sends the last spans after the application has shut down. */
+/** Sends the last spans, after the application has shut down. */
 @Injectable()
 export class TracingShutdown implements OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     const stopped = tracing;
     tracing = null;
-    // An unavailable collector must not delay the shutdown.
+    // Errors are ignored, because an unavailable collector must not delay the shutdown.
     await stopped?.provider.shutdown().catch(() => undefined);
   }
 }

@@ -8,21 +8,21 @@ import { showQuota } from './quota-headers.js';
 const QUOTA = 1200;
 const WINDOW_S = 60;
 const PER_MS = QUOTA / (WINDOW_S * 1000);
-/** A document counts as one request for each block of this many bytes. */
+/** The number of bytes of a document that count as one request. */
 const BYTES_OF_ONE = 32 * 1024;
 const MOST_BUCKETS = 10_000;
 
 interface Bucket {
-  /** The tokens left at the time `at`, in milliseconds. */
+  /** The tokens that were left at the time `at`, which is in milliseconds. */
   left: number;
   at: number;
 }
 
 /**
- * Limits requests of public routes and refusals of unauthenticated callers per address. It is a token bucket in this
- * process: enough for the people behind one address, too little to keep a process busy. It is off when the callers'
- * rate limit is off. rate-limiter-flexible was considered: it has windows instead of a bucket, and no limit on the
- * number of keys.
+ * Limits, for each address, the requests of public routes and the refusals of unauthenticated callers. It is a token
+ * bucket in this process: enough for the people behind an address, and too little to keep a process busy. It is off if
+ * the rate limit of callers is off. rate-limiter-flexible was considered, but it has windows instead of a bucket, and
+ * does not limit the number of keys.
  */
 @Injectable()
 export class AddressLimit {

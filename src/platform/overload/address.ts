@@ -41,7 +41,7 @@ export function networkOfPeer(remoteAddress: string | undefined): ClientNetwork 
   return networkIn(remoteAddress ?? '') ?? UNKNOWN;
 }
 
-/** Returns the network of an address as gateways and sockets write it; null for any other text. */
+/** Returns the network of an address, in the notations of gateways and sockets; null for any other text. */
 export function networkIn(text: string): ClientNetwork | null {
   const address = addressIn(text);
   if (address === null || isIPv4(address)) return address as ClientNetwork | null;
@@ -52,14 +52,14 @@ export function networkIn(text: string): ClientNetwork | null {
   return [...front, ...zeros, ...back].slice(0, 4).join(':') as ClientNetwork;
 }
 
-/** Returns the address without port, brackets and zone, in canonical form; null when there is none. */
+/** Returns the address in canonical form, without port, brackets and zone; null if the text contains none. */
 function addressIn(text: string): string | null {
   const trimmed = text.trim();
   const written = (BRACKETED.exec(trimmed) ?? IPV4_WITH_PORT.exec(trimmed) ?? IPV6_WITH_PORT.exec(trimmed))?.[1];
   const bare = (written ?? trimmed).replace(/%.*$/, '');
   if (isIPv4(bare)) return bare;
   if (!isIPv6(bare)) return null;
-  // The URL parser writes every address in canonical form, without an IPv4 tail.
+  // The URL parser returns every address in canonical form, without an IPv4 tail.
   const address = new URL(`http://[${bare}]`).hostname.slice(1, -1);
   const mapped = MAPPED_IPV4.exec(address);
   return mapped ? ipv4Of(parseInt(mapped[1], 16), parseInt(mapped[2], 16)) : address;

@@ -13,7 +13,7 @@ import { serviceUnavailable } from '../errors.js';
  */
 export class BodyMemory {
   private taken = 0;
-  /** In order of their start. */
+  /** The bodies that have not arrived completely, in the order of their start. */
   private readonly unfinished = new Set<BodySpace>();
   private readonly callers = new Map<string, CallerSpace>();
   private readonly waiting = new Set<Waiting>();
@@ -24,7 +24,7 @@ export class BodyMemory {
     private readonly waitMs: number,
   ) {}
 
-  /** Registers a body of the caller before it arrives; the caller of `begin` must `leave`. */
+  /** Registers a body of the caller before it arrives. Call `leave` on the result when the request is answered. */
   begin(name: string): BodySpace {
     let caller = this.callers.get(name);
     if (!caller) this.callers.set(name, (caller = { name, bytes: 0, bodies: 0, unfinished: new Set() }));
@@ -35,7 +35,7 @@ export class BodyMemory {
     return space;
   }
 
-  /** @internal Returns null when there is memory; otherwise resolves once there is. */
+  /** @internal Returns null if there is memory for the bytes; otherwise a promise that resolves when there is. */
   charge(space: BodySpace, bytes: number): Promise<void> | null {
     if (this.fits(space, bytes)) {
       this.take(space, bytes);
@@ -51,14 +51,14 @@ export class BodyMemory {
     });
   }
 
-  /** @internal */
+  /** @internal Marks the body as complete. */
   finish(space: BodySpace): void {
     this.unfinished.delete(space);
     space.caller.unfinished.delete(space);
     this.serve();
   }
 
-  /** @internal */
+  /** @internal Releases the memory of the body. */
   giveBack(space: BodySpace): void {
     this.taken -= space.taken;
     space.caller.bytes -= space.taken;
@@ -110,9 +110,9 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
 }
 
-/** The memory charged to one body. */
+/** The memory that is charged to one body. */
 export class BodySpace {
-  /** @internal */
+  /** @internal The number of bytes that are charged. */
   taken = 0;
   private left = false;
 
@@ -122,8 +122,8 @@ export class BodySpace {
   ) {}
 
   /**
-   * Charges received bytes. Returns null when there is memory for them; otherwise do not read on before the promise
-   * resolves.
+   * Charges received bytes. Returns null if there is memory for them; otherwise a promise, before whose resolution no
+   * more may be read.
    * @throws DomainError service_unavailable (in the promise) when there is no memory for too long
    */
   charge(bytes: number): Promise<void> | null {
@@ -135,7 +135,7 @@ export class BodySpace {
     this.memory.finish(this);
   }
 
-  /** Releases the charged bytes, once. */
+  /** Releases the charged bytes; further calls have no effect. */
   leave(): void {
     if (this.left) return;
     this.left = true;

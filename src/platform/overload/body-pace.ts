@@ -1,29 +1,33 @@
 import { Injectable } from '@nestjs/common';
 import { rateLimited } from '../errors.js';
 
-/** The share of a core for the expensive bodies of one caller; the caller pauses for the rest of the time. */
+/**
+ * The share of a core that the expensive bodies of one caller may use. For the rest of the time, the caller's bodies
+ * wait.
+ */
 const SHARE = 1 / 4;
-/** A caller that sends one body after another is delayed, not refused. */
+/**
+ * The longest delay between the bodies of a caller, who is delayed rather than refused, and the longest wait of a body.
+ */
 const MOST_REST_MS = 5_000;
 const MOST_WAIT_MS = 8_000;
 const MOST_REMEMBERED = 1000;
 
 /**
- * Bounds the processor time for the expensive bodies of one caller, because other callers wait meanwhile.
- *
- * 1. The reader of such a body charges the time to its caller.
+ * Limits the processor time for the expensive bodies of one caller, during which other callers wait.
+ * 1. The reader of such a body charges its time to the caller.
  * 2. The caller's next body is delayed until the caller's average is a quarter of a core. Other callers do not wait for
- *    it: call `rest` before entering a queue.
- * 3. A body that would wait too long is refused: 429.
+ * it: call `rest` before entering a queue.
+ * 3. A body that would wait too long is refused with 429.
  */
 @Injectable()
 export class BodyPace {
-  /** The time at which each caller's pause ends, by `performance.now()`. */
+  /** For each caller, the time at which the caller's pause ends, by `performance.now()`. */
   private readonly restedAt = new Map<string, number>();
 
   /**
-   * Resolves when the caller's pause is over. Waiting bodies continue one at a time: charge without an await in
-   * between.
+   * Resolves when the caller's pause is over. Waiting bodies continue one at a time: charge the time of a body without
+   * an await in between.
    * @throws DomainError rate_limited
    */
   async rest(caller: string): Promise<void> {
@@ -41,7 +45,7 @@ export class BodyPace {
     this.restedAt.set(caller, performance.now() + Math.min(rest, MOST_REST_MS));
   }
 
-  /** The number of remembered callers. */
+  /** The number of callers whose pauses are remembered. */
   get size(): number {
     return this.restedAt.size;
   }

@@ -1,4 +1,6 @@
-/** The owner of an entry. The queue serves groups in turn, and the members of a group in turn. */
+/**
+ * The owner of an entry in the fair queue. The queue serves the groups in turn, and the members of each group in turn.
+ */
 export interface Flow {
   readonly group: string;
   readonly member: string;
@@ -12,7 +14,7 @@ export interface Flow {
  *    displaces only itself.
  */
 export class FairQueue<Entry> {
-  /** The groups in order of their turns; each holds its members in order of their turns. */
+  /** The groups in the order of their turns. Each has its members in the order of their turns. */
   private readonly groups = new Map<string, Map<string, Entry[]>>();
   private count = 0;
 
@@ -23,8 +25,8 @@ export class FairQueue<Entry> {
   }
 
   /**
-   * Appends an entry to its member's queue. Returns the entry that is dropped for it: the entry itself, another entry,
-   * or null.
+   * Appends an entry to the queue of its member. Returns the entry that was dropped because the queue is full, possibly
+   * the new one; null if none was dropped.
    */
   push({ group, member }: Flow, entry: Entry): Entry | null {
     const members = this.groups.get(group) ?? new Map<string, Entry[]>();
@@ -39,7 +41,7 @@ export class FairQueue<Entry> {
     return this.groups.has(group);
   }
 
-  /** Removes and returns the next entry, among the groups that may have one now. */
+  /** Removes and returns the next entry of the groups that `mayHaveOne` admits; undefined if there is none. */
   shift(mayHaveOne: (group: string) => boolean = () => true): Entry | undefined {
     const first = [...this.groups].find(([group]) => mayHaveOne(group));
     if (first === undefined) return undefined;
@@ -47,7 +49,7 @@ export class FairQueue<Entry> {
     const [[member, entries]] = members;
     const entry = entries.shift()!;
     this.count--;
-    // Moves member and group to the end of the order while they have more entries.
+    // The member and the group move to the end of the order if they have more entries.
     members.delete(member);
     if (entries.length > 0) members.set(member, entries);
     this.groups.delete(group);
@@ -56,8 +58,8 @@ export class FairQueue<Entry> {
   }
 
   /**
-   * Drops an entry of the longest flow. Among equally long flows, the flow of the newest entry is chosen, otherwise the
-   * flow whose turn is last.
+   * Drops an entry of the longest flow. Among flows of equal length, the flow of the newest entry is chosen, or else
+   * the one whose turn is last.
    */
   private drop(last: Flow): Entry {
     const group = longest(this.groups, last.group, (members) => sum(members.values()));

@@ -2,15 +2,15 @@ import type { ServerResponse } from 'node:http';
 
 interface Quota {
   readonly name: string;
-  /** Requests in each window of `windowS` seconds. */
+  /** The number of requests that are allowed in each window of `windowS` seconds. */
   readonly quota: number;
   readonly windowS: number;
   readonly left: number;
-  /** Seconds until the quota is full again. */
+  /** The seconds until the quota is full again. */
   readonly seconds: number;
 }
 
-/** Sets the headers that show a quota (draft-ietf-httpapi-ratelimit-headers). */
+/** Sets the headers of an answer that show a quota (draft-ietf-httpapi-ratelimit-headers). */
 export function showQuota(response: ServerResponse, { name, quota, windowS, left, seconds }: Quota): void {
   response.setHeader('RateLimit-Policy', `"${name}";q=${quota};w=${windowS}`);
   response.setHeader('RateLimit', `"${name}";r=${Math.max(left, 0)};t=${seconds}`);

@@ -8,9 +8,9 @@ import type { Caller } from '../context/caller.js';
 const WINDOW_MS = 60_000;
 
 /**
- * Limits requests per minute for each application and user, counted by this process alone. With n processes behind one
- * address, the effective limit lies between the setting and n times the setting. rate-limiter-flexible was considered:
- * it keeps a timer for each key, while one Map for each minute is enough.
+ * Limits the requests per minute for each application and user, in this process alone. With n processes behind an
+ * address, the effective limit is between the setting and n times the setting. rate-limiter-flexible was considered,
+ * but it keeps a timer for each key, while one Map for each minute is enough.
  */
 @Injectable()
 export class RateLimit {
@@ -19,7 +19,7 @@ export class RateLimit {
 
   constructor(private readonly config: Config) {}
 
-  /** Counts the request and sets the quota headers (draft-ietf-httpapi-ratelimit-headers). */
+  /** Counts a request, and sets the headers that show the quota (draft-ietf-httpapi-ratelimit-headers). */
   count(caller: Caller, response: Response): void {
     const quota = this.config.rateLimitPerMinute;
     if (quota === 0) return;

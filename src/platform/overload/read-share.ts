@@ -3,35 +3,36 @@ import { requestContext, type RequestContext } from '../context/request-context.
 import { rateLimited } from '../errors.js';
 
 /**
- * The share of a process's time for the large reads of one account while others call; the account pauses for the rest
- * of the time.
+ * The share of a process's time for the large reads of an account while other accounts send requests. For the rest of
+ * the time, the account's reads wait.
  */
 const SHARE = 1 / 4;
-/** The maximum credit that an idle account collects, and the maximum debt. */
+/** The maximum credit of an account that does not read, and the maximum debt. */
 const MOST_CREDIT_MS = 250;
 const MOST_DEBT_MS = 250;
 /**
- * Large reads of one account at the same time: while the database runs one, the process builds the answer of the other.
+ * The number of large reads of an account that may run at the same time. While the database runs one of two, the
+ * process builds the answer of the other.
  */
 const AT_ONCE = 2;
-/** A call by another caller within this time counts as concurrent with the read. */
+/** The time for which a request of a different caller counts as concurrent with the read. */
 const BESIDE_MS = 1_000;
-/** The interval at which a waiting read checks whether others still call. */
+/** The interval at which a waiting read checks whether others still send requests. */
 const LOOK_MS = 100;
 const MOST_WAIT_MS = 8_000;
 const MOST_REMEMBERED = 1_000;
 
 interface Reader {
-  /** Milliseconds that the account may still read; below 0 the account pauses. */
+  /** The milliseconds that the account may still read. If the number is negative, its reads wait. */
   credit: number;
-  /** The time of the credit, by `performance.now()`. */
+  /** The time for which the credit was computed, by `performance.now()`. */
   at: number;
   underWay: number;
   readonly waiting: Set<ReadTurn>;
   timer: NodeJS.Timeout | undefined;
 }
 
-/** A large read. It begins when `ready` resolves, or at once when `ready` is null, and must `end`. */
+/** A large read. It begins when `ready` resolves, or at once if `ready` is null. Call `end` when it has ended. */
 export class ReadTurn {
   readonly ready: Promise<void> | null = null;
   private begunAt: number | null = null;
@@ -40,7 +41,7 @@ export class ReadTurn {
   private enter: () => void = () => undefined;
   private refuse: () => void = () => undefined;
 
-  /** @internal */
+  /** @internal Created by {@link ReadShare}. */
   constructor(
     private readonly share: ReadShare,
     private readonly reader: Reader,
@@ -60,7 +61,7 @@ export class ReadTurn {
     reader.waiting.add(this);
   }
 
-  /** @internal */
+  /** @internal Begins the read. */
   begin(): void {
     clearTimeout(this.timer);
     this.begunAt = performance.now();
@@ -68,7 +69,7 @@ export class ReadTurn {
     this.enter();
   }
 
-  /** Charges the duration of the read, once. A read that still waits is refused. */
+  /** Ends the read, and charges its duration once. A read that still waits is refused. */
   end(): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -97,10 +98,10 @@ export class ReadTurn {
 export class ReadShare {
   private readonly readers = new Map<string, Reader>();
   private last = { name: '', at: -Infinity };
-  /** The most recent call by a caller other than the last. */
+  /** The most recent request by a caller other than that of `last`. */
   private other = this.last;
 
-  /** Records a call of any kind. */
+  /** Records a request of any kind. */
   heard(name: string): void {
     const at = performance.now();
     if (name === this.last.name) {
@@ -119,7 +120,7 @@ export class ReadShare {
     return turn;
   }
 
-  /** @internal */
+  /** @internal Charges the duration of a read to its account. */
   charge(name: string, workMs: number): void {
     const reader = this.readerOf(name);
     refill(reader);
@@ -133,7 +134,7 @@ export class ReadShare {
       reader.waiting.delete(turn);
       turn.begin();
     }
-    // The running read starts the next one.
+    // If a read is running, its end starts the next one.
     if (reader.waiting.size === 0 || reader.underWay > 0 || reader.timer !== undefined) return;
     const restMs = Math.min(Math.max(-reader.credit / SHARE, 1), LOOK_MS);
     reader.timer = setTimeout(() => {
@@ -177,30 +178,31 @@ function refill(reader: Reader): void {
   reader.at = now;
 }
 
-/** The share of this process: accounts share its time. */
+/** The accounts share the time of this process, so that the process has one ReadShare. */
 const share = new ReadShare();
 const turns = new WeakMap<Response, ReadTurn>();
 
 /**
- * Returns the account for a client's call, whatever its users and applications; for an operator's call, the operator.
+ * Returns the name under which a read is charged. For a client it is the account, whatever the user and the
+ * application; for an operator, it is the operator.
  */
 function readerName({ caller, accountCode }: RequestContext): string {
   if (accountCode !== null && caller?.accountCodes.has(accountCode)) return accountCode;
   return `${caller?.consumerKey} ${caller?.username}`;
 }
 
-/** Records the call of an authenticated caller. */
+/** Records a request of an authenticated caller. */
 export function heardCaller(): void {
   share.heard(readerName(requestContext()));
 }
 
 /**
- * Waits for a slot before a large answer is built. The slot is released when the answer is {@link answered}, or when
- * the caller disconnects.
+ * Waits for a slot before a large answer is built. The slot is released when the answer was built ({@link answered}),
+ * or when the client disconnects.
  * @throws DomainError rate_limited (in the promise)
  */
 export function takeReadTurn(response: Response): true | Promise<true> {
-  // A disconnected caller emits no further event, and would occupy the slot forever.
+  // A client that has already disconnected causes no further event, so that its slot would never be released.
   if (response.destroyed) return true;
   const turn = share.begin(readerName(requestContext()));
   turns.set(response, turn);
@@ -208,12 +210,15 @@ export function takeReadTurn(response: Response): true | Promise<true> {
   return turn.ready === null ? true : turn.ready.then(() => true as const);
 }
 
-/** Releases the slot when the answer is built, or when streaming begins: the caller's reading time is not charged. */
+/**
+ * Releases the slot when the answer is built, or when its streaming begins. The time that the client takes to read is
+ * not charged.
+ */
 export function answered(response: Response): void {
   turns.get(response)?.end();
 }
 
-/** Yields the same chunks, and queues for a slot for each. */
+/** Yields the same chunks, but waits for a slot before each of them. */
 export async function* inReadTurns<Piece>(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece> {
   const name = readerName(requestContext());
   const iterator = pieces[Symbol.asyncIterator]();

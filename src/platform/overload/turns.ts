@@ -4,22 +4,23 @@ interface Waiting {
 }
 
 /**
- * A fair semaphore: it bounds the work in progress. Callers get free slots in turn, however many entries each has
- * waiting: a flood delays only its own caller. An entry larger than the bound is admitted alone.
+ * A fair semaphore that limits the work in progress. Free slots go to the callers in turn, however many entries each
+ * has waiting, so that a flood delays only its own caller. An entry larger than the limit is admitted when nothing else
+ * is in progress.
  */
 export class Turns {
   private taken = 0;
-  /** The waiting entries by caller, in order of the callers' turns. */
+  /** The waiting entries by caller, in the order of the callers' turns. */
   private readonly waitingOf = new Map<string, Waiting[]>();
 
-  /** @param refusal builds the error for entries that waited too long */
+  /** @param refusal returns the error for an entry that waited too long */
   constructor(
     private readonly most: number,
     private readonly waitMs: number,
     private readonly refusal: () => Error,
   ) {}
 
-  /** The number of waiting entries. */
+  /** The number of entries that wait. */
   get waiting(): number {
     let sum = 0;
     for (const queue of this.waitingOf.values()) sum += queue.length;
@@ -27,8 +28,8 @@ export class Turns {
   }
 
   /**
-   * Returns null when the entry may begin at once; otherwise resolves when it is admitted. An admitted caller must
-   * `leave`.
+   * Returns null if the entry may begin at once; otherwise a promise that resolves when the entry is admitted. Call
+   * `leave` when its work has ended.
    * @throws the error of `refusal` (in the promise)
    */
   enter(caller: string, size: number): Promise<void> | null {
@@ -42,7 +43,8 @@ export class Turns {
     for (const [caller, queue] of this.waitingOf) {
       if (!this.hasRoomFor(queue[0].size)) return;
       const next = queue.shift()!;
-      // Moves the caller to the end of the queue: a Map iterates over entries that are added during the iteration.
+      // The caller moves to the end of the queue. The loop over the Map also visits entries that are added during the
+      // loop.
       this.waitingOf.delete(caller);
       if (queue.length > 0) this.waitingOf.set(caller, queue);
       this.taken += next.size;

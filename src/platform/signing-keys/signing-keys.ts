@@ -18,8 +18,8 @@ import { SigningKey } from './signing-key.entity.js';
 
 const KEY_PURPOSE = 'signing_keys.private_key';
 
-// The keys that sign now or signed within the last day: a verifier may have fetched the set before the newest key was
-// created.
+// Finds the public keys of all key pairs that sign now, or did so within the last day. A verifier may have fetched the
+// key set before the newest key was created.
 const SHOWN = prepared(
   'signing-keys-shown',
   `SELECT public_jwk FROM signing_keys key
@@ -29,9 +29,9 @@ const SHOWN = prepared(
 );
 
 /**
- * The ES256 keys that sign launch tokens and client assertions (RFC 7523). The service creates them, all processes
- * share them, and their private parts are encrypted at rest. The newest key signs from its creation; the previous key
- * stays in the key set for a day.
+ * Manages the ES256 keys that sign launch tokens and client assertions (RFC 7523). The service creates the keys, all
+ * processes share them, and their private parts are encrypted at rest. A new key signs from its creation, and the
+ * previous key stays in the key set for a day.
  */
 @Injectable()
 export class SigningKeys {
@@ -55,13 +55,13 @@ export class SigningKeys {
     return this.cached;
   }
 
-  /** Returns `claims` as a JWT of the newest key, in compact form. */
+  /** Returns a signed JWT with these claims, in compact form. */
   async sign(claims: JWTPayload): Promise<string> {
     const { kid, privateKey } = await this.signingKey();
     return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid, typ: 'JWT' }).sign(privateKey);
   }
 
-  /** Returns the RFC 7517 key set for verifiers of the service's signatures. */
+  /** Returns the key set (RFC 7517) with which others verify the service's signatures. */
   async jwks(): Promise<{ keys: JWK[] }> {
     await this.ensureKey();
     const rows = await this.database.query<{ public_jwk: JWK }>(SHOWN);

@@ -20,7 +20,10 @@ export class IdempotencyKey {
   @Column('text', { nullable: true })
   body: string | null;
 
-  /** Codes and ids that the call concerned: its answer may have no body that names them. */
+  /**
+   * The codes and ids that the request concerned. They are stored, because the answer may have no body that contains
+   * them.
+   */
   @Column('text', { array: true, default: '{}' })
   subjects: string[];
 

@@ -44,10 +44,12 @@ const idempotencyKeyInUse = defineProblem(
 
 const WithOthers = Reflector.createDecorator<boolean>();
 
-/** Declares that the route honours `Idempotency-Key`. */
+/** Declares that the route supports `Idempotency-Key`. */
 export const Idempotent = () => applyDecorators(UseInterceptors(IdempotencyInterceptor), ChecksHeaders(keyFaults));
 
-/** Does the same as {@link Idempotent} for a command that may share its transaction (`UnitOfWork.runWithOthers`). */
+/**
+ * Declares the same as {@link Idempotent}, for a command that may share its transaction (`UnitOfWork.runWithOthers`).
+ */
 export const IdempotentWithOthers = () => applyDecorators(Idempotent(), WithOthers(true));
 
 const TRY_LOCK = prepared(
@@ -75,7 +77,7 @@ const KEEP = prepared(
      created_at = excluded.created_at`,
 );
 
-/** The owner of the key. */
+/** The columns that identify an idempotency key: the application, the user and the key. */
 type Owner = Pick<IdempotencyKey, 'consumer_key' | 'username' | 'idempotency_key'>;
 type Kept = Pick<IdempotencyKey, 'request_hash' | 'status' | 'body'>;
 
@@ -108,7 +110,7 @@ class IdempotencyInterceptor implements NestInterceptor {
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
     const key = keyOf(request);
-    // An invalid key is among the faults of the request: the handler refuses it together with its own faults.
+    // An invalid key is one of the faults of the request. The handler refuses the request for all of its faults.
     if (key === null || keyFaults(request).length > 0) return next.handle();
     const withOthers = this.reflector.get(WithOthers, context.getHandler()) ?? false;
     return from(this.once(key, withOthers, request, http.getResponse<Response>(), next));
@@ -151,7 +153,9 @@ class IdempotencyInterceptor implements NestInterceptor {
   }
 }
 
-/** Handles `Idempotency-Key` for a route that streams its body and knows the body's hash only at the end. */
+/**
+ * Handles `Idempotency-Key` for a route that streams its body, so that the hash of the body is known only at the end.
+ */
 @Injectable()
 export class StreamedIdempotency {
   constructor(
@@ -159,14 +163,14 @@ export class StreamedIdempotency {
     private readonly unitOfWork: UnitOfWork,
   ) {}
 
-  /** Returns whether an answer is stored under the key of the running request. */
+  /** Returns whether an answer is stored under the key of the current request. */
   async isKept(key: string): Promise<boolean> {
     return (await this.database.query(FIND, numbered([ownerOf(key)]))).length > 0;
   }
 
   /**
-   * Returns the stored answer of the same request; null when there is none. It runs in the caller's transaction, whose
-   * lock excludes others with the same key.
+   * Returns the stored answer to the same request; null if there is none. It runs in the current transaction, whose
+   * lock excludes other requests with the key.
    * @throws DomainError idempotency_key_reused, idempotency_key_in_use
    */
   async keptAnswer<T>(key: string, request: Request, bodyHash: string): Promise<T | null> {
@@ -180,7 +184,7 @@ export class StreamedIdempotency {
     return JSON.parse(kept.body!) as T;
   }
 
-  /** Stores the answer in the caller's transaction. */
+  /** Stores the answer to the request in the current transaction. */
   keep(key: string, request: Request, bodyHash: string, status: number, answer: object): void {
     this.unitOfWork.keep(KEEP, {
       ...ownerOf(key),

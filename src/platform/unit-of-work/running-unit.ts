@@ -6,19 +6,19 @@ import { numbered } from '../database/batched.js';
 import type { Statement, Transaction } from '../database/database.js';
 import type { DomainEvent } from '../events/domain-event.js';
 
-/** The running transaction, its buffered writes, and its callbacks. */
+/** A transaction that is running, with its buffered writes and its callbacks. */
 export class RunningUnit implements Transaction {
-  /** Results that have not been awaited yet. */
+  /** The results of sent statements that were not awaited yet. */
   readonly sent: Promise<unknown>[] = [];
-  /** Buffered rows by statement. */
+  /** The buffered rows, by the statement that will write them. */
   readonly kept = new Map<Statement, object[]>();
   readonly events: DomainEvent[] = [];
-  /** Events that are written and will be published after COMMIT. */
+  /** The events that were written, and that are published after COMMIT. */
   readonly recorded: DomainEvent[] = [];
   readonly audit: AuditEntry[] = [];
   readonly changes: RecordChange[] = [];
   readonly afterCommit: (() => void)[] = [];
-  /** COMMIT has been sent: without an answer, the outcome is unknown. */
+  /** Whether COMMIT was sent. Without an answer to it, the outcome is unknown. */
   isCommitting = false;
 
   constructor(
@@ -28,7 +28,7 @@ export class RunningUnit implements Transaction {
 
   send(statement: Statement, values: unknown[]): void {
     const answer = this.client.query({ ...statement, values });
-    // The result is awaited at the end of the work.
+    // This handler only prevents an unhandled rejection: the result is awaited at the end of the work.
     answer.catch(() => undefined);
     this.sent.push(answer);
   }
@@ -48,7 +48,7 @@ export class RunningUnit implements Transaction {
     // Rolled back with the transaction.
   }
 
-  /** Adds the buffered rows of a joined unit. */
+  /** Adds the buffered rows of a command that shares this transaction. */
   take(guest: RunningUnit): void {
     for (const [statement, rows] of guest.kept) this.keep(statement, rows);
     this.events.push(...guest.events);
@@ -58,12 +58,17 @@ export class RunningUnit implements Transaction {
   }
 }
 
-/** The part of one command in a shared transaction. Its writes are buffered, so that a refusal discards them. */
+/**
+ * The part of one command in a shared transaction. Its writes are buffered, so that they can be discarded if the
+ * command is refused.
+ */
 export class GuestUnit extends RunningUnit {
-  /** It has written to the database: only a rollback of the whole transaction undoes it. */
+  /**
+   * Whether the command has already written to the database, which only a rollback of the whole transaction can undo.
+   */
   hasWritten = false;
 
-  /** @param claims the keys that each joined unit changes in the transaction */
+  /** @param claims for each key, the command that changes it in this transaction */
   constructor(
     host: RunningUnit,
     private readonly claims: Map<string, GuestUnit>,
@@ -71,7 +76,10 @@ export class GuestUnit extends RunningUnit {
     super(host.runner, host.client);
   }
 
-  /** @throws MustBeAlone when another joined unit changes the same key */
+  /**
+   * Claims a key for this command.
+   * @throws MustBeAlone when a different command in the transaction changes the same key
+   */
   claim(key: string): void {
     const holder = this.claims.get(key);
     if (holder && holder !== this) throw new MustBeAlone();

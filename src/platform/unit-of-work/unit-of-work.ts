@@ -23,7 +23,7 @@ import { GuestUnit, MustBeAlone, RunningUnit } from './running-unit.js';
 const DEADLOCK = '40P01';
 const SERIALIZATION_FAILURE = '40001';
 const ATTEMPTS = 3;
-/** The pause before a retry, in milliseconds: between one and two times this value. */
+/** The pause before a retry, in milliseconds: a random time between this value and twice this value. */
 const RETRY_PAUSE_MS = 25;
 
 const RECORD = prepared(
@@ -31,13 +31,13 @@ const RECORD = prepared(
   `WITH events AS (${INSERT_EVENTS}), audited AS (${insertAudit(10)}) ${insertChanges('$9')}`,
 );
 
-/** Keeps lock waits short while other commands share the transaction. */
+/** Shortens lock waits, because other commands share the transaction. */
 const WAIT_LITTLE = { text: `SET LOCAL lock_timeout = '200ms'` };
 
 /** A command that waits for a shared transaction. */
 interface Guest {
   readonly key: string;
-  /** Does the command's work, in the context of its request, as a part of the transaction. */
+  /** Does the work of the command in the context of its request, as a part of the shared transaction. */
   readonly work: (unit: GuestUnit) => Promise<unknown>;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
@@ -118,12 +118,12 @@ export class UnitOfWork {
     }
   }
 
-  /** Whether other commands share the running transaction, and would wait together with it. */
+  /** Whether other commands share the current transaction, and would wait together with it. */
   get isShared(): boolean {
     return currentTransaction.current instanceof GuestUnit;
   }
 
-  /** Settles each command when the transaction has ended, and with it the locks of the commands that were refused. */
+  /** Each command is settled after the end of the transaction, with which the locks of refused commands end as well. */
   private async host(guests: readonly Guest[]): Promise<void> {
     const values = new Map<Guest, unknown>();
     const refusals = new Map<Guest, unknown>();
@@ -180,33 +180,33 @@ export class UnitOfWork {
       lists.forEach((list, index) => list.splice(0, list.length, ...before[index]));
       unit.kept.clear();
       await unit.client.query('ROLLBACK TO SAVEPOINT part');
-      // The error of the release would hide the first error.
+      // An error of the release would hide the first error.
       await unit.client.query('RELEASE SAVEPOINT part');
       throw refused?.reason ?? error;
     }
   }
 
-  /** Writes the event to the outbox when the running transaction commits. */
+  /** Writes the event to the outbox when the current transaction commits. */
   raise(event: DomainEvent): void {
     this.running().events.push(event);
   }
 
-  /** Writes an audit row of the running request's caller when the running transaction commits. */
+  /** Writes an audit entry for the caller of the current request when the current transaction commits. */
   audit(action: string, subject: string, details?: AuditDetails): void {
     this.running().audit.push(auditEntry(action, subject, details));
   }
 
-  /** Returns the subjects of the running unit's audit rows. */
+  /** Returns the subjects of the audit entries of the current unit of work. */
   subjects(): string[] {
     return [...new Set(this.running().audit.map(({ subject }) => subject))];
   }
 
-  /** Appends to the change feed when the running transaction commits. */
+  /** Writes an entry of the change feed when the current transaction commits. */
   change(change: RecordChange): void {
     this.running().changes.push(change);
   }
 
-  /** Sends a statement in the running transaction without waiting for its result; a refusal fails the unit of work. */
+  /** Sends a statement in the current transaction without waiting for its result. A refusal fails the unit of work. */
   send(statement: Statement, values: unknown[]): void {
     this.running().send(statement, values);
   }
@@ -220,16 +220,14 @@ export class UnitOfWork {
     this.running().keep(statement, [row]);
   }
 
-  /** Calls back once the running transaction has committed; at once outside a transaction. */
+  /** Calls back after the commit of the current transaction; outside a transaction, at once. */
   afterCommit(callback: () => void): void {
     const unit = currentTransaction.current;
     if (unit instanceof RunningUnit) unit.afterCommit.push(callback);
     else callback();
   }
 
-  /**
-   * Writes the buffered events, audit rows and changes now: later statements of the unit see them and may change them.
-   */
+  /** Writes the buffered events, audit entries and changes now, so that later statements can read and change them. */
   recordNow(): void {
     this.record(this.running());
   }
@@ -263,7 +261,7 @@ export class UnitOfWork {
       await Promise.all(sent);
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
-      // PostgreSQL refuses all statements after a refused one: the first refusal is the cause.
+      // PostgreSQL refuses all statements after the first refused one, which is the cause.
       const refused = (await Promise.allSettled(sent)).find(isRejected);
       throw refused?.reason ?? error;
     } finally {
@@ -281,7 +279,7 @@ export class UnitOfWork {
   }
 }
 
-/** Returns the refusal of the command itself, or `MustBeAlone` after a fault of the transaction. */
+/** Returns the error of the command itself, or `MustBeAlone` after a fault of the shared transaction. */
 function ownRefusal(error: unknown): unknown {
   const isFinal = error instanceof DomainError || (isDatabaseUnavailable(error) && !isTimedOut(error));
   return isFinal ? error : new MustBeAlone();

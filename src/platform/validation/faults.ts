@@ -7,10 +7,10 @@ declareFaults({
   ],
 });
 
-/** More faults than anybody reads; it bounds the cost of a hostile request. */
+/** The maximum number of faults in an answer. It is more than people read, and limits the cost of a hostile request. */
 const MOST_FAULTS = 100;
 
-/** Returns the faults that an answer lists. */
+/** Returns the faults that an answer lists: the first ones, with a note if there are more. */
 export function namedFaults(faults: readonly Fault[]): readonly Fault[] {
   if (faults.length <= MOST_FAULTS) return faults;
   const more = { pointer: '', code: 'too_many_faults', detail: `Only the first ${MOST_FAULTS} faults are named.` };
@@ -18,8 +18,8 @@ export function namedFaults(faults: readonly Fault[]): readonly Fault[] {
 }
 
 /**
- * The faults of one request. Each check adds its faults and passes them on; the last check refuses the request with all
- * of them. The first {@link MOST_FAULTS} are listed; an entry says that there are more.
+ * The faults of one request. Each check adds its faults, and the last check refuses the request with all of them. The
+ * answer lists the first {@link MOST_FAULTS}, with a note if there are more.
  */
 export class Faults {
   private readonly found: Fault[];
@@ -36,7 +36,7 @@ export class Faults {
     return this.found.length === 0;
   }
 
-  /** Whether no more faults will be listed: further checks can stop. */
+  /** Whether the answer will list no further faults, so that checks can stop. */
   get isFull(): boolean {
     return this.found.length > MOST_FAULTS;
   }
@@ -45,24 +45,24 @@ export class Faults {
     return this.found;
   }
 
-  /** Returns whether there is a fault at exactly this pointer. */
+  /** Returns whether a fault has exactly this pointer. */
   at(pointer: string): boolean {
     return this.found.some((fault) => fault.pointer === pointer);
   }
 
-  /** Returns whether the member, something in it, or the body as a whole has a fault. */
+  /** Returns whether the member, a part of it, or the body as a whole has a fault. */
   concern(pointer: string): boolean {
     return this.found.some(
       (fault) => fault.pointer === '' || fault.pointer === pointer || fault.pointer?.startsWith(`${pointer}/`),
     );
   }
 
-  /** Returns the value, unless the value as a whole has a fault; its members may have faults. */
+  /** Returns the value, unless it has a fault as a whole. Its members may have faults. */
   member<T>(pointer: string, value: T): T | undefined {
     return this.at('') || this.at(pointer) ? undefined : value;
   }
 
-  /** Returns the entries of a list at their indices; undefined for an entry with a fault. */
+  /** Returns the entries of a list by index; undefined for an entry that has a fault. */
   entries<T>(pointer: string, value: readonly T[] | null | undefined): (T | undefined)[] {
     if (!Array.isArray(this.member(pointer, value))) return [];
     return value!.map((entry, index) => (this.concern(`${pointer}/${index}`) ? undefined : entry));
@@ -72,7 +72,10 @@ export class Faults {
     return validationError.error({ errors: [...this.found] });
   }
 
-  /** @throws DomainError validation_error with all faults, when there are any */
+  /**
+   * Refuses the request if it has faults.
+   * @throws DomainError validation_error with all faults
+   */
   refuse(): void {
     if (!this.isEmpty) throw this.error();
   }

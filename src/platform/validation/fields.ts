@@ -8,23 +8,26 @@ const TOLERANT_READER = Symbol('tolerant reader');
 
 export type Dto<T extends object = object> = new () => T;
 
-/** A rule for a member in combination with other members of its object. */
+/** A rule for a member that depends on other members of its object. */
 interface Agreement<Body = never> {
   readonly code: string;
   readonly detail: string;
-  /** Called when the member is given. The members of the body may still have any type. */
+  /**
+   * Returns whether the rule is fulfilled. It is called if the member is present; the body's members may still have any
+   * type.
+   */
   holds(body: Body): boolean;
 }
 
-/** A member as declared by its decorator. */
+/** A member of a class, as its decorator declares it. */
 export interface DeclaredField {
   readonly name: string;
-  /** The rules of the member's own value. */
+  /** The rules for the value of the member. */
   readonly rules: readonly Rule[];
-  /** The class of nested objects. */
+  /** The class of the member's nested objects; null if it has none. */
   readonly nested: (() => Dto) | null;
   readonly required: boolean;
-  /** Whether the member may be omitted but not null. */
+  /** Whether the member may be omitted, but not be null. */
   readonly notNull: boolean;
   readonly agreements: readonly Agreement<Record<string, unknown>>[];
 }
@@ -33,15 +36,15 @@ export interface DeclaredField {
 export interface Form {
   /** The members of the class and its ancestors, by name. */
   readonly fields: ReadonlyMap<string, DeclaredField>;
-  /** Members that only the service sets: they are accepted and ignored. */
+  /** The members that only the service sets. In a request they are accepted and ignored. */
   readonly readOnly: ReadonlySet<string>;
-  /** Whether unknown members are kept rather than refused. */
+  /** Whether unknown members are kept instead of being refused. */
   readonly isTolerant: boolean;
 }
 
 const forms = new Map<Dto, Form>();
 
-/** Returns the form of a class, cached per class. */
+/** Returns the form of a class. It is computed once for each class. */
 export function formOf(dto: Dto): Form {
   let form = forms.get(dto);
   if (form === undefined) {
@@ -59,22 +62,22 @@ function declaredFields(dto: Dto): readonly DeclaredField[] {
   return (Reflect.getMetadata(DECLARED, dto.prototype as object) as DeclaredField[] | undefined) ?? [];
 }
 
-/** Returns a class with the members of both. */
+/** Returns a class that has the members of both classes. */
 export function joined<A extends object, B extends object>(first: Dto<A>, second: Dto<B>): Dto<A & B> {
   const both = IntersectionType(first, second);
   Reflect.defineMetadata(DECLARED, [...declaredFields(first), ...declaredFields(second)], both.prototype as object);
   return both as Dto<A & B>;
 }
 
-/** Declares members that only the service sets: a body of this class may contain them, and they are ignored. */
+/** Declares members that only the service sets. A request may contain them, but they are ignored. */
 export const ReadOnlyMembers =
   (...names: string[]) =>
   (target: Dto): void =>
     Reflect.defineMetadata(READ_ONLY_MEMBERS, names, target);
 
 /**
- * Declares that unknown members are kept in bodies of this class. Such a body is checked in place rather than copied,
- * because it may be large, and is stored as received.
+ * Declares that bodies of this class keep unknown members. Such a body may be large and is stored as it was received,
+ * so that it is checked in place rather than copied.
  */
 export const TolerantReader =
   () =>
@@ -83,14 +86,14 @@ export const TolerantReader =
 
 interface FieldOptions<Body = never> {
   required?: boolean;
-  /** For a change: the member may be omitted but not cleared. */
+  /** In a change, the member may be omitted, but not be cleared by null. */
   notNull?: boolean;
-  /** For an answer: the member is always present, although it may be null. */
+  /** In an answer, the member is always present, although it may be null. */
   always?: boolean;
   description?: string;
   example?: unknown;
   agreements?: readonly Agreement<Body>[];
-  /** A further rule of the value. */
+  /** A further rule for the value of the member. */
   and?: Rule;
 }
 
@@ -117,13 +120,14 @@ function declare(
     );
 }
 
-/** Joins the member's description with the part of its rule that no pattern can express. */
+/** Returns the member's description, with the part of its rule that no pattern can express. */
 function withDescription({ description }: { description?: string }, own: string): string {
   return description === undefined ? own : `${own} ${description}`;
 }
 
 /**
- * Builds the member's schema for the OpenAPI document: `nullable` is OpenAPI 3.0's; documents.ts converts it to 3.1.
+ * Documents the schema of a member. `nullable` is a keyword of OpenAPI 3.0, and is converted to the form of 3.1 later
+ * (openapi/document.ts).
  */
 function documented(
   schema: object,
@@ -140,19 +144,19 @@ function documented(
 }
 
 /**
- * Declares a member of a request body, path or query: one rule serves the check and OpenAPI alike. Optional members may
- * be null or omitted.
+ * Declares a member of a request's body, path or query. The same rule is checked and documented in OpenAPI. Optional
+ * members may be null or omitted.
  */
 export function Field<Body = never>(rule: Rule, options: FieldOptions<Body> = {}): PropertyDecorator {
   return applyDecorators(declare(rule, null, options), documented(rule.schema, options));
 }
 
-/** Declares a nested object, checked by its own class. */
+/** Declares a member with a nested object, which its own class checks. */
 export function ObjectField(type: () => Dto, options: FieldOptions = {}): PropertyDecorator {
   return applyDecorators(declare(anObject, type, options), documented({ type: () => type() }, options));
 }
 
-/** Declares an array of nested objects. */
+/** Declares a member with a list of nested objects. */
 export function ObjectListField(type: () => Dto, maxItems: number, options: FieldOptions = {}): PropertyDecorator {
   return applyDecorators(
     declare(listOf(anObject, maxItems), type, options),

@@ -17,7 +17,7 @@ declareFaults({
   ],
 });
 
-/** Builds the rule for an absolute http or https address. */
+/** Returns the rule for an absolute http or https address. */
 export function httpUrl(max = 2000): Rule {
   return text({
     min: 1,
@@ -34,14 +34,15 @@ export function email(): Rule {
     max: 254,
     code: 'email_invalid',
     form: 'Must be an e-mail address.',
-    // JSON Schema's `email` allows only ASCII; RFC 6531 allows letters of every script.
+    // In OpenAPI, a pattern replaces JSON Schema's format `email`, which only allows ASCII. RFC 6531 allows letters of
+    // every script.
     portable: /^[^\x00-\x1f\x7f-\x9f]+@[^@\x00-\x20\x7f-\xa0]+\.[^@\x00-\x20\x7f-\xa0]+$/,
     accepts: (value) => isEmail(value),
     example: 'ada@example.org',
   });
 }
 
-/** Builds the rule for ISO 3166-1 alpha-2 in any case; every other text gets the same fault code. */
+/** Returns the rule for a country code of ISO 3166-1 alpha-2, in any case. All other texts get the same fault code. */
 export function country(): Rule {
   return {
     schema: { type: 'string', minLength: 2, maxLength: 2, pattern: '^[A-Za-z]{2}$', example: 'US' },
@@ -63,8 +64,8 @@ const BY_LETTERS: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * Builds the rule for an IANA time zone name in Area/Location form, known to the platform. The fault of another
- * spelling suggests the right one.
+ * Returns the rule for an IANA time zone name in the form Area/Location that the platform knows. The fault of a
+ * different spelling suggests the right one.
  */
 export function timeZone(): Rule {
   const rule = plainTimeZone();
@@ -89,14 +90,18 @@ function plainTimeZone(): Rule {
     code: 'time_zone_invalid',
     form: 'Must be UTC or an IANA time zone name with a slash, such as America/New_York.',
     description: 'UTC or an IANA name with a slash; names without one, such as EST and Japan, are refused.',
-    // Intl also accepts offsets ("+01:00") and abbreviations; the names of the tz database have an area and a location.
+    // The pattern excludes offsets ("+01:00") and abbreviations, which Intl also accepts. Names in the tz database have
+    // an area and a location.
     pattern: /^(UTC|[A-Z][A-Za-z_]+(\/[A-Z][A-Za-z0-9_+-]*)+)$/,
     accepts: isTimeZone,
     example: 'America/New_York',
   });
 }
 
-/** Returns whether the name is spelled as in the tz database: Intl ignores case and has names of its own. */
+/**
+ * Returns whether the name is spelled as in the tz database. Intl alone would not do: it ignores case, and has names of
+ * its own.
+ */
 function isTimeZone(name: string): boolean {
   return name === 'UTC' || TIME_ZONES.has(name) || TIME_ZONE_LINKS.has(name);
 }

@@ -8,11 +8,11 @@ declareFaults({
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The rule of an account code that the service generated. */
+/** The rule for an account code, which the service generates. */
 export const accountCodeRule = text({ min: 1, max: 50, example: 'K7MWQ2XA9PDR' });
 
 const TEST_CODE = /^[A-Za-z0-9-]+$/;
-/** Dashes that word processors insert instead of a hyphen. */
+/** The dashes with which word processors replace a hyphen. */
 const DASHES = /[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/g;
 
 const plainTestCode = text({
@@ -36,12 +36,12 @@ export const testCodeRule: Rule = {
 
 export const uuidRule = text({ max: 36, pattern: UUID, form: 'Must be a UUID in lower case.' });
 
-/** Returns whether the text is a uuid in the form that the service writes. */
+/** Returns whether the text is a UUID in the form that the service writes. */
 export function isUuid(value: string): boolean {
   return UUID.test(value);
 }
 
-/** Path of everything below an account. */
+/** The path parameters of the routes below an account. */
 export class AccountPath {
   @Field(accountCodeRule, { required: true })
   account_code: string;

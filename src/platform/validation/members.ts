@@ -13,13 +13,16 @@ declareFaults({
   unknown_parameter: ['The operation has no parameter with this name.', 'Remove the parameter, or correct its name.'],
 });
 
-/** A body with the faults found so far, for a caller that checks more before it reports all of them. */
+/** A body with the faults that were found so far, for code that checks more before it reports all of them. */
 export interface Inspected<T> {
   body: T;
   faults: Faults;
 }
 
-/** @throws DomainError `validation_error` with a JSON Pointer to each fault. */
+/**
+ * Reads the body as an instance of the class.
+ * @throws DomainError `validation_error` with a JSON Pointer to each fault
+ */
 export function readBody<T extends object>(dto: Dto<T>, value: unknown): T {
   const { body, faults } = inspectBody(dto, value);
   faults.refuse();
@@ -27,8 +30,8 @@ export function readBody<T extends object>(dto: Dto<T>, value: unknown): T {
 }
 
 /**
- * Reads the body as an instance of the class, as far as possible. Without a JSON object, the result has only the fault
- * that says so. A body of a tolerant class is checked in place rather than copied.
+ * Reads the body as an instance of the class, as far as possible. If the body is no JSON object, the result only has
+ * that fault. A body of a tolerant class is checked in place rather than copied.
  */
 export function inspectBody<T extends object>(dto: Dto<T>, value: unknown, faults = new Faults()): Inspected<T> {
   if (value === undefined) faults.add(fault('required', 'A JSON body is needed.'));
@@ -68,7 +71,7 @@ export function readParameters(
   return instance;
 }
 
-/** Walks the members: first the undeclared ones, then the declared ones in order of declaration. */
+/** Reads the members: first the undeclared ones, then the declared ones in the order of their declaration. */
 function readMembers<T extends object>(dto: Dto<T>, value: Record<string, unknown>, faults: Faults, path = ''): T {
   const form = formOf(dto);
   for (const name of Object.keys(value)) {
@@ -96,11 +99,11 @@ function readMember(
   (instance as Record<string, unknown>)[field.name] = nestedIn(field, member, path, faults);
 }
 
-/** Returns the member with its nested objects read, where possible. */
+/** Returns the member, with its nested objects read where possible. */
 function nestedIn({ name, nested }: DeclaredField, member: unknown, path: string, faults: Faults): unknown {
   if (nested === null || faults.isFull || typeof member !== 'object' || member === null) return member;
   const pointer = `${path}/${escapePointer(name)}`;
-  // A value that is wrong as a whole is not searched further.
+  // If a value is wrong as a whole, its parts are not checked.
   if (!faults.isEmpty && faults.at(pointer)) return member;
   if (!Array.isArray(member)) return readMembers(nested(), member as Record<string, unknown>, faults, pointer);
   return member.map((entry: unknown, index) =>
@@ -108,7 +111,7 @@ function nestedIn({ name, nested }: DeclaredField, member: unknown, path: string
   );
 }
 
-/** Adds the faults of the member under the field's rules. */
+/** Adds the faults of a member under the rules of its field. */
 function checkMember(field: DeclaredField, value: Record<string, unknown>, path: string, faults: Faults): void {
   const { name, rules, agreements, required, notNull } = field;
   const member = value[name];
@@ -125,7 +128,7 @@ function checkMember(field: DeclaredField, value: Record<string, unknown>, path:
     if (!agreement.holds(value)) faults.add(fault(agreement.code, agreement.detail, `${path}/${escapePointer(name)}`));
 }
 
-/** Adds the faults of the declared members, at every level, without copying. */
+/** Adds the faults of the declared members at every level, without copying the members. */
 function checkMembers(form: Form, value: Record<string, unknown>, path: string, faults: Faults): void {
   for (const field of form.fields.values()) {
     if (faults.isFull) return;
@@ -144,7 +147,9 @@ function checkMembers(form: Form, value: Record<string, unknown>, path: string, 
   }
 }
 
-/** Adds faults for characters that no database column can store, also in names: NUL and unpaired surrogates. */
+/**
+ * Adds faults for characters that no database column can store: NUL and unpaired surrogates. Names are checked, too.
+ */
 function checkKept(value: unknown, path: string, faults: Faults): void {
   if (faults.isFull) return;
   if (typeof value === 'string') {
@@ -173,23 +178,24 @@ function isKeepable(value: unknown): boolean {
   );
 }
 
-/** Checks ignored members, which may have any shape but must not contain forbidden characters. */
+/** Checks a member that is ignored. It may have any shape, but must not contain forbidden characters. */
 function checkIdle(value: unknown, pointer: string, faults: Faults): void {
   if (faults.isFull) return;
   if (typeof value === 'string') {
-    // A client may send back a body from GET: its status message repeats the reason of a hold, with line breaks.
+    // Line breaks are allowed, because a client may send back a body from GET. The status message in that body repeats
+    // the reason of a hold, which may have line breaks.
     const found = characterFault(value, true);
     if (found) faults.add({ ...found, pointer });
   } else if (typeof value === 'object' && value !== null)
     for (const [name, member] of Object.entries(value)) checkIdle(member, `${pointer}/${escapePointer(name)}`, faults);
 }
 
-/** Builds the fault of an unknown member; only faults that will be listed are built. */
+/** Returns the fault of an unknown member. It is called only if the answer will list the fault. */
 function unknownMember(name: string, pointer: string, form: Form): Fault {
   return fault('unknown_field', `There is no such member.${nearestHint(name, [...form.fields.keys()])}`, pointer);
 }
 
-/** Other systems' names for members, without blanks and in lower case. */
+/** Names that other systems use for members, in lower case and without blanks. */
 const OTHER_NAMES = new Map([
   ['familyname', 'last_name'],
   ['surname', 'last_name'],
@@ -208,15 +214,15 @@ const OTHER_NAMES = new Map([
   ['emailaddress', 'email'],
 ]);
 
-/** Returns the end of a sentence that names the probably intended name, if a similar one exists. */
+/** Returns the end of an error message: a suggestion of the name that was probably meant, or nothing. */
 export function nearestHint(name: string, known: readonly string[]): string {
   const meant = name.length > 64 ? null : meantName(name, known);
   return meant === null ? '' : ` Did you mean "${meant}"?`;
 }
 
 /**
- * Returns the intended name: by equal letters, by a synonym, by the words that it alone contains, or by mistyped
- * letters.
+ * Returns the name that was probably meant; null if there is none. It has equal letters, is a synonym, is the only one
+ * with these words, or differs by mistyped letters.
  */
 function meantName(name: string, known: readonly string[]): string | null {
   const letters = bare(name);
@@ -247,7 +253,7 @@ function wordsOf(name: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** RFC 6901 §3 */
+/** Escapes a name for a JSON Pointer (RFC 6901 §3). */
 export function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

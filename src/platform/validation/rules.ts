@@ -1,14 +1,14 @@
 import { formatDateTime, parseDateTime } from '../clock.js';
 import { declareFaults, type Fault } from '../errors.js';
 
-/** A JSON Schema of OpenAPI 3.1. */
+/** A JSON Schema as OpenAPI 3.1 uses it. */
 export type Schema = Record<string, unknown>;
 
-/** One rule of a member: its check and its statement in the OpenAPI document. */
+/** A rule for the value of a member: its check, and its schema in the OpenAPI document. */
 export interface Rule {
   readonly schema: Schema;
   /**
-   * Returns the faults of a value that is neither undefined nor null; pointers are relative to the value (`""`, `/3`).
+   * Returns the faults of a value that is neither undefined nor null. Pointers are relative to the value (`""`, `/3`).
    */
   faults(value: unknown): Fault[];
 }
@@ -57,8 +57,8 @@ export function fault(code: string, detail: string, pointer = ''): Fault {
   return { pointer, code, detail };
 }
 
-// C0, DEL and C1; free text may contain line breaks and tabs. Direction overrides disguise a text, and U+FFFD replaces
-// a lost character.
+// Forbidden characters: C0, DEL and C1, except line breaks and tabs in free text. Direction overrides disguise a text,
+// and U+FFFD replaces a lost character.
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u202d\u202e\ufffd]/;
 const CONTROL_BUT_LINES = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202d\u202e\ufffd]/;
 /** Characters that are invisible on their own: blanks, joiners, marks, fillers and the empty pattern of Braille. */
@@ -67,37 +67,40 @@ const UNSEEN = /[\s\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]+/gu;
 interface TextOptions {
   min?: number;
   max: number;
-  /** The fault code when the form is wrong. */
+  /** The code of the fault for a text of the wrong form. */
   code?: string;
   pattern?: RegExp;
   /**
-   * The pattern in the OpenAPI document, instead of this one. It must mean the same in every dialect: no \\p, \\s, \\d,
-   * look-around or flags. The description covers the rest.
+   * The pattern for the OpenAPI document, if it differs from `pattern`. It must mean the same in every dialect: no \\p,
+   * \\s, \\d, look-around or flags. The description states the rest.
    */
   portable?: RegExp;
-  /** The pattern in words. */
+  /** The description of the pattern in words. */
   form?: string;
   format?: string;
-  /** Refuses a text of blanks only. */
+  /** Refuses a text that consists of blanks. */
   notBlank?: boolean;
-  /** Allows line breaks and tabs. */
+  /** Allows line breaks and tabs in the text. */
   lines?: boolean;
   example?: string;
   accepts?: (value: string) => boolean;
   description?: string;
 }
 
-/** Matches a character that is neither a control character nor a blank: \\S differs between dialects. */
+/**
+ * Matches a character that is neither a control character nor a blank. \\S is not used, because it differs between
+ * dialects.
+ */
 const VISIBLE = '[^\\x00-\\x20\\x7f-\\xa0]';
 
 const SURROGATE = /[\ud800-\udfff]/;
 
-/** Returns whether the text has no visible character; printable ASCII is visible. */
+/** Returns whether the text has no visible character. Printable ASCII characters are visible. */
 function isUnseen(text: string): boolean {
   return !/[!-~]/.test(text) && text.replaceAll(UNSEEN, '') === '';
 }
 
-/** Counts Unicode code points, as PostgreSQL and JSON Schema do. */
+/** Returns the number of Unicode code points, which PostgreSQL and JSON Schema count as well. */
 function codePoints(text: string): number {
   if (!SURROGATE.test(text)) return text.length;
   let count = 0;
@@ -105,7 +108,7 @@ function codePoints(text: string): number {
   return count;
 }
 
-/** Returns the fault of forbidden characters in any text, else null. */
+/** Returns a fault if the text contains forbidden characters; null otherwise. */
 export function characterFault(value: string, lines = false): Fault | null {
   if ((lines ? CONTROL_BUT_LINES : CONTROL).test(value))
     return fault('control_character', 'Control characters are not allowed.');
@@ -171,7 +174,7 @@ export function boolean(): Rule {
   };
 }
 
-/** Builds the rule for a boolean query parameter. */
+/** Returns the rule for a query parameter that is `true` or `false`. */
 export function flag(): Rule {
   return {
     schema: { type: 'string', enum: ['true', 'false'] },
@@ -180,9 +183,10 @@ export function flag(): Rule {
   };
 }
 
-/** Builds the rule for one of several texts; `anyCase` accepts and stores them in any case. */
+/** Returns the rule for one of several texts. With `anyCase`, they are accepted and stored in any case. */
 export function oneOf(values: readonly string[], code: string, { anyCase = false } = {}): Rule {
-  // Matches letter by letter: `toLowerCase` would also map characters such as the Kelvin sign to ASCII letters.
+  // The pattern lists both cases of each letter, because `toLowerCase` would also turn characters such as the Kelvin
+  // sign into ASCII letters.
   const pattern = anyCase ? `^(${values.map(inAnyCase).join('|')})$` : null;
   const form = pattern === null ? null : new RegExp(pattern);
   const isKnown = (value: string) => (form === null ? values.includes(value) : form.test(value));
@@ -221,22 +225,22 @@ export function listOf(item: Rule, maxItems: number, minItems = 0): Rule {
 const DATE_ALONE = /^\d{4}-\d{2}-\d{2}$/;
 const DAY_MS = 86_400_000;
 
-/** The moments that a date can mean: its first, its last, or the one after its end for an exclusive bound. */
+/** The times that a date can mean: its first second, its last, or the one after its end for an exclusive bound. */
 const MOMENTS_OF_DATE = {
   first: (date: string) => `${date}T00:00:00Z`,
   last: (date: string) => `${date}T23:59:59Z`,
   end: (date: string) => formatDateTime(new Date(Date.parse(`${date}T00:00:00Z`) + DAY_MS)),
 };
 
-/** Returns the moment that a date without a time means; null for any other text. */
+/** Returns the time that a date without a time means; null for any other text. */
 function momentOfDate(value: string, meant: keyof typeof MOMENTS_OF_DATE): string | null {
   if (!DATE_ALONE.test(value) || parseDateTime(`${value}T00:00:00Z`) === null) return null;
   return MOMENTS_OF_DATE[meant](value);
 }
 
 /**
- * Builds the rule for `YYYY-MM-DDThh:mm:ssZ` and a moment that exists.
- * @param meant the moment that the remedy suggests for a date without a time
+ * Returns the rule for a time of the form `YYYY-MM-DDThh:mm:ssZ` that exists.
+ * @param meant the time that the fault suggests for a date without a time
  */
 export function dateTime(meant: keyof typeof MOMENTS_OF_DATE = 'first'): Rule {
   return {
@@ -249,7 +253,7 @@ export function dateTime(meant: keyof typeof MOMENTS_OF_DATE = 'first'): Rule {
     faults(value) {
       if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
       const date = parseDateTime(value);
-      // PostgreSQL's timestamps have no year 0.
+      // Times in the year 0 are refused, because PostgreSQL has no such year.
       if (date !== null && date.getUTCFullYear() >= 1) return [];
       const moment = momentOfDate(value, meant);
       const remedy = moment === null ? '' : ` A date needs a time: write ${moment}.`;
@@ -259,9 +263,9 @@ export function dateTime(meant: keyof typeof MOMENTS_OF_DATE = 'first'): Rule {
 }
 
 /**
- * Builds the rule for a user-given code or id. It must fit into one path segment, and people must be able to tell codes
- * apart. Invisible characters are therefore refused (Unicode's "other": controls, direction marks, joiners,
- * unassigned).
+ * Returns the rule for a code or id that clients choose. It must fit in one segment of a path, and people must be able
+ * to distinguish codes. Invisible characters are therefore refused (Unicode's "other": controls, direction marks,
+ * joiners, unassigned).
  */
 export function code(
   max = 50,
@@ -279,7 +283,10 @@ export function code(
   });
 }
 
-/** Builds the rule for a code of an account's catalogue: in a cell of a file, `;` separates the entries of a list. */
+/**
+ * Returns the rule for a code in an account's catalogue. It excludes `;`, which separates the entries of a list in a
+ * cell of a file.
+ */
 export function catalogueCode(): Rule {
   return code(50, {
     form: 'Must be printable, without / \\ and ; and without blanks at its ends.',

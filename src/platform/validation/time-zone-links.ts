@@ -1,5 +1,6 @@
 /**
- * Names of the tz database (2025c, file `backward` and similar) that Intl accepts but does not list, in exact spelling.
+ * The names of the tz database (2025c, file `backward` and similar) that Intl accepts but does not list, in their exact
+ * spelling.
  */
 export const TIME_ZONE_LINKS: ReadonlySet<string> = new Set(
   `

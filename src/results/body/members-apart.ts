@@ -12,11 +12,11 @@ import { endOfString, parseJson } from '../../platform/http/json-text.js';
  */
 export interface MemberApart {
   readonly name: string;
-  /** Its index among the removed members. */
+  /** The index of the member among those that were removed. */
   readonly order: number;
-  /** Its byte offset in the copy. */
+  /** The byte offset of the member in the copy. */
   readonly at: number;
-  /** The text of name, colon and value. */
+  /** The JSON text of the member's name, colon and value. */
   readonly member: string;
 }
 
@@ -27,10 +27,10 @@ const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const COMMA = 0x2c;
 const NULL = 0x6e;
-/** An escape sequence can spell any character of a name. */
+/** The beginning of an escape sequence, which can spell any character of a name. */
 const ESCAPE = '\\u';
 
-/** Removes the members of these names from a well-formed JSON text. A member that is null stays. */
+/** Removes the members with these names from a well-formed JSON text. A member with the value null stays. */
 export function takeApart(json: Buffer, names: readonly string[]): { text: Buffer; apart: MemberApart[] } {
   if (!json.includes(ESCAPE) && !names.some((name) => json.includes(name))) return { text: json, apart: [] };
   const copy = new Copy(json, new Set(names));
@@ -38,7 +38,7 @@ export function takeApart(json: Buffer, names: readonly string[]): { text: Buffe
   return copy.apart.length === 0 ? { text: json, apart: [] } : { text: copy.text, apart: copy.apart };
 }
 
-/** Reinserts members into the text from {@link takeApart}. */
+/** Puts members back into a text from {@link takeApart}. */
 export function putBack(text: string, apart: readonly Omit<MemberApart, 'name'>[]): string {
   if (apart.length === 0) return text;
   const bytes = Buffer.from(text);
@@ -72,7 +72,7 @@ class Copy {
     return Buffer.from(this.out.subarray(0, this.length));
   }
 
-  /** Copies the value that begins at this byte; returns the index of the following byte. */
+  /** Copies the value that begins at this byte; returns the index of the byte after the value. */
   value(at: number): number {
     const opening = this.json[at];
     if (opening === OPEN) return this.object(at);
@@ -132,7 +132,7 @@ class Copy {
   }
 }
 
-/** Returns the name with its escapes decoded. */
+/** Returns the name of a member, with its escape sequences decoded. */
 function nameOf(literal: Buffer): string {
   return literal.includes('\\')
     ? (parseJson(literal.toString('utf8')) as string)

@@ -22,26 +22,29 @@ import { putBack, takeApart, type MemberApart } from './members-apart.js';
  */
 export const PHOTO = 'userPhotoBase64String';
 export const VIDEO_LINK = 'videoReviewLink';
-/** The members that give access to the exam at the driver. */
+/** The members that give access to the exam at the test driver. */
 const CREDENTIALS = ['examPassword', 'extExamToken'];
 const APART = [...CREDENTIALS, PHOTO, VIDEO_LINK];
 
 type Dto = new () => object;
 
-/** The parts of a body that are stored. */
+/** The parts of a result's body, as they are stored. */
 export interface KeptBody {
-  /** The JSON text without photo, video link and credentials, in UTF-8. */
+  /** The JSON text of the body in UTF-8, without photo, video link and credentials. */
   readonly text: Buffer;
-  /** JSON text of the outermost members' values, with nested ones in the form of {@link Kept}; null without any. */
+  /**
+   * The JSON text of the member's value, with nested members of the name in the form of {@link Kept}; null if there are
+   * none.
+   */
   readonly photo: Buffer | null;
   readonly videoLink: Buffer | null;
-  /** The members of {@link CREDENTIALS} in the form of {@link Kept}; null without any. */
+  /** The members of {@link CREDENTIALS} in the form of {@link Kept}; null if there are none. */
   readonly credentials: Buffer | null;
-  /** Equal for equivalent bodies, regardless of the order of members. */
+  /** A hash that is equal for equivalent bodies, whatever the order of their members. */
   readonly hash: Buffer;
 }
 
-/** A result as delivered, with its sender and time. */
+/** A result as it was delivered, with its sender and its time. */
 export interface Delivery {
   readonly body: KeptBody;
   readonly faults: readonly KeptFault[];
@@ -54,7 +57,7 @@ const BACKSLASH = 0x5c;
 const NULL_TEXT = 'null';
 
 /**
- * Reads a body that is a JSON object; `faults` lists the faults of its members.
+ * Reads a body that is a JSON object. `faults` lists the faults of its members.
  * @param deciding as in {@link judge}
  * @throws DomainError malformed_json, payload_too_large, validation_error when the body is not an object
  */
@@ -70,7 +73,7 @@ export function readResultBody<T extends object>(
   return { value: value as T, kept: { text, photo, videoLink, credentials, hash }, ...judged };
 }
 
-/** Reinserts photo and video link into the stored text. */
+/** Returns the stored text with the photo and the video link put back. */
 export function withMembers(text: string, members: Record<string, string | null>): string {
   const added = Object.entries(members).flatMap(([name, value]) =>
     value === null ? [] : [`${JSON.stringify(name)}:${value}`],
@@ -80,12 +83,12 @@ export function withMembers(text: string, members: Record<string, string | null>
   return `{${[...(inner === '' ? [] : [inner]), ...added].join(',')}}`;
 }
 
-/** Returns the hash of the bytes of a body that is not a JSON object; it never equals the hash of an object. */
+/** Returns the hash of a body that is not a JSON object. It never equals the hash of an object. */
 export function hashOfRaw(bytes: Buffer): Buffer {
   return createHash('sha256').update('raw ').update(bytes).digest();
 }
 
-/** Prefix of the stored form of nested members; no JSON text begins with it. */
+/** The prefix of the stored form of nested members. No JSON text begins with it. */
 const DEEPER = '@';
 type Kept = { value: string | null; members: [order: number, at: number, member: string][] };
 
@@ -102,7 +105,7 @@ function readKept(kept: Buffer | null): Kept {
   return text.startsWith(DEEPER) ? (JSON.parse(text.slice(1)) as Kept) : { value: text, members: [] };
 }
 
-/** Reinserts every separated part that is not null into the stored text. */
+/** Returns the stored text with every removed part put back that is not null. */
 export function wholeText(text: string, apart: Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'>): string {
   const [photo, videoLink, credentials] = [apart.photo, apart.videoLink, apart.credentials].map(readKept);
   const members = [photo, videoLink, credentials].flatMap((kept) => kept.members);
@@ -113,7 +116,7 @@ export function wholeText(text: string, apart: Pick<KeptBody, 'photo' | 'videoLi
   return withMembers(whole, { [PHOTO]: photo.value, [VIDEO_LINK]: videoLink.value });
 }
 
-/** `whole` is the text with the separated nested members. */
+/** The parts of a body. `whole` is the text that still contains the nested members. */
 type Parts = Omit<KeptBody, 'hash'> & { value: unknown; whole: Buffer };
 
 const EMPTY = Buffer.alloc(0);
@@ -146,12 +149,12 @@ function split(json: Buffer): Parts {
   return { value, whole, text, photo: of(PHOTO), videoLink: of(VIDEO_LINK), credentials };
 }
 
-/** Parses a JSON text. A plain string of megabytes is read with a single copy. */
+/** Parses a JSON text. A plain string of megabytes is copied only once. */
 function valueOf(literal: Buffer): unknown {
   const plain = literal[0] === QUOTE && isAscii(literal) && !literal.includes(BACKSLASH);
   if (!plain) return parseJson(literal.toString('utf8'));
   const text = literal.toString('latin1', 1, literal.length - 1);
-  // RFC 8259 §7
+  // RFC 8259 §7: a string contains no control characters.
 
   return /[\u0000-\u001f]/.test(text) ? malformed() : text;
 }
@@ -160,7 +163,7 @@ const OPEN = Buffer.from('{');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from('}');
 
-/** Builds the text of an object with these members. */
+/** Returns the text of an object with these members. */
 function objectOf(members: readonly Buffer[]): Buffer {
   const parts: Buffer[] = [OPEN];
   for (const member of members) {
@@ -172,13 +175,14 @@ function objectOf(members: readonly Buffer[]): Buffer {
 
 interface Member {
   readonly name: string;
-  /** The text of name, colon and value. */
+  /** The JSON text of the member's name, colon and value. */
   readonly member: Buffer;
   readonly value: Buffer;
 }
 
 /**
- * Returns the members of a JSON object; null when the text is not an object. JSON.parse checks the inside of values.
+ * Returns the members of a JSON object; null if the text is not an object. JSON.parse checks the insides of the values
+ * later.
  */
 function membersOf(json: Buffer): Member[] | null {
   let at = afterBlanks(json, 0);
@@ -216,7 +220,7 @@ function afterBlanks(json: Buffer, at: number): number {
   return at;
 }
 
-/** Returns the index after the string; `at` is the index of the opening quote. */
+/** Returns the index after the string whose opening quote is at `at`. */
 function afterString(json: Buffer, at: number): number {
   const end = endOfString(json, at);
   return end < json.length ? end + 1 : malformed();
@@ -247,8 +251,8 @@ function hashOf(dto: Dto, body: Record<string, unknown>, text: Buffer): Buffer {
 }
 
 /**
- * Writes canonical JSON like `canonicalJson`, except that null for a known member counts as omitted. Nothing is copied:
- * a body may have 100,000 members.
+ * Returns canonical JSON like `canonicalJson`, but a known member with the value null counts as omitted. Nothing is
+ * copied, because a body may have 100,000 members.
  */
 function canonicalBody(dto: Dto, value: Record<string, unknown>, leftOut: readonly string[] = []): string {
   const { fields } = formOf(dto);
@@ -268,7 +272,7 @@ function canonicalMember(dto: Dto, member: unknown): string {
   return isObject(member) ? canonicalBody(dto, member) : canonicalJson(member);
 }
 
-/** Finds numbers that a double may not hold exactly: two of them could be equal after parsing. */
+/** Returns numbers that a double may not represent exactly. Two different ones could be equal after parsing. */
 function longNumbers(bytes: Buffer): string[] {
   const found: string[] = [];
   for (let at = 0; at < bytes.length;) {

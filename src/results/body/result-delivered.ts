@@ -10,7 +10,7 @@ import {
   type ResultSource,
 } from './results.rules.js';
 
-/** A delivered body: the parts to store and the facts for matching. */
+/** A delivered body: the parts to store, and the facts by which it is matched. */
 export interface Delivered<Facts> extends Judged {
   readonly kept: KeptBody;
   readonly facts: Facts;
@@ -32,7 +32,10 @@ const READERS: { [Source in ResultSource]: (bytes: Buffer | undefined) => Delive
   },
 };
 
-/** @throws DomainError malformed_json, payload_too_large, validation_error when the body is not an object */
+/**
+ * Reads a delivered body.
+ * @throws DomainError malformed_json, payload_too_large, validation_error when the body is not an object
+ */
 export function readDelivered<Source extends ResultSource>(
   source: Source,
   bytes: Buffer | undefined,

@@ -6,7 +6,7 @@ import type { ResultSource } from './results.rules.js';
 type Kept = { readonly [name: string]: true | Kept };
 
 /**
- * The members of a body that survive an erasure: the achievement, its time and its kind. Members that a driver added
+ * The members of a body that an erasure keeps: the achievement, its time and its kind. Members that a test driver added
  * are removed.
  */
 const KEPT: Record<ResultSource, Kept> = {
