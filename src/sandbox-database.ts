@@ -2,7 +2,10 @@ import { Config, ConfigError } from './config.js';
 import { acrossAccounts } from './platform/database/database.js';
 import { connectUsable } from './platform/database/database-check.js';
 
-/** Needs no right on the schema, because a least-privilege role runs it too. */
+/**
+ * Reads whether the database is a sandbox. The query needs no right on the schema, because a least-privilege role runs
+ * it, too.
+ */
 const STATE = `
   SELECT EXISTS (SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
                  WHERE nspname = 'sandbox' AND relname = 'clock') AS is_sandbox,
@@ -13,9 +16,9 @@ const FILLED = {
 };
 
 /**
- * Prevents mixing sandboxes and other databases, before anything is changed. The schema of the clock identifies a
- * sandbox (sandbox/clock-schema.ts) and is part of a dump. A sandbox moves its clock permanently, and a file contains
- * the secrets of its accounts; neither may happen to another database.
+ * Checks, before anything is changed, that a sandbox uses no other database, and that nothing else uses a sandbox's
+ * database. The schema of the clock identifies a sandbox (sandbox/clock-schema.ts) and is part of a dump. A sandbox
+ * moves its clock permanently, and its file contains the secrets of its accounts.
  *
  * @throws ConfigError one line: the mismatch and its remedy
  */

@@ -14,11 +14,11 @@ import { randomToken } from './platform/secrets.js';
 import { SandboxPartner } from './sandbox/sandbox-partner.js';
 import { PutVoucher, type VoucherDefinition } from './vouchers/vouchers.commands.js';
 
-/** The files that describe the sandbox of this process; only their owner can read them. */
+/** The files that describe the sandbox of this process. Only their owner can read them. */
 export interface Sandbox {
-  /** Account, credentials, tests and vouchers as JSON. */
+  /** The file with the account, the credentials, the tests and the vouchers, as JSON. */
   readonly file: string;
-  /** The client's token request as a curl configuration: `curl -K`. */
+  /** The file with a token request of the client, as a configuration for `curl -K`. */
   readonly curlFile: string;
 }
 
@@ -27,7 +27,7 @@ interface Login extends ApplicationCredentials {
   password: string;
 }
 
-/** The sandbox's own partner, and the certificate to trust it by. */
+/** The address of the sandbox's own partner, and the certificate by which to trust it. */
 type PartnerOfItsOwn = Pick<SandboxPartner, 'partner_url' | 'ca_pem'>;
 
 interface SandboxFile {
@@ -96,7 +96,7 @@ const VOUCHERS: ({ voucher_code: string } & VoucherDefinition)[] = [
 ];
 
 /**
- * Creates example data for development, once, on a database without accounts. Later starts update the addresses in its
+ * Creates example data for development on a database without accounts. Later starts only update the addresses in its
  * files. Returns null on a database with other data.
  */
 export async function ensureSandbox(app: INestApplicationContext, config: Config): Promise<Sandbox | null> {
@@ -117,8 +117,8 @@ export async function ensureSandbox(app: INestApplicationContext, config: Config
 }
 
 /**
- * Creates the sandbox. The file is written before the commit: a crash in between must not lose credentials that exist
- * nowhere else.
+ * Creates the example data. The file is written before the commit, so that a crash in between does not lose credentials
+ * that exist nowhere else.
  */
 async function makeSandbox(app: INestApplicationContext, config: Config, file: string): Promise<void> {
   const commands = app.get(CommandBus);
@@ -181,7 +181,7 @@ function tokenRequest({ consumer_key, consumer_secret, username, password }: Log
   ].join('\n');
 }
 
-/** Writes a file atomically, readable only by its owner. */
+/** Writes a file atomically. Only its owner can read it. */
 function writePrivate(file: string, content: string): void {
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, content, { mode: 0o600 });

@@ -99,7 +99,7 @@ const ENTITIES = [
   Voucher,
 ];
 
-/** In their running order. */
+/** The migrations, in the order in which they run. */
 const MIGRATIONS = [
   Accounts1763640000000,
   Auth1763640100000,
@@ -115,7 +115,7 @@ const MIGRATIONS = [
 ];
 
 /**
- * Builds the options of the data source, for the application and for the migration commands (ormconfig.ts). Only
+ * Returns the options of the data source, for the application and for the migration commands (ormconfig.ts). Only
  * migrations change the schema; entities never synchronise it.
  */
 export function dataSourceOptions(url: string, poolSize = 10): DataSourceOptions {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 
-/** Settings that a file may contain, because Docker, Kubernetes and systemd pass secrets as files. */
+/** The settings that can also be read from files, because Docker, Kubernetes and systemd pass secrets as files. */
 const SECRETS = ['DATABASE_URL', 'SECRETS_KEY', 'OIDC_CLIENT_SECRET'];
 
 /**
- * Reads each secret `X` from the file that `X_FILE` names, without a line break at its end.
- * @param fault called with each faulty variable
+ * Reads each secret `X` from the file that `X_FILE` names, without a line break at the end.
+ * @param fault called for each faulty variable
  */
 export function withSecretFiles(
   env: NodeJS.ProcessEnv,

@@ -11,10 +11,10 @@ import { assertSandboxFits } from './sandbox-database.js';
 import { ensureSandbox, type Sandbox } from './sandbox.js';
 
 const EMBEDDED_DATABASE = 'candidate_eligibility';
-/** Interval at which idle connections are closed while the last requests are answered. */
+/** The interval at which idle connections are closed while the last requests are being answered. */
 const UNUSED_CLOSED_MS = 100;
 
-/** A running service, with its addresses and its stop function. */
+/** A running service, with its addresses and the function that stops it. */
 export interface Service {
   readonly app: NestExpressApplication;
   readonly config: Config;
@@ -84,7 +84,10 @@ export async function startService(config: Config, onDatabaseLost: (error: Error
   }
 }
 
-/** Opens the configured database, or the embedded one: a running server is adopted, otherwise one is started. */
+/**
+ * Opens the configured database, or the embedded one. A running embedded server is adopted; otherwise a new one is
+ * started.
+ */
 export async function openDatabase(config: Config, onLost: (error: Error) => void): Promise<OpenDatabase> {
   if (config.databaseUrl !== null) return { url: config.databaseUrl, close: () => Promise.resolve() };
   const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, database: EMBEDDED_DATABASE, onLost });
@@ -92,8 +95,8 @@ export async function openDatabase(config: Config, onLost: (error: Error) => voi
 }
 
 /**
- * Stops the service. Requests drain first: the event bus unsubscribes as soon as Nest begins to close. Later events of
- * running commands would wait in the outbox for the next start.
+ * Stops the service. Requests drain first, because the event bus unsubscribes as soon as Nest begins to close: events
+ * that running commands raise after that would wait in the outbox for the next start.
  */
 async function stop(
   app: NestExpressApplication,
@@ -105,7 +108,7 @@ async function stop(
   app.get(Readiness).stop();
   const server = app.getHttpServer();
   const drained = new Promise<void>((resolve) => server.close(() => resolve()));
-  // A connection becomes idle once its running request is answered.
+  // A connection becomes idle when its running request is answered.
   const unused = setInterval(() => server.closeIdleConnections(), UNUSED_CLOSED_MS);
   const grace = setTimeout(() => server.closeAllConnections(), config.shutdownGraceMs);
   await drained;

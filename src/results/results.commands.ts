@@ -1,25 +1,25 @@
 import { Command } from '@nestjs/cqrs';
 import type { DomainError } from '../platform/errors.js';
 
-/** A result as delivered: its raw body and its sender. */
+/** A result as it was delivered: its raw body and its sender. */
 export interface DeliveredBody {
   readonly bytes: Buffer | undefined;
   readonly username: string;
-  /** An error of the request outside its body; the body is stored nevertheless. */
+  /** An error of the request outside its body, which is stored nevertheless. */
   readonly refusal?: DomainError;
-  /** Whether the bytes are not JSON, or not declared as JSON: they are not parsed. */
+  /** Whether the bytes are not parsed, because they are not JSON or not declared as JSON. */
   readonly isOpaque?: boolean;
 }
 
 /**
  * Delivers a registration result.
- * @throws DomainError payload_too_large; unsupported_media_type, malformed_json, validation_error,
- *   registration_mismatch, registration_ambiguous, registration_not_found: the result is then stored for an operator
+ * @throws DomainError payload_too_large; after the result was stored for an operator: unsupported_media_type,
+ * malformed_json, validation_error, registration_mismatch, registration_ambiguous, registration_not_found
  */
 export class DeliverRegistrationResult extends Command<void> {
   constructor(
     readonly delivered: DeliveredBody,
-    /** The accounts to which the caller may deliver; null means all. */
+    /** The accounts to which the caller may deliver results; null means all. */
     readonly accountCodes: string[] | null,
   ) {
     super();
@@ -28,8 +28,8 @@ export class DeliverRegistrationResult extends Command<void> {
 
 /**
  * Delivers an account result.
- * @throws DomainError payload_too_large; unsupported_media_type, malformed_json, validation_error, result_id_conflict,
- *   candidate_exam_not_found, candidate_exam_ambiguous: the result is then stored for an operator
+ * @throws DomainError payload_too_large; after the result was stored for an operator: unsupported_media_type,
+ * malformed_json, validation_error, result_id_conflict, candidate_exam_not_found, candidate_exam_ambiguous
  */
 export class DeliverAccountResult extends Command<void> {
   constructor(
@@ -41,9 +41,10 @@ export class DeliverAccountResult extends Command<void> {
 }
 
 /**
- * Assigns a result to an exam on behalf of an operator, by the code of a booking or the id of an eligibility.
+ * Assigns an unmatched result to an exam on behalf of an operator, who names the exam by the code of a booking or the
+ * id of an eligibility.
  * @throws DomainError unmatched_result_not_found, unmatched_result_accepted, unmatched_result_settled,
- *   booking_not_found, eligibility_not_found, forbidden_operation
+ * booking_not_found, eligibility_not_found, forbidden_operation
  */
 export class AcceptUnmatchedResult extends Command<void> {
   constructor(
@@ -56,8 +57,8 @@ export class AcceptUnmatchedResult extends Command<void> {
 }
 
 /**
- * Rejects a result on behalf of an operator: it belongs to no exam. It is kept until its period is over, and no longer
- * waits.
+ * Rejects an unmatched result on behalf of an operator, because it belongs to no exam. The result no longer waits, and
+ * is kept until its period is over.
  * @throws DomainError unmatched_result_not_found, unmatched_result_accepted, unmatched_result_settled
  */
 export class RejectUnmatchedResult extends Command<void> {
@@ -69,7 +70,7 @@ export class RejectUnmatchedResult extends Command<void> {
   }
 }
 
-/** Deletes unmatched results that an operator has identified as an erased person's. */
+/** Deletes unmatched results which, as an operator has found, belong to an erased person. */
 export class EraseUnmatchedResults extends Command<void> {
   constructor(
     readonly accountCode: string,
@@ -79,7 +80,10 @@ export class EraseUnmatchedResults extends Command<void> {
   }
 }
 
-/** Deletes photos or video links of an account's results that arrived before the moment. Returns their number. */
+/**
+ * Deletes the photos or the video links of an account's results that arrived before the given time; returns their
+ * number.
+ */
 export class ForgetMedia extends Command<number> {
   constructor(
     readonly accountCode: string,

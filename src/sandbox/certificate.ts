@@ -2,9 +2,9 @@ import { webcrypto } from 'node:crypto';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
-/** Creates a self-signed certificate for localhost, 127.0.0.1 and ::1, and its key, both PEM. */
+/** Returns a self-signed certificate for localhost, 127.0.0.1 and ::1, and its key, both in PEM. */
 export async function certificateForLocalhost(notAfter: Date): Promise<{ cert: string; key: string }> {
-  // Its dependency container needs the metadata; the library is loaded only at the first start of a sandbox.
+  // This import provides metadata that the x509 library needs. Both are loaded only at the first start of a sandbox.
   const x509 = await import('@peculiar/x509');
   x509.cryptoProvider.set(webcrypto);
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);

@@ -18,10 +18,10 @@ export async function installClock(databaseUrl: string): Promise<void> {
   const client = await connectTo(databaseUrl);
   try {
     await client.query('BEGIN');
-    // Serializes the processes.
+    // The lock serializes the processes that install the clock.
     await client.query(`SELECT pg_advisory_xact_lock(hashtext('sandbox.clock'))`);
     const path = await searchPath(client);
-    // With this search path, the text of a default shows whether its `now()` is PostgreSQL's own.
+    // With this search path, the text of a column's default shows whether its `now()` is PostgreSQL's own.
     await client.query(`SELECT set_config('search_path', $1, true)`, [path]);
     for (const statement of [...CLOCK, ...RECEIVED_SCHEMA]) await client.query(statement);
     const { rows: clock } = await client.query<{ ahead_ms: number }>('SELECT ahead_ms FROM sandbox.clock FOR UPDATE');
@@ -43,8 +43,9 @@ const CLOCK = [
 ];
 
 /**
- * Builds the functions for an offset. The planner can inline them (one expression of the declared volatility), so that
- * they cost no more than PostgreSQL's own. Replacing them invalidates all plans.
+ * Returns the SQL that creates the time functions for an offset. The planner can inline them (one expression of the
+ * declared volatility), so that they cost no more than PostgreSQL's own functions. Replacing them invalidates all
+ * plans.
  */
 export function clockFunctions(aheadMs: number): string[] {
   const kinds = { now: 'STABLE', statement_timestamp: 'STABLE', clock_timestamp: 'VOLATILE' };
@@ -57,7 +58,10 @@ export function clockFunctions(aheadMs: number): string[] {
   );
 }
 
-/** $1: the search path. Returns the statements that are still needed. */
+/**
+ * Selects the statements that bind column defaults to the sandbox's functions, where that is still necessary. $1: the
+ * search path.
+ */
 const REBIND = `
   SELECT format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT sandbox.%s', adrelid::regclass, attname, pg_get_expr(adbin, adrelid))
     AS statement
@@ -75,7 +79,7 @@ const REBIND = `
     WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())
       AND setrole = current_user::regrole AND setting LIKE 'search_path=%sandbox%')`;
 
-/** Returns the service's search path without the sandbox's schema. */
+/** Returns the search path of the service without the sandbox's schema. */
 async function searchPath(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ search_path: string }>('SHOW search_path');
   return rows[0].search_path

@@ -3,13 +3,16 @@ import { Injectable } from '@nestjs/common';
 import { Database, prepared } from '../platform/database/database.js';
 import { PersonalData, PersonalDataHolders, type Subject } from '../platform/personal-data.js';
 
-/** More are kept than listed, so that those of one booking remain when other bookings have many. */
+/**
+ * The numbers of requests that are kept and listed. More are kept, so that the requests of a booking remain when other
+ * bookings have many.
+ */
 const MOST_KEPT = 1_000;
 const MOST_LISTED = 100;
 
 /**
- * A table in the clock's schema (clock-schema.ts): every process of the sandbox shows the requests that any of them
- * received.
+ * SQL that creates a table in the schema of the clock (clock-schema.ts). Every process of the sandbox shows the
+ * requests that any of them received.
  */
 export const RECEIVED_SCHEMA = [
   `CREATE SEQUENCE IF NOT EXISTS sandbox.received_number`,
@@ -44,7 +47,7 @@ export interface ReceivedRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** The body as received. */
+  /** The body of the request, as it was received. */
   body: string;
 }
 
@@ -60,12 +63,15 @@ export class ReceivedRequests extends PersonalData {
   }
 
   async add({ method, path, headers, body }: ReceivedRequest): Promise<void> {
-    // PostgreSQL's text cannot contain NUL.
+    // NUL characters are removed, because PostgreSQL's text type cannot contain them.
     const text = body.replaceAll('\0', '');
     await this.database.execute(ADD, [method, path, JSON.stringify(headers), text, bookingCodeOf(body)]);
   }
 
-  /** Returns the requests, newest first. */
+  /**
+   * Returns the requests to the partner, newest first.
+   * @param bookingCode only the requests about this booking; null for all
+   */
   list(bookingCode: string | null): Promise<(ReceivedRequest & { received_datetime: Date })[]> {
     return this.database.query(LIST, [bookingCode]);
   }

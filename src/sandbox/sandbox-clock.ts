@@ -12,19 +12,22 @@ import { clockFunctions } from './clock-schema.js';
 import { clockBackwards, clockTooFar } from './sandbox.errors.js';
 
 const CHANNEL = 'sandbox_clock';
-/** The class of the advisory locks that show which generation of the clock a process uses. */
+/** The class of the advisory locks that show which generation of the clock each process uses. */
 const LOCKS = 7_031_948;
 const ASK_AGAIN_MS = 10;
-/** A process that has not followed by then is blocked, or has lost the database. */
+/**
+ * The time for which a move of the clock waits for all processes. A process that needs longer is blocked, or has lost
+ * the database.
+ */
 const LONGEST_WAIT_MS = 2_000;
 
-// Computes the new moment, because the schema's functions still return the old time.
+// SQL: the new time. It is computed here, because the functions of the sandbox's schema still return the old time.
 const MOMENT = `generation, ahead_ms, pg_catalog.now() + ahead_ms * interval '1 millisecond' AS moment`;
 const ADVANCE = prepared(
   'sandbox-clock-advance',
   `UPDATE sandbox.clock SET ahead_ms = ahead_ms + $1::bigint * 1000, generation = generation + 1 RETURNING ${MOMENT}`,
 );
-// A request for the currently shown second is accepted.
+// Sets the clock to a time. The second that the clock shows now is also accepted.
 const SET = prepared(
   'sandbox-clock-set',
   `UPDATE sandbox.clock SET generation = generation + 1,
@@ -87,7 +90,11 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
     await this.listener.close();
   }
 
-  /** @returns the new moment. @throws DomainError validation_error when it would go back, or beyond the year 8999 */
+  /**
+   * Moves the clock.
+   * @returns the new time
+   * @throws DomainError validation_error when the clock would be set back, or beyond the year 8999
+   */
   async move(move: Move): Promise<Date> {
     const { generation, moment } = await this.unitOfWork.run(async () => {
       const [statement, value] = 'to' in move ? [SET, move.to] : [ADVANCE, move.advanceS];
@@ -95,7 +102,8 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
         value,
       ]);
       if (moved === null) throw validationError.error({ errors: [clockBackwards(this.clock.now())] });
-      // PostgreSQL's interval from this many milliseconds is some microseconds off.
+      // The time functions use `ahead_ms` as well, because a PostgreSQL interval computed from so many milliseconds is
+      // some microseconds off.
       if (moved.moment >= LATEST || ('to' in move && move.to >= LATEST))
         throw validationError.error({ errors: [clockTooFar('to' in move ? '/now' : '/advance_s')] });
       for (const text of clockFunctions(moved.ahead_ms)) await this.database.query({ text });
@@ -113,7 +121,7 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
     return moment;
   }
 
-  /** Serializes the reads. */
+  /** The reads of the clock are serialized. */
   private follow(client: pg.Client): void {
     this.following = this.following
       .then(() => this.read(client))

@@ -23,7 +23,7 @@ const FIND = prepared(
 
 type Found = RescheduleBooking['appointment'] & { account_code: string; status: string };
 
-/** Changes a booking so that it raises an event, by the same commands as external calls, with the same effects. */
+/** Changes a booking so that it raises an event. It uses the commands of ordinary requests, with the same effects. */
 @Injectable()
 export class SandboxEvents {
   constructor(
@@ -31,7 +31,10 @@ export class SandboxEvents {
     private readonly commandBus: CommandBus,
   ) {}
 
-  /** @throws DomainError booking_not_found, event_not_possible */
+  /**
+   * Raises an event of the booking.
+   * @throws DomainError booking_not_found, event_not_possible
+   */
   async raise(bookingCode: string, reason: ChangeReason): Promise<void> {
     const booking = await this.database.queryOne<Found>(FIND, [bookingCode]);
     if (booking === null) throw bookingNotFound.error();
@@ -48,7 +51,7 @@ export class SandboxEvents {
         case 'EXCUSED_ABSENT':
           return await this.commandBus.execute(new RecordAbsence(account, bookingCode, reason === 'EXCUSED_ABSENT'));
         case 'EXAM_COMPLETED':
-          // A result also completes the exam of an absent candidate.
+          // An absent candidate is included, because a result completes that exam as well.
           if (status !== 'BOOKED' && status !== 'ABSENT') throw bookingClosed.error();
           return await this.deliverResult(account, bookingCode, booking);
       }
@@ -57,7 +60,7 @@ export class SandboxEvents {
     }
   }
 
-  /** Moves the booking by an hour, or by a minute when the window has no room for an hour. */
+  /** Moves the booking by an hour, or by a minute if the window has no room for an hour. */
   private async move(account: string, bookingCode: string, booking: Found): Promise<void> {
     const { booking_on, delivery_mode, location_code, location_name, location_address, location_timezone } = booking;
     const location = { location_code, location_name, location_address, location_timezone };
@@ -75,7 +78,7 @@ export class SandboxEvents {
     throw eventNotPossible.error();
   }
 
-  /** Delivers a result like a test driver, by the registration route. */
+  /** Delivers a result as a test driver would, by the route for registration results. */
   private async deliverResult(account: string, bookingCode: string, { booking_on }: Found): Promise<void> {
     const result = {
       examDate: formatDateTime(booking_on),

@@ -13,11 +13,11 @@ import { ReceivedRequests } from './received-requests.js';
 const FILE = 'sandbox-partner.json';
 const CERTIFICATE_MS = 10 * 365 * 86_400_000;
 const RENEW_MS = 30 * 86_400_000;
-/** Longer than the maximum `wait_ms` of a partner. */
+/** The delay of the answer to `/slow`, which exceeds the maximum `wait_ms` of a partner. */
 const SLOW_MS = 65_000;
 const MOST_BYTES = 256 * 1024;
 
-/** Kept across restarts, so that subscriptions that name the partner keep working. */
+/** The data that the partner keeps across restarts, so that subscriptions to it keep working. */
 interface Kept {
   port: number;
   cert: string;
@@ -25,8 +25,9 @@ interface Kept {
 }
 
 /**
- * The sandbox's own partner on loopback. The end of `partner_url` selects its answer: `/400` or any other status,
- * `/slow` 200 after a minute, `/close` none; without an end 200. It stores every request ({@link ReceivedRequests}).
+ * The sandbox's own partner, which listens on loopback. The last segment of `partner_url` selects its answer: `/400` or
+ * any other status answers that status, `/slow` 200 after a minute, and `/close` nothing. Without such a segment, the
+ * answer is 200. Every request is stored ({@link ReceivedRequests}).
  */
 @Injectable()
 export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {
@@ -49,7 +50,8 @@ export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {
     this.server = server;
     server.on('tlsClientError', () => undefined);
     const listened = await listen(server, kept.port);
-    // Another process of this sandbox has the port; its partner is equivalent, and its requests can be read here too.
+    // If a different process of this sandbox has the port, its partner is equivalent. Its requests can be read in this
+    // process, too.
     const port = listened ? (server.address() as AddressInfo).port : kept.port;
     if (port !== kept.port) this.keep({ ...kept, port });
     this.partner_url = `https://localhost:${port}`;
@@ -107,7 +109,7 @@ export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {
 
 const NO_BODY = new Set([204, 304]);
 
-/** Returns false when another process listens on the port. */
+/** Starts to listen. Returns false if a different process listens on the port. */
 function listen(server: Server, port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
@@ -117,7 +119,7 @@ function listen(server: Server, port: number): Promise<boolean> {
   });
 }
 
-/** Reads a body, truncated beyond the size of any notification. */
+/** Reads the body of a request. A body that is larger than any notification is truncated. */
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -8,13 +8,13 @@ const anyText = text({ max: 1_000_000, lines: true });
 const headers: Rule = { schema: { type: 'object', additionalProperties: true }, faults: () => [] };
 const LONGEST_S = 7000 * 366 * 86_400;
 
-/** The time of the sandbox. */
+/** The current time of the sandbox. */
 export class ClockModel {
   @Field(dateTime(), { required: true })
   now: string;
 }
 
-/** Exactly one of the two members is given. */
+/** A move of the clock. Exactly one of the two members must be given. */
 export class ClockMove {
   @Field(integer(0, LONGEST_S), { description: 'So many seconds forward.', example: 86_400 })
   advance_s?: number | null;
@@ -23,7 +23,7 @@ export class ClockMove {
   now?: string | null;
 }
 
-/** Asks for an event of a booking. */
+/** The request for an event of a booking. */
 export class EventRequest {
   @Field(bookingCode, { required: true })
   booking_code: string;
@@ -37,7 +37,7 @@ export class ReceivedQuery {
   booking_code?: string;
 }
 
-/** A request to the sandbox's own partner. */
+/** A request that the sandbox's own partner has received. */
 export class ReceivedModel {
   @Field(dateTime(), { required: true, description: 'By the clock of the sandbox.' })
   received_datetime: string;

@@ -2,7 +2,10 @@ import type { QueryBus } from '@nestjs/cqrs';
 import { FindUnknownTests } from '../accounts/accounts.queries.js';
 import type { Fault } from '../platform/errors.js';
 
-/** Returns a fault for each unknown test at its index in `/test_codes`; undefined entries already have a fault. */
+/**
+ * Returns a fault at `/test_codes/<index>` for each unknown test. Undefined entries already have a fault, and are
+ * skipped.
+ */
 export async function unknownTestFaults(
   queryBus: QueryBus,
   accountCode: string,

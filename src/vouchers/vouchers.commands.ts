@@ -5,11 +5,11 @@ import type { DiscountType, Voucher } from './voucher.entity.js';
 export interface VoucherDefinition {
   discount_type: DiscountType;
   discount_value: number;
-  /** ISO 4217. */
+  /** The code of the currency (ISO 4217); null for a percentage. */
   currency: string | null;
   /** The tests to which the voucher is limited; empty means every test of the account. */
   test_codes: string[];
-  /** The first and last moment of its validity, inclusive. */
+  /** The first and the last second of the voucher's validity, both included. */
   valid_from: Date | null;
   valid_until: Date | null;
   max_uses: number;
@@ -17,7 +17,7 @@ export interface VoucherDefinition {
 }
 
 /**
- * Creates the voucher, or replaces its definition; its uses stay.
+ * Creates the voucher, or replaces its definition. The number of its uses is kept.
  * @throws DomainError account_not_found; validation_error with `test_unknown` at `/test_codes/{index}`
  */
 export class PutVoucher extends Command<Voucher> {
@@ -30,7 +30,10 @@ export class PutVoucher extends Command<Voucher> {
   }
 }
 
-/** @throws DomainError not_found; forbidden_operation while an eligibility has the voucher */
+/**
+ * Deletes the voucher.
+ * @throws DomainError not_found; forbidden_operation while an eligibility has the voucher
+ */
 export class DeleteVoucher extends Command<void> {
   constructor(
     readonly accountCode: string,
@@ -41,7 +44,7 @@ export class DeleteVoucher extends Command<void> {
 }
 
 /**
- * The reason why a voucher cannot be redeemed: voucher_unknown, _not_applicable, _not_yet_valid, _expired or
+ * The reason why a voucher cannot be redeemed, as a code: voucher_unknown, _not_applicable, _not_yet_valid, _expired or
  * _exhausted.
  */
 export interface VoucherRefusal {
@@ -50,7 +53,7 @@ export interface VoucherRefusal {
   readonly detail: string;
 }
 
-/** Returns the faults of a list of codes: each refusal at the index of its code. */
+/** Returns a fault for each refused voucher, at the index of its code in the list. */
 export function refusalFaults(
   refusals: readonly VoucherRefusal[],
   codes: readonly unknown[],
@@ -64,9 +67,11 @@ export function refusalFaults(
 }
 
 /**
- * Sets the vouchers of an eligibility: releases the missing ones and redeems the new ones. Vouchers that it already has
- * stay, even when they could no longer be redeemed. Duplicates count once. It runs in the caller's transaction, which
- * has locked the eligibility's row. Returns the codes that cannot be redeemed; if there is one, nothing was changed.
+ * Sets the vouchers of an eligibility: releases those that are not in the list, and redeems the new ones. Vouchers that
+ * the eligibility already has stay, even if they could no longer be redeemed. Duplicates count once. Returns the codes
+ * that cannot be redeemed; if there are any, nothing was changed.
+ *
+ * The command runs in the current transaction, which must have locked the row of the eligibility.
  */
 export class SetVouchers extends Command<VoucherRefusal[]> {
   constructor(
@@ -79,7 +84,10 @@ export class SetVouchers extends Command<VoucherRefusal[]> {
   }
 }
 
-/** Releases all vouchers of an eligibility and restores their uses, in the caller's transaction as SetVouchers. */
+/**
+ * Releases all vouchers of an eligibility and restores their uses. It runs in the current transaction, like {@link
+ * SetVouchers}.
+ */
 export class ReleaseVouchers extends Command<void> {
   constructor(readonly svcEligibilityId: string) {
     super();

@@ -32,7 +32,7 @@ declareFaults({
 });
 
 const MOST_DISCOUNT = 9_999_999_999.9999;
-// The range of the column type int.
+// The maximum of `max_uses`: the largest value of the column's type int.
 const MOST_USES = 2_147_483_647;
 const MOST_TESTS = 200;
 

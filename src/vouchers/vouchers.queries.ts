@@ -1,7 +1,7 @@
 import { Query } from '@nestjs/cqrs';
 import type { VoucherRefusal } from './vouchers.commands.js';
 
-/** Asks for the codes of an eligibility's vouchers. */
+/** Asks for the voucher codes of an eligibility. */
 export class FindAppliedVouchers extends Query<string[]> {
   constructor(readonly svcEligibilityId: string) {
     super();
@@ -9,8 +9,8 @@ export class FindAppliedVouchers extends Query<string[]> {
 }
 
 /**
- * Asks for the voucher codes of many eligibilities, by the id of the eligibility; eligibilities without vouchers are
- * omitted.
+ * Asks for the voucher codes of many eligibilities. The result is keyed by the id of the eligibility, and omits
+ * eligibilities without vouchers.
  */
 export class FindVouchersOfMany extends Query<Map<string, string[]>> {
   constructor(readonly svcEligibilityIds: readonly string[]) {
@@ -19,8 +19,8 @@ export class FindVouchersOfMany extends Query<Map<string, string[]>> {
 }
 
 /**
- * Asks for the faults that `SetVouchers` would find, for a request that is refused anyway and lists all its faults. It
- * locks and redeems nothing. `svcEligibilityId` is null for a record that does not exist yet.
+ * Asks for the faults that {@link SetVouchers} would report, for a request that is refused anyway and lists all its
+ * faults. Nothing is locked or redeemed. `svcEligibilityId` is null for a record that does not exist yet.
  */
 export class FindVoucherRefusals extends Query<VoucherRefusal[]> {
   constructor(

@@ -8,7 +8,7 @@ import { Voucher } from './voucher.entity.js';
 export class VouchersReader {
   constructor(private readonly database: Database) {}
 
-  /** Returns a page, newest first. */
+  /** Returns a page of the account's vouchers, newest first. */
   list(accountCode: string, page: Page): Promise<Voucher[]> {
     return this.database.manager.find(Voucher, newestFirst(page, { account_code: accountCode }));
   }

@@ -18,7 +18,7 @@ declareFaults({
   ],
 });
 
-/** The members of a voucher that the rules need. */
+/** The members of a voucher on which the rules depend. */
 export interface VoucherTerms {
   voucher_code: string;
   test_codes: string[] | null;
@@ -41,8 +41,8 @@ const EXHAUSTED: Refusal = {
 };
 
 /**
- * Returns the reason why the voucher cannot be redeemed for the test now; null when it can. A disabled voucher looks
- * like an unknown one.
+ * Returns the reason why the voucher cannot be redeemed for the test now; null if it can. A disabled voucher is treated
+ * as unknown.
  */
 export function refusalOf(voucher: VoucherTerms | undefined, testCode: string, now: Date): Refusal | null {
   if (!voucher || voucher.disabled) return UNKNOWN;
@@ -54,23 +54,23 @@ export function refusalOf(voucher: VoucherTerms | undefined, testCode: string, n
 }
 
 const USUAL_DECIMALS = 2;
-/** The currencies of ISO 4217 with an unusual number of decimals. */
+/** The number of decimals of those ISO 4217 currencies that do not have the usual two. */
 const DECIMALS = new Map([
   ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0] as const),
   ...'BHD IQD JOD KWD LYD OMR TND'.split(' ').map((code) => [code, 3] as const),
   ...'CLF UYW'.split(' ').map((code) => [code, 4] as const),
 ]);
-/** Codes of ISO 4217 that are not money: no currency, tests, metals, units of account. */
+/** Matches the codes of ISO 4217 that are not money: no currency, tests, metals and units of account. */
 const NO_MONEY = /^X(?!AF|CD|CG|OF|PF)/;
 
-/** Returns whether an ISO 4217 code, in any case, is money that a discount can be in. */
+/** Returns whether the ISO 4217 code, in any case, denotes money, so that a discount can have this currency. */
 export function isMoney(currency: string): boolean {
   return !NO_MONEY.test(currency.toUpperCase());
 }
 
 /**
- * Returns whether the discount has no more decimals than its currency, in any case; a percentage (null) has at most
- * two.
+ * Returns whether the discount has no more decimals than its currency, whose code may be in any case. For a percentage,
+ * the currency is null and two decimals are allowed.
  */
 export function hasDecimalsOf(discount: number, currency: string | null): boolean {
   const decimals = DECIMALS.get(currency?.toUpperCase() ?? '') ?? USUAL_DECIMALS;
@@ -84,9 +84,9 @@ export interface VoucherChange {
 }
 
 /**
- * Plans the changes after which a record has exactly the wanted vouchers.
+ * Returns the changes after which a record has exactly the wanted vouchers.
  *
- * @param vouchers the existing wanted vouchers, and the current ones
+ * @param vouchers the wanted vouchers that exist, and those that the record has now
  */
 export function changeOf(
   wanted: readonly string[],

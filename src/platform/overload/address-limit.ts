@@ -35,7 +35,7 @@ export class AddressLimit {
   }
 
   /**
-   * Counts the request once and sets the quota headers.
+   * Counts the request, at most once, and sets the headers that show the quota.
    * @throws DomainError rate_limited
    */
   count(request: Request, response: Response): void {
@@ -49,17 +49,17 @@ export class AddressLimit {
       throw rateLimited.error({ headers: { 'Retry-After': String(Math.ceil((1 - bucket.left) / PER_MS / 1000)) } });
   }
 
-  /** Charges a large answer and updates the quota headers. */
+  /** Charges a large answer to the quota, and updates the headers that show the quota. */
   charge(request: Request, response: Response, bytes: number): void {
     const more = Math.floor(bytes / BYTES_OF_ONE);
     if (this.off || more === 0) return;
     const bucket = this.bucketOf(request);
-    // Bounds the debt, so that documents requested in parallel do not block an address for hours.
+    // The debt is limited, so that documents that are requested in parallel do not block an address for hours.
     bucket.left = Math.max(-QUOTA, bucket.left - more);
     this.tell(bucket, response);
   }
 
-  /** Sets the quota headers on an answer without a caller, without counting it. */
+  /** Sets the headers that show the quota on an answer to an unauthenticated caller, without counting the request. */
   show(request: Request, response: Response): void {
     if (!this.off) this.tell(this.bucketOf(request), response);
   }
@@ -82,7 +82,7 @@ export class AddressLimit {
     return bucket;
   }
 
-  /** Removes full buckets, or all buckets when there are too many addresses at a time. */
+  /** Removes the full buckets; removes all buckets if there are too many addresses at a time. */
   private forgetFull(now: number): void {
     for (const [key, { left, at }] of this.buckets) if (left + (now - at) * PER_MS >= QUOTA) this.buckets.delete(key);
     if (this.buckets.size >= MOST_BUCKETS) this.buckets.clear();

@@ -4,26 +4,28 @@ import type { Request } from 'express';
 declare const OF_A_CLIENT: unique symbol;
 
 /**
- * The network by which limits and records identify a client: an IPv4 address, or the /64 of an IPv6 address, since a
- * host can choose any address of its /64. Only this file creates the type, so that no code counts by an address as it
- * was written.
+ * The network by which limits and records identify a client: an IPv4 address, or the /64 of an IPv6 address, because a
+ * host can choose any address of its /64. Only this file creates values of the type, so that no code counts by an
+ * address in its written form.
  */
 export type ClientNetwork = string & { readonly [OF_A_CLIENT]: true };
 
 const BRACKETED = /^\[([^\]]*)\](?::\d+)?$/;
 const IPV4_WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/;
-/** Eight groups and a port. A shorter IPv6 address with a port reads as another address of the same /64. */
+/** Matches eight groups and a port. A shorter IPv6 address with a port reads as a different address of the same /64. */
 const IPV6_WITH_PORT = /^((?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}):\d+$/i;
 const MAPPED_IPV4 = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 const UNKNOWN = 'unknown' as ClientNetwork;
 
 /**
- * Returns the network of the client, as far as `TRUST_PROXY` trusts `X-Forwarded-For`. Gateways add ports and brackets
- * (Azure, IIS), and words such as `unknown`. An entry without an address counts as the proxy that wrote it.
+ * Returns the network of the client. `X-Forwarded-For` is used as far as `TRUST_PROXY` trusts its entries. Gateways add
+ * ports and brackets (Azure, IIS), and words such as `unknown`. An entry without an address counts as the proxy that
+ * wrote it.
  */
 export function networkOf(request: Request): ClientNetwork {
   const forwarded = request.headers['x-forwarded-for'];
-  // Express compares the entries with the trusted networks, but does not recognize an address with a port.
+  // The ports are removed, because Express does not recognize an address with a port when it compares the entries with
+  // the trusted networks.
   if (typeof forwarded === 'string')
     request.headers['x-forwarded-for'] = forwarded
       .split(',')
@@ -36,7 +38,7 @@ export function networkOf(request: Request): ClientNetwork {
   return networkOfPeer(request.socket.remoteAddress);
 }
 
-/** Returns the network of the peer of a connection, which may already be closed. */
+/** Returns the network of the other end of a connection, which may already be closed. */
 export function networkOfPeer(remoteAddress: string | undefined): ClientNetwork {
   return networkIn(remoteAddress ?? '') ?? UNKNOWN;
 }

@@ -15,6 +15,7 @@ const MOST_REMEMBERED = 1000;
 
 /**
  * Limits the processor time for the expensive bodies of one caller, during which other callers wait.
+ *
  * 1. The reader of such a body charges its time to the caller.
  * 2. The caller's next body is delayed until the caller's average is a quarter of a core. Other callers do not wait for
  * it: call `rest` before entering a queue.

@@ -51,8 +51,8 @@ export function erasedBody(source: ResultSource, text: string, pseudonym: string
 }
 
 /**
- * Returns the part of a body to store for an erased record; null for any other record, which stores the whole body. The
- * hash recognizes the same body when it is delivered again.
+ * Returns the part of a body that is stored for an erased record. Returns null for any other record, which stores the
+ * whole body. The hash recognizes the body if it is delivered again.
  */
 export function keptOf(
   { erased_datetime, candidate_id }: LockedEligibility,
@@ -77,7 +77,10 @@ function keep(value: unknown, kept: Kept): unknown {
   );
 }
 
-/** Returns null for an object: known members contain none, so it is a driver's addition. */
+/**
+ * Returns a scalar value unchanged, and null for an object. Members with a known name have no objects, so that a test
+ * driver added the object.
+ */
 function scalar(value: unknown): unknown {
   return typeof value === 'object' ? null : value;
 }

@@ -16,7 +16,7 @@ const repeatedFault = (pointer: string): Fault => ({
   detail: 'The member stands more than once, with different values. Send it once.',
 });
 
-/** A fault as stored with a result. */
+/** A fault of a result's body, as it is stored with the result. */
 export interface KeptFault {
   readonly pointer: string;
   readonly code: string;
@@ -24,15 +24,18 @@ export interface KeptFault {
 
 export interface Judged {
   readonly faults: readonly Fault[];
-  /** Whether a deciding member or a score has a fault, or an unknown member contains forbidden characters. */
+  /**
+   * Whether the result is refused: a deciding member or a score has a fault, or an unknown member contains forbidden
+   * characters.
+   */
   readonly isRefused: boolean;
 }
 
 /**
- * Checks a body: lists faulty members, and decides whether the result is refused. Faults of members that only describe
- * the exam do not refuse the result.
- * @param deciding the deciding members, by their path of names; null when every known member decides
- * @param repeated pointers of members that occur more than once: the intended value is unknown
+ * Checks a result's body: lists the faulty members, and decides whether the result is refused. Faults of members that
+ * only describe the exam do not refuse the result.
+ * @param deciding the deciding members, each as its path of names; null if every known member decides
+ * @param repeated the pointers of members that occur more than once, so that the intended value is unknown
  * @throws DomainError validation_error when the body is not an object, payload_too_large
  */
 export function judge(
@@ -42,7 +45,7 @@ export function judge(
   repeated: readonly string[] = [],
 ): Judged {
   const { faults } = inspectBody(dto, value);
-  // More entries than any exam has are reported as a matter of size.
+  // A list with more entries than any exam has is reported as too large a body.
   if (faults.list.some(({ code }) => code === 'too_many')) throw payloadTooLarge.error();
   if (!isObject(value)) throw validationError.error({ errors: [...faults.list] });
   const form = formOf(dto);
@@ -59,12 +62,12 @@ export function judge(
   const refusing = faults.list.filter(
     ({ pointer = '', code }) => pointers.has(pointer) || (code !== 'member_repeated' && isUnknown(form, pointer)),
   );
-  // The scan stops at the maximum number of faults: a deciding member may follow them.
+  // The scan has stopped at the maximum number of faults, so that the deciding members are checked separately.
   const others = faults.isFull && refusing.length === 0 ? inspectBody(dto, only(value, deciding)).faults.list : [];
   return { faults: [...others, ...faults.list], isRefused: refusing.length + others.length > 0 };
 }
 
-/** Returns the faults to store: as many as an answer lists. */
+/** Returns the faults to store: the number is limited like that of an answer. */
 export function keptFaults(faults: readonly Fault[]): KeptFault[] {
   return namedFaults(faults).map(({ pointer = '', code }) => ({ pointer, code }));
 }
@@ -79,7 +82,7 @@ function only(value: Record<string, unknown>, deciding: readonly (readonly strin
   return picked;
 }
 
-/** Returns whether the pointer leads to or into an undeclared member. */
+/** Returns whether the pointer points to an undeclared member or into one. */
 function isUnknown(form: Form, pointer: string): boolean {
   let at: Form | null = form;
   for (const segment of pointer.split('/').slice(1)) {

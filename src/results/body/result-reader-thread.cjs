@@ -1,4 +1,4 @@
-// The thread that reads large results; result-reader.ts is its caller.
+// The thread that reads large results; result-reader.ts uses it.
 require('reflect-metadata');
 require('../../platform/low-priority.cjs');
 const { threadMs } = require('../../platform/thread-time.cjs');
@@ -12,7 +12,7 @@ parentPort.on('message', ({ source, bytes }) => {
     parentPort.postMessage({ result: { ...said, workMs: threadMs() - begun } }, transferred);
   try {
     const { kept, ...read } = readDelivered(source, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
-    // Copies, because transferring a view would transfer the whole underlying buffer.
+    // The bytes are copied, because transferring a view would transfer the whole underlying buffer.
     const own = Object.entries(kept).map(([name, value]) => [
       name,
       Buffer.isBuffer(value) ? new Uint8Array(value) : value,
@@ -21,7 +21,7 @@ parentPort.on('message', ({ source, bytes }) => {
     answer({ kept: Object.fromEntries(own), ...read }, transferred);
   } catch (error) {
     const { code, detail, errors } = error;
-    // The caller stores the bytes.
+    // The bytes are returned with the refusal, because the main thread stores them.
     if (error instanceof DomainError)
       answer(
         { refusal: { code, detail, errors }, bytes },

@@ -8,7 +8,7 @@ import { WorkerThread } from '../../platform/worker-thread.js';
 import { readDelivered, type Delivered, type FactsOf } from './result-delivered.js';
 import type { ResultSource } from './results.rules.js';
 
-/** A body of 8 MiB with 100,000 values takes a third of it. */
+/** The maximum heap of the thread, in MB. A body of 8 MiB with 100,000 values takes a third of it. */
 const MOST_HEAP_MB = 256;
 
 interface Refusal {
@@ -20,40 +20,40 @@ type Answer = { workMs: number } & (
   { kept: object; facts: object; faults: Fault[]; isRefused: boolean } | { refusal: Refusal; bytes: Uint8Array }
 );
 
-/** Bytes that are not a JSON object, and their refusal. */
+/** The bytes of a body that is not a JSON object, with the error that refuses it. */
 export interface Unread {
   readonly refusal: DomainError;
   readonly bytes: Buffer | undefined;
 }
 
-/** The milliseconds per byte for passing a body to the thread. */
+/** The time for passing a body to the thread, in milliseconds per byte. */
 const ARRIVAL_MS_PER_BYTE = 1 / (1024 * 1024);
-/** The charge for a body that crashes the thread. */
+/** The time that is charged for a body that crashes the thread. */
 const MOST_WORK_MS = 10_000;
-/** A body that is refused for its form is charged at a multiple: about one a second is allowed. */
+/** The factor by which a body is charged that is refused for its form. It allows about one such body per second. */
 const CHARGE_OF_REFUSED = 40;
 
 /**
- * Reads results: parses, checks and hashes them. Large results are read in a thread, so that no body blocks the event
- * loop.
+ * Reads results: parses, checks and hashes them. Large results are read in a thread, so that they do not block the
+ * event loop.
  */
 @Injectable()
 export class ResultReader implements OnApplicationShutdown {
-  /** Additional start options of the thread's program: the tests run the sources. */
+  /** Additional start options for the program of the thread, because tests run it from the sources. */
   static readonly execArgv: string[] = [];
 
   private readonly thread = new WorkerThread<{ source: ResultSource; bytes: Buffer }, Answer>(
     join(__dirname, 'result-reader-thread.cjs'),
     { execArgv: ResultReader.execArgv, resourceLimits: { maxOldGenerationSizeMb: MOST_HEAP_MB } },
   );
-  /** The previous job; jobs run one at a time. */
+  /** The previous job, because jobs run one at a time. */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly pace: BodyPace) {}
 
   /**
-   * Reads a body. A body that is not a JSON object is returned rather than thrown, so that the caller still has its
-   * bytes.
+   * Reads a result's body. For a body that is not a JSON object, the error is returned with the bytes rather than
+   * thrown, so that the body can be stored.
    * @throws DomainError rate_limited
    */
   async read<Source extends ResultSource>(
@@ -61,7 +61,7 @@ export class ResultReader implements OnApplicationShutdown {
     bytes: Buffer | undefined,
   ): Promise<Delivered<FactsOf[Source]> | Unread> {
     if (bytes === undefined || bytes.length <= LABORIOUS_BYTES) return readHere(source, bytes);
-    // A buffer that is transferred to the thread is detached here.
+    // The length is kept, because a buffer that is transferred to the thread is empty afterwards.
     const { length } = bytes;
     let workMs = MOST_WORK_MS;
     try {
@@ -81,7 +81,7 @@ export class ResultReader implements OnApplicationShutdown {
   }
 }
 
-/** Returns the buffer of a body that fills it alone, for a transfer without a copy. */
+/** Returns the buffer of a body for a transfer without a copy, if nothing else is in the buffer. */
 function own({ buffer, byteLength }: Buffer): ArrayBuffer[] {
   return byteLength === buffer.byteLength ? [buffer as ArrayBuffer] : [];
 }
@@ -110,7 +110,7 @@ function refused({ code, detail, errors }: Refusal): DomainError {
     .error({ detail, errors });
 }
 
-/** Restores Buffers: a thread returns them as plain bytes. */
+/** Returns the values as Buffers, which a thread returns as plain bytes. */
 function withBuffers(kept: object): object {
   return Object.fromEntries(
     Object.entries(kept).map(([name, value]: [string, unknown]) => [

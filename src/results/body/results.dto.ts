@@ -2,7 +2,8 @@ import { Field, ObjectField, ObjectListField, TolerantReader } from '../../platf
 import type { Rule } from '../../platform/validation/rules.js';
 import { photo, spelledId, spelledInteger, spelledText } from './spelled-rules.js';
 
-// The body limit bounds the whole; these limits keep single members small enough to index, show and process.
+// The limits of single members, which keep them small enough to index, show and process. The body limit applies to all
+// of them together.
 const MOST_PHOTO_BYTES = 5 * 1024 * 1024;
 const MOST_ENTRIES = 50_000;
 export const MOST_LETTERS_OF_CODE = 500;
@@ -16,7 +17,7 @@ const comments = spelledText({ max: MOST_LETTERS_OF_COMMENTS, lines: true });
 const driverCode = spelledId(MOST_LETTERS_OF_CODE);
 const count = spelledInteger(-MOST_COUNT, MOST_COUNT);
 
-/** A JSON boolean, or a driver's spelling of one. */
+/** The rule for a JSON boolean, or its spelling by a test driver. */
 const flag: Rule = {
   schema: {
     anyOf: [
@@ -128,7 +129,7 @@ class ExamMetaData {
   extRecordLocator?: string | null;
 }
 
-/** Body of the registration results. */
+/** The body of a registration result. */
 @TolerantReader()
 export class CandidateResultsDetails {
   @ObjectListField(() => EventComment, MOST_ENTRIES)
@@ -187,7 +188,7 @@ class CategoryScore {
   category_score_pct?: string | null;
 }
 
-/** Body of the account results. */
+/** The body of an account result. */
 @TolerantReader()
 export class CandidateResultData {
   @Field(driverCode)
@@ -215,7 +216,7 @@ export class CandidateResultData {
   result_id?: string | null;
 }
 
-/** The members that match a registration result, by their path of names. */
+/** The members by which a registration result is matched, each as its path of names. */
 export const DECIDING_OF_REGISTRATION = [
   ['examMetaData', 'examCode'],
   ['examMetaData', 'extRecordLocator'],

@@ -19,29 +19,32 @@ import { idIn } from './spelled-rules.js';
 export const RESULT_SOURCES = ['REGISTRATION', 'ACCOUNT'] as const;
 export type ResultSource = (typeof RESULT_SOURCES)[number];
 
-/** The id of the eligibility whose exam the result belongs to, or the refusal. */
+/**
+ * The result of matching: the id of the eligibility whose exam the result belongs to, or the problem that refuses the
+ * result.
+ */
 export type Match = { svcEligibilityId: string } | { refusal: Problem };
 
 const refuse = (refusal: Problem): Match => ({ refusal });
 
-/** The kinds of code that an exam code can be, in the order in which they are tried. */
+/** The kinds of code that an exam code can be, in the order in which the matching tries them. */
 const CODES = ['svc_eligiblity_id', 'booking_code', 'client_eligibility_id'] as const;
 
-/** A registration that a member of the result leads to, with its current `status`. */
+/** A registration to which a member of the result points, with its current `status`. */
 export interface FoundRegistration {
   by: (typeof CODES)[number] | 'locator' | 'test_and_email';
   svc_eligiblity_id: string;
   status: EligibilityStatus;
-  /** The registration's record locator, as {@link locatorKey}. */
+  /** The record locator of the registration, as {@link locatorKey}. */
   locator_key: string | null;
 }
 
-/** Returns the key for comparing record locators in any case. */
+/** Returns the key by which record locators are compared regardless of case. */
 export function locatorKey(locator: string): string {
   return locator.toLowerCase();
 }
 
-/** Finds the registration of a result. Names never decide: a wrong match is worse than a refusal. */
+/** Returns the registration of a result, or a refusal. Names never decide: a wrong match is worse than a refusal. */
 export function matchRegistration(found: readonly FoundRegistration[], locator: string | null): Match {
   const open = found.filter(({ status }) => status !== 'CANCELLED');
   const foundBy = (way: FoundRegistration['by']) => open.filter(({ by }) => by === way);
@@ -60,7 +63,7 @@ export function matchRegistration(found: readonly FoundRegistration[], locator: 
   return { svcEligibilityId: matched.svc_eligiblity_id };
 }
 
-/** An exam of the candidate in the result, with its current `status`. */
+/** An exam of the candidate whom the result names, with its current `status`. */
 export interface CandidateExam {
   svc_eligiblity_id: string;
   status: EligibilityStatus;
@@ -71,7 +74,10 @@ export interface CandidateExam {
 
 const UNBOOKED: readonly EligibilityStatus[] = ['ELIGIBLE', 'PENDING', 'EXPIRED', 'ABSENT'];
 
-/** Finds the candidate's exam that waits for an account result: taken, booked and over, booked, or not booked. */
+/**
+ * Returns the candidate's exam that waits for an account result, or a refusal. Exams are tried in this order: taken,
+ * booked and over, booked, not booked.
+ */
 export function matchCandidateExam(exams: readonly CandidateExam[], now: Date): Match {
   const waiting = exams.filter((exam) => !exam.has_account_result);
   const isPast = ({ booking_on }: CandidateExam) => booking_on !== null && booking_on <= now;
@@ -92,7 +98,9 @@ function timeOf({ booking_on }: CandidateExam): number {
   return booking_on?.getTime() ?? 0;
 }
 
-/** Finds the exam of a known `result_id`, for a result that names this candidate or none. */
+/**
+ * Returns the exam for which the `result_id` was accepted before. Refuses a result that names a different candidate.
+ */
 export function matchResultId(
   seen: { svc_eligiblity_id: string; candidate_id: string },
   candidateId: string | null,
@@ -102,7 +110,7 @@ export function matchResultId(
     : refuse(resultIdConflict);
 }
 
-/** The deciding members of a registration result. An empty text or a value of a wrong type counts as omitted. */
+/** The deciding members of a registration result. An empty text, or a value of the wrong type, counts as omitted. */
 export interface RegistrationFacts {
   examCode: string | null;
   locator: string | null;

@@ -1,20 +1,20 @@
 import { characterFault, fault, integer, text, type Rule } from '../../platform/validation/rules.js';
 
-/** Rules for values that test drivers write in another type; the values are accepted and stored as received. */
+/** Rules for values that test drivers write in a different type. They are accepted and stored as received. */
 
-/** Accepts a text or a number. */
+/** Returns a rule that accepts a text or a number. */
 export function spelledText(options: { max: number; lines?: boolean }): Rule {
   const rule = text(options);
   return { schema: rule.schema, faults: (value) => (typeof value === 'number' ? [] : rule.faults(value)) };
 }
 
-/** Accepts a text that identifies a record, or a number with only one spelling. */
+/** Returns a rule that accepts a text that identifies a record, or a number that has only one spelling. */
 export function spelledId(max: number): Rule {
   const rule = text({ max });
   return { schema: rule.schema, faults: (value) => (textOfNumber(value) === null ? rule.faults(value) : []) };
 }
 
-/** Accepts an integer or its text. */
+/** Returns a rule that accepts an integer, or the integer as a text. */
 export function spelledInteger(min: number, max: number): Rule {
   const rule = integer(min, max);
   const read = (value: unknown) =>
@@ -22,14 +22,14 @@ export function spelledInteger(min: number, max: number): Rule {
   return { schema: rule.schema, faults: (value) => rule.faults(read(value)) };
 }
 
-/** Returns the text that identifies a record; null when the member is empty or cannot be searched for. */
+/** Returns the text by which a member identifies a record; null if the member is empty or cannot be searched for. */
 export function idIn(value: unknown, max: number): string | null {
   if (typeof value === 'number') return textOfNumber(value);
   if (typeof value !== 'string' || value === '' || value.length > 2 * max) return null;
   return characterFault(value, true) === null ? value : null;
 }
 
-/** A number with more digits may have changed when it was parsed. */
+/** The maximum number of digits in a number that identifies a record. Parsing may change a longer number. */
 const MOST_DIGITS = 15;
 
 function textOfNumber(value: unknown): string | null {
@@ -41,8 +41,8 @@ function textOfNumber(value: unknown): string | null {
 }
 
 /**
- * Accepts Base64 or base64url, in one line or several (RFC 2045), or a `data:` URL of either; the empty text is
- * allowed.
+ * Returns a rule that accepts Base64 or base64url, in one line or several (RFC 2045), or a `data:` URL of either. The
+ * empty text is allowed.
  */
 export function photo(maxBytes: number): Rule {
   return {
@@ -60,7 +60,7 @@ export function photo(maxBytes: number): Rule {
 
 const MOST_PREFIX = 200;
 
-/** Removes the characters around and between the letters. */
+/** Returns the Base64 letters without the prefix and the line breaks; null if the prefix is invalid. */
 function lettersOf(value: string): string | null {
   let letters = value;
   if (/^\s*data:/i.test(value.slice(0, MOST_PREFIX))) {
@@ -71,7 +71,10 @@ function lettersOf(value: string): string | null {
   return /[ \t\r\n]/.test(letters) ? letters.replaceAll(/[ \t\r\n]+/g, '') : letters;
 }
 
-/** Checks megabytes in one pass: a pattern with groups would overflow the stack of the pattern matcher. */
+/**
+ * Returns whether the text is Base64. Megabytes are checked in one pass, because a pattern with groups would overflow
+ * the stack of the pattern matcher.
+ */
 function isBase64(letters: string): boolean {
   const padding = letters.endsWith('==') ? 2 : letters.endsWith('=') ? 1 : 0;
   const inner = padding === 0 ? letters : letters.slice(0, -padding);

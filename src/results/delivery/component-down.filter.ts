@@ -4,8 +4,8 @@ import type { DomainError } from '../../platform/errors.js';
 import { ProblemFilter, statusOf, UNAVAILABLE_RETRY_AFTER_S } from '../../platform/http/problem.filter.js';
 
 /**
- * Answers every error that a retry may cure with 500, because test drivers retry only after 500 (specification,
- * Errors). The problem's code names the cause.
+ * Answers every error after which a retry may succeed with 500, because test drivers retry only after 500
+ * (specification, Errors). The code of the problem names the cause.
  */
 @Catch()
 export class ComponentDownFilter extends ProblemFilter {

@@ -19,7 +19,7 @@ import { OperatorRevisions, type OperatorRevision } from '../records/operator-re
 import { ResultStore } from '../records/result-store.js';
 import { RESULT_SOURCES, type ResultSource } from '../body/results.rules.js';
 
-/** A result without its body, which may be megabytes. */
+/** A result in operators' lists, without its body, which may be megabytes. */
 class ResultSummaryModel {
   @Field(text({ max: 8 }), { required: true })
   svc_eligiblity_id: string;
@@ -70,7 +70,7 @@ class RevisionQuery {
   media?: string;
 }
 
-/** Serves results to operators, always without examPassword and extExamToken. */
+/** Serves results to operators. Their bodies never contain examPassword and extExamToken. */
 @ApiTags('Administration')
 @Controller('admin')
 @Access('admin', 'support')

@@ -35,7 +35,7 @@ const REFUSALS = new Set([
   candidateExamAmbiguous,
 ]);
 
-/** Thrown when an operator has accepted the body for another exam: all writes for this exam are rolled back. */
+/** Thrown to roll back all writes for this exam, when an operator has accepted the same body for a different exam. */
 class SettledElsewhere extends Error {}
 
 /**
@@ -64,8 +64,9 @@ export class ResultAcceptance {
   ) {}
 
   /**
-   * Adds the revision to a locked exam. The body of the newest revision changes nothing and returns false.
-   * @param isOperators the operator decides, even when the same body has been accepted before
+   * Adds a revision to a locked exam. Returns false, and changes nothing, if the body equals that of the newest
+   * revision.
+   * @param isOperators whether an operator decides, even if the same body was accepted before
    * @throws SettledElsewhere
    */
   async accept(
@@ -113,7 +114,7 @@ export class ResultAcceptance {
   }
 
   /**
-   * Runs the work in a transaction; a body that it refuses to match is stored for an operator.
+   * Runs the work in a transaction. If the body cannot be matched, it is stored for an operator.
    * @param work returns the account that gets a new revision, or null
    * @throws DomainError result_quota_exceeded, and the errors of `work`
    */
@@ -135,18 +136,18 @@ export class ResultAcceptance {
     } catch (error) {
       if (error instanceof SettledElsewhere) return;
       if (!(error instanceof DomainError && REFUSALS.has(error.problem))) throw error;
-      // The record that led to the exam is no longer open; the same body changes nothing.
+      // The record that led to the exam may no longer be open. A body that was already accepted changes nothing.
       if (await this.sameBodies.isNewestSomewhere(accountCode, body)) return;
       throw await this.reception.keep(error, source, accountCode, delivery, examCode);
     }
   }
 
-  /** Locks the eligibility of an exam, so that deliveries for it are serialized. */
+  /** Locks the eligibility of an exam, so that the deliveries of its results are serialized. */
   lock(svcEligibilityId: string, reach: Reach): Promise<LockedEligibility | null> {
     return this.commandBus.execute(new LockEligibility(svcEligibilityId, reach));
   }
 
-  /** Finds the exam and locks it. */
+  /** Finds the exam of a result, and locks it. */
   async hold(find: () => Promise<string>): Promise<LockedEligibility> {
     let id = await find();
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {

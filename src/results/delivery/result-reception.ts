@@ -18,7 +18,7 @@ import type { ResultSource } from '../body/results.rules.js';
 import { SameBodies } from '../records/same-bodies.js';
 import { UnmatchedStore, type NewUnmatched } from '../unmatched/unmatched-store.js';
 
-/** A body that is ready for matching. */
+/** A received body that is ready to be matched. */
 interface Received<Facts> {
   readonly facts: Facts;
   readonly delivery: Delivery;
@@ -47,8 +47,8 @@ export class ResultReception {
   ) {}
 
   /**
-   * Reads a body. Returns null when an operator has accepted the same, previously refused body.
-   * @throws DomainError the refusal, once the body is stored; payload_too_large, result_quota_exceeded, rate_limited
+   * Reads a received body. Returns null if an operator has accepted the same body after it was refused.
+   * @throws DomainError the refusal, after the body was stored; payload_too_large, result_quota_exceeded, rate_limited
    */
   async receive<Source extends ResultSource>(
     source: Source,
@@ -69,7 +69,7 @@ export class ResultReception {
   }
 
   /**
-   * Stores a refused body for an operator in a separate transaction. Returns the refusal with the body's id.
+   * Stores a refused body for an operator, in its own transaction. Returns the refusal with the id of the stored body.
    * @throws DomainError result_quota_exceeded
    */
   keep(
@@ -121,8 +121,8 @@ export class ResultReception {
   }
 
   /**
-   * Returns the part to store of a body whose code names an erased record; the record stays locked until the body is
-   * stored.
+   * Returns the part to store of a body whose exam code names an erased record; null for any other body. The record
+   * stays locked until the body is stored.
    */
   private async leftOf(examCode: string, source: ResultSource, body: KeptBody): Promise<KeptBody | null> {
     const booked = await this.store.findExamOfBooking(examCode, ACROSS_ACCOUNTS);

@@ -71,7 +71,7 @@ export class DeliveryController {
   }
 }
 
-/** Builds the delivery. A fault of the path or the query refuses the body only after it is stored. */
+/** Returns the delivered body. A fault of the path or the query refuses the body only after it was stored. */
 function deliveredBody(body: unknown, faults: Faults, username: string): DeliveredBody {
   if (body instanceof UnsupportedBody) return { ...body, username, isOpaque: true };
   return { bytes: body as Buffer | undefined, username, refusal: faults.isEmpty ? undefined : faults.error() };

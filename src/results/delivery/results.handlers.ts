@@ -18,7 +18,10 @@ import {
   type RegistrationFacts,
 } from '../body/results.rules.js';
 
-/** @throws DomainError the refusal of the match */
+/**
+ * Returns the exam of the match.
+ * @throws DomainError the refusal of the match
+ */
 function matched(match: Match): string {
   if ('refusal' in match) throw match.refusal.error();
   return match.svcEligibilityId;
@@ -41,7 +44,7 @@ export class DeliverRegistrationResultHandler implements ICommandHandler<Deliver
     await this.acceptance.deliver('REGISTRATION', null, delivery, facts.examCode, async () => {
       const accounts = accountCodes ?? (await this.queryBus.execute(new FindKnownAccounts(ACROSS_ACCOUNTS)));
       const exam = await this.acceptance.hold(() => this.match(facts, accounts));
-      // A rehearsal has its own locator, which must not block the exam's locator.
+      // The locator of a rehearsal is not stored, because it differs from that of the exam and must not block it.
       if (!facts.simulated && facts.locator !== null && !(await this.store.addLocator(exam, facts.locator)))
         throw registrationMismatch.error();
       const taken = { resultId: null, simulated: facts.simulated };
@@ -74,7 +77,7 @@ export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccou
     await this.acceptance.deliver('ACCOUNT', accountCode, delivery, null, async () => {
       const seen = await this.matchResultId(facts, accountCode);
       if (seen === null && candidateId === null) throw candidateExamNotFound.error();
-      // Serializes deliveries for one candidate: each sees the changes of earlier ones.
+      // The deliveries for one candidate are serialized, so that each sees the changes of earlier ones.
       if (candidateId !== null)
         await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidateId));
       if (resultId === null && (await this.sameBodies.isNewestSomewhere(accountCode, delivery.body))) return null;
@@ -88,7 +91,7 @@ export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccou
     });
   }
 
-  /** Returns the exam of a known result_id, else null. */
+  /** Returns the exam for which the result_id was accepted before; null if it is unknown. */
   private async matchResultId({ resultId, candidateId }: AccountFacts, accountCode: string): Promise<string | null> {
     const seen = resultId === null ? null : await this.store.findResultId(accountCode, resultId);
     return seen && matched(matchResultId(seen, seen.erased ? null : candidateId));

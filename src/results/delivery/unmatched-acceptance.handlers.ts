@@ -39,10 +39,12 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
       if (exam.status === 'CANCELLED')
         throw forbiddenOperation.error({ detail: 'A record that is CANCELLED does not take a result.' });
       const facts = factsOf(source, found.body);
-      // The operator decides; a locator or result_id of another exam stays there.
+      // The operator's choice of exam takes precedence. A locator or result_id that already belongs to another exam
+      // remains assigned to that exam.
       if (facts.locator !== null && !facts.simulated) await this.store.addLocator(exam, facts.locator);
       if (facts.resultId !== null) await this.store.addResultId(exam, facts.resultId);
-      // Locked after the exam, like every delivery: another transaction may have settled the result first.
+      // The unmatched result is locked after the exam, in the order of every delivery. A different transaction may have
+      // settled it before.
       const { body } = assertOpen(await this.unmatched.lock(id));
       if (await this.sameBodies.isAcceptedElsewhere(exam, source, body!.hash, username))
         throw unmatchedResultSettled.error();
@@ -52,7 +54,10 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
     });
   }
 
-  /** @throws DomainError booking_not_found, eligibility_not_found, forbidden_operation */
+  /**
+   * Returns the exam that the operator has named, and locks it.
+   * @throws DomainError booking_not_found, eligibility_not_found, forbidden_operation
+   */
   private async holdNamed(named: AcceptUnmatchedResult['exam']): Promise<LockedEligibility> {
     const reach = currentReach();
     const id = 'bookingCode' in named ? await this.recordBooked(named.bookingCode, reach) : named.svcEligibilityId;
@@ -61,7 +66,10 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
     return exam;
   }
 
-  /** Returns the record, unless it has a later booking: that is another appointment. */
+  /**
+   * Returns the record of the booking. Refuses a booking that is not the latest of its record, because the record's
+   * exam is a different appointment.
+   */
   private async recordBooked(bookingCode: string, reach: Reach): Promise<string> {
     const booked = await this.store.findExamOfBooking(bookingCode, reach);
     if (booked === null) throw bookingNotFound.error();

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A `result_id` that was accepted in an account, and its exam. */
+/** A `result_id` that was accepted in an account, with the exam of its result. */
 @Entity('account_result_ids')
 export class AccountResultId {
   @PrimaryColumn('text')

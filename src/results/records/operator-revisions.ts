@@ -22,7 +22,7 @@ export type OperatorRevision = ListedRevision &
     test_code: string;
   };
 
-/** Reads revisions of results for operators' lists. */
+/** Reads the revisions of results for operators' lists. */
 @Injectable()
 export class OperatorRevisions {
   constructor(private readonly database: Database) {}

@@ -1,6 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** The driver's name for a registration: one per registration, and unique in the account in any case. */
+/**
+ * The test driver's name for a registration. A registration has one locator, which is unique in the account regardless
+ * of case.
+ */
 @Entity('registration_locators')
 export class RegistrationLocator {
   @PrimaryColumn('text')
@@ -12,7 +15,7 @@ export class RegistrationLocator {
   @Column('text')
   locator: string;
 
-  /** The locator in lower case, for comparison. */
+  /** The locator in lower case, by which locators are compared. */
   @Column('text')
   locator_key: string;
 }

@@ -1,9 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** The number of result bytes stored in a day. */
+/** The number of bytes of results that were stored on a day. */
 @Entity('result_bytes')
 export class ResultBytes {
-  /** `account` and its code, or `unmatched` and an account code or a consumer key. */
+  /** The owner of the bytes: `account` with its code, or `unmatched` with an account code or a consumer key. */
   @PrimaryColumn('text')
   owner: string;
 
@@ -13,7 +13,7 @@ export class ResultBytes {
   @Column('bigint')
   bytes: number;
 
-  /** The maximum of `bytes`, by the settings of the last writer. */
+  /** The maximum of `bytes`, by the settings of the process that wrote last. */
   @Column('bigint')
   quota: number;
 }

@@ -8,10 +8,13 @@ import { resultQuotaExceeded } from '../results.errors.js';
 
 const MIB = 1024 * 1024;
 const DAY_MS = 86_400_000;
-/** The share of the quota for unmatched results, counted separately from matched results. */
+/** The quota for unmatched results, as a share of the quota for matched ones. They are counted separately. */
 const UNMATCHED_SHARE = 0.25;
 
-/** $1: owner; $2: bytes; $3: quota. A constraint enforces the quota against parallel deliveries. */
+/**
+ * Adds the bytes of a result to those of the day. $1: owner; $2: bytes; $3: quota. A constraint enforces the quota even
+ * for parallel deliveries.
+ */
 const COUNT = prepared(
   'result-bytes-count',
   `INSERT INTO result_bytes AS kept (owner, day, bytes, quota)
@@ -26,8 +29,8 @@ const SWEEP = prepared(
 );
 
 /**
- * Bounds the bytes of results stored in a day (UTC). Results with an exam count for the exam's account. Unmatched
- * results count separately, for the account of the path or else for the application.
+ * Limits the bytes of results that are stored in a day (UTC). Results with an exam count for the account of the exam.
+ * Unmatched results count separately: for the account in the path or, without one, for the application.
  */
 @Injectable()
 export class ResultQuota {
@@ -43,20 +46,23 @@ export class ResultQuota {
   }
 
   /**
-   * Counts at the end of the running unit of work. The row is locked until COMMIT, so deliveries of one owner commit in
-   * turn.
+   * Counts the body for the account at the end of the current unit of work. The row is locked until COMMIT, so that
+   * deliveries for an account commit in turn.
    */
   countMatched(accountCode: string, body: KeptBody): void {
     this.count(`account ${accountCode}`, body, this.quota);
   }
 
-  /** Counts as {@link countMatched}. @param owner an account code or a consumer key */
+  /**
+   * Counts like {@link countMatched}, for unmatched results.
+   * @param owner an account code or a consumer key
+   */
   countUnmatched(owner: string, body: KeptBody | Buffer): void {
     this.count(`unmatched ${owner}`, body, Math.floor(this.quota * UNMATCHED_SHARE));
   }
 
   /**
-   * Runs a unit of work that counts, and reports an exceeded quota.
+   * Runs a unit of work that counts bytes, and reports an exceeded quota.
    * @throws DomainError result_quota_exceeded
    */
   async explaining<T>(unit: () => Promise<T>): Promise<T> {
@@ -67,7 +73,7 @@ export class ResultQuota {
     }
   }
 
-  /** Returns the quota's problem when the unit of work exceeded the quota; otherwise the original error. */
+  /** Returns the problem of the quota if the error shows that it was exceeded; otherwise the error itself. */
   private explained(error: unknown): unknown {
     if (violatedConstraint(error) !== 'result_bytes_within_quota') return error;
     const now = this.clock.now().getTime();
@@ -75,7 +81,10 @@ export class ResultQuota {
     return resultQuotaExceeded.error({ headers: { 'Retry-After': String(seconds) } });
   }
 
-  /** Deletes at most this many counts of past days. */
+  /**
+   * Deletes the counts of past days.
+   * @param most the maximum number of rows
+   */
   sweep(most: number): Promise<number> {
     return this.database.execute(SWEEP, [most]);
   }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 
-/** The parts of one result that a caller is about to see. */
+/** The parts of a result that a caller is about to see. */
 export interface ResultRead {
   readonly subject: string;
   readonly accountCode: string | null;
@@ -10,7 +10,8 @@ export interface ResultRead {
 }
 
 /**
- * Audits reads of photos and video links, because they show people: the audit row is written before the answer is sent.
+ * Writes audit entries for reads of photos and video links, because these show people. The entry is written before the
+ * answer is sent.
  */
 @Injectable()
 export class ResultReads {
@@ -31,7 +32,7 @@ export class ResultReads {
     });
   }
 
-  /** Audits as {@link record} does, for raw bytes of unknown content. */
+  /** Writes an audit entry like {@link record}, for raw bytes of unknown content. */
   recordRaw(subject: string, accountCode: string | null): Promise<void> {
     return this.unitOfWork.run(() => {
       this.unitOfWork.audit('unmatched-result.read-raw', subject, { accountCode });

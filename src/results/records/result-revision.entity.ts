@@ -3,17 +3,17 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { KeptFault } from '../body/result-judgement.js';
 import type { ResultSource } from '../body/results.rules.js';
 
-/** One accepted body; the row never changes. */
+/** A revision: an accepted body of a result. Its row never changes, except by an erasure. */
 @Entity('result_revisions')
 export class ResultRevision {
   @PrimaryColumn('text')
   svc_eligiblity_id: string;
 
-  /** 1, 2, 3 … for each exam, across both sources. */
+  /** The number of the revision within its exam, across both sources: 1, 2, 3 … */
   @PrimaryColumn('int')
   revision: number;
 
-  /** Increases across all exams: newer revisions have higher positions. */
+  /** A number that increases across all exams, so that newer revisions have higher positions. */
   @Column({ type: 'bigint', insert: false, update: false })
   position: number;
 
@@ -23,26 +23,26 @@ export class ResultRevision {
   @Column('text')
   source: ResultSource;
 
-  /** The JSON text as received, without photo and video link. */
+  /** The JSON text of the body as received, without photo and video link. */
   @Column('text')
   body: string;
 
   @Column('bytea')
   body_hash: Buffer;
 
-  /** Encrypted JSON text of the member's value. */
+  /** The photo: the encrypted JSON text of the member's value. */
   @Column('bytea', { nullable: true })
   photo: Buffer | null;
 
-  /** Encrypted JSON text of the member's value. */
+  /** The video link: the encrypted JSON text of the member's value. */
   @Column('bytea', { nullable: true })
   video_link: Buffer | null;
 
-  /** Encrypted JSON text of the credentials. */
+  /** The credentials: their encrypted JSON text. */
   @Column('bytea', { nullable: true })
   credentials: Buffer | null;
 
-  /** Faults of known members that decide nothing: the body was accepted in spite of them. */
+  /** The faults of known members that decide nothing, in spite of which the body was accepted. */
   @Column('json', { default: [] })
   faults: KeptFault[];
 

@@ -16,7 +16,7 @@ import {
 } from '../body/results.rules.js';
 
 const STATE = 'status, hold_reason, approval_pending, decline_reason, schedule_start_date, eligibility_end_date';
-/** Matches the accounts of the caller; they are listed so that indexes can be used. */
+/** The SQL condition for the accounts of the caller. They are passed as a list, so that indexes can be used. */
 const MINE = 'ANY ($1::text[])';
 
 const FIND_REGISTRATIONS = prepared(
@@ -112,7 +112,7 @@ export type NewRevision = Omit<
 export type ReadRevision = Pick<ResultRevision, 'revision' | 'source' | 'body' | 'received_datetime' | 'faults'> &
   Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'>;
 
-/** Stores results. Photos and video links are decrypted only here. */
+/** Stores results. Only this class decrypts their photos and video links. */
 @Injectable()
 export class ResultStore {
   constructor(
@@ -129,7 +129,7 @@ export class ResultStore {
     });
   }
 
-  /** Returns all registrations in these accounts that a member of the result leads to. */
+  /** Returns all registrations in these accounts to which a member of the result points. */
   async findRegistrations(
     { examCode, locator, email }: RegistrationFacts,
     accountCodes: string[],
@@ -166,7 +166,7 @@ export class ResultStore {
     return this.database.queryOne(FIND_RESULT_ID, [accountCode, [resultId, this.erasedKey(resultId)]]);
   }
 
-  /** Adds a revision to a locked exam; returns its number. */
+  /** Adds a revision to a locked exam; returns the number of the revision. */
   async add(newest: Newest, revision: NewRevision): Promise<number> {
     const { svc_eligiblity_id: id, body } = revision;
     const number = newest.revision + 1;
@@ -190,8 +190,8 @@ export class ResultStore {
   }
 
   /**
-   * Adds a locator. Returns false when the registration has another locator, or another registration of the account has
-   * this one.
+   * Assigns a locator to the exam. Returns false if the exam already has a different locator, or if the locator belongs
+   * to a different exam of the account.
    */
   async addLocator(exam: LockedEligibility, locator: string): Promise<boolean> {
     const { svc_eligiblity_id: id, account_code, erased_datetime } = exam;
@@ -202,7 +202,7 @@ export class ResultStore {
     return (await this.database.queryOne(HAS_LOCATOR, [id, [key, erased]])) !== null;
   }
 
-  /** Adds a result id. Returns false when another exam of the account has it. */
+  /** Assigns a result id to the exam. Returns false if the id belongs to a different exam of the account. */
   async addResultId(exam: LockedEligibility, resultId: string): Promise<boolean> {
     const { svc_eligiblity_id: id, account_code, erased_datetime } = exam;
     const erased = this.erasedKey(resultId);
@@ -211,17 +211,20 @@ export class ResultStore {
     return (await this.database.queryOne(HAS_RESULT_ID, [id, account_code, [resultId, erased]])) !== null;
   }
 
-  /** Returns the replacement for a driver's id after an erasure: a revision that names the id still finds its exam. */
+  /**
+   * Returns the text that replaces a driver's id after an erasure. It is computed from the id, so that a later revision
+   * with the id still finds its exam.
+   */
   erasedKey(id: string): string {
     return `ERASED-${this.secrets.keyedHash('an erased id of a result', id).toString('base64url')}`;
   }
 
-  /** Returns the revisions of a candidate's exams of a test, newest first. */
+  /** Returns the revisions of a candidate's exams for a test, newest first. */
   list(accountCode: string, candidateId: string, testCode: string): Promise<ListedRevision[]> {
     return this.database.query<ListedRevision>(LIST, [accountCode, candidateId, testCode]);
   }
 
-  /** Returns a revision; separated members are null unless they are requested. */
+  /** Returns a revision. Its photo, video link and credentials are null unless they are requested. */
   async get({ svc_eligiblity_id: id, revision }: RevisionKey, withSecrets: boolean): Promise<ReadRevision> {
     const row = await this.database.queryOne<ResultRevision>(GET, [id, revision, withSecrets]);
     const { photo, video_link, credentials, ...rest } = row!;

@@ -31,8 +31,8 @@ const IS_ACCEPTED_ELSEWHERE = prepared(
 );
 const FIND_NEWEST = prepared(
   'results-find-newest',
-  // The same body from the same user among the unmatched results. A transaction that settles one locks its row after
-  // the exam's.
+  // SQL: the unmatched results with the same body from the same user. A transaction that settles one locks its row
+  // after the row of the exam.
   `WITH same AS (
      SELECT accepted_datetime IS NULL AS is_waiting, settled_by = 'OPERATOR' AND svc_eligiblity_id <> $1 AS is_elsewhere
      FROM unmatched_results
@@ -48,27 +48,27 @@ const FIND_NEWEST = prepared(
    FROM result_revisions WHERE svc_eligiblity_id = $1`,
   acrossAccounts.matching,
 );
-/** The state of the exam that a body is delivered for. */
+/** The state of the exam for which a body is delivered. */
 export interface Newest {
-  /** The number of the newest revision; 0 before the first. */
+  /** The number of the exam's newest revision; 0 if there is none. */
   readonly revision: number;
   readonly booking_code: string | null;
-  /** The body's hash of the newest revision of the same source. */
+  /** The hash of the body in the exam's newest revision from the same source. */
   readonly body_hash: Buffer | null;
   /** Whether the same body from the same user waits for an operator. */
   readonly is_waiting: boolean;
-  /** Whether an operator has accepted the same body from the same user for another exam. */
+  /** Whether an operator has accepted the same body from the same user for a different exam. */
   readonly is_elsewhere: boolean;
 }
 
-/** Finds exams for which the same body was accepted, and unmatched results with it. */
+/** Finds exams for which the same body was already accepted, and unmatched results with the same body. */
 @Injectable()
 export class SameBodies {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns whether the body equals the newest account result of any exam of the account; for a null account, the
-   * newest registration result of an exam that the caller may see.
+   * Returns whether the body equals the newest account result of any exam in the account. Without an account, compares
+   * the newest registration results of the exams that the caller may see.
    */
   async isNewestSomewhere(accountCode: string | null, { hash }: KeptBody): Promise<boolean> {
     const found =
@@ -78,7 +78,9 @@ export class SameBodies {
     return (await found) !== null;
   }
 
-  /** Returns whether the body, from the same user, is the newest of its source for another exam of the account. */
+  /**
+   * Returns whether the body, from the same user, is the newest one of its source for a different exam of the account.
+   */
   async isAcceptedElsewhere(
     { svc_eligiblity_id, account_code }: LockedEligibility,
     source: ResultSource,
@@ -89,10 +91,7 @@ export class SameBodies {
     return (await this.database.queryOne(IS_ACCEPTED_ELSEWHERE, values)) !== null;
   }
 
-  /**
-   * Returns the state of a locked exam for a body. From then on, the rows of the same body among the unmatched results
-   * are locked.
-   */
+  /** Returns the state of a locked exam for a body. It also locks the unmatched results with the same body. */
   async findNewest(exam: LockedEligibility, source: ResultSource, hash: Buffer, username: string): Promise<Newest> {
     const account = source === 'ACCOUNT' ? exam.account_code : null;
     const newest = await this.database.queryOne<Newest>(FIND_NEWEST, [

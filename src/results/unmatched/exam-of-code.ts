@@ -8,7 +8,10 @@ import { currentReach } from '../../platform/context/request-context.js';
 import { Database, prepared } from '../../platform/database/database.js';
 import { FindKnownAccounts } from '../../platform/known-accounts.js';
 
-/** $1: accounts; $2: code. Tries the kinds of code in the same order as the matching does. */
+/**
+ * Finds the exams of a code. $1: accounts; $2: code. The kinds of code are tried in the same order as in the matching
+ * of results.
+ */
 const FIND = prepared(
   'results-exam-of-code',
   `SELECT svc_eligiblity_id, rank FROM (
@@ -22,7 +25,7 @@ const FIND = prepared(
    ORDER BY rank LIMIT 2`,
 );
 
-/** Finds the exam of a code that an operator typed, before a result is accepted for it. */
+/** Finds the exam for a code that an operator has typed, before the operator accepts a result for that exam. */
 @Injectable()
 export class ExamOfCode {
   constructor(
@@ -30,7 +33,10 @@ export class ExamOfCode {
     private readonly queryBus: QueryBus,
   ) {}
 
-  /** @throws DomainError eligibility_not_found when no account has the code, or several accounts have it */
+  /**
+   * Returns the exam of the code.
+   * @throws DomainError eligibility_not_found when no account has the code, or several accounts have it
+   */
   async find(result: { account_code: string | null }, code: string): Promise<OperatorEligibilityModel> {
     const [first, second] = await this.database.query<{ svc_eligiblity_id: string; rank: number }>(FIND, [
       await this.accountsOf(result),
@@ -42,7 +48,7 @@ export class ExamOfCode {
     return record;
   }
 
-  /** Returns the accounts in which the caller may accept the result. */
+  /** Returns the accounts in which the operator may accept the result. */
   private async accountsOf({ account_code }: { account_code: string | null }): Promise<readonly string[]> {
     if (account_code !== null) return [account_code];
     return currentReach() ?? (await this.queryBus.execute(new FindKnownAccounts(ACROSS_ACCOUNTS)));

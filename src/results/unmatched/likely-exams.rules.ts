@@ -1,4 +1,4 @@
-/** The similarities between an exam and an unmatched result, strongest first. */
+/** The ways in which an exam can resemble an unmatched result, strongest first. */
 export const LIKENESSES = [
   'SVC_ELIGIBLITY_ID',
   'BOOKING_CODE',
@@ -19,19 +19,22 @@ export interface LikelyExam {
   readonly bookingOn: Date | null;
 }
 
-/** Weighs each similarity higher than all weaker ones together. */
+/** Returns the weight of the exam's similarities. Each similarity weighs more than all weaker ones together. */
 function weightOf({ because }: LikelyExam): number {
   return [...because].reduce((sum, likeness) => sum + 2 ** (LIKENESSES.length - LIKENESSES.indexOf(likeness)), 0);
 }
 
-/** Sorts exams by likelihood; among equally likely exams, the booking nearest to the result's arrival comes first. */
+/**
+ * Sorts exams by likelihood. Among equally likely exams, the exam whose booking is nearest to the arrival of the result
+ * comes first.
+ */
 export function mostLikely<Exam extends LikelyExam>(exams: readonly Exam[], received: Date, most: number): Exam[] {
   const away = ({ bookingOn }: LikelyExam) =>
     bookingOn === null ? Number.MAX_SAFE_INTEGER : Math.abs(bookingOn.getTime() - received.getTime());
   return [...exams].sort((left, right) => weightOf(right) - weightOf(left) || away(left) - away(right)).slice(0, most);
 }
 
-/** The similarities of equal ids: next to them, a different spelling of the id adds nothing. */
+/** The similarities of ids that are equal. If an id is equal, a similarity by spelling adds nothing. */
 const EQUAL_IDS: readonly Likeness[] = [
   'SVC_ELIGIBLITY_ID',
   'BOOKING_CODE',
@@ -40,7 +43,7 @@ const EQUAL_IDS: readonly Likeness[] = [
   'CANDIDATE_ID',
 ];
 
-/** Returns the similarities without the differently spelled ids, when the exact id matches as well. */
+/** Returns the similarities without those by spelling of an id, if an id is equal. */
 export function withoutWeakerIds(likenesses: ReadonlySet<Likeness>): Set<Likeness> {
   const isEqual = EQUAL_IDS.some((likeness) => likenesses.has(likeness));
   const isSpelled = isEqual || likenesses.has('ID_SPELLING');
@@ -51,19 +54,23 @@ export function withoutWeakerIds(likenesses: ReadonlySet<Likeness>): Set<Likenes
   );
 }
 
-/** Shorter ids have too many neighbours within one character, and longer ids too many spellings. */
+/**
+ * The lengths of the ids for which near ids are tried. Shorter ids have too many neighbours, and longer ids have too
+ * many variants.
+ */
 const LEAST_CHARACTERS = 4;
 const MOST_CHARACTERS = 32;
 const CHARACTERS = [...'abcdefghijklmnopqrstuvwxyz0123456789'];
 
 /**
- * Normalizes an id: removes case, blanks and punctuation, which people and programs change. Equals SQL's `plain_id`.
+ * Normalizes an id: removes case, blanks and punctuation, which people and programs change. The SQL function `plain_id`
+ * does the same.
  */
 export function plainId(id: string): string {
   return id.toLowerCase().replaceAll(/[\u0000-/:-@[-`{-\u007f]/g, '');
 }
 
-/** Returns all ids one edit away: a character missing, added, replaced or swapped with the next. */
+/** Returns all ids that differ by one edit: a character is missing, added, replaced, or swapped with the next one. */
 export function oneCharacterFrom(plain: string): string[] {
   const characters = [...plain];
   if (characters.length < LEAST_CHARACTERS || characters.length > MOST_CHARACTERS) return [];

@@ -18,7 +18,7 @@ import {
 } from './likely-exams.rules.js';
 import type { LikelyExamModel } from './likely-exams.fields.js';
 
-/** The maximum number of exams per similarity: a name that many people have says little. */
+/** The maximum number of exams for each similarity. A name that many people have says little. */
 const MOST_OF_ONE = 20;
 const MOST = 10;
 
@@ -26,8 +26,8 @@ const ACCOUNTS = `ANY (${opaque('$1::text[]')}::text[])`;
 const CODES = `ANY (${opaque('$2::text[]')}::text[])`;
 const OPEN = `status <> 'CANCELLED'`;
 const KNOWN = `account_code = ${ACCOUNTS} AND ${OPEN}`;
-// Scans in the order of the search index, account by account, so that the planner has no alternative that it could
-// misjudge as cheaper.
+// Selects similar records in the order of the search index, account by account. The planner therefore has no
+// alternative that it could wrongly consider cheaper.
 const like = (likeness: Likeness, value: string, parameter: string, where = '') => `(
   SELECT '${likeness}' AS likeness, svc_eligiblity_id FROM unnest(${opaque('$1::text[]')}) AS mine (account)
   CROSS JOIN LATERAL (
@@ -39,8 +39,8 @@ const like = (likeness: Likeness, value: string, parameter: string, where = '') 
   WHERE status <> 'CANCELLED' LIMIT ${MOST_OF_ONE})`;
 
 /**
- * SQL: whether a row belongs to an account that the caller may see. In each of these queries, `given` is one spelling
- * of an id.
+ * The SQL condition that a row belongs to an account of the caller. In each of the queries below, `given` is one
+ * spelling of an id.
  */
 const MINE = `account_code = ${ACCOUNTS}`;
 const OF_ONE_SPELLING = [
@@ -52,8 +52,8 @@ const OF_ONE_SPELLING = [
   `SELECT svc_eligiblity_id FROM registration_locators WHERE plain_id(locator) = given AND ${MINE}`,
 ];
 /**
- * Selects the records with an id in one of these spellings. Each spelling is looked up separately: there may be
- * thousands.
+ * Selects the records that have an id in one of these spellings. Each spelling is looked up separately, because there
+ * may be thousands.
  */
 const spelled = (likeness: Likeness, parameter: string) =>
   OF_ONE_SPELLING.map(
@@ -63,8 +63,8 @@ const spelled = (likeness: Likeness, parameter: string) =>
   ).join(' UNION ALL ');
 
 /**
- * $1: accounts; $2: codes; $3: locator; $4: e-mail; $5: candidate_id; $6: first and last name; $7: last name; $8: plain
- * ids; $9: ids one edit away. Each part uses an index.
+ * Finds similar exams. $1: accounts; $2: codes; $3: locator; $4: e-mail; $5: candidate_id; $6: first and last name; $7:
+ * last name; $8: plain ids; $9: ids with one edit. Each part uses an index.
  */
 const FIND = prepared(
   'results-likely-exams',
@@ -86,7 +86,7 @@ const FIND = prepared(
      UNION ALL ${spelled('ID_ONE_CHARACTER', '$9')}) AS found`,
 );
 
-/** The members of an unmatched result that may lead to its exam. */
+/** The members of an unmatched result that may point to its exam. */
 interface Clues {
   codes: string[];
   locator: string | null;
@@ -102,7 +102,10 @@ interface Unmatched {
   readonly received_datetime: Date;
 }
 
-/** Finds the exams that an unmatched result may belong to. They are only proposals: names never decide. */
+/**
+ * Finds the exams to which an unmatched result may belong. They are only suggestions for an operator: names never
+ * decide.
+ */
 @Injectable()
 export class LikelyExams {
   constructor(
@@ -140,8 +143,8 @@ export class LikelyExams {
   }
 
   /**
-   * Returns the accounts that may have the exam: the named account, else the sender's accounts, limited to the
-   * caller's.
+   * Returns the accounts that may have the exam: the account that the result names or, without one, those of the
+   * sender. They are limited to the accounts of the caller.
    */
   private async accountsOf({ account_codes }: Unmatched): Promise<string[]> {
     const reach = currentReach();

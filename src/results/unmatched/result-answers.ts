@@ -15,12 +15,12 @@ import type { ReadUnmatched, UnmatchedSummary } from './unmatched-store.js';
 
 const MOST_WAIT_MS = 8_000;
 
-/** Accepts any body that a driver may send. */
+/** The rule for any body that a test driver may send. */
 const anyObject: Rule = { schema: { type: 'object', additionalProperties: true }, faults: () => [] };
 
 export const FAULTS_OF_REVISION = 'Of known members that decide nothing: the result was accepted with them.';
 
-/** The faults stored with a body. */
+/** The rule for the faults that are stored with a body. */
 export const anyFaults: Rule = {
   schema: {
     type: 'array',
@@ -107,7 +107,9 @@ export class UnmatchedResultDetailModel extends UnmatchedResultModel {
   reject_reason: string | null;
 }
 
-/** Builds the JSON text of a {@link ResultModel}: the body is inserted as received rather than serialized again. */
+/**
+ * Returns the JSON text of a {@link ResultModel}. The body is inserted as it was received, and not serialized again.
+ */
 export function resultText(read: ReadRevision): string {
   const { source, revision, received_datetime, faults, body, photo, videoLink, credentials } = read;
   return withBody(
@@ -116,12 +118,12 @@ export function resultText(read: ReadRevision): string {
   );
 }
 
-/** Builds the JSON text of an {@link UnmatchedResultModel}. */
+/** Returns the JSON text of an {@link UnmatchedResultModel}. */
 export function unmatchedText(summary: UnmatchedSummary, body: string | null): string {
   return withBody(summaryOf(summary), body ?? 'null');
 }
 
-/** Builds the JSON text of an {@link UnmatchedResultDetailModel}. */
+/** Returns the JSON text of an {@link UnmatchedResultDetailModel}. */
 export function unmatchedDetailText(result: ReadUnmatched): string {
   const { accepted_datetime, settled_by, svc_eligiblity_id, rejected_datetime, rejected_by, reject_reason } = result;
   const { accept_reason, body } = result;
@@ -148,22 +150,24 @@ function withBody(members: object, body: string): string {
   return `${JSON.stringify(members).slice(0, -1)},"body":${body}}`;
 }
 
-/** Bounds the running answers, in total and per application: each holds an entry of megabytes until it is sent. */
+/**
+ * Limits the number of answers that are being sent, in total and for each application. Each answer holds an entry of
+ * megabytes until the entry is sent.
+ */
 const underWay = new BodyMemory(24, 6, MOST_WAIT_MS);
 
 /**
- * Sends a JSON array entry by entry, at the caller's reading speed: bodies are large and never all in memory. A caller
- * that waits for a slot has not queried anything yet.
- * @param find returns the entries; it is called when there is a slot
- * @throws DomainError service_unavailable while the caller's application has too many such answers running
+ * Sends a JSON array entry by entry, as fast as the client reads. The bodies are large, and are never all in memory.
+ * @param find returns the entries; it is called, and queries the database, only when a slot is free
+ * @throws DomainError service_unavailable while too many such answers to the application are being sent
  */
 export async function sendArray(response: Response, find: () => Promise<AsyncIterable<string>>): Promise<void> {
-  // Each entry waits for its own slot.
+  // This releases the slot of the request, because each entry waits for a slot of its own.
   answered(response);
   const place = underWay.begin(requestContext().caller?.consumerKey ?? '');
   try {
     await place.charge(1);
-    // A caller that disconnected while waiting is sent nothing.
+    // Nothing is sent to a client that disconnected while it waited.
     if (response.destroyed) return;
     await stream(response, await find());
   } finally {
@@ -180,7 +184,7 @@ async function stream(response: Response, entries: AsyncIterable<string>): Promi
   try {
     await pipeline(Readable.from(arrayText(inReadTurns(entries)), { highWaterMark: 1 }), response);
   } catch (error) {
-    // The caller disconnected.
+    // This error means that the client disconnected.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   }
 }

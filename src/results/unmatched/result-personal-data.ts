@@ -43,7 +43,7 @@ const READ_UNMATCHED = {
          WHERE id > $1 ORDER BY id LIMIT $2`,
   across: acrossAccounts.matching,
 };
-// Compares like the matching.
+// Finds equal e-mail addresses. They are compared as in the matching of results.
 const SAME_EMAILS = {
   text: `SELECT given FROM unnest($1::text[]) AS given
          WHERE case_folded(btrim(given)) IN (SELECT case_folded(known) FROM unnest($2::text[]) AS known)`,
@@ -58,7 +58,7 @@ const REPLACE_REASONS = {
          WHERE id = ANY ($1::uuid[])`,
   across: acrossAccounts.keyInHand,
 };
-/** Selects, of the ids in results, those that exactly equal another candidate's id. */
+/** Selects those ids in results that exactly equal the id of a different candidate. */
 const OTHERS = {
   text: `SELECT DISTINCT candidate_id FROM eligibilities
          WHERE account_code = $1 AND candidate_id = ANY ($2::text[]) AND candidate_id <> $3`,
@@ -70,7 +70,7 @@ interface UnmatchedRow {
   source: ResultSource;
   account_code: string | null;
   account_codes: string[];
-  /** Null for a body that is not a JSON object. */
+  /** The body; null for one that is not a JSON object. */
   body: Record<string, unknown> | null;
   svc_eligiblity_id: string | null;
   reject_reason: string | null;
@@ -78,8 +78,8 @@ interface UnmatchedRow {
 }
 
 /**
- * Unmatched results that belong to the subject, that only a name links to the subject, or whose rejection names the
- * subject.
+ * The unmatched results that belong to the candidate, those that only a name links to the candidate, and those with a
+ * reject reason that names the candidate.
  */
 interface Tied {
   readonly own: string[];
@@ -87,17 +87,17 @@ interface Tied {
   readonly reasons: string[];
 }
 
-/** The members by which a registration result may name the subject, in addition to the subject's codes. */
+/** The values by which an unmatched result may name the candidate, in addition to the candidate's codes. */
 interface Clues {
   readonly locators: ReadonlySet<string>;
   readonly resultIds: ReadonlySet<unknown>;
-  /** Ids that exactly equal another candidate's. */
+  /** The ids that exactly equal the id of a different candidate. */
   readonly others: ReadonlySet<string>;
-  /** The subject's addresses in the spelling of the results. */
+  /** The candidate's e-mail addresses, as the results spell them. */
   readonly emails: ReadonlySet<unknown>;
 }
 
-/** Handles results of a candidate, and unmatched results that name the candidate. */
+/** Handles the personal data in a candidate's results, and in unmatched results that name the candidate. */
 @Injectable()
 export class ResultPersonalData extends PersonalData {
   constructor(
@@ -128,7 +128,7 @@ export class ResultPersonalData extends PersonalData {
 
   async erase(subject: Subject, pseudonym: string): Promise<void> {
     const ids = subject.svcEligibilityIds;
-    // Runs first, while locators and result ids still lead to the unmatched results.
+    // The unmatched results are erased first, while locators and result ids still point to them.
     const { own, reasons } = await this.findUnmatched(subject);
     await this.database.execute(REMOVE_UNMATCHED, [own]);
     await this.database.execute(REPLACE_REASONS, [reasons]);
@@ -158,7 +158,10 @@ export class ResultPersonalData extends PersonalData {
     return (await this.findUnmatched(subject)).byName;
   }
 
-  /** Finds the unmatched results of the subject. Bodies have no index, so thirty days of them are read in batches. */
+  /**
+   * Finds the unmatched results of the candidate. The bodies of the last thirty days have no index, and are read in
+   * batches.
+   */
   private async findUnmatched(subject: Subject): Promise<Tied> {
     const locators = new Set((await this.locatorsOf(subject.svcEligibilityIds)).map((known) => known.locator_key));
     const known = await this.database.query<{ result_id: string }>(FIND_RESULT_IDS, [subject.svcEligibilityIds]);
@@ -186,8 +189,8 @@ export class ResultPersonalData extends PersonalData {
   }
 
   /**
-   * Returns whether a person should look at the result: it contains the subject's name, or an id in bytes that are not
-   * a JSON object.
+   * Returns whether an operator should look at the result: it contains the candidate's name or, if it is not a JSON
+   * object, an id of the candidate.
    */
   private async isLike({ id, body }: UnmatchedRow, { person }: Subject): Promise<boolean> {
     if (body !== null) return hasFullName(textsOf(body), person);
@@ -213,7 +216,7 @@ export class ResultPersonalData extends PersonalData {
     return new Set(others.map((other) => other.candidate_id));
   }
 
-  /** Returns the subject's addresses among the addresses in the results. */
+  /** Returns those e-mail addresses in the results that are the candidate's. */
   private async emailsOf({ emails }: Subject, rows: readonly UnmatchedRow[]): Promise<ReadonlySet<string>> {
     const given = rows.map(({ body }) => body?.['examTakerEmail']).filter((email) => typeof email === 'string');
     const same = await this.database.query<{ given: string }>(SAME_EMAILS, [given, emails]);
@@ -238,19 +241,19 @@ function isAbout(row: UnmatchedRow, subject: Subject, clues: Clues): boolean {
   const codes = [meta['examCode'], api['examCode']].map(idOf);
   const names = (ids: readonly string[]) => codes.some((code) => isSame(code, ids));
   if (names(subject.svcEligibilityIds) || names(subject.bookingCodes)) return true;
-  // An id that is unique only within an account identifies nobody in a result of another account.
+  // An id that is unique only within an account identifies nobody in a result of a different account.
   if (account_codes.length > 0 && !account_codes.includes(subject.accountCode)) return false;
   if (names(subject.clientEligibilityIds) || clues.emails.has(body['examTakerEmail'])) return true;
   const locator = idOf(meta['extRecordLocator']);
   return locator !== null && clues.locators.has(locatorKey(locator));
 }
 
-/** Returns an id as text, also when it was sent as a number. */
+/** Returns an id as text, even if it was sent as a number; null for any other value. */
 function idOf(value: unknown): string | null {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 }
 
-/** Returns every text of a body, at any depth. */
+/** Returns all texts in a body, at any depth. */
 function textsOf(value: unknown, texts: string[] = []): string[] {
   if (typeof value === 'string') texts.push(value);
   else if (typeof value === 'object' && value !== null)

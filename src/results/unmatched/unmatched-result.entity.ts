@@ -4,8 +4,8 @@ import type { KeptFault } from '../body/result-judgement.js';
 import type { ResultSource } from '../body/results.rules.js';
 
 /**
- * A refused body: its form was wrong, or it matched no exam. It is kept until an operator accepts it for an exam or its
- * period is over.
+ * An unmatched result: a body that was refused, because its form was wrong or it matched no exam. It is kept until an
+ * operator accepts it for an exam, or until its period is over.
  */
 @Entity('unmatched_results')
 export class UnmatchedResult {
@@ -18,55 +18,57 @@ export class UnmatchedResult {
   @Column('text')
   source: ResultSource;
 
-  /** The account of the path; null for a registration result, whose path names none. */
+  /** The account in the path; null for a registration result, whose path has no account. */
   @Column('text', { nullable: true })
   account_code: string | null;
 
   /**
-   * Every account that the result may belong to: the account of its path, else the accounts of its sender and of the
-   * exam that it names.
+   * Every account to which the result may belong: the account in its path or, without one, those of its sender and of
+   * the exam that it names.
    */
   @Column('text', { array: true, default: '{}' })
   account_codes: string[];
 
   /**
-   * The accounts whose staff may read and settle the result: the account of its path, else the account of the named
-   * exam. The sender's account is added if the sender belongs to a single account.
+   * The accounts whose staff may read and settle the result: the account in its path or, without one, that of the exam
+   * that it names. The account of the sender is added if the sender has only one.
    */
   @Column('text', { array: true, default: '{}' })
   staff_account_codes: string[];
 
-  /** The code of the problem that refused the body. */
+  /** The code of the problem for which the body was refused. */
   @Column('text')
   code: string;
 
   @Column('text')
   username: string;
 
-  /** The faults of its form. */
+  /** The faults in the form of the body. */
   @Column('json', { default: [] })
   faults: KeptFault[];
 
-  /** The JSON text as received, without photo, video link and credentials; null when `raw` has the bytes. */
+  /**
+   * The JSON text of the body as received, without photo, video link and credentials; null if the bytes are in `raw`.
+   */
   @Column('text', { nullable: true })
   body: string | null;
 
-  /** Encrypted bytes of a body that is not a JSON object. */
+  /** The encrypted bytes of a body that is not a JSON object; null for any other body. */
   @Column('bytea', { nullable: true })
   raw: Buffer | null;
 
   @Column('bytea')
   body_hash: Buffer;
 
-  /** Encrypted JSON text of the member's value. */
+  /** The photo: the encrypted JSON text of the member's value. */
   @Column('bytea', { nullable: true })
   photo: Buffer | null;
 
-  /** Encrypted JSON text of the member's value. */
+  /** The video link: the encrypted JSON text of the member's value. */
   @Column('bytea', { nullable: true })
   video_link: Buffer | null;
 
-  /** Encrypted JSON text of the credentials. */
+  /** The credentials: their encrypted JSON text. */
   @Column('bytea', { nullable: true })
   credentials: Buffer | null;
 
@@ -76,15 +78,15 @@ export class UnmatchedResult {
   @Column('timestamptz', { nullable: true })
   accepted_datetime: Date | null;
 
-  /** The operator's reason for accepting the body for the exam. */
+  /** The reason that the operator gave for accepting the body for the exam. */
   @Column('text', { nullable: true })
   accept_reason: string | null;
 
-  /** How the exam was found: by an operator, or by another delivery of the same body. */
+  /** How the exam was found: by an operator (OPERATOR), or when the same body was delivered again (MATCHED). */
   @Column('text', { nullable: true })
   settled_by: 'OPERATOR' | 'MATCHED' | null;
 
-  /** The time at which an operator rejected the result; it may still be accepted. */
+  /** The time at which an operator rejected the result. It may still be accepted later. */
   @Column('timestamptz', { nullable: true })
   rejected_datetime: Date | null;
 
@@ -94,7 +96,7 @@ export class UnmatchedResult {
   @Column('text', { nullable: true })
   reject_reason: string | null;
 
-  /** The exam for which the result was accepted. */
+  /** The exam for which the result was accepted; null before. */
   @Column('text', { nullable: true })
   svc_eligiblity_id: string | null;
 }

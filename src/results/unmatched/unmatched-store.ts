@@ -16,7 +16,7 @@ import type { UnmatchedResult } from './unmatched-result.entity.js';
 
 const SUMMARY = 'id, position, source, received_datetime, code, faults, username, account_code';
 
-// A repeated body is the same result: only the reason of its refusal changes.
+// Stores a refused body. If the same body was already refused, only the reason of the refusal changes.
 const KEEP = prepared(
   'unmatched-keep',
   `INSERT INTO unmatched_results
@@ -56,7 +56,7 @@ const GET_RAW = prepared(
 const ONE = 'SELECT * FROM unmatched_results WHERE id = $1 AND ($2::text[] IS NULL OR staff_account_codes && $2)';
 const FIND = prepared('unmatched-find', ONE);
 const LOCK = prepared('unmatched-lock', `${ONE} FOR UPDATE`);
-// The exam's revision has the photo and the link; one copy is enough.
+// Settles a result, and removes its photo and video link: the revision of the exam has them.
 const SETTLE = prepared(
   'unmatched-settle',
   `UPDATE unmatched_results
@@ -103,11 +103,11 @@ export type ReadUnmatched = UnmatchedSummary &
     | 'account_codes'
     | 'accept_reason'
   > & {
-    /** Null for a body that is not a JSON object. */
+    /** The body; null for one that is not a JSON object. */
     body: KeptBody | null;
   };
 
-/** A refused body: in parts, or as raw bytes. */
+/** A refused body, in parts or as raw bytes. */
 export type NewUnmatched = {
   readonly source: ResultSource;
   readonly accountCode: string | null;
@@ -115,13 +115,13 @@ export type NewUnmatched = {
   readonly username: string;
   readonly receivedAt: Date;
   readonly hash: Buffer;
-  /** The code by which the body names its exam. */
+  /** The exam code in the body. */
   readonly examCode: string | null;
 } & ({ readonly body: KeptBody; readonly raw: null } | { readonly body: null; readonly raw: Buffer });
 
 type ExamKey = Pick<LockedEligibility, 'account_code' | 'svc_eligiblity_id'>;
 
-/** Stores unmatched results. */
+/** Stores results that could not be matched with an exam. */
 @Injectable()
 export class UnmatchedStore {
   constructor(
@@ -138,7 +138,7 @@ export class UnmatchedStore {
     });
   }
 
-  /** Stores a refused body; returns its id, and whether it is new. */
+  /** Stores a refused body. Returns its id, and whether it is new. */
   async keep(code: string, result: NewUnmatched): Promise<{ id: string; added: boolean }> {
     const { source, accountCode, username, body, raw, receivedAt } = result;
     const id = uuid();
@@ -163,25 +163,28 @@ export class UnmatchedStore {
     return kept!;
   }
 
-  /** Returns the hash of bytes that are not a JSON object. */
+  /** Returns the hash of a body that is not a JSON object. */
   hashOfRaw(bytes: Buffer): Buffer {
     return hashOfRaw(bytes);
   }
 
-  /** Returns a page of the results that wait for an operator, newest first, without their bodies. */
+  /** Returns a page of the unmatched results that wait for an operator, newest first, without their bodies. */
   list(page: Page): Promise<UnmatchedSummary[]> {
     return this.database.query<UnmatchedSummary>(LIST, [page.after, page.take, currentReach()]);
   }
 
   /**
-   * Returns the body without its separated members, or null inside for a body that is not a JSON object. Returns null
-   * when the row was deleted meanwhile.
+   * Returns the stored text of a body; its `body` is null for a body that is not a JSON object. Returns null if the row
+   * was deleted in the meantime.
    */
   findBody(id: string): Promise<{ body: string | null } | null> {
     return this.database.queryOne<{ body: string | null }>(GET_BODY, [id]);
   }
 
-  /** Returns the bytes of a body that is not a JSON object; null like {@link find}, and for any other body. */
+  /**
+   * Returns the bytes of a body that is not a JSON object. Returns null for any other body, and in the cases of {@link
+   * find}.
+   */
   async findRaw(id: string): Promise<{ accountCode: string | null; bytes: Buffer } | null> {
     const row = isUuid(id) ? await this.database.queryOne<UnmatchedResult>(FIND, [id, currentReach()]) : null;
     if (row?.raw == null) return null;
@@ -189,25 +192,28 @@ export class UnmatchedStore {
   }
 
   /**
-   * Returns the bytes of a body that is not a JSON object, without a check of accounts; empty when the row was deleted
-   * meanwhile.
+   * Returns the bytes of a body that is not a JSON object, without a check of accounts. Returns no bytes if the row was
+   * deleted in the meantime.
    */
   async readRaw(id: string): Promise<Buffer> {
     const row = await this.database.queryOne<{ raw: Buffer | null }>(GET_RAW, [id]);
     return row?.raw ? this.secrets.decrypt(row.raw, rawOf(id)) : Buffer.alloc(0);
   }
 
-  /** Returns the result; null when it does not exist, or the caller's accounts may not see it. */
+  /** Returns the unmatched result; null if it does not exist, or is outside the accounts of the caller. */
   find(id: string): Promise<ReadUnmatched | null> {
     return this.one(FIND, id);
   }
 
-  /** Returns the result and locks its row in the running unit of work. */
+  /** Returns the unmatched result, and locks its row in the current unit of work. */
   lock(id: string): Promise<ReadUnmatched | null> {
     return this.one(LOCK, id);
   }
 
-  /** @param left the part of the body to keep for an erased record; null keeps all of it */
+  /**
+   * Settles an unmatched result.
+   * @param left the part of the body that an erased record keeps; null keeps the whole body
+   */
   async settle(
     id: string,
     { svc_eligiblity_id }: ExamKey,
@@ -218,12 +224,15 @@ export class UnmatchedStore {
     await this.database.execute(SETTLE, [id, now, svc_eligiblity_id, left && left.text, reason]);
   }
 
-  /** Rejects the result in the running unit of work. */
+  /** Rejects the unmatched result in the current unit of work. */
   async reject(id: string, by: string, reason: string, now: Date): Promise<void> {
     await this.database.execute(REJECT, [id, now, by, reason]);
   }
 
-  /** Settles the same body from the same user after it found its exam, in the running unit of work. */
+  /**
+   * Settles unmatched results with the same body from the same user, after that body was matched with an exam. It runs
+   * in the current unit of work.
+   */
   settleMatched(
     source: ResultSource,
     { account_code, svc_eligiblity_id }: ExamKey,
@@ -235,7 +244,10 @@ export class UnmatchedStore {
     this.unitOfWork.send(SETTLE_MATCHED, [...sent, now, svc_eligiblity_id, left && left.text]);
   }
 
-  /** Deletes at most `most` results that arrived before the moment; returns their number. */
+  /**
+   * Deletes unmatched results that arrived before the given time; returns their number.
+   * @param most the maximum number of results
+   */
   sweep(before: Date, most: number): Promise<number> {
     return this.database.execute(SWEEP, [before, most]);
   }
@@ -258,7 +270,7 @@ export class UnmatchedStore {
   }
 }
 
-/** Returns the accounts of the sender; none for an operator, who delivers for every account. */
+/** Returns the accounts of the sender. The list is empty for an operator, who may deliver for every account. */
 function sendersAccounts(): string[] {
   const { caller } = requestContext();
   return caller === null || caller.isOperator ? [] : [...caller.accountCodes];

@@ -7,7 +7,7 @@ import { ResultQuota } from '../records/result-quota.js';
 import { UnmatchedStore } from './unmatched-store.js';
 
 const KEPT_MS = 30 * 86_400_000;
-/** A small batch, because each body may have megabytes. */
+/** The number of rows in a batch. It is small, because each body may have megabytes. */
 const BATCH = 20;
 
 /**

@@ -148,7 +148,7 @@ export class UnmatchedResultsController {
   ): Promise<void> {
     const found = await this.store.findRaw(id);
     if (!found) throw unmatchedResultNotFound.error();
-    // The raw bytes may contain the photo and credentials.
+    // The scope `results` is required, because the raw bytes may contain the photo and credentials.
     if (!scopes.has('results')) throw insufficientScope.error();
     await this.reads.recordRaw(id, found.accountCode);
     response.type('application/octet-stream').send(found.bytes);
@@ -213,7 +213,10 @@ function withoutMedia(result: ReadUnmatched): ReadUnmatched {
   return { ...result, body: result.body && { ...result.body, photo: null, videoLink: null, credentials: null } };
 }
 
-/** @throws DomainError validation_error unless exactly one is given */
+/**
+ * Returns the exam that the request names.
+ * @throws DomainError validation_error unless exactly one of the two members is given
+ */
 function examOf({ booking_code, svc_eligiblity_id }: AcceptRequest): AcceptUnmatchedResult['exam'] {
   if (booking_code != null && svc_eligiblity_id == null) return { bookingCode: booking_code };
   if (booking_code == null && svc_eligiblity_id != null) return { svcEligibilityId: svc_eligiblity_id };
