@@ -2,11 +2,10 @@
  * Protects cells against formulas in spreadsheets (OWASP, CSV injection).
  *
  * 1. An apostrophe is inserted at each place where a program may see the beginning of a formula: at the start of the
- * cell,
- * and after every separator and line break, because a program may split at other separators.
+ *    cell, and after every separator and line break, because a program may split at other separators.
  * 2. Blanks, invisible characters, quotes and apostrophes before the formula are ignored, because some readers skip
- * them. A reader of the file removes exactly one apostrophe per place. The text may already have an apostrophe there;
- * it is still restored exactly.
+ *    them. A reader of the file removes exactly one apostrophe per place. The text may already have an apostrophe
+ *    there; it is still restored exactly.
  *
  * Never let the pattern skip several separators in a row: each text would be scanned once for each separator.
  */

@@ -19,8 +19,8 @@ import { RowWork, type RowGroup } from './row-work.js';
 
 const OWN_ROUTES = /^[^?]*\/eligibility-imports/i;
 /**
- * The maximum number of chunks in one transaction while no other requests run, and the time after which no further
- * chunk begins.
+ * The maximum number of chunks in one transaction while no other requests run. After `LONG_MS`, no further chunk
+ * begins.
  */
 const CHUNKS_AT_ONCE = 21;
 /**

@@ -34,11 +34,11 @@ export type RowGroup =
  * record. Forms and new records are checked before the transaction.
  *
  * 1. A row that cannot be read, or whose form is invalid, is refused at once. So is a new row that names an existing
- * record.
+ *    record.
  * 2. Consecutive rows that only create records are passed to their handler together, which uses one statement. Two of
- * them must not be about the same record: the later row begins the next group.
+ *    them must not be about the same record: the later row begins the next group.
  * 3. Every other row is a separate part of the transaction. If a group fails as a whole, each of its rows is processed
- * so; likewise a row that an existing record may block.
+ *    so; likewise a row that an existing record may block.
  * 4. A refusal rolls back only its row. A lost connection or a deadlock rolls back the transaction, which is retried.
  */
 @Injectable()

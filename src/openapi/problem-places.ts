@@ -235,8 +235,8 @@ export function addProblems(document: OpenAPIObject, base: string): void {
 }
 
 /**
- * Returns the status of a problem in the answer of an operation. Test drivers get 500 instead of 408 and 503, because
- * their specification lacks these.
+ * Returns the status of a problem in the answer of an operation. Test drivers get 500 instead of 408 and 503, which
+ * they do not know.
  */
 function statusAt({ name }: Place, { kind }: Problem): number {
   const status = statusOf(kind);

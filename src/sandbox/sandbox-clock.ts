@@ -102,8 +102,7 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
         value,
       ]);
       if (moved === null) throw validationError.error({ errors: [clockBackwards(this.clock.now())] });
-      // The time functions use `ahead_ms` as well, because a PostgreSQL interval computed from so many milliseconds is
-      // some microseconds off.
+      // Both times are compared, because a PostgreSQL interval of so many milliseconds is some microseconds off.
       if (moved.moment >= LATEST || ('to' in move && move.to >= LATEST))
         throw validationError.error({ errors: [clockTooFar('to' in move ? '/now' : '/advance_s')] });
       for (const text of clockFunctions(moved.ahead_ms)) await this.database.query({ text });

@@ -126,8 +126,8 @@ export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
   }
 
   /**
-   * Returns a fault if the user must sign in at the identity provider, where a password would be useless or a second
-   * way to sign in.
+   * Returns a fault if the user cannot have a password: it would be useless to an operator, or a second way to sign in
+   * for a user of the identity provider.
    */
   private async elsewhere(username: string, scopes: readonly Scope[] | undefined): Promise<readonly Fault[]> {
     if (await this.identities.areOf(username))

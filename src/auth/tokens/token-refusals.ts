@@ -41,7 +41,7 @@ interface Refusals {
  *
  * 1. A refusal is counted in the row of its application and address, which exists for a minute from the first refusal.
  * 2. The first process that sees an expired row replaces it by one audit entry with the count, in one transaction. A
- * flood of requests therefore fills no table.
+ *    flood of requests therefore fills no table.
  * 3. The entry names an existing user. Any other text may be a password, and is stored as a pseudonym, like addresses.
  */
 @Injectable()

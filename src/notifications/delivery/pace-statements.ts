@@ -30,8 +30,8 @@ const PROBE = 0.5;
  */
 const RISEN = 1.15;
 /**
- * The number of successful answers after which the pace may rise beyond the ceiling, or the seconds whose answers
- * suffice.
+ * The successful answers that are awaited before the pace rises further: this number, or those of this many seconds if
+ * these are more.
  */
 const PATIENCE = 40;
 const PATIENCE_S = 8;

@@ -109,7 +109,7 @@ export class PartnerPool implements ConnectionKeeper {
   async close(): Promise<void> {
     this.closed = true;
     if (this.busy) await new Promise<void>((resolve) => (this.drained = resolve));
-    // Only idle connections are closed now: an attempt that waits for a token still sends over a connection of its own.
+    // No exchange runs any more. An attempt that still waits for a token sends over a connection of its own.
     this.idle.length = 0;
     for (const connection of this.connections) this.drop(connection);
   }

@@ -20,9 +20,9 @@ const LAST = prepared(
 );
 
 /**
- * Finds the newest settled seal: every transaction that could add a row among its ids has ended. The condition waits
- * for seconds, because a row gets its id just before its transaction gets a number. It waits for minutes after a
- * restore, because transaction numbers start again.
+ * Finds the newest settled seal: every transaction that could add a row among its ids has ended. The seal must be 10 s
+ * old, because a row gets its id just before its transaction gets a number. After 10 minutes, a seal counts as settled
+ * in any case, because transaction numbers start again in a restored database.
  */
 const SETTLED = prepared(
   'audit-seal-settled',

@@ -22,9 +22,9 @@ export interface DatabaseServer extends DatabaseHost {
  * Chooses the server to use among those of `DATABASE_URL`.
  *
  * 1. A single host whose `sslmode` leaves no choice is used without a search. Otherwise all servers are tried at once,
- * and all connections use the first server that accepts the login (and is writable, if that is required).
+ *    and all connections use the first server that accepts the login (and is writable, if that is required).
  * 2. When a connection to that server fails, a new search starts in the background. Meanwhile, new connections fail at
- * once, or within the connection timeout.
+ *    once, or within the connection timeout.
  * 3. The end of a failover is therefore noticed by the first search after the promotion.
  */
 class DatabaseServers {

@@ -16,8 +16,8 @@ import { withSpans } from './statement-spans.js';
 // decimals.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
-// Dates are sent in UTC. Before railway time, local offsets had seconds, which PostgreSQL does not accept; year 1 would
-// become year 0.
+// Dates are sent in UTC. With a local offset, year 1 would become year 0: before railway time, offsets had seconds, and
+// PostgreSQL accepts only whole minutes.
 pg.defaults.parseInputDatesAsUTC = true;
 
 /**

@@ -57,8 +57,7 @@ export const BodyLimit = (bytes: number) =>
 export const RawBody = () => SetMetadata(RAW_BODY, true);
 
 /**
- * A body that cannot be parsed as JSON: as it was sent if it cannot be decompressed, otherwise decompressed but not
- * declared as JSON.
+ * A body that is not declared as JSON, decompressed if possible; or a body that cannot be decompressed, as it was sent.
  */
 export class UnsupportedBody {
   constructor(

@@ -4,8 +4,8 @@ import { assertJsonBytes, endOfString, parseJson, withoutMark } from './json-tex
 
 const MOST_NAMED = 100;
 /**
- * The depth up to which repeated members are always reported, because the meaning of the body may depend on them.
- * Deeper ones are reported up to a number.
+ * The depth of repeated members that are still reported when deeper ones have reached the limit, because the meaning of
+ * the body may depend on them.
  */
 const NEAR_THE_TOP = 2;
 /** The length to which a name in a pointer is cut. A pointer contains the names of all objects around its member. */

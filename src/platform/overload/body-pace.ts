@@ -18,7 +18,7 @@ const MOST_REMEMBERED = 1000;
  *
  * 1. The reader of such a body charges its time to the caller.
  * 2. The caller's next body is delayed until the caller's average is a quarter of a core. Other callers do not wait for
- * it: call `rest` before entering a queue.
+ *    it: call `rest` before entering a queue.
  * 3. A body that would wait too long is refused with 429.
  */
 @Injectable()

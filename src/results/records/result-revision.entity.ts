@@ -3,7 +3,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { KeptFault } from '../body/result-judgement.js';
 import type { ResultSource } from '../body/results.rules.js';
 
-/** A revision: an accepted body of a result. Its row never changes, except by an erasure. */
+/** A revision: an accepted body of a result. The row never changes, except that personal data is erased from it. */
 @Entity('result_revisions')
 export class ResultRevision {
   @PrimaryColumn('text')

@@ -56,7 +56,7 @@ const GET_RAW = prepared(
 const ONE = 'SELECT * FROM unmatched_results WHERE id = $1 AND ($2::text[] IS NULL OR staff_account_codes && $2)';
 const FIND = prepared('unmatched-find', ONE);
 const LOCK = prepared('unmatched-lock', `${ONE} FOR UPDATE`);
-// Settles a result, and removes its photo and video link: the revision of the exam has them.
+// Settles a result. Its photo, video link and credentials are removed, because the revision of the exam has them.
 const SETTLE = prepared(
   'unmatched-settle',
   `UPDATE unmatched_results
