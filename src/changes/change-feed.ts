@@ -111,14 +111,15 @@ const OF_RECORDS = prepared(
 /**
  * Reads the change feed (platform/changes/change-log.ts explains its order).
  *
- * 1. A page ends before the first running transaction: entries may still appear beyond that point.
+ * 1. A page ends before the first running transaction, because entries may still appear beyond that point.
  * 2. The cursor of a page is its last entry; the cursor of an empty page is the requested position. Later entries sort
  *    after every shown entry. A shown entry is in the WAL, so that its transaction id is not reused after a crash.
- * 3. An entry that the database lacks was lost in a restore: later entries may have any position.
- * 4. Transactions ran concurrently with earlier positions for at most a transaction's duration. The feed allows a day
- *    for that, and does not read partitions before it.
- * 5. Expired entries are skipped only at the beginning: after an accepted cursor every entry is shown until its
- *    partition is dropped. Then the cursor is refused.
+ * 3. If the database lacks the entry of a cursor, that entry was lost in a restore. Later entries may then have any
+ *    position.
+ * 4. An entry may have been recorded shortly before an entry with an earlier position, by a concurrent transaction. The
+ *    feed allows a day for such a transaction, and does not read older partitions.
+ * 5. Expired entries are skipped only at the beginning. After an accepted cursor, every entry is shown until its
+ *    partition is dropped; then the cursor is refused.
  */
 @Injectable()
 export class ChangeFeed {

@@ -38,13 +38,13 @@ interface ReceivedImport extends ImportId {
  * 2. Rows are stored encrypted in chunks as they arrive. While a chunk is written, reading pauses: backpressure slows
  *    down a fast sender. At most one chunk is in memory.
  * 3. When the body has ended correctly, the import becomes RUNNING and workers may claim it.
- * 4. A refusal on the way deletes the whole import. When the process crashes, the lease expires and the import becomes
- *    FAILED. A body that arrives too slowly also becomes FAILED, and its request gets an error. An import that was
- *    aborted meanwhile gets the normal answer.
- * 5. With an `Idempotency-Key`, the answer is stored in the transaction of step 3. A body whose key has an answer is
- *    only compared. Only one body at a time may use a key.
+ * 4. If the body is refused, the whole import is deleted. If the process crashes, the lease expires and the import
+ *    becomes FAILED. If the body arrives too slowly, the import becomes FAILED and the request gets an error. If the
+ *    import is aborted meanwhile, the request gets the normal answer.
+ * 5. With an `Idempotency-Key`, the answer is stored in the transaction of step 3. A body whose key already has an
+ *    answer is only compared. Only one body at a time may use a key.
  *
- * Never destroy the request when it is refused: the caller would lose the answer (connection.ts).
+ * Never destroy a refused request: the sender would lose the answer (connection.ts).
  */
 @Injectable()
 export class ImportReception {

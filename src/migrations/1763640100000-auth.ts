@@ -158,11 +158,12 @@ export class Auth1763640100000 implements MigrationInterface {
         EXECUTE FUNCTION end_families_of_application();
     `);
 
-    // 1. The lock puts all changes that end an operator in an order: of two at once the second sees what the first left.
-    // 2. An operator who can still sign in counts: by password, unless sign_in.passwords is off, or as somebody at the
-    //    provider of sign_in.issuer. A statement outside of the service sets neither; then every operator counts.
-    // 3. The end of an operator who cannot sign in is refused only when no operator at all would be left.
-    // A setting that an earlier transaction of the connection had is empty, not null.
+    // 1. The lock serializes the changes that end an operator: of two concurrent changes, the second sees the result of
+    //    the first.
+    // 2. An operator counts if able to sign in: by password, unless sign_in.passwords is off, or at the provider of
+    //    sign_in.issuer. A statement from outside the service sets neither setting; then every operator counts.
+    // 3. The end of an operator who cannot sign in is refused only if no operator at all would be left.
+    // A setting from an earlier transaction of the connection is empty, not null.
     await runner.query(`
       CREATE FUNCTION may_sign_in(operator text) RETURNS boolean LANGUAGE sql STABLE AS $$
         SELECT coalesce(

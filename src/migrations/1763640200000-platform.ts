@@ -134,8 +134,9 @@ export class Platform1763640200000 implements MigrationInterface {
         created_at timestamptz NOT NULL DEFAULT now()
       );
 
-      -- A table that was empty when it was vacuumed counts as empty until it is analysed: every index is as good as any other then,
-      -- and what was planned is kept. As its owner, since the role of the service does not own the tables.
+      -- A table that was empty when it was vacuumed counts as empty until it is analysed. Every index is then as good
+      -- as any other, and such plans are kept. The function runs as the owner of the tables, because the service's role
+      -- does not own them.
       CREATE FUNCTION analyse_grown_tables() RETURNS int
       LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
         DECLARE

@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class Changes1763640300000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- What its order means stands in src/platform/changes/change-log.ts.
+      -- src/platform/changes/change-log.ts explains the order of the changes.
       CREATE SEQUENCE changes_position;
       CREATE TABLE changes (
         account_code text NOT NULL,
@@ -26,10 +26,10 @@ export class Changes1763640300000 implements MigrationInterface {
         CONSTRAINT changes_event_whole CHECK ((event_sequence IS NULL) = (notification IS NULL))
       ) PARTITION BY RANGE (recorded_at);
       CREATE INDEX changes_feed_ix ON changes (account_code, kind, generation, xid, position);
-      -- What the feed tells of a record: an erasure and an export ask for it.
+      -- Serves the export and the erasure of a candidate, which read the entries about each record.
       CREATE INDEX changes_record_ix ON changes (svc_eligiblity_id);
 
-      -- A dump may be restored into the cluster that it came from: only the table is another then.
+      -- The table is identified as well as the cluster, because a dump may be restored into its own cluster.
       CREATE TABLE change_epoch (
         only_row boolean NOT NULL DEFAULT true CONSTRAINT change_epoch_pk PRIMARY KEY,
         epoch bigint NOT NULL,
@@ -40,7 +40,7 @@ export class Changes1763640300000 implements MigrationInterface {
       INSERT INTO change_epoch (epoch, system_identifier, table_oid)
       SELECT 1, system_identifier::text, 'changes'::regclass::oid::bigint FROM pg_control_system();
 
-      -- As its owner, so that the role of the service need not be allowed to make or drop tables.
+      -- The function runs as the owner, so that the role of the service needs no right to create or drop tables.
       CREATE FUNCTION keep_change_partitions(keep_from timestamptz) RETURNS int
       LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET timezone TO 'UTC' AS $$
         DECLARE
@@ -49,9 +49,10 @@ export class Changes1763640300000 implements MigrationInterface {
           made int := 0;
           old record;
         BEGIN
-          -- Several processes keep the partitions: one at a time is enough.
+          -- Several processes keep the partitions. Only one needs to run at a time.
           IF NOT pg_try_advisory_xact_lock(7031947) THEN RETURN 0; END IF;
-          -- What does not get its lock soon waits for the next round: behind one that waits, everybody waits.
+          -- A statement that does not get its lock soon is left to the next round, because other statements queue
+          -- behind it.
           SET LOCAL lock_timeout = '500ms';
           FOR ahead IN 0..3 LOOP
             name := 'changes_' || to_char(month, 'YYYYMM');

@@ -3,8 +3,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class Eligibility1763640400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- EXPIRED is a stored status only once a newer record has taken the place of one whose window is over;
-      -- otherwise it is derived at the instant of reading.
+      -- EXPIRED is only stored once a newer record has replaced a record whose window is over. Before that, reads
+      -- derive the status.
       CREATE TABLE eligibilities (
         svc_eligiblity_id text CONSTRAINT eligibilities_pk PRIMARY KEY,
         position bigint GENERATED ALWAYS AS IDENTITY,
@@ -59,16 +59,17 @@ export class Eligibility1763640400000 implements MigrationInterface {
         WHERE status <> 'CANCELLED' AND client_eligibility_id IS NOT NULL;
       CREATE INDEX eligibilities_candidate_ix ON eligibilities (account_code, candidate_id, test_code, position DESC);
 
-      -- The records of an account, of a status in it, and of a test: a filter that matches nothing reads nothing.
+      -- Records by account, by status, and by test. A filter that matches nothing therefore reads nothing.
       CREATE INDEX eligibilities_account_ix ON eligibilities (account_code, position DESC);
       CREATE INDEX eligibilities_status_ix ON eligibilities (account_code, status, position DESC);
       CREATE INDEX eligibilities_test_ix ON eligibilities (account_code, test_code, status, position DESC);
       CREATE INDEX eligibilities_updated_ix ON eligibilities (account_code, updated_datetime);
-      -- The open records by the end of their windows: what the sweep has to note, and what expired in an account since a moment.
+      -- The open records by the end of their windows: for the expiry sweep, and for records that expired in an account
+      -- since a given time.
       CREATE INDEX eligibilities_expiry_ix ON eligibilities (eligibility_end_date, account_code)
         WHERE status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date IS NOT NULL;
 
-      -- Candidates by how anything of them begins, in any case.
+      -- Candidates by the beginning of each searched value, in any case.
       CREATE INDEX eligibilities_search_candidate_ix ON eligibilities
         (account_code, case_folded(candidate_id) text_pattern_ops, position);
       CREATE INDEX eligibilities_search_last_name_ix ON eligibilities
@@ -80,15 +81,15 @@ export class Eligibility1763640400000 implements MigrationInterface {
       CREATE INDEX eligibilities_search_client_id_ix ON eligibilities
         (account_code, case_folded(client_eligibility_id) text_pattern_ops, position)
         WHERE client_eligibility_id IS NOT NULL;
-      -- Records by their ids, whatever the case, blanks and punctuation: what an unmatched result may have meant.
+      -- Records by their ids, regardless of case, blanks and punctuation, to suggest exams for an unmatched result.
       CREATE INDEX eligibilities_plain_candidate_ix ON eligibilities (plain_id(candidate_id), account_code);
       CREATE INDEX eligibilities_plain_client_id_ix ON eligibilities (plain_id(client_eligibility_id), account_code)
         WHERE client_eligibility_id IS NOT NULL;
-      -- A result may name no more than a test and an e-mail address.
+      -- A result may name only a test and an e-mail address.
       CREATE INDEX eligibilities_live_email_key_ix ON eligibilities (account_code, test_code, case_folded(email))
         WHERE status IN ('PENDING', 'ELIGIBLE', 'SCHEDULED') AND email IS NOT NULL;
 
-      -- The records that wait for an operator, of all accounts: few among millions.
+      -- The records of all accounts that wait for an operator, which are few among millions.
       CREATE INDEX eligibilities_waiting_approval_ix ON eligibilities (position)
         INCLUDE (account_code, eligibility_end_date, svc_eligiblity_id)
         WHERE status = 'PENDING' AND approval_pending AND decline_reason IS NULL;

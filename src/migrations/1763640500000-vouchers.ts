@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class Vouchers1763640500000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- Currencies have up to four decimals: discount_value has no bound of its own.
+      -- discount_value has no limit of its own, because currencies have up to four decimals.
       CREATE TABLE vouchers (
         account_code text NOT NULL CONSTRAINT vouchers_account_fk REFERENCES accounts,
         voucher_code text NOT NULL,

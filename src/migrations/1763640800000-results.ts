@@ -29,9 +29,11 @@ export class Results1763640800000 implements MigrationInterface {
       ALTER TABLE result_revisions ALTER photo SET STORAGE EXTERNAL, ALTER video_link SET STORAGE EXTERNAL;
       CREATE INDEX result_revisions_source_ix ON result_revisions (svc_eligiblity_id, source, revision DESC);
       CREATE INDEX result_revisions_account_body_ix ON result_revisions (account_code, body_hash) WHERE source = 'ACCOUNT';
-      -- A registration result that comes again is known by its body when nothing in it leads to its exam any more.
+      -- Serves to recognize, by its body, a registration result that is delivered again when nothing else in it points
+      -- to its exam any more.
       CREATE INDEX result_revisions_registration_body_ix ON result_revisions (body_hash) WHERE source = 'REGISTRATION';
-      -- The photos and video links that there are, oldest first: what an account keeps for a time is found without a walk.
+      -- The stored photos and video links, oldest first, so that those whose retention period is over are found without
+      -- a scan.
       CREATE INDEX result_revisions_photo_ix ON result_revisions (account_code, received_datetime) WHERE photo IS NOT NULL;
       CREATE INDEX result_revisions_video_link_ix ON result_revisions (account_code, received_datetime)
         WHERE video_link IS NOT NULL;

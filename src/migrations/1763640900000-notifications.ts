@@ -44,7 +44,7 @@ const DELIVERIES = `
           'relpages', 0, 'reltuples', '-1'::real) $restore$;
       END IF;
     EXCEPTION WHEN lock_not_available THEN
-      -- VACUUM is at it, and would give way to who waits for longer.
+      -- VACUUM holds the lock at the moment, and would be cancelled by a statement that waits longer.
     END $$;
 `;
 
@@ -77,7 +77,7 @@ const JOBS = `
     CONSTRAINT job_items_outcome_known
       CHECK (outcome IN ('WAITING', 'SENT', 'DELIVERED', 'FAILED', 'SKIPPED', 'RESOLVED'))
   );
-  -- What a bulk job has to do and has under way is looked for among a million of its items.
+  -- The waiting and the running items of a bulk job, among up to a million items.
   CREATE INDEX job_items_waiting_ix ON job_items (job_id, subscription_id, notification_position)
     WHERE outcome = 'WAITING';
   CREATE INDEX job_items_sent_ix ON job_items (job_id, subscription_id) WHERE outcome = 'SENT';
@@ -137,9 +137,10 @@ export class Notifications1763640900000 implements MigrationInterface {
         WHERE health = 'DOWN' AND deleted_datetime IS NULL;
       CREATE INDEX subscriptions_busy_ix ON subscriptions (busy_since) WHERE busy_since IS NOT NULL;
 
-      -- What operators see. No index names a column that changes when a notification is delivered at its first attempt, so that
-      -- this update stays in its page and writes no index (HOT); half of each page is free for that: with less, a delivery took 3
-      -- times as long. References to subscriptions are not checked for each row: subscriptions outlive what names them.
+      -- The notifications as operators see them. No index contains a column that changes when a notification is
+      -- delivered at its first attempt, so that this update stays in its page and writes no index (HOT). Half of each
+      -- page is kept free for it; with less, a delivery took 3 times as long. References to subscriptions are not
+      -- checked for each row, because subscriptions outlive the rows that name them.
       CREATE TABLE notifications (
         position bigint GENERATED ALWAYS AS IDENTITY CONSTRAINT notifications_pk PRIMARY KEY,
         id uuid NOT NULL DEFAULT gen_random_uuid() CONSTRAINT notifications_id_key UNIQUE,
@@ -175,16 +176,17 @@ export class Notifications1763640900000 implements MigrationInterface {
       CREATE INDEX notifications_booking_ix ON notifications (booking_code, position);
       CREATE INDEX notifications_candidate_ix ON notifications ((body::json->>'candidate_id'), position);
       CREATE INDEX notifications_resolved_ix ON notifications (position) WHERE resolved_datetime IS NOT NULL;
-      -- Reasons that operators wrote, which an erasure looks through.
+      -- The reasons that operators wrote, which an erasure searches.
       CREATE INDEX notifications_reason_ix ON notifications (account_code) WHERE reason IS NOT NULL;
 
-      -- A page of the error queue is read from the index alone.
+      -- A page of the error queue is read from this index alone.
       CREATE INDEX notifications_queue_ix ON notifications (position)
         INCLUDE (id, account_code, subscription_id, change_reason, booking_code, event_sequence, effective_date, retry,
           failure, http_status, created_datetime)
         WHERE queued_datetime IS NOT NULL;
       CREATE INDEX notifications_queue_account_ix ON notifications (account_code, position) WHERE queued_datetime IS NOT NULL;
-      -- What a partner has in it, with its bookings: they are counted from the index, and not from a million rows.
+      -- The notifications of a partner in the error queue, with their bookings, which are counted from this index
+      -- instead of a million rows.
       CREATE INDEX notifications_queue_partner_ix ON notifications (subscription_id, position) INCLUDE (booking_code)
         WHERE queued_datetime IS NOT NULL;
       CREATE INDEX notifications_queue_failure_ix ON notifications (failure, position) WHERE queued_datetime IS NOT NULL;
@@ -195,7 +197,7 @@ export class Notifications1763640900000 implements MigrationInterface {
       CREATE INDEX notifications_queue_auto_ix ON notifications (subscription_id, queued_datetime) WHERE retry = 'AUTO';
       CREATE INDEX notifications_queue_origin_ix ON notifications (${CAUSE}, position)
         WHERE queued_datetime IS NOT NULL;
-      -- The texts are UTC seconds, which sort as the moments do.
+      -- The texts are UTC seconds, which sort like the times.
       CREATE INDEX notifications_queue_exam_ix ON notifications (${CAUSE}, (body::json->>'booking_on'))
         WHERE queued_datetime IS NOT NULL;
 
@@ -214,8 +216,8 @@ export class Notifications1763640900000 implements MigrationInterface {
       CREATE INDEX notification_attempts_subscription_ix ON notification_attempts (subscription_id, at)
         INCLUDE (duration_ms, failure);
 
-      -- How many queued notifications have which cause. Changes are appended, so that nobody waits for a counter,
-      -- and folded into one row for each cause from time to time.
+      -- The number of notifications in the error queue by cause. Changes are appended, so that no transaction waits for
+      -- a counter, and from time to time the rows of a cause are replaced by one.
       CREATE TABLE error_queue_causes (
         subscription_id uuid NOT NULL,
         retry text NOT NULL,

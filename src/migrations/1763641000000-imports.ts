@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class Imports1763641000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- Imports of one millisecond have an order too, so that a page of their list leaves none of them out.
+      -- The position orders imports of the same millisecond, so that no page of their list omits one.
       CREATE TABLE eligibility_imports (
         import_id uuid CONSTRAINT eligibility_imports_pk PRIMARY KEY,
         position bigint GENERATED ALWAYS AS IDENTITY,
@@ -43,7 +43,8 @@ export class Imports1763641000000 implements MigrationInterface {
       CREATE UNIQUE INDEX eligibility_imports_position_ix ON eligibility_imports (position);
       CREATE INDEX eligibility_imports_open_ix ON eligibility_imports (served_datetime)
         WHERE state IN ('RECEIVING', 'RUNNING');
-      -- One body at a time for each key; an answer that was given is kept with those of all other calls.
+      -- Only one body at a time may use a key. The answer of a finished import is stored with the answers of other
+      -- requests.
       CREATE UNIQUE INDEX eligibility_imports_key_in_use ON eligibility_imports (consumer_key, username, idempotency_key)
         WHERE state = 'RECEIVING';
       CREATE INDEX eligibility_imports_finished_ix ON eligibility_imports (finished_datetime);
@@ -54,8 +55,8 @@ export class Imports1763641000000 implements MigrationInterface {
         served_datetime timestamptz NOT NULL
       );
 
-      -- Rows wait encrypted, in the stretches in which they are done, and are gone once they are: what stays is the outcome.
-      -- What is encrypted does not shrink: EXTERNAL spares the attempt.
+      -- The rows of a chunk are encrypted until they are processed, and then deleted; the outcomes stay. EXTERNAL
+      -- avoids the useless compression of encrypted values.
       CREATE TABLE eligibility_import_chunks (
         import_id uuid NOT NULL CONSTRAINT eligibility_import_chunks_import_fk REFERENCES eligibility_imports
           ON DELETE CASCADE,

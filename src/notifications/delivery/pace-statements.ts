@@ -1,12 +1,13 @@
 /**
  * Statements for the pace of a partner, which the database stores for all processes.
  *
- * 1. A "busy" answer (429, or 503 where that is retried) pauses the partner: until `paused_until` nothing is claimed or
- *    reserved. The pace becomes half of the partner's throughput, which was known before or is counted then.
+ * 1. A "busy" answer (429, or 503 if the partner's 503 is retried) pauses the partner: until `paused_until`, nothing is
+ *    claimed or reserved. The pace becomes half of the partner's throughput, which is known from before or is counted
+ *    now.
  * 2. A partner with a pace, or with an operator's upper limit, gets its requests evenly spaced. Each process reserves
- *    its send moments (`RESERVE`); `paced_to` is the end of all reservations.
- * 3. Successful answers raise the pace: at first quickly to nearly the previous throughput, then not for a while, then
- *    beyond. That while doubles when the throughput turns out to be the same.
+ *    its send times (`RESERVE`); `paced_to` is the end of all reservations.
+ * 3. Successful answers raise the pace: quickly to nearly the previous throughput and, after a waiting period, beyond
+ *    it. The waiting period doubles if the throughput turns out to be the same as before.
  *
  * Never compare a stored time with the current time without the time at which it was stored: the clock may have been
  * set since.
