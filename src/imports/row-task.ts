@@ -17,7 +17,10 @@ import {
 } from './imports.rules.js';
 
 const actionRule = oneOf(ACTIONS, 'action_invalid');
-/** The scope that each action needs in the token, like its single call; `create` was needed to start the import. */
+/**
+ * The scope that the token needs for each action, as for a request about one record. Starting the import has already
+ * required `create`.
+ */
 const SCOPE: Record<Action, string> = { ADD: 'create', UPDATE: 'update', CANCEL: 'delete' };
 
 /** The form of generated record ids, without the letter that names the installation. */

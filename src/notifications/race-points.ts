@@ -8,7 +8,7 @@ import { Injectable } from '@nestjs/common';
  * - `translating`, `translated`: before the statement, and between it and the sending of rows that were created
  *   claimed;
  * - `changing subscription`: the transaction is about to commit;
- * - `handed over`: items of a bulk job have their obligations, and no loop was woken.
+ * - `handed over`: items of a bulk job have their rows in `deliveries`, and no loop was woken.
  */
 export type RacePoint =
   | 'claimed'

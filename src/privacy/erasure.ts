@@ -15,9 +15,9 @@ import { candidateHasOpenBooking } from './privacy.errors.js';
  * Exports and erases everything stored about a candidate.
  *
  * 1. Waiting rows of imports, which could still create records, are deleted first, under a lock.
- * 2. The records are locked, so that nobody books, changes or delivers a result meanwhile. A SCHEDULED record ends the
- *    attempt.
- * 3. PENDING and ELIGIBLE records are cancelled like by a call, which releases their vouchers.
+ * 2. The records are locked, so that nobody books, changes or delivers a result meanwhile. A SCHEDULED record prevents
+ *    the erasure.
+ * 3. PENDING and ELIGIBLE records are cancelled as by a request, which releases their vouchers.
  * 4. Each module erases its own tables, under one pseudonym that cannot be traced back.
  * 5. A record that was erased before keeps its pseudonym and is not reported again.
  * 6. Everything is one transaction: a candidate is erased everywhere or nowhere.

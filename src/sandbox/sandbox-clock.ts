@@ -50,7 +50,7 @@ export type Move = { advanceS: number } | { to: Date };
  * 1. Each process listens for clock moves on its own connection. There it holds a shared lock with the generation of
  *    the clock that it uses.
  * 2. A move is one transaction: the row, the SQL time functions, the rows that must exist at the new time, and the
- *    audit row. The NOTIFY follows the commit. A process that misses it reads the row at its listener's next poll.
+ *    audit entry. The NOTIFY follows the commit. A process that misses it reads the row at its listener's next poll.
  * 3. The move is answered once no process holds the lock of an older generation: from then on every process and every
  *    statement uses the new time.
  */

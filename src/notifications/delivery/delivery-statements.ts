@@ -1,9 +1,8 @@
 /**
  * Statements of delivery.
  *
- * 1. A row of `deliveries` is the obligation to send a notification. It is created with the notification
- *    (translation.ts), or when an operator resends one. It is deleted in the statement that records the outcome of the
- *    last attempt.
+ * 1. A row of `deliveries` is a notification that has to be sent. It is created with the notification (translation.ts),
+ *    or when an operator resends one. It is deleted in the statement that records the outcome of the last attempt.
  * 2. A worker claims rows in one statement: it locks them with SKIP LOCKED and gives them a lease and a fencing token.
  *    A row that can be sent at once is claimed in the statement that creates it. While the lease is valid, no other
  *    worker claims the row. No transaction is open while the partner is called.
@@ -15,12 +14,12 @@
  *    attempts, probes and retries alike. A later event waits until the earlier one is delivered or waits for an
  *    operator. An operator's resend has priority; it waits only for a running attempt of its booking and for earlier
  *    resends of an operator.
- * 7. The snapshot of a claim is as old as its start. A claim therefore takes no row that was changed since. An
+ * 7. A claim sees the database as it was when the claim began. It therefore takes no row that was changed since. An
  *    operator's resend, a retry or a repaired event may precede existing rows. Such a row is claimed only when the
  *    claim can lock those other rows unchanged. The claim then updates them, so that no earlier claim can take them.
- * 8. A claim locks the partners' rows, weakly, in the statement that reads their state: a change that locks them is
- *    ordered before or after it. A suspension therefore sees a lease for everything that could still start. It waits
- *    until each is released, has ended or is marked as begun.
+ * 8. A claim locks the partners' rows, weakly, in the statement that reads their state: a change that locks these rows
+ *    is ordered before or after the claim. A suspension therefore sees a lease for everything that could still start.
+ *    It waits until each of these leases is released, or its attempt has ended or is marked as begun.
  * 9. While a partner is DOWN, its rows are claimed only by `CLAIM_PROBES` and by a manual resend. There is one probe at
  *    a time for all processes (`next_probe_at` moves in the same statement). Recording a probe moves `next_probe_at`
  *    again only if no other probe was claimed (`probe_token`).

@@ -38,16 +38,17 @@ const MOST_REST_MS = 500;
  *    parts, batch by batch (job-preparation.ts). Then the job is RUNNING and its items are frozen.
  * 2. A part contains the items for one partner. It is TRYING, one item at a time, until the first delivery, and then
  *    OPEN. It is PAUSED when the partner fails, until an operator resumes the job. Parts do not wait for each other.
- * 3. A step hands the oldest items of each part to the delivery loop: they get an obligation with `job_id`. The
- *    notification stays unchanged.
+ * 3. A step hands the oldest items of each part to the delivery loop: each item gets a row in `deliveries` with
+ *    `job_id`. The notification itself stays unchanged.
  * 4. Just before an attempt the loop asks for permission (job-gate.ts); only then the item is SENT and counts as sent.
- *    A refused item, because of an operator or the partner, loses its obligation and is WAITING again. An item that is
- *    released before its request is sent is also WAITING, and keeps its obligation.
+ *    A refused item, because of an operator or the partner, loses its row in `deliveries` and is WAITING again. An item
+ *    that is released before its request is sent is also WAITING, and keeps that row.
  * 5. The statement that records an attempt's outcome also records the item's outcome. It pauses the part after a
  *    failure of the partner (delivery-statements.ts).
  * 6. A job that resolves skips 2 to 5: a step settles a batch of items.
  * 7. `SETTLE` ends the job, or pauses it when no part can proceed.
- * 8. While there are calls, the runner pauses after each step that did work, including the attempts that followed.
+ * 8. While other requests are being served, the runner pauses after each step that did work. The pause depends on the
+ *    duration of the step and of the attempts that followed.
  *
  * Everything is in the database, so a job continues after a restart. Never count an attempt as sent before it starts,
  * and never change a notification before its attempt is recorded: an abort could not leave it unchanged.

@@ -49,15 +49,16 @@ const LISTENS = `s.deleted_datetime IS NULL AND (s.state <> 'UNVERIFIED' OR s.su
 const MAY_BE_TOLD = `s.state = 'ACTIVE' AND s.health = 'UP'`;
 
 /**
- * $1: bookings; $2: the last event of each; $3: stored names; $4: partners that this process can send to at once; $5:
- * the default wait time; $6: the fencing token for rows that are created claimed. The one statement is the transaction:
+ * Translates events into notifications. $1: bookings; $2: the last event of each; $3: stored names; $4: partners that
+ * this process can send to at once; $5: the default wait time; $6: the fencing token for rows that are created claimed.
+ * The one statement is the transaction:
  *
  * 1. The unsettled events are locked. Events that another process has locked are left to it, together with later events
  *    of their booking: no later notification is created while the earlier one is not visible.
  * 2. Events are taken up to `MOST_NOTIFICATIONS` notifications; `events_left` is the number of remaining events.
  * 3. Each listening subscription gets one notification of each event. Those for a DOWN partner are created in the error
  *    queue, for automatic retry.
- * 4. Each notification gets its obligation (delivery-statements.ts), and the events are settled.
+ * 4. Each notification gets its row in `deliveries` (delivery-statements.ts), and the events are settled.
  * 5. The first event of a booking without other events can be created claimed. The partner's row must be lockable like
  *    for a claim, and the partner must have neither a pace nor a pause. Never claim a later event here: its predecessor
  *    may be created at this moment, not yet visible.

@@ -77,7 +77,7 @@ export interface SealedRow {
 }
 
 /**
- * Seals the audit rows in the background, so that no write waits for another write.
+ * Seals the audit entries in the background, so that no write waits for another write.
  *
  * 1. Every few seconds each process reads the rows without a seal and adds one. When two processes add a seal after the
  *    same predecessor, a unique constraint accepts only the first.

@@ -21,8 +21,8 @@ interface Bucket {
 /**
  * Limits, for each address, the requests of public routes and the refusals of unauthenticated callers. It is a token
  * bucket in this process: enough for the people behind an address, and too little to keep a process busy. It is off if
- * the rate limit of callers is off. rate-limiter-flexible was considered, but it has windows instead of a bucket, and
- * does not limit the number of keys.
+ * the rate limit of callers is off. The package rate-limiter-flexible was considered, but it has windows instead of a
+ * bucket, and does not limit the number of keys.
  */
 @Injectable()
 export class AddressLimit {

@@ -85,13 +85,13 @@ export class ReadTurn {
 }
 
 /**
- * Bounds the time of one account's large reads: lists, feeds, exports. Reads by key do not count.
+ * Limits the time of each account's large reads: lists, feeds, exports. Reads by key do not count.
  *
  * 1. After each read, its duration in the database and in the process is charged to its account.
- * 2. While others call, an account's reads run one after another. Between them the account pauses, so that it gets a
- *    quarter of the time. An account that reads rarely has credit and does not pause.
- * 3. While nobody else calls, an account does not pause. Two of its reads run at once, so that a new caller waits for
- *    few reads.
+ * 2. While others send requests, an account's reads run one after another. Between them the account pauses, so that it
+ *    gets a quarter of the time. An account that reads rarely has credit and does not pause.
+ * 3. While no other account sends requests, an account does not pause. At most two of its reads run at once, so that a
+ *    request of a different account waits only briefly.
  * 4. Accounts do not wait for each other. A request that waits too long is refused: 429.
  * 5. A streamed answer queues for each chunk: a slow caller occupies no slot.
  */

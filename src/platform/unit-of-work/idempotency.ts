@@ -84,7 +84,7 @@ type Kept = Pick<IdempotencyKey, 'request_hash' | 'status' | 'body'>;
 /**
  * Handles `Idempotency-Key` in the transaction of the change:
  *
- * 1. It takes a transaction-level advisory lock on application, user and key. A call that does not get the lock is
+ * 1. It takes a transaction-level advisory lock on application, user and key. A request that does not get the lock is
  *    refused, because the first request is in progress.
  * 2. The stored answer of the same request is replayed; a different request is refused.
  * 3. The handler runs inside this transaction (its unit of work joins), and its answer is stored in it.

@@ -51,7 +51,7 @@ const MOST_GUESTS = 50;
  * 1. `run(work)` opens a transaction; every `Database` call inside `work` is part of it, through any number of awaits.
  * 2. A nested `run` joins: the outermost call does the only BEGIN and COMMIT.
  * 3. `raise(event)`, `audit(action, subject, details)` and `change(change)` are buffered and written just before
- *    COMMIT. State, event, audit row and change feed entry therefore exist together or not at all.
+ *    COMMIT. State, event, audit entry and change feed entry therefore exist together or not at all.
  * 4. `send(statement)` does not wait for the answer: sent statements, buffered rows and COMMIT leave together, which
  *    saves round trips. PostgreSQL answers in order, and commits nothing after a refused statement.
  * 5. After COMMIT the outbox passes the events to the event bus. A crash before that loses nothing: a sweep finds the
@@ -158,7 +158,7 @@ export class UnitOfWork {
   }
 
   /**
-   * Runs a part of the unit of work that may fail alone. When the part throws, its writes, events and audit rows are
+   * Runs a part of the unit of work that may fail alone. When the part throws, its writes, events and audit entries are
    * rolled back, and the unit continues. Parts run one after another, or nested.
    */
   async part<T>(work: () => Promise<T>): Promise<T> {

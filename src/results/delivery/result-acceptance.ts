@@ -42,8 +42,8 @@ class SettledElsewhere extends Error {}
  * Accepts a result for an exam; both routes and the operator's command share it.
  *
  * 1. The eligibility is locked first, then its booking (by CompleteExam), so that results and bookings never deadlock.
- * 2. A match from before the lock is repeated under the lock; nothing can change it from then on.
- * 3. The revision, the completion, the event and the audit row commit together.
+ * 2. The match is repeated under the lock, after which nothing can change it.
+ * 3. The revision, the completion, the event and the audit entry commit together.
  * 4. A refusal rolls back; then the body is stored for an operator in a separate transaction (result-reception.ts).
  * 5. After the exam, its locator and its `result_id`, the rows of the same body among the unmatched results are locked.
  *    The operator's unit of work uses the same order. One body completes one exam: the second transaction finds it
