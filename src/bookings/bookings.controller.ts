@@ -65,7 +65,6 @@ export class BookingsController {
       status: query.status?.toUpperCase(),
     });
     // A candidate without bookings must at least have an eligibility.
-    // The candidate must have an eligibility.
     // @throws DomainError candidate_not_found
     if (bookings.length === 0) await this.queryBus.execute(new FindEligibilities(account_code, candidate_id));
     return bookings.map(present);
@@ -136,6 +135,7 @@ export class CandidateBookingsController {
   @AnswerList(BookingModel, 'All of them, newest first.')
   @Problems(400, 404)
   async list(@Param() { account_code, candidate_id }: CandidatePath): Promise<BookingModel[]> {
+    // The candidate must have an eligibility.
     // @throws DomainError candidate_not_found
     await this.queryBus.execute(new FindEligibilities(account_code, candidate_id));
     return (await this.store.ofCandidate(account_code, candidate_id, {})).map(present);

@@ -6,5 +6,5 @@ export interface ImportMark {
   readonly mark: string;
 }
 
-/** Asks for the marks of all accounts that have imports. */
+/** Asks for the progress marks of the imports in all accounts. */
 export class MarkImports extends Query<readonly ImportMark[]> {}

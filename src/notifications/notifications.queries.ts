@@ -74,5 +74,5 @@ export interface JobMark {
   readonly mark: string;
 }
 
-/** Asks for the marks of the jobs in all accounts. */
+/** Asks for the progress marks of the active jobs in all accounts. */
 export class MarkActiveJobs extends Query<readonly JobMark[]> {}

@@ -128,7 +128,7 @@ export class Login {
     return { user: right && isJudged && this.mayUsePassword(user) ? user : null, patienceS };
   }
 
-  /** Does steps 2 to 4 in one transaction. */
+  /** Checks the ceiling and settles the attempt, in one transaction (steps 2 to 4). */
   private async settle(
     { username, application, within }: Attempt,
     right: boolean,

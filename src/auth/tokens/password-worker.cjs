@@ -1,4 +1,4 @@
-// The thread that hashes passwords; passwords.ts is its caller.
+// The thread that hashes passwords; passwords.ts uses it.
 require('../../platform/low-priority.cjs');
 const { parentPort } = require('node:worker_threads');
 const { hashSync, verifySync } = require('@node-rs/argon2');

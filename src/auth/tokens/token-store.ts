@@ -95,7 +95,7 @@ export interface TokenPair {
 
 /** The sign-in from which a token family originates. */
 export interface Origin {
-  /** Whether the user signed in with a password; OPERATOR_PASSWORDS=off ends such families of operators. */
+  /** Whether the token family began with a password. OPERATOR_PASSWORDS=off ends such families of operators. */
   readonly byPassword: boolean;
 }
 

@@ -27,7 +27,7 @@ export class TokenFamily {
   @Column('timestamptz', { nullable: true })
   revoked_at: Date | null;
 
-  /** Whether the family came from a password; OPERATOR_PASSWORDS=off ends such families of operators. */
+  /** Whether the token family began with a password. OPERATOR_PASSWORDS=off ends such families of operators. */
   @Column('boolean', { default: true })
   by_password: boolean;
 }

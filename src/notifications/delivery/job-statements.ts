@@ -119,7 +119,7 @@ export const HAND_OVER_REPLAYS = prepared(
 );
 
 export interface Resolved {
-  /** The last position that was checked; null if there was none. */
+  /** The position of the last notification that was checked; null if there was none. */
   last: number | null;
   more: boolean;
 }

@@ -42,7 +42,7 @@ export class LanePace {
     this.rate = rate;
   }
 
-  /** Adds reserved send times: this number, from that time on, at that rate. */
+  /** Replaces the reserved send times by `requests` new ones, from the time `from` on, at `rate` per second. */
   allow(from: number, requests: number, rate: number): void {
     this.bound(rate);
     this.moments = Array.from({ length: requests }, (_, index) => from + (index * 1000) / rate);

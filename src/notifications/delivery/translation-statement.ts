@@ -41,8 +41,8 @@ const ID = `overlay(overlay(left(replace(event_id::text, '-', ''), 12) || left($
   PLACING '8' FROM 13) PLACING 'a' FROM 17)::uuid`;
 
 /**
- * The SQL condition that the events of a subscription `s` become notifications. They also do while its address is being
- * changed.
+ * The SQL condition that the events of a subscription `s` become notifications. It includes events that occur while the
+ * address of the subscription is being changed.
  */
 const LISTENS = `s.deleted_datetime IS NULL AND (s.state <> 'UNVERIFIED' OR s.suspended_datetime IS NOT NULL)`;
 /** The SQL condition that a notification of this subscription may be sent when it is the next one. */

@@ -24,7 +24,7 @@ export interface AttemptOutcome {
   beganMs: number;
 }
 
-/** An HTTP request that another one followed in the same attempt. */
+/** An HTTP request of an attempt that was followed by a further request. */
 export type EarlierPut = Pick<
   AttemptOutcome,
   'httpStatus' | 'failure' | 'reason' | 'excerpt' | 'durationMs' | 'beganMs'
@@ -125,8 +125,8 @@ export class Puts {
 export const NO_MATCHING_RECORD = 'NO_MATCHING_RECORD';
 
 /**
- * Returns the reason of a failure. A 400 has the specification's reason; for any other status except 200, the status is
- * sufficient.
+ * Returns the reason of a failure: for a 400, the specification's word; for a 200, the way in which the body failed.
+ * Returns null for any other status, which says enough.
  */
 function reasonOfAnswer({ status, ending, syntax }: Answer, failure: FailureClass | null): string | null {
   if (status === 400) return NO_MATCHING_RECORD;

@@ -49,8 +49,8 @@ export function isSameAddress(one: string, other: string): boolean {
 }
 
 /**
- * Returns whether credentials for one address may be sent to the other one. The host must be the same, because its
- * owner owns all ports and paths.
+ * Returns whether credentials for one address may be sent to the other address. Both must have the same host, because
+ * the owner of a host owns all its ports and paths.
  */
 export function isSameHost(one: string, other: string): boolean {
   return parsePartnerUrl(one).hostname === parsePartnerUrl(other).hostname;

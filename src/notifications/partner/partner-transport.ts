@@ -8,7 +8,7 @@ import { type ConnectionKeeper, Exchange, PartnerConnection, type PartnerRequest
 /** A request by axios, with its pool of connections and its deadline on the clock of `performance.now()`. */
 export interface PartnerRequestConfig {
   method: 'POST';
-  /** The path and the query; the pool has the origin. */
+  /** The path and the query of the URL, whose origin is that of the pool. */
   url: string;
   headers: Record<string, string>;
   data: string;

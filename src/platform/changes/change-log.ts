@@ -31,9 +31,9 @@ export const GENERATION = `(SELECT epoch * 4294967296
 
 /**
  * SQL: the position of a row in the change feed. It is the higher of two numbers: the id of the row's own transaction,
- * and the latest id whose transaction had ended when the row was written. The own id is not enough. A transaction gets
- * its id at its first lock, so that one with a higher id may have changed the same record and ended before this one
- * locked the record.
+ * and the latest id whose transaction had ended when the row was written. The transaction's own id is not enough,
+ * because a transaction gets its id at its first lock. A transaction with a higher id may therefore have changed the
+ * same record and ended before this transaction locked the record.
  */
 const PLACE = `(SELECT greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1))`;
 

@@ -56,7 +56,7 @@ export class Batched<Question, Row extends { n: number }> {
     private readonly keyOf: (question: Question) => unknown = (question) => ({ question }),
   ) {}
 
-  /** Returns the rows that answer the question, in the order in which the statement returns them. */
+  /** Returns the rows with which the statement answers the question, in the statement's order. */
   ask(question: Question): Promise<Row[]> {
     const transaction = currentTransaction.current;
     if (transaction) return this.askIn(transaction, question);

@@ -33,7 +33,7 @@ export function publicRoutes(app: INestApplication, config: Config): RequestHand
         tags.add(request, response, path);
         chargeLength(limit, request, response);
       }
-      // A request with a token shows the quota of its caller instead of that of the address.
+      // A request with a token shows the quota of its caller instead of the quota of the address.
       else if (!/^bearer /i.test(request.headers.authorization ?? '')) limit.show(request, response);
     } catch (error) {
       next(error);

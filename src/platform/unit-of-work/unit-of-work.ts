@@ -118,7 +118,7 @@ export class UnitOfWork {
     }
   }
 
-  /** Whether other commands share the current transaction, and would wait together with it. */
+  /** Whether other commands share the current transaction, so that a wait of this command would delay them as well. */
   get isShared(): boolean {
     return currentTransaction.current instanceof GuestUnit;
   }

@@ -82,7 +82,7 @@ function only(value: Record<string, unknown>, deciding: readonly (readonly strin
   return picked;
 }
 
-/** Returns whether the pointer points to an undeclared member or into one. */
+/** Returns whether the pointer points to an undeclared member, or to a place inside such a member. */
 function isUnknown(form: Form, pointer: string): boolean {
   let at: Form | null = form;
   for (const segment of pointer.split('/').slice(1)) {
