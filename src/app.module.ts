@@ -20,7 +20,7 @@ import { ResultsModule } from './results/results.module.js';
 import { SandboxModule } from './sandbox/sandbox.module.js';
 import { VouchersModule } from './vouchers/vouchers.module.js';
 
-/** Composes all modules; no other file imports module classes. */
+/** Composes the application of all modules. No other file imports module classes. */
 @Module({})
 export class AppModule {
   static with(config: Config, databaseUrl: string): DynamicModule {

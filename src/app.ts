@@ -102,8 +102,8 @@ const USUAL_HEADERS = headersWith({ ...POLICY, ...TRUSTED_TYPES });
 const DOCUMENTS_HEADERS = headersWith(DOCUMENTS_POLICY);
 
 /**
- * Sets the static headers of every answer. Helmet determines them once, because they never change. Running its 13
- * handlers for each request would cost measurable processor time.
+ * Sets the headers that every answer has. Helmet computes them once, because they never change: running its 13 handlers
+ * for each request would cost measurable processor time.
  */
 function staticHeaders(config: Config): RequestHandler {
   const documents = `${config.basePath}/docs`.toLowerCase();

@@ -4,7 +4,10 @@ import { join, resolve } from 'node:path';
 import { EnvironmentReader, type Role } from './environment-reader.js';
 import { oidcSettings, type OidcSettings } from './oidc-settings.js';
 
-/** Thrown when the environment is invalid; `faults` has one readable line for each faulty setting, never its value. */
+/**
+ * Thrown when the environment is invalid. `faults` has a readable line for each faulty setting, which never contains
+ * the value.
+ */
 export class ConfigError extends Error {
   constructor(readonly faults: string[]) {
     super(faults.join('\n'));
@@ -47,12 +50,12 @@ export class Config {
   readonly lockoutS: number;
   /** Whether users with the scope `admin` or `support` may sign in with a password. */
   readonly operatorPasswords: boolean;
-  /** The identity provider for operators; null when there is none. */
+  /** The settings of the identity provider for operators; null if there is none. */
   readonly oidc: OidcSettings | null;
   /** The maximum size, in MiB, of the results that an account may store in a day; 0 means no limit. */
   readonly resultMibPerDay: number;
   readonly logLevel: (typeof LOG_LEVELS)[number];
-  /** Express's `trust proxy` value: false, a number of hops, or a list of networks. */
+  /** The value of Express's setting `trust proxy`: false, a number of proxies, or a list of networks. */
   readonly trustProxy: boolean | number | string;
   readonly shutdownGraceMs: number;
   readonly metricsPort: number;

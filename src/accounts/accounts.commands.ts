@@ -35,11 +35,11 @@ export interface TestDefinition {
   exam_code: string | null;
   launch_url: string | null;
   duration_minutes: number | null;
-  /** Clients can move or cancel a booking until this many hours before its start. */
+  /** The deadline of clients to move or cancel a booking, in hours before its start. */
   change_cutoff_hours: number | null;
-  /** A booked exam can be launched from this many minutes before its start. */
+  /** The earliest launch of a booked exam, in minutes before its start. */
   launch_minutes_before: number | null;
-  /** At least one portion, in display order, without duplicate codes. */
+  /** The portions of the test in display order: at least one, without duplicate codes. */
   portions: { portion_code: string; portion_name: string | null }[];
 }
 
@@ -58,8 +58,9 @@ export class PutTest extends Command<void> {
 }
 
 /**
+ * Deletes the test.
  * @throws DomainError not_found; forbidden_operation when an eligibility was ever created for the test, or a voucher
- *   names it
+ * names it
  */
 export class DeleteTest extends Command<void> {
   constructor(
@@ -79,7 +80,7 @@ export interface CatalogueDefinitions {
 export type CatalogueKind = keyof CatalogueDefinitions;
 
 /**
- * Creates the entry, or replaces its definition.
+ * Creates the catalogue entry, or replaces its definition.
  * @throws DomainError account_not_found
  */
 export class PutCatalogueEntry<Kind extends CatalogueKind = CatalogueKind> extends Command<void> {
@@ -93,7 +94,10 @@ export class PutCatalogueEntry<Kind extends CatalogueKind = CatalogueKind> exten
   }
 }
 
-/** @throws DomainError not_found; forbidden_operation while eligibilities use the entry */
+/**
+ * Deletes the catalogue entry.
+ * @throws DomainError not_found; forbidden_operation while eligibilities use the entry
+ */
 export class DeleteCatalogueEntry extends Command<void> {
   constructor(
     readonly kind: CatalogueKind,

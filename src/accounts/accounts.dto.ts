@@ -21,7 +21,10 @@ declareFaults({
   ],
 });
 
-/** The specification says "alphanumeric", but clients' codes also contain other characters. */
+/**
+ * Describes the accepted codes. The specification says "alphanumeric", but the codes of clients also contain other
+ * characters.
+ */
 const CODE_TAKEN =
   'Alphanumeric as a rule. More is taken, and `warnings` names it: blanks, slashes and letters beyond ASCII are refused by some systems that read the code.';
 const MOST_PORTIONS = 50;
@@ -30,7 +33,7 @@ const MOST_HOURS = 8_760;
 
 const nameRule = text({ max: 200, notBlank: true });
 
-/** Requires at least one portion, and no duplicate portion codes. */
+/** The rule for the portions of a test: at least one portion, and no duplicate codes. */
 const portionsRule: Rule = {
   schema: { minItems: 1 },
   faults(value) {
@@ -62,7 +65,7 @@ export class AccountBody {
 
 const retentionRule = integer(1, 36_500);
 
-/** An omitted member keeps its value; null for a number of days means forever. */
+/** The changes of an account. An omitted member keeps its value; null for a number of days means forever. */
 @ReadOnlyMembers('account_code', 'created_datetime')
 export class AccountChangeBody {
   @Field(nameRule, { notNull: true })

@@ -44,7 +44,7 @@ const PUT_TEST = prepared(
        duration_minutes = excluded.duration_minutes, change_cutoff_hours = excluded.change_cutoff_hours,
        launch_minutes_before = excluded.launch_minutes_before`,
 );
-// FOR UPDATE also waits for transactions that write an eligibility for the test: its foreign key takes FOR KEY SHARE.
+// Locks the test. It also waits for transactions that write an eligibility for the test, which take FOR KEY SHARE.
 const LOCK_TEST = prepared('test-lock', `SELECT 1 FROM tests WHERE account_code = $1 AND test_code = $2 FOR UPDATE`);
 const REMOVE_PORTIONS = prepared(
   'test-remove-portions',
@@ -287,7 +287,7 @@ function inUse(cause?: unknown): DomainError {
   return forbiddenOperation.error({ detail: 'It is in use and cannot be deleted.', cause });
 }
 
-/** Runs the work and maps PostgreSQL's refusals to domain errors. */
+/** Runs the work, and maps the constraints that it violates to domain errors. */
 async function refusing(work: () => Promise<void>): Promise<void> {
   try {
     await work();

@@ -16,7 +16,10 @@ import {
 import { AccommodationsController, AttributeKeysController, SchoolsController } from './catalogue.controller.js';
 import { TestsController } from './tests.controller.js';
 
-/** Accounts and their catalogue: tests with their portions, schools, accommodations, attribute keys. */
+/**
+ * The accounts module: accounts and their catalogues of tests with portions, schools, accommodations and attribute
+ * keys.
+ */
 @Module({
   controllers: [
     AccountsController,

@@ -58,7 +58,7 @@ export class FindAttributeKeys extends Query<string[]> {
   }
 }
 
-/** The number of days for which an account keeps each kind of data; null means forever. */
+/** The retention rule of an account: the number of days for which each kind of data is kept. Null means forever. */
 export interface RetentionRule {
   account_code: string;
   photo_retention_days: number | null;
@@ -66,5 +66,5 @@ export interface RetentionRule {
   candidate_retention_days: number | null;
 }
 
-/** Asks for the retention rules of the accounts that have any. */
+/** Asks for the retention rules of all accounts that have such rules. */
 export class FindRetentionRules extends Query<RetentionRule[]> {}

@@ -14,7 +14,10 @@ interface KindOfEntry<Kind extends CatalogueKind> {
   readonly codeColumn: keyof CatalogueEntries[Kind] & string;
 }
 
-/** The storage of each simple kind. The kinds differ in the code's column and in the columns after the name. */
+/**
+ * The storage of each simple kind of catalogue entry. The kinds differ in the column of the code, and in the columns
+ * after the name.
+ */
 export const CATALOGUE: { readonly [Kind in CatalogueKind]: KindOfEntry<Kind> } = {
   school: { entity: School, codeColumn: 'school_code' },
   accommodation: { entity: Accommodation, codeColumn: 'accommodation_code' },

@@ -22,8 +22,8 @@ export class CreateUser extends Command<UserView> {
 }
 
 /**
- * Changes of a user; an omitted member keeps its value. A new password, a removed account or `disabled` ends every
- * token of the user. A removed scope ends the tokens that had it. A new password lifts a lock-out.
+ * The changes of a user. An omitted member keeps its value. A new password, a removed account or `disabled` ends every
+ * token of the user. A removed scope ends the tokens that had it. A new password also unlocks the user name.
  */
 export interface UserChanges {
   readonly password?: string;
@@ -71,7 +71,7 @@ export class CreateApplication extends Command<ApplicationCredentials> {
   }
 }
 
-/** Changes of an application; an omitted member keeps its value. `disabled` ends every token of the application. */
+/** The changes of an application. An omitted member keeps its value. `disabled` ends every token of the application. */
 export interface ApplicationChanges {
   readonly name?: string;
   readonly scopes?: readonly Scope[];

@@ -97,8 +97,8 @@ interface BookingDraft {
 type Completion = { revision: number } | null;
 
 /**
- * Stores bookings. A change, its event and its change feed entry are written together. The sequence of a booking's
- * events strictly increases, and so do the times of an eligibility record's events.
+ * Stores bookings. A change, its event and its change feed entry are written together. The sequence numbers of a
+ * booking's events strictly increase, and so do the times of the events of an eligibility record.
  */
 @Injectable()
 export class BookingStore {

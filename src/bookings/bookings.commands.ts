@@ -55,7 +55,7 @@ export class RecordAbsence extends Command<void> {
 export class CompleteExam extends Command<boolean> {
   constructor(
     readonly svcEligibilityId: string,
-    /** The revision of the result. */
+    /** The revision number of the result. */
     readonly revision: number,
   ) {
     super();

@@ -71,7 +71,7 @@ export class AbsenceRequest {
   excused: boolean;
 }
 
-/** Booking model */
+/** The Booking model of the specification. */
 export class BookingModel {
   @Field(bookingCode(), { required: true })
   booking_code: string;

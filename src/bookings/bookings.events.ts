@@ -40,8 +40,8 @@ class NotifiedPortion {
 
 /**
  * The specification's NotificationRequest: the booking at the time of the event. Members without a value are omitted,
- * and members are sorted by name. Its JSON is stored with the event; every notification, every attempt and the change
- * feed copy that text.
+ * and members are sorted by name. Its JSON text is stored with the event, and copied to every notification, every
+ * attempt and the change feed.
  */
 export class NotificationRequest {
   /** The booking code of the appointment. */

@@ -19,7 +19,9 @@ const PAUSES_MS = [10, 20, 40, 80, 160, 320, 640];
 /** The position in the change feed beyond which entries are not yet shown. */
 interface Horizon {
   generation: number;
-  /** Every transaction below `xmin` has ended; every transaction below `xmax` had begun. */
+  /**
+   * The bounds of the snapshot: every transaction below `xmin` has ended, and every transaction below `xmax` had begun.
+   */
   xmin: number;
   xmax: number;
   now_s: number;

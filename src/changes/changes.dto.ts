@@ -72,7 +72,7 @@ export class ChangesQuery {
   kind?: ChangeKind;
 }
 
-/** An entry of the change feed. */
+/** An entry of the change feed, in an answer. */
 export class ChangeModel {
   @Field(text({ max: 300 }), { required: true, description: 'The same whenever the entry is read.' })
   id: string;

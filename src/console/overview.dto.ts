@@ -68,7 +68,7 @@ class OverviewHour {
   failed: number;
 }
 
-/** The work that waits for an operator. */
+/** The overview of the work that waits for an operator. */
 export class OverviewModel {
   @Field(dateTime(), { required: true, description: 'When it was counted: seconds ago, on a busy service.' })
   at: string;

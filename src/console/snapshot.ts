@@ -33,8 +33,8 @@ export interface Snapshot {
 }
 
 /**
- * Counts pending work for operators about once a second, however many callers ask, and less often when the query is
- * slow. It counts all accounts once for all callers. Each caller gets only the figures of its own accounts.
+ * Counts pending work for operators about once a second, however many operators ask, and less often if the query is
+ * slow. One query counts the work of all accounts. Each caller gets only the counts of its own accounts.
  */
 @Injectable()
 export class Snapshots {

@@ -38,9 +38,10 @@ const CREATED = (records: string, answer: string) => `WITH asked AS MATERIALIZED
     FROM created`)})
   SELECT n, ${answer} FROM created JOIN asked USING (svc_eligiblity_id)`;
 
-// The usual case: no other record blocks the creation. A fixed lock order keeps two processes from blocking each other.
-// EXISTS is avoided: on a young table with few expired records, PostgreSQL would plan to read the whole table and keep
-// that plan. The order is that of the index on the candidate's records, so that the planner never picks another index.
+// The SQL condition of the usual case, in which no other record blocks the creation. A fixed lock order keeps two
+// processes from blocking each other. EXISTS is avoided: on a young table with few expired records, PostgreSQL would
+// plan to read the whole table, and keep that plan. The order equals that of the index on the candidate's records, so
+// that the planner never picks a different index.
 const UNOBSTRUCTED = `WHERE NOT 'EXPIRED' = ANY (ARRAY(
   SELECT CASE WHEN e.test_code = asked.test_code THEN e.status ELSE '' END FROM eligibilities e
   WHERE e.account_code = asked.account_code AND e.candidate_id = asked.candidate_id ORDER BY e.test_code, e.position DESC))`;

@@ -56,7 +56,7 @@ export class CandidateAttribute {
   value: string;
 }
 
-/** Candidate Model */
+/** The Candidate model of the specification. */
 export class CandidateModel {
   @ObjectListField(() => CandidateAttribute, MOST_ATTRIBUTES, {
     description: 'Each attribute has a `key` and a `value`, and each key appears once.',
@@ -112,7 +112,7 @@ export class CandidateModel {
   suffix?: string | null;
 }
 
-/** Eligibility Model: the body of create and update. */
+/** The Eligibility model of the specification: the body of create and update. */
 @ReadOnlyMembers(
   'status',
   'eligible_to_schedule',
@@ -150,7 +150,7 @@ export class EligibilityModel {
   voucher_codes?: string[] | null;
 }
 
-/** Eligibility Response Model */
+/** The Eligibility Response model of the specification. */
 export class EligibilityResponseModel {
   @ObjectField(() => CandidateModel, { required: true })
   candidate: CandidateModel;

@@ -14,7 +14,7 @@ export const DEFAULTED = [
 
 type Written = Exclude<keyof Eligibility, (typeof DEFAULTED)[number]>;
 
-/** A record before it is stored; the INSERT returns the complete row. */
+/** A record before it is stored. The INSERT returns the complete row. */
 export type NewEligibility = Omit<Pick<Eligibility, Written>, 'svc_eligiblity_id'>;
 
 /** The columns that the creation of a record writes, with their SQL types. This is the only list of them. */

@@ -160,8 +160,8 @@ export class ApproveAccommodations extends Command<void> {
 }
 
 /**
- * Declines accommodations. The record stays PENDING, and its message gives the reason. @throws DomainError
- * forbidden_operation when no approval is pending
+ * Declines the special accommodations of a record. The record stays PENDING, and its status message gives the reason.
+ * @throws DomainError forbidden_operation when no approval is pending
  */
 export class DeclineAccommodations extends Command<void> {
   constructor(
@@ -220,7 +220,7 @@ export class LockEligibilitiesOfCandidate extends Command<void> {
   }
 }
 
-/** The possible outcomes of a record's open booking. */
+/** The changes of a record's newest booking that the record must follow. */
 export type BookingOutcome =
   | { kind: 'moved'; bookingOn: Date; allowOverlap: boolean }
   | { kind: 'cancelled' }

@@ -33,7 +33,7 @@ declareFaults({
   column_repeated: ['The file has two columns with the same name.', 'Keep one of the two columns.'],
 });
 
-/** Separates the entries of a list in one cell. */
+/** The character that separates the entries of a list in a cell. */
 export const LIST_SEPARATOR = ';';
 const ATTRIBUTE = 'attributes.';
 const CANDIDATE = 'candidate.';

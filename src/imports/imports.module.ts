@@ -11,7 +11,7 @@ import { ImportsController } from './imports.controller.js';
 import { OperatorImportsController } from './operator-imports.controller.js';
 import { RowWork } from './row-work.js';
 
-/** Bulk import and export of eligibilities as files. */
+/** The imports module: bulk import and export of eligibilities as files. */
 @Module({
   controllers: [ImportsController, OperatorImportsController, ExportController],
   providers: [

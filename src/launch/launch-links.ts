@@ -44,9 +44,9 @@ const LAUNCH_TIME = prepared(
 const IS_KNOWN = prepared('launch-known', 'SELECT 1 FROM launches WHERE token_hash = $1');
 
 /**
- * Issues launch URLs. Each URL can be redeemed once for the test's address with a signed statement about the candidate.
- * Used launches are kept for some weeks, and the last launch of a record forever, because it has the start of the exam.
- * Unused launches are deleted (launch-sweep.ts).
+ * Issues launch URLs. A URL can be redeemed once, for the address of the test with a signed statement about the
+ * candidate. Used launches are kept for some weeks; the last launch of a record is kept forever, because it contains
+ * the start of the exam. Unused launches are deleted (launch-sweep.ts).
  */
 @Injectable()
 export class LaunchLinks {

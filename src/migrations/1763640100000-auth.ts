@@ -3,8 +3,9 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const SCOPES = `ARRAY['read', 'create', 'update', 'delete', 'launch', 'results', 'bookings', 'admin', 'support']`;
 
 /**
- * Creates the tables of users and tokens. Credentials are never stored: passwords as argon2id, secrets and tokens as
- * SHA-256 of 256 random bits. Attempted user names and addresses are stored as HMACs under the service's key.
+ * Creates the tables of users and tokens. Credentials are stored only as hashes: passwords as argon2id, secrets and
+ * tokens as SHA-256 of 256 random bits. User names and addresses of attempts are stored as HMACs under the service's
+ * key.
  */
 export class Auth1763640100000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -22,7 +22,7 @@ import { SameBodies } from './records/same-bodies.js';
 import { UnmatchedSweep } from './unmatched/unmatched-sweep.js';
 import { UnmatchedResultsController } from './unmatched/unmatched.controller.js';
 
-/** Results: the two delivery routes, their matching and revisions, and unmatched results. */
+/** The results module: the two delivery routes, the matching and revisions of results, and unmatched results. */
 @Module({
   controllers: [DeliveryController, ResultsController, UnmatchedResultsController, OperatorResultsController],
   providers: [

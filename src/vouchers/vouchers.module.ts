@@ -12,7 +12,7 @@ import {
   SetVouchersHandler,
 } from './vouchers.handlers.js';
 
-/** Vouchers: their definitions, their redemption by eligibilities and their release. */
+/** The vouchers module: definitions of vouchers, their redemption by eligibilities, and their release. */
 @Module({
   controllers: [VouchersController],
   providers: [

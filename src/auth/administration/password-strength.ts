@@ -24,7 +24,7 @@ export class PasswordStrength implements OnApplicationShutdown {
     await this.thread.end();
   }
 
-  /** Returns a `password_weak` fault at `/password` for a weak password. */
+  /** Returns a `password_weak` fault at `/password` if the password is weak. */
   async faults(password: string, username: string): Promise<readonly Fault[]> {
     const isName = password.toLowerCase() === username.toLowerCase();
     if (!isName && (await this.guesses(password, username)) >= LEAST_GUESSES) return [];

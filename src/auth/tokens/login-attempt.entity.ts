@@ -7,7 +7,10 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
  */
 @Entity('login_attempts')
 export class LoginAttempt {
-  /** HMAC of the user name, because people also type their password there by mistake. */
+  /**
+   * The HMAC of the user name. The name itself is not stored, because people also type their password in its field by
+   * mistake.
+   */
   @PrimaryColumn('bytea')
   username_mac: Buffer;
 

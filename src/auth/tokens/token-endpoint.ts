@@ -116,8 +116,8 @@ export class TokenEndpoint {
   }
 
   /**
-   * Revokes a token (RFC 7009): an access token alone, a refresh token with its whole family. Revoking an unknown token
-   * is not an error (§2.2). Another client's token stays valid without an error, so that the answer does not reveal the
+   * Revokes a token (RFC 7009): an access token alone, a refresh token with its whole family. An unknown token is not
+   * an error (§2.2). A token of another client stays valid, without an error, so that the answer does not reveal its
    * owner.
    */
   async revoke(client: Client, form: Form): Promise<void> {
@@ -132,7 +132,7 @@ export class TokenEndpoint {
     });
   }
 
-  /** Introspects a token (RFC 7662): for an application, tokens of other applications are inactive (§4). */
+  /** Introspects a token (RFC 7662). A token of another application is reported as inactive (§4). */
   async introspect(client: Client, form: Form): Promise<IntrospectionModel> {
     const token = form.require('token');
     const caller = await this.lookup.find(token);

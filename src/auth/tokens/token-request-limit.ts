@@ -23,8 +23,9 @@ const WINDOW_S = 60;
 const MOST_REMEMBERED = 10_000;
 
 /**
- * Limits token requests per minute for each address, counted by all processes together. rate-limiter-flexible was
- * considered: its memory has no limit on keys, and its PostgreSQL store needs its own table.
+ * Limits token requests per minute for each address, counted by all processes together. The package
+ * rate-limiter-flexible was considered, but its memory has no limit on keys, and its PostgreSQL store needs its own
+ * table.
  */
 @Injectable()
 export class TokenRequestLimit {

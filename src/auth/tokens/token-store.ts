@@ -112,8 +112,8 @@ export interface LockedRefreshToken {
   readonly scopes: Scope[];
   readonly used: boolean;
   /**
-   * Whether the token is neither revoked nor expired, its password sign-in is still allowed, and its user is not
-   * disabled.
+   * Whether the refresh token can be used: it is neither revoked nor expired, its sign-in by password is still allowed,
+   * and its user is not disabled.
    */
   readonly usable: boolean;
   readonly user_scopes: Scope[];

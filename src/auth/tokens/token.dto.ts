@@ -3,8 +3,8 @@ import { ApiExtraModels, ApiProperty, ApiResponse, getSchemaPath } from '@nestjs
 import { SCOPES } from '../../platform/context/caller.js';
 import { GRANTS } from './application.entity.js';
 
-// These classes only document the token service. It reads its forms and writes its errors as the RFCs prescribe, so the
-// classes carry no validation.
+// These classes only document the token service, and so carry no validation. The service reads its forms and writes its
+// errors as the RFCs prescribe.
 
 export class TokenRequestForm {
   @ApiProperty({ enum: GRANTS })

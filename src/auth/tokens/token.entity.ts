@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Scope } from '../../platform/context/caller.js';
 
-/** All tokens that descend from one password grant; they end together. */
+/** A token family: all tokens that descend from one grant. They are ended together. */
 @Entity('token_families')
 export class TokenFamily {
   @PrimaryColumn('uuid')

@@ -91,7 +91,7 @@ export class OperatorRecords {
     return this.present(await this.queryBus.execute(new FindEligibilities(accountCode, candidateId)));
   }
 
-  /** Returns a page of waiting records, newest first. */
+  /** Returns a page of the records that wait for this decision, newest first. */
   waiting(wait: Wait, accountCodes: readonly string[] | null, { after, take }: Page): Promise<Eligibility[]> {
     return this.database.query<Eligibility>(WAITING[wait], [accountCodes, after, take, this.clock.now()]);
   }

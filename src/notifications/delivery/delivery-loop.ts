@@ -177,8 +177,8 @@ export class DeliveryLoop {
   }
 
   /**
-   * Stops the loop. It waits for started attempts, each until its deadline, because a partner's 200 counts. Recording
-   * the outcomes then gets at most `graceMs`.
+   * Stops the loop. It first waits for the started attempts until their deadlines, because a partner's 200 counts. Then
+   * it waits at most `graceMs` until their outcomes are recorded.
    */
   async drain(graceMs: number): Promise<void> {
     this.running = false;

@@ -27,7 +27,7 @@ const REMOVE = prepared(
   acrossAccounts.sweep,
 );
 
-/** Deletes delivered notifications after NOTIFICATION_RETENTION_DAYS. Notifications in the queue stay. */
+/** Deletes delivered notifications after NOTIFICATION_RETENTION_DAYS. Notifications in the error queue stay. */
 @Injectable()
 export class NotificationRetention {
   constructor(

@@ -5,7 +5,7 @@ import type { FailureClass } from '../partner/partner-connection.js';
 export type NotificationState = 'PENDING' | 'DELIVERED' | 'ERROR_QUEUE' | 'RESOLVED';
 export type Retry = 'AUTO' | 'MANUAL';
 
-/** One event for one subscription, as shown to operators. `position` increases with the creation time. */
+/** A notification: one event for one subscription, as operators see it. `position` increases with the creation time. */
 @Entity('notifications')
 export class Notification {
   @PrimaryColumn({ type: 'bigint', insert: false, update: false })

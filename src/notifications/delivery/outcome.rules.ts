@@ -19,7 +19,9 @@ function autoRetryCause({ failure, httpStatus, reason }: AttemptOutcome): string
   return TOKEN_CAUSES.find(([pattern]) => pattern.test(reason))?.[1] ?? null;
 }
 
-/** Decides about a failed attempt: AUTO when the partner seems down or busy, otherwise an operator retries. */
+/**
+ * Decides how a failed attempt is retried: automatically if the partner seems down or busy, otherwise by an operator.
+ */
 export function retryAfter(outcome: AttemptOutcome, autoRetryOn: readonly string[]): Retry {
   const cause = autoRetryCause(outcome);
   return cause !== null && (cause === '500' || autoRetryOn.includes(cause)) ? 'AUTO' : 'MANUAL';

@@ -17,7 +17,7 @@ const tokenUrl = url(parseTokenUrl, 'https, without user information and fragmen
 const headerName = text({
   min: 1,
   max: 100,
-  // RFC 9110 §5.6.2.
+  // RFC 9110 §5.6.2 defines the characters of a header name.
   pattern: /^[A-Za-z0-9!#$%&'*.^_`|~+-]+$/,
   form: 'Must be a name of a header: letters, digits, and the characters that RFC 9110 allows in a token.',
   example: 'X-Api-Key',
@@ -113,7 +113,7 @@ const AUTH: Record<string, Record<string, AuthMember>> = {
     scope: { rule: text({ min: 1, max: 1000 }), optional: true },
     audience: { rule: text({ min: 1, max: 1000 }), optional: true },
     resource: {
-      // RFC 8707 §2.
+      // RFC 8707 §2 defines the resource indicator as an absolute URI.
       rule: text({
         min: 1,
         max: 2000,

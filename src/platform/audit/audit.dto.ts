@@ -65,7 +65,7 @@ export class AuditEntryModel {
 
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 
-/** The current state of the seals of the audit log. */
+/** The current state of the seals of the audit log, as answers show it. */
 export class AuditSealModel {
   @Field(count, { always: true, description: 'The highest id of a row that a seal has; null before the first.' })
   sealed_through: number | null;

@@ -45,8 +45,8 @@ export function poolConfig(url: string, settings: Record<string, string> = {}): 
 }
 
 /**
- * Builds the settings of the LISTEN connection (listener.ts). It is closed, like the pools' connections, when the
- * server stops answering any of them (silent-server.ts).
+ * Returns the settings of the LISTEN connection (listener.ts). This connection is closed, like the connections of the
+ * pools, when the server stops answering any of them (silent-server.ts).
  */
 export function listenerConfig(url: string): ServiceClientConfig {
   const { keepAlive, stream } = CONNECTION;

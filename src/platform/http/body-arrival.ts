@@ -100,7 +100,7 @@ function unpackerOf(request: Request, { unpack = false, asSent = false }: Arriva
   throw unsupportedMediaType.error({ detail: 'The content coding must be gzip, deflate, br or none.' });
 }
 
-/** A body that is being received. */
+/** The state of a body that is being received. */
 class Arriving {
   private parts: Buffer[] = [];
   private bytes = 0;

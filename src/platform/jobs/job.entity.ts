@@ -4,9 +4,9 @@ export const JOB_KINDS = ['RESEND', 'REPLAY', 'RESOLVE', 'ERASE'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
 /**
- * The states of a job. PREPARING: its items are being collected. RUNNING: it is being processed. PAUSED: by an
- * operator, or because no item can proceed. DONE: each item has an outcome. ABORTED: items that had not started stay
- * unchanged.
+ * The states of a job. PREPARING: its items are being collected. RUNNING: its items are being processed. PAUSED: an
+ * operator has paused it, or no item can proceed. DONE: each item has an outcome. ABORTED: items that had not started
+ * stay unchanged.
  */
 export const JOB_STATES = ['PREPARING', 'RUNNING', 'PAUSED', 'DONE', 'ABORTED'] as const;
 export type JobState = (typeof JOB_STATES)[number];

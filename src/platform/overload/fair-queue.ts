@@ -7,9 +7,9 @@ export interface Flow {
 }
 
 /**
- * A bounded fair queue in two levels that drops from the longest queue.
+ * A bounded fair queue with two levels, which drops entries of the longest queue.
  *
- * 1. Groups are served in turn, however many entries each has; the same holds for the members of a group.
+ * 1. Groups are served in turn, however many entries each has. The members of a group are also served in turn.
  * 2. When the queue is full, the newest entry of the longest member of the longest group is dropped. A flood therefore
  *    displaces only itself.
  */

@@ -8,9 +8,9 @@ const NOTIFY = prepared('hints-notify', 'SELECT pg_notify($1, payload) FROM unne
 /**
  * Sends messages to the listeners of other processes (NOTIFY; database/listener.ts).
  *
- * A transaction with a NOTIFY fails at COMMIT when the server's queue is full, which any session of any database may
- * cause. A hint is therefore sent after the commit, on another connection. A lost hint does no harm: every listener
- * also polls.
+ * A transaction with a NOTIFY fails at COMMIT if the server's queue is full, which any session of any database may
+ * cause. A message is therefore sent after the commit, on another connection. A lost message does no harm, because
+ * every listener also polls.
  */
 @Injectable()
 export class Hints {

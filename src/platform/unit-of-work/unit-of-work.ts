@@ -34,7 +34,7 @@ const RECORD = prepared(
 /** Shortens lock waits, because other commands share the transaction. */
 const WAIT_LITTLE = { text: `SET LOCAL lock_timeout = '200ms'` };
 
-/** A command that waits for a shared transaction. */
+/** A command that waits to run in a shared transaction. */
 interface Guest {
   readonly key: string;
   /** Does the work of the command in the context of its request, as a part of the shared transaction. */
@@ -95,8 +95,9 @@ export class UnitOfWork {
   }
 
   /**
-   * @param key of the record that the work changes: two commands with the same key do not share a transaction
-   * @param work may be retried
+   * Runs the work of a command, if possible in a transaction that it shares with others.
+   * @param key of the record that the work changes; commands with the same key do not share a transaction
+   * @param work may be called again for a retry
    */
   async runWithOthers<T>(key: string, work: () => Promise<T>): Promise<T> {
     const unit = currentTransaction.current;
@@ -212,9 +213,9 @@ export class UnitOfWork {
   }
 
   /**
-   * Buffers a row for a statement that writes any number of rows: the members of `json_to_recordset($1)`, each with its
-   * number `n`. The rows are sent before the next query, and at the end. Until then, keep at most one row per record
-   * for a statement.
+   * Buffers a row for a statement that writes any number of rows. The statement reads the rows from
+   * `json_to_recordset($1)`, each with a number `n`. The rows are sent before the next query, and at the end. Until
+   * they are sent, keep at most one row per record for a statement.
    */
   keep(statement: Statement, row: object): void {
     this.running().keep(statement, [row]);
