@@ -102,7 +102,9 @@ export class DeliverySignals {
     }
   }
 
-  /** Reports to other processes that these partners are busy. They then ask the database before they send. */
+  /**
+   * Reports to other processes that these partners are busy. Those processes then ask the database before they send.
+   */
   busy(subscriptionIds: readonly string[]): void {
     // The message may be lost: another process then learns it from the partner's answer, or at its next claim.
     this.tell(BUSY, subscriptionIds);

@@ -28,7 +28,9 @@ const MOST_WAIT_MS = 20_000;
  */
 const REST_OF_THREAD = 1;
 const REST_OF_GROUP = 4;
-/** The group of operators who set passwords. It is separate, so that they do not wait behind token requests. */
+/**
+ * The group of operators who set passwords. The group is separate, so that operators do not wait behind token requests.
+ */
 const ADMINISTRATION = 'administration';
 
 type Job = { password: string; cost: typeof COST } | { password: string; hashed: string };

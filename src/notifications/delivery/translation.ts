@@ -28,8 +28,8 @@ interface Progress {
 }
 
 /**
- * A row of the statement's answer. It has at least one row, which contains only the counts if no notification was
- * created.
+ * A row of the statement's answer. The answer has at least one row, which contains only the counts if no notification
+ * was created.
  */
 type Row = Progress & (Made | { position: null });
 

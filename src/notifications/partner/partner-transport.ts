@@ -62,7 +62,10 @@ export class PartnerPool implements ConnectionKeeper {
   private readonly idle: PartnerConnection[] = [];
   private readonly connections = new Set<PartnerConnection>();
   private readonly waiting: Exchange[] = [];
-  /** A connection that was idle for long and carries a request now. It may have been silently dropped. */
+  /**
+   * The connection that carries a request after a long idle time. Whether the connection was silently dropped is not
+   * known yet.
+   */
   private onTrial: PartnerConnection | null = null;
   private closed = false;
   private inFlight = 0;

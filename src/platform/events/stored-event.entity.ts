@@ -33,7 +33,7 @@ export class StoredEventRow {
   @Column('timestamptz', { nullable: true })
   settled_at: Date | null;
 
-  /** The time at which the event was set aside, because it cannot be settled. It is kept for an operator. */
+  /** The time at which the event was set aside, because it cannot be settled. The event is kept for an operator. */
   @Column('timestamptz', { nullable: true })
   set_aside_at: Date | null;
 }

@@ -33,9 +33,9 @@ const MOST_WAIT_MS = 8_000;
  */
 const MOST_PLAIN_VALUES = 2000;
 /**
- * The factor by which a body is charged that is almost certain to be refused. Parsing such a body and listing its
- * faults blocks the event loop for some 15 ms. If one arrives every three seconds, less than 1 % of other requests are
- * delayed.
+ * The charge for a body that is almost certain to be refused, as a multiple of the usual charge. Parsing such a body
+ * and listing its faults blocks the event loop for some 15 ms. If one arrives every three seconds, less than 1 % of
+ * other requests are delayed.
  */
 const CHARGE_OF_REFUSED = 120;
 /** The size from which a body is parsed outside the event loop; its reader charges it. */

@@ -9,8 +9,8 @@ const MOST_CONNECTIONS = 4096;
 const MOST_CONNECTIONS_PER_ADDRESS = 1024;
 const MOST_HEADERS_MS = 20_000;
 /**
- * The time limit for a whole request, whose body no handler may read. It exceeds the time of the slowest permitted body
- * (body-arrival.ts).
+ * The time limit for a whole request, which also applies to a body that no handler reads. It exceeds the time of the
+ * slowest permitted body (body-arrival.ts).
  */
 const MOST_REQUEST_MS = 600_000;
 /**

@@ -10,7 +10,8 @@ import { requestContext } from '../context/request-context.js';
 const TOGETHER_BYTES = 4096;
 const TOGETHER_MS = 200;
 
-// The process has one output. It is synchronous, so that the last lines are written when the process exits.
+// The log of the process has one output. Writing is synchronous, so that the last lines are written when the process
+// exits.
 const output = pino.destination({ sync: true, minLength: TOGETHER_BYTES, periodicFlush: TOGETHER_MS });
 process.once('exit', () => output.flushSync());
 

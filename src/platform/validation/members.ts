@@ -221,8 +221,8 @@ export function nearestHint(name: string, known: readonly string[]): string {
 }
 
 /**
- * Returns the name that was probably meant; null if there is none. It has equal letters, is a synonym, is the only one
- * with these words, or differs by mistyped letters.
+ * Returns the known name that was probably meant; null if there is none. It has the same letters as `name`, is a
+ * synonym, is the only one with these words, or differs by mistyped letters.
  */
 function meantName(name: string, known: readonly string[]): string | null {
   const letters = bare(name);

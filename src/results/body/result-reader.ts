@@ -28,9 +28,12 @@ export interface Unread {
 
 /** The time for passing a body to the thread, in milliseconds per byte. */
 const ARRIVAL_MS_PER_BYTE = 1 / (1024 * 1024);
-/** The time that is charged for a body that crashes the thread. */
+/** The time that is charged for a body that crashes the thread, in milliseconds. */
 const MOST_WORK_MS = 10_000;
-/** The factor by which a body is charged that is refused for its form. It allows about one such body per second. */
+/**
+ * The charge for a body that is refused for its form, as a multiple of the usual charge. About one such body per second
+ * is allowed.
+ */
 const CHARGE_OF_REFUSED = 40;
 
 /**

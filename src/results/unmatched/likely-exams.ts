@@ -143,8 +143,8 @@ export class LikelyExams {
   }
 
   /**
-   * Returns the accounts that may have the exam: the account that the result names or, without one, those of the
-   * sender. They are limited to the accounts of the caller.
+   * Returns the accounts that may have the exam, limited to the accounts of the caller: the account that the result
+   * names or, if it names none, the accounts of the sender.
    */
   private async accountsOf({ account_codes }: Unmatched): Promise<string[]> {
     const reach = currentReach();

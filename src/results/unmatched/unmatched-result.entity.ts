@@ -23,15 +23,15 @@ export class UnmatchedResult {
   account_code: string | null;
 
   /**
-   * Every account to which the result may belong: the account in its path or, without one, those of its sender and of
-   * the exam that it names.
+   * Every account to which the result may belong: the account in its path or, if the path has none, the accounts of its
+   * sender and of the exam that it names.
    */
   @Column('text', { array: true, default: '{}' })
   account_codes: string[];
 
   /**
-   * The accounts whose staff may read and settle the result: the account in its path or, without one, that of the exam
-   * that it names. The account of the sender is added if the sender has only one.
+   * The accounts whose staff may read and settle the result: the account in its path or, if the path has none, the
+   * account of the exam that it names. The account of the sender is added if the sender has only one.
    */
   @Column('text', { array: true, default: '{}' })
   staff_account_codes: string[];
