@@ -21,7 +21,7 @@ type Wanted = readonly [bookingCode: string, upTo: number];
  */
 type Made = Omit<Claimed, 'lease_token'> & { lease_token: number | null; may_be_told: boolean };
 
-/** The numbers of events that a statement has translated, and that remain. */
+/** The number of events that a statement has translated, and the number of events that remain. */
 interface Progress {
   events_done: number;
   events_left: number;

@@ -72,8 +72,8 @@ export function notificationsUrl(partnerUrl: string): URL {
 }
 
 function parseHttpsUrl(text: string): URL {
-  // Such characters are refused: `new URL` silently drops tabs and line breaks, and reads a backslash as a slash, so
-  // that another address would be checked than the text shows.
+  // Such characters are refused, because `new URL` silently drops tabs and line breaks, and reads a backslash as a
+  // slash: the service would check an address that differs from the text.
   if (/[\u0000-\u0020\u007f-\u009f\\]/.test(text) || !URL.canParse(text)) {
     throw new PartnerUrlError(
       'url_invalid',

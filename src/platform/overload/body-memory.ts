@@ -122,8 +122,8 @@ export class BodySpace {
   ) {}
 
   /**
-   * Charges received bytes. Returns null if there is memory for them; otherwise a promise, before whose resolution no
-   * more may be read.
+   * Charges received bytes. Returns null if there is memory for them; otherwise a promise. Read no more bytes until the
+   * promise resolves.
    * @throws DomainError service_unavailable (in the promise) when there is no memory for too long
    */
   charge(bytes: number): Promise<void> | null {
