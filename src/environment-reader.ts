@@ -14,11 +14,6 @@ export class EnvironmentReader {
     this.env = withSecretFiles(env, (name, what) => this.fault(name, what));
   }
 
-  /** How long a migration waits for another one, in seconds. */
-  migrationWaitS(): number {
-    return this.integer('MIGRATION_WAIT_S', 300, 1, 86_400);
-  }
-
   fault(name: string, what: string): void {
     this.faults.push(`${name} ${what}`);
   }

@@ -21,8 +21,8 @@ const AHEAD_S = 0.2;
 const UNBOUNDED = 1000;
 const SLOWEST = 0.05;
 /** The pace stays at this fraction of the ceiling. */
-const SAFE = 0.95;
-const REGAIN = 0.5;
+const SAFE = 0.97;
+const REGAIN = 1;
 const PROBE = 0.5;
 /** Beyond this multiple of the ceiling, the partner's throughput has risen, and the pace grows twice as fast. */
 const RISEN = 1.15;
