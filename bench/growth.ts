@@ -45,7 +45,7 @@ const NAMES = [
   'book',
   'list page',
   NEW_CONNECTIONS,
-  'page of what has changed since',
+  'page of records changed since a time',
   'error-queue page',
   'summary of the error queue',
   'claim',
@@ -161,7 +161,7 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Sid
         `${account}/candidates/seeded-${scattered(number)}/tests/${scene.testCode}/bookings`,
         BOOKING_BODY,
       ),
-    'page of what has changed since': () =>
+    'page of records changed since a time': () =>
       client.call('GET', `${account}/eligibilities?limit=${PAGE}&updated_since=${begun}`),
     'summary of the error queue': () => operator.call('GET', '/admin/error-queue/summary'),
     'error-queue page': (number) =>
