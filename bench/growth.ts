@@ -45,7 +45,7 @@ const NAMES = [
   'book',
   'list page',
   NEW_CONNECTIONS,
-  'page of what has changed since',
+  'page of records changed since a time',
   'error-queue page',
   'summary of the error queue',
   'claim',
@@ -161,7 +161,7 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Sid
         `${account}/candidates/seeded-${scattered(number)}/tests/${scene.testCode}/bookings`,
         BOOKING_BODY,
       ),
-    'page of what has changed since': () =>
+    'page of records changed since a time': () =>
       client.call('GET', `${account}/eligibilities?limit=${PAGE}&updated_since=${begun}`),
     'summary of the error queue': () => operator.call('GET', '/admin/error-queue/summary'),
     'error-queue page': (number) =>
@@ -263,7 +263,7 @@ function sectionOf(costs: Costs, { rounds, calls, large }: Sizes): Section {
       ),
     ],
     asked: NAMES.filter((name) => !ONE_AT_ONCE.includes(name)).map((name) => ({
-      question: `Growth, ${thousands(SMALL.eligibilities)} to ${thousands(large.eligibilities)} records: ${name}`,
+      question: `Growth from ${thousands(SMALL.eligibilities)} to ${thousands(large.eligibilities)} records: ${name}`,
       measured: `p50 ${round(of(name, 'small', 'p50'))} to ${round(of(name, 'large', 'p50'))} ms`,
       judged: { [growthOf(name)]: 'times the p50 with little data' },
     })),

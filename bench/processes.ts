@@ -233,7 +233,7 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
       measured: `${round(toOne(kind, 2, 'perSecond'))} times the requests a second of one process`,
       judged: {
         [`${kind}: the service’s processor time a request, two processes behind one port to one`]:
-          'times its processor time for each request',
+          'times the processor time of one process for each request',
       },
     })),
   };

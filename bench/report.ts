@@ -94,13 +94,13 @@ function askedLines(report: Report): string[] {
         figure: figures.find((one) => one.name === name)!,
         called,
       }));
-      const goals = by.map(({ figure }) => figure).filter(({ goal }) => goal !== null);
+      const goals = by.filter(({ figure }) => figure.goal !== null);
       return [
         question,
         measured,
         by.map(({ figure, called }) => `${valueOf(figure)} ${called}`.trim()).join(', '),
-        goals.map(goalOf).join(', '),
-        goals.map((figure) => (isMet(figure) ? 'met' : 'missed')).join(', '),
+        goals.map(({ figure, called }) => goalOf(figure, called)).join(', '),
+        goals.map(({ figure }) => (isMet(figure) ? 'met' : 'missed')).join(', '),
       ];
     }),
   );
@@ -135,8 +135,8 @@ function valueOf({ value, unit }: Figure): string {
   return unit === 'ratio' ? round(value) : `${round(value)} ${unit}`;
 }
 
-function goalOf({ goal, unit }: Figure): string {
+function goalOf({ goal, unit }: Figure, called = 'times'): string {
   if (goal === null) return '';
   const [word, limit] = 'atLeast' in goal ? ['at least', goal.atLeast] : ['at most', goal.atMost];
-  return unit === 'ratio' ? `${word} ${limit} times` : `${word} ${limit} ${unit}`;
+  return `${word} ${limit} ${unit === 'ratio' ? called : unit}`;
 }

@@ -253,7 +253,7 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
       measured: `${round(of(kind, 'service', 'perSecond'))} requests a second; p50 ${round(of(kind, 'service', 'p50'))} ms, p99 ${round(of(kind, 'service', 'p99'))} ms`,
       judged: {
         [`${kind}: requests/s of the ceiling’s`]: 'times the rate of the ceiling',
-        [`${kind}: p99 to the ceiling’s`]: 'times its p99',
+        [`${kind}: p99 to the ceiling’s`]: 'times the p99 of the ceiling',
       },
     })),
   };

@@ -14,11 +14,6 @@ export class EnvironmentReader {
     this.env = withSecretFiles(env, (name, what) => this.fault(name, what));
   }
 
-  /** Returns the longest time, in seconds, for which a migration waits for another migration. */
-  migrationWaitS(): number {
-    return this.integer('MIGRATION_WAIT_S', 300, 1, 86_400);
-  }
-
   fault(name: string, what: string): void {
     this.faults.push(`${name} ${what}`);
   }

@@ -19,7 +19,7 @@ async function main(): Promise<void> {
   });
   const url = env['DATABASE_URL'];
   if (!url) throw new ConfigError(['DATABASE_URL is required: the role that owns the tables']);
-  await migrate(url, { waitS: migrationWaitS(env) });
+  await migrate(url, { waitS: migrationWaitS(process.env) });
   if (role !== undefined) await grantTo(role, url);
   process.stdout.write(
     role === undefined ? 'Migrated.\n' : `Migrated. The role ${role} has the rights that the service needs.\n`,

@@ -52,7 +52,9 @@ describe('every route of the document', () => {
     expect(routes.length).toBeGreaterThan(30);
     const open = declaredRoutes(app.app).filter(({ access }) => access === 'public' || access === 'client');
     expect(
-      open.every(({ operationId }) => /^(Token|Health|Problems|Launch|Jwks|Console|Guide|Root)/.test(operationId)),
+      open.every(({ operationId }) =>
+        /^(Token|Health|Problems|Launch|Jwks|Console|Guide|Llms|Root|Schemas)/.test(operationId),
+      ),
     ).toBe(true);
   });
 

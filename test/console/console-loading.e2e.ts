@@ -94,7 +94,7 @@ describe('a page whose answers are slow', () => {
     await driver.page.getByLabel('Failure').selectOption('tls');
     await driver.page.locator('.list.waiting').waitFor();
     expect(await rows.count()).toBe(50);
-    await driver.page.getByText('No matches.').waitFor();
+    await driver.page.getByText('No entries match these filters.').waitFor();
     expect(await driver.page.locator('.list.waiting').count()).toBe(0);
   });
 });

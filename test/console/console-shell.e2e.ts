@@ -197,7 +197,7 @@ describe('the shell of the console', () => {
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await dialog.getByRole('alert').filter({ hasText: 'The user name or the password is wrong' }).waitFor();
     await driver.signInAgain();
-    await driver.page.getByText('No matches.').waitFor();
+    await driver.page.getByText('No entries match these filters.').waitFor();
     expect(await driver.page.getByLabel('Booking code').inputValue()).toBe('TYPED12345');
     expect(driver.refusals()).toEqual(['401 GET /admin/notifications', '403 POST /console/session']);
   });

@@ -44,14 +44,12 @@ const entriesOf = (text: string) =>
 
 function missingIn(text: string, names: string[]): string[] {
   const entries = entriesOf(text);
-  const parts = ['**means**', '**look**', '**do**', '**over**'];
+  const parts = ['**meaning**', '**check**', '**fix**', '**resolved when**'];
   return [
     ...names.filter((name) => !entries.has(name)),
     ...[...entries.keys()].filter((name) => !names.includes(name)).map((name) => `no alert ${name}`),
     ...[...entries].flatMap(([name, entry]) =>
-      parts
-        .filter((part) => !entry.toLowerCase().includes(part.toLowerCase().slice(2, -2)))
-        .map((p) => `${name}: ${p}`),
+      parts.filter((part) => !entry.toLowerCase().replaceAll(/\s+/g, ' ').includes(part)).map((p) => `${name}: ${p}`),
     ),
   ];
 }
@@ -141,7 +139,7 @@ describe('§14 alert rules, dashboards and runbook', () => {
         alerts.slice(1).map(({ alert }) => alert),
       ),
     ).toEqual([`no alert ${alerts[0].alert}`]);
-    expect(missingIn('### A\n**Means** x **Look** y **Do** z\n', ['A'])).toEqual(['A: **over**']);
+    expect(missingIn('### A\n**Meaning** x **Check** y **Fix** z\n', ['A'])).toEqual(['A: **resolved when**']);
   });
 
   it('has a test of each alert that fires', () => {

@@ -177,6 +177,7 @@ test('does not change the time of the next probe when an earlier probe records i
           partner_level: false,
           stretch: 1,
           busy: false,
+          partner_url: subscribed.partner.url,
         }),
       ],
       [5, 30],

@@ -22,8 +22,8 @@ const AHEAD_S = 0.2;
 const UNBOUNDED = 1000;
 const SLOWEST = 0.05;
 /** The pace stays at this fraction of the ceiling for a while. */
-const SAFE = 0.95;
-const REGAIN = 0.5;
+const SAFE = 0.97;
+const REGAIN = 1;
 const PROBE = 0.5;
 /**
  * The multiple of the ceiling from which the partner's throughput counts as higher than before, so that the pace grows
