@@ -3,8 +3,8 @@ import { FindPortionsInUse, IsEntryInUse } from '../accounts/accounts.queries.js
 import { Database, prepared } from '../platform/database/database.js';
 import { LIVE } from './eligibility.fields.js';
 
-// Find the uses of a catalogue entry by live records. The stored status counts, because a later end date may reactivate
-// a record whose window is over.
+// Finds the uses of a catalogue entry by live records. The stored status counts, because a later end date may
+// reactivate a record whose window is over.
 const FIND_USE = {
   accommodation: prepared(
     'eligibility-find-accommodation-use',

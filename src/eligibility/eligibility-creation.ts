@@ -49,7 +49,7 @@ const CREATE = prepared('eligibility-create', CREATED(UNOBSTRUCTED, 'created.*')
 const CREATE_MANY = prepared('eligibility-create-many', CREATED(UNOBSTRUCTED, 'svc_eligiblity_id AS created'));
 const CREATE_AFTER_EXPIRED = prepared('eligibility-create-after-expired', CREATED('', 'created.*'));
 
-// Locks an open record whose window is over, because it expires in favour of the new record.
+// Locks an open record whose window is over, because the new record replaces it.
 const LOCK_OVER = prepared(
   'eligibility-lock-giving-way',
   lockOpen('account_code = $1 AND candidate_id = $2 AND test_code = $3 AND eligibility_end_date <= $4'),
@@ -127,8 +127,8 @@ export class EligibilityCreation {
   }
 
   /**
-   * Creates the record after it has marked its predecessor as expired. An expired record keeps its vouchers until it is
-   * replaced.
+   * Stores the expiry of the candidate's old record, releases the vouchers of that record, and creates the new record.
+   * An expired record keeps its vouchers until it is replaced.
    */
   private async insertAfterExpired(record: NewEligibility): Promise<Eligibility> {
     const { account_code, candidate_id, test_code, created_datetime } = record;
@@ -141,7 +141,7 @@ export class EligibilityCreation {
       if (created) return created;
       const [obstacle] = await this.findObstacles([record]);
       if (obstacle) throw obstacle;
-      // The blocking record has disappeared in the meantime, or the random id was already in use: the client can retry.
+      // The blocking record has disappeared in the meantime, or the random id was already in use: the loop tries again.
     }
     throw new Error('No eligibility could be created.');
   }

@@ -23,7 +23,7 @@ const actionRule = oneOf(ACTIONS, 'action_invalid');
  */
 const SCOPE: Record<Action, string> = { ADD: 'create', UPDATE: 'update', CANCEL: 'delete' };
 
-/** The form of generated record ids, without the letter that names the installation. */
+/** The form of generated record ids, without the letter of the setting CELL. */
 const RECORD_ID = /^[A-HJKMNP-TV-Z2-9]{8}$/;
 const LONGEST_VALUE = 1000;
 

@@ -44,7 +44,7 @@ const DELIVERIES = `
           'relpages', 0, 'reltuples', '-1'::real) $restore$;
       END IF;
     EXCEPTION WHEN lock_not_available THEN
-      -- VACUUM holds the lock at the moment, and would be cancelled by a statement that waits longer.
+      -- VACUUM holds the lock at the moment. If this function waited longer, VACUUM would give up.
     END $$;
 `;
 

@@ -49,8 +49,8 @@ const IN_TURN = `NOT EXISTS (
       ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END) OFFSET 0)`;
 
 /**
- * The SQL order by position. It makes the planner read the index with the partner's rows in order; its statistics might
- * otherwise favour sorting them all.
+ * The SQL condition that makes the planner read the index with the partner's rows in order. By its statistics, the
+ * planner might otherwise prefer to sort all rows of the partner.
  */
 const FROM_THE_OLDEST = fewOf('d.notification_position');
 

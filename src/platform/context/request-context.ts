@@ -78,7 +78,7 @@ export function requestContextMiddleware(request: Request, response: Response, n
   servedRequest.run(new ServedRequest(requestId, request.headers['traceparent']), next);
 }
 
-/** Returns a `traceparent` with a new parent id: in the given trace (W3C Trace Context §3.4), or in a new one. */
+/** Returns a `traceparent` with a new parent id, in the given trace (W3C Trace Context §3.4) or in a new trace. */
 function traceparentOf(given: string | string[] | undefined): string {
   // UUIDs are used because Node buffers the random bytes of many. Their last 16 digits are random except for two bits.
   const span = randomHex().slice(16);

@@ -10,8 +10,8 @@ import { Turns } from '../overload/turns.js';
 const MOST_WAIT_MS = 5_000;
 const NO_CONNECTION_FREE = 'NO_CONNECTION_FREE';
 /**
- * The busy share of the waiting time from which this process is the cause of a delay: it may not have read the server's
- * answer yet.
+ * If this process was busy for more than this share of the waiting time, it may itself be the cause of the delay: it
+ * may not have read the server's answer yet.
  */
 const BUSY = 0.5;
 const NOT_CONNECTED_IN_TIME = /connection timeout|timeout expired/;
