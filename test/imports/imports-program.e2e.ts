@@ -85,7 +85,7 @@ describe('npm run import', () => {
     expect(code).toBe(1);
     expect(output).toContain('Did you mean "eligibility_end_date"?');
     expect(output).toContain('"colour"');
-    expect(output).toContain('There is no column test_code.');
+    expect(output).toContain('The column test_code is missing.');
     expect(existsSync(`${file}.report.csv`)).toBe(false);
   });
 
