@@ -72,7 +72,7 @@ describe('every parameter and every member', () => {
     expect([...parameters, ...members]).toEqual([]);
   });
 
-  it('describes every parameter and member once', () => {
+  it('describes every parameter and every member exactly once', () => {
     const doubled: string[] = [];
     JSON.stringify(document, (key, value: unknown) => {
       if (key === 'description' && typeof value === 'string' && /(.{12,}?)\s+\1/s.test(value)) doubled.push(value);
@@ -92,14 +92,14 @@ describe('every parameter and every member', () => {
 });
 
 describe('every answer', () => {
-  it('has an example of every answer with a body, or an example for each code', () => {
+  it('has an example of every response with a body, or one example for each problem code', () => {
     const without = answers.filter(
       ({ media }) => media['example'] === undefined && Object.keys((media['examples'] ?? {}) as Json).length === 0,
     );
     expect(without.map(({ name, status, type }) => `${name} ${status} ${type}`)).toEqual([]);
   });
 
-  it('has only examples of answers that their schema accepts', () => {
+  it('has only examples of responses that match their schema', () => {
     const faults = answers.flatMap(({ name, status, media }) => {
       const examples = [
         ...('example' in media ? [media['example'] as unknown] : []),

@@ -214,7 +214,7 @@ describe('the scope support, on every route that accepts it', () => {
   });
 
   it.each(Object.keys(LISTS).filter((path) => LISTS[path]))(
-    'refuses a filter for another account at %s, known or not, before any other check of the form',
+    'refuses staff a filter for a foreign account at %s, existing or not, before it checks the other parameters',
     async (path) => {
       const refused = await ask('GET', `${path}?account_code=${foreign.account}&limit=0`);
       const unknown = await ask('GET', `${path}?account_code=NOBODY&limit=0`);
@@ -230,7 +230,7 @@ describe('the scope support, on every route that accepts it', () => {
     },
   );
 
-  it('refuses support every change of another account', async () => {
+  it('refuses staff every change of an account that is not theirs', async () => {
     const state = () =>
       app.given.sql(
         `SELECT (SELECT json_agg(n ORDER BY position) FROM notifications n WHERE account_code = $1) AS notifications,
@@ -278,7 +278,7 @@ describe('bulk jobs of staff', () => {
     expect(marks(mine).some((mark) => items.text.includes(mark))).toBe(true);
   });
 
-  it('shows a bulk job to staff who have all accounts of the job', async () => {
+  it('shows a bulk job only to staff who have access to all its accounts', async () => {
     const none = { ...REASON, filter: { failure: 'dns' } };
     const ofAll = await jobs.start('error-queue/resolve', { filter: { failure: 'dns' } });
     const ofBoth = (await ask('POST', '/admin/error-queue/resolve', none, supportOfBoth)).body.job_id as string;

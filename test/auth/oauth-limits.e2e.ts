@@ -75,7 +75,7 @@ describe('limits that hold across processes', () => {
       expect(row).toEqual({ failures: 4 });
     });
 
-    it('lifts the lockout by a new password', async () => {
+    it('ends the lockout of a user name when the user gets a new password', async () => {
       const login = await oauth.login();
       for (let attempt = 0; attempt < 3; attempt++) await withWrongPassword(oauth, login);
       const password = 'another new long password';
@@ -83,7 +83,7 @@ describe('limits that hold across processes', () => {
       expect((await oauth.byPassword({ ...login, password })).status).toBe(200);
     });
 
-    it('counts unknown names, too, and stores no name in clear', async () => {
+    it('locks unknown user names, too, and stores no user name in clear', async () => {
       const login = await oauth.login();
       const username = 'a password typed into the wrong field';
       await oauth.byPassword({ ...login, username });

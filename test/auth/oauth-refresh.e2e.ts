@@ -20,7 +20,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
   const alive = async (token: string) => (await oauth.knock(login, token)).status === 404;
 
-  it('issues a new pair each time, and the earlier access token stays valid', async () => {
+  it('issues a new pair of tokens at each refresh, and the earlier access token stays valid', async () => {
     const first = await oauth.tokens(login);
     const answer = await oauth.byRefreshToken(login, first.refresh_token);
     expect(answer.status).toBe(200);
@@ -34,7 +34,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect((await oauth.byRefreshToken(login, answer.body.refresh_token)).status).toBe(200);
   });
 
-  it('revokes the whole family, access tokens included, when a used token is sent again', async () => {
+  it('revokes the whole token family, including access tokens, when a used refresh token is sent again', async () => {
     const first = await oauth.tokens(login);
     const second = (await oauth.byRefreshToken(login, first.refresh_token)).body;
     expectInvalidGrant(await oauth.byRefreshToken(login, first.refresh_token));
@@ -86,7 +86,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(await alive(second.body.access_token)).toBe(true);
   });
 
-  it('lets the access token have a smaller scope, never a larger one', async () => {
+  it('grants the refreshed access token a smaller scope on request, but never a larger scope', async () => {
     const first = await oauth.tokens(login, { scope: 'read update' });
     const shrunk = await oauth.byRefreshToken(login, first.refresh_token, { scope: 'read' });
     expect(shrunk.body.scope).toBe('read');
@@ -97,7 +97,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect([again.status, again.body.scope]).toEqual([200, 'read update']);
   });
 
-  it('does not use the token up when the request fails for another reason', async () => {
+  it('leaves the refresh token usable when the request fails for another reason', async () => {
     const { refresh_token } = await oauth.tokens(login);
     await oauth.post('/token', login, `grant_type=refresh_token&refresh_token=${refresh_token}&x=1&x=2`);
     await oauth.post(
@@ -108,7 +108,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect((await oauth.byRefreshToken(login, refresh_token)).status).toBe(200);
   });
 
-  it("expires at the end of the first grant's absolute lifetime, however often it was refreshed", async () => {
+  it("expires a refresh token at the end of the first grant's absolute lifetime, however often it was refreshed", async () => {
     const first = await oauth.tokens(login);
     const second = (await oauth.byRefreshToken(login, first.refresh_token)).body;
     const [{ family }] = (await app.given.sql(

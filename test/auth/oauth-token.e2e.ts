@@ -24,7 +24,7 @@ describe('POST /token with grant_type=password', () => {
     expect(answer.headers.get('pragma')).toBe('no-cache');
   };
 
-  it('answers with every member of RFC 6749 §5.1 and forbids storing', async () => {
+  it('returns every member of RFC 6749 §5.1 with Cache-Control: no-store', async () => {
     const answer = await oauth.byPassword(login);
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({
@@ -58,7 +58,7 @@ describe('POST /token with grant_type=password', () => {
     });
 
     it.each(['admin', 'read admin', 'openid', 'READ', 'read  update', ' read', 'read,update', 'read "x"'])(
-      'refuses %j as a whole and grants nothing',
+      'refuses the requested scope %j as a whole, and grants nothing',
       async (scope) => {
         const families = () => app.given.sql('SELECT count(*) FROM token_families');
         const before = await families();
@@ -157,7 +157,7 @@ describe('POST /token with grant_type=password', () => {
       },
     );
 
-    it('refuses more than 16 KiB with 413, and accepts 16 KiB', async () => {
+    it('accepts a token request of 16 KiB, and refuses a larger request with 413', async () => {
       const filled = (bytes: number) => `${good()}&x=`.padEnd(bytes, 'y');
       expectError(await oauth.post('/token', login, filled(16 * 1024 + 1)), 413, 'invalid_request');
       expect((await oauth.post('/token', login, filled(16 * 1024))).status).toBe(200);
@@ -191,7 +191,7 @@ describe('POST /token with grant_type=password', () => {
   });
 
   describe('a login that fails', () => {
-    it('receives the same bytes in the same time for a wrong password, an unknown, a disabled and a locked user', async () => {
+    it('answers a wrong password and an unknown, disabled or locked user with the same bytes in the same time', async () => {
       const disabled = await oauth.login();
       await oauth.commands.execute(new UpdateUser(disabled.username, { disabled: true }));
       const locked = await oauth.login();

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it('looks up the records of a batch of bookings by their keys, even when the table was new at planning', async () => {
+it('looks up the records of a batch of bookings by index, even if the plan was made while the table was empty', async () => {
   const scene = await app.given.scene();
   // The server's own maintenance is not part of the test.
   await app.given.sql('ALTER TABLE eligibilities SET (autovacuum_enabled = off)');

@@ -30,7 +30,7 @@ const eventsOf = async (booking: Record_) =>
 const remote = { booking_on: inDays(3), delivery_mode: 'SVC_REMOTE_PROCTORED' };
 
 describe('§6 Bookings', () => {
-  it('POST answers 201 with every member of the booking, and GET returns the booking', async () => {
+  it('POST answers 201 with every member of the new booking, and GET returns the same booking', async () => {
     const record = await app.given.eligibility(scene);
     const sent = siteBooking();
     const answer = await call('POST', pathOf(record), sent);
@@ -134,7 +134,7 @@ describe('§6 Bookings', () => {
       { ...siteBooking(), location_timezone: zone },
       [`/location_timezone ${zone === '' ? 'blank' : 'time_zone_invalid'}`],
     ]),
-  ])('%s is 400, for a booking and for a move', async (_title, body, faults) => {
+  ])('a request to book or move an exam with %s is 400', async (_title, body, faults) => {
     const record = await app.given.eligibility(scene);
     const booked = await call('POST', pathOf(record), body);
     expect([booked.status, booked.body.code, faultsOf(booked).sort()]).toEqual([400, 'validation_error', faults]);

@@ -134,7 +134,7 @@ function nextOf(answer: Answer): string {
   return /<([^>]+)>/.exec(answer.headers.get('link')!)![1].slice(app.url.length);
 }
 
-test(`skips no entry and repeats no entry in ${ROUNDS} transactions`, async () => {
+test(`the change feed skips no entry and repeats no entry in ${ROUNDS} rounds of concurrent transactions`, async () => {
   const { committed, ...faults } = await faultsIn(ROUNDS);
   expect(committed).toBeGreaterThan(ROUNDS);
   expect(faults).toEqual({ skipped: 0, twice: 0, undone: 0 });

@@ -216,7 +216,7 @@ describe('a failover to a synchronous standby', () => {
     for (const server of [standby, primary]) await server?.end();
   });
 
-  it('shows readers with a cursor every acknowledged change once, whatever other writes occur', async () => {
+  it('returns every acknowledged change once to readers with a cursor, whatever other writes occur', async () => {
     const acknowledged: string[] = [];
     let writing = true;
     const writers = Array.from({ length: 4 }, async () => {

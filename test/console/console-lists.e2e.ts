@@ -34,7 +34,7 @@ const scrolled = () => driver.page.evaluate<number>('Math.round(scrollY)');
 const links = () => driver.page.locator('main tbody td.main a');
 
 describe('a list of the console', () => {
-  it('keeps its scroll position and loaded rows after going to a page and back', async () => {
+  it('keeps the scroll position and the loaded rows of a list after the operator opens an item and goes back', async () => {
     // Slow enough to be cancelled by the refetch when the page becomes live.
     await driver.page.route(
       /cursor=/,
@@ -64,7 +64,7 @@ describe('a list of the console', () => {
     expect(await links().count()).toBe(ROWS);
   });
 
-  it('is usable by keyboard: rows are selected, Escape closes a dialog, and the focus returns', async () => {
+  it('a list can be used by keyboard alone: rows are selected, Escape closes a dialog, and the focus returns to the list', async () => {
     await driver.goTo('/queue/notifications');
     await links().first().waitFor();
     await driver.page.getByLabel('All rows shown').focus();
@@ -130,7 +130,7 @@ describe('a list of the console', () => {
     }
   }, 120_000);
 
-  it('copies an id', async () => {
+  it('copies an id from a list to the clipboard', async () => {
     await driver.page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: app.url });
     await driver.goTo('/queue/notifications');
     await driver.button('Columns').click();
@@ -145,7 +145,7 @@ describe('a list of the console', () => {
     expect(await driver.page.evaluate('navigator.clipboard.readText()')).toBe(await cell.locator('code').textContent());
   });
 
-  it('shows that loading failed, and works after "Try again"', async () => {
+  it('shows that loading a list failed, and loads the list after "Try again"', async () => {
     await app.given.sql('ALTER TABLE audit_log RENAME TO audit_log_away');
     try {
       await driver.goTo('/audit');
@@ -164,7 +164,7 @@ describe('a list of the console', () => {
     expect(new Set(driver.refusals())).toEqual(new Set(['500 GET /admin/audit', '500 GET /admin/audit/seals']));
   });
 
-  it('keeps its rows when a refresh fails, and shows their age', async () => {
+  it('keeps the rows of a list when a refresh fails, and shows the age of the rows', async () => {
     await driver.goTo('/queue/notifications');
     await driver.button('Show more').waitFor();
     await app.given.sql('ALTER TABLE notifications RENAME TO notifications_away');

@@ -42,7 +42,7 @@ describe('the error queue in the console', () => {
   const fact = (term: string) => driver.page.locator('.facts > div', { hasText: term }).locator('dd').textContent();
   const legend = (text: string) => driver.page.locator('.progress-legend', { hasText: text }).first().waitFor();
 
-  it('shows each cause with its number, age, next exam and remedy', async () => {
+  it('shows each cause in the error queue with its count, age, next exam and remedy', async () => {
     const cause = row('Refused');
     await cause.waitFor();
     const cells = await cause.getByRole('cell').allTextContents();
@@ -57,7 +57,7 @@ describe('the error queue in the console', () => {
     await driver.expectGoodPage('queue');
   });
 
-  it('keeps its filters in the address, and finds a booking', async () => {
+  it('keeps the filters of the error queue in the address, and finds the notifications of a booking', async () => {
     await driver.link('Read the answers').click();
     await driver.title('Refused');
     await driver.page.getByText('4 rows', { exact: true }).waitFor();
@@ -74,7 +74,7 @@ describe('the error queue in the console', () => {
     await driver.expectGoodPage('queue-cause');
   });
 
-  it('shows one notification, and texts of partners and candidates as text', async () => {
+  it('shows a notification, in which texts of partners and candidates are never interpreted as markup', async () => {
     await driver.link(bookings[0]).click();
     await driver.title(`Booking created ${bookings[0]}`);
     await driver.page.getByText(`No such exam ${MARKUP}`).waitFor();
@@ -113,7 +113,7 @@ describe('the error queue in the console', () => {
     expect(resolved['state']).toBe('RESOLVED');
   });
 
-  it('resends a notification, and shows that it failed again', async () => {
+  it('resends a notification, and shows that the resend failed, too', async () => {
     await driver.goTo(`/notifications?booking_code=${bookings[1]}`);
     await driver.link(bookings[1]).click();
     await driver.button('Resend …').click();
@@ -123,7 +123,7 @@ describe('the error queue in the console', () => {
     await driver.page.locator('.page-head', { hasText: 'ERROR QUEUE' }).waitFor();
   });
 
-  it('resends selected rows', async () => {
+  it('resends the selected notifications of a list', async () => {
     subscribed.partner.answer({ status: 200 });
     await driver.goTo('/queue/notifications');
     const ids = (await subscribed.queue()).map(({ id }) => id as string);
@@ -162,7 +162,7 @@ describe('the error queue in the console', () => {
     await driver.page.getByText('The error queue is empty').waitFor();
   });
 
-  it('leads in five clicks from the alert over the corrected partner to the resent group', async () => {
+  it('leads in five clicks from an alert, through the correction of the partner, to the resend of the cause', async () => {
     subscribed.partner.answer({ status: 401 });
     await failed(2);
     await driver.goTo('/queue');

@@ -51,14 +51,14 @@ describe('the timeline of a booking', () => {
     expect(current).toEqual([null, 'true', null, null]);
   });
 
-  it('links from one event to the next', async () => {
+  it("links each event of a booking's timeline to the next event", async () => {
     await events().nth(3).getByRole('link').click();
     await driver.title(`Booking cancelled ${booking}`);
     await eventually(async () => expect(await events().nth(3).getAttribute('aria-current')).toBe('true'));
     expect(await texts('.sequence')).toEqual(['1', '2', '3', '4']);
   });
 
-  it('shows events and notifications also on the page of the candidate, newest first', async () => {
+  it("shows the events and notifications of a candidate's bookings on the page of the candidate, newest first", async () => {
     await driver.goTo(`/candidates/${subscribed.scene.account}/${record['candidate'].candidate_id}`);
     const rows = (name: string, column: string) =>
       driver.page.getByRole('region', { name }).locator(`td[data-label="${column}"]`);

@@ -36,7 +36,7 @@ const showing = (members: object, token = support) =>
   }, 10_000);
 
 describe('the overview', () => {
-  it('shows no problems for an account without any', async () => {
+  it('the overview shows no problems for an account that has none', async () => {
     const body = await showing({ partners: { well: 1 } });
     expect(body).toEqual({
       at: expect.any(String),
@@ -128,7 +128,7 @@ describe('the overview', () => {
     await showing({ jobs: [] });
   });
 
-  it('shows support staff their accounts, and operators all accounts', async () => {
+  it('the overview shows support staff their accounts, and operators all accounts', async () => {
     await refused(subscribed, 1);
     const elsewhere = await app.given.token([(await app.given.scene()).account], ['support']);
     await showing({ undelivered: { total: 1 } });
@@ -142,7 +142,7 @@ describe('the overview', () => {
     expect(answer.status).toBe(403);
   });
 
-  it('counts completed hours once, and the last two hours again', async () => {
+  it('the overview counts the attempts of the last two hours anew, and keeps the counts of earlier hours', async () => {
     await app.given.sql(
       `INSERT INTO notification_attempts (notification_position, subscription_id, at, duration_ms, trigger, http_status)
        SELECT 1, $1::uuid, date_trunc('hour', now()) - interval '1 minute', 7, 'FIRST', 200 FROM generate_series(1, 3)`,
@@ -160,7 +160,7 @@ describe('the overview', () => {
 describe('the list of partners', () => {
   const list = async (query = '', token = support) => app.call('GET', `/admin/partners${query}`, { token });
 
-  it("shows each partner's waiting notifications and its attempts by the hour", async () => {
+  it("the list of partners shows each partner's waiting notifications and its attempts by the hour", async () => {
     subscribed.partner.answer({ status: 400, delayMs: 20 });
     await subscribed.booking();
     await eventually(async () => expect(await subscribed.queue()).toHaveLength(1));
@@ -179,7 +179,7 @@ describe('the list of partners', () => {
     expect(p95_ms.at(-1)).toBeGreaterThanOrEqual(20);
   });
 
-  it('contains the accounts of the caller, page by page, without deleted partners', async () => {
+  it("the list of partners contains only partners of the caller's accounts, page by page, and no deleted partners", async () => {
     const other = await Subscribed.start(app);
     try {
       const first = await list('?limit=1', subscribed.operator);
@@ -197,7 +197,7 @@ describe('the list of partners', () => {
 });
 
 describe('the list of imports', () => {
-  it('contains the accounts of the caller, newest first, filtered by state', async () => {
+  it("the list of imports contains only imports of the caller's accounts, newest first, and can be filtered by state", async () => {
     const { scene } = subscribed;
     const send = (name: string) =>
       app.call('POST', `/accounts/${scene.account}/eligibility-imports?dry_run=true`, {

@@ -114,12 +114,12 @@ describe('the search of candidates', () => {
     expect([sizes, new Set(walked).size]).toEqual([[90, 90, 50], 230]);
   });
 
-  it('requires a text and the scope admin', async () => {
+  it('the search of candidates requires a text and the scope admin', async () => {
     expect((await search('')).status).toBe(400);
     expect((await app.call('GET', '/admin/candidates?q=a', { token: scene.token })).status).toBe(403);
   });
 
-  it('reads indexes, and no more records of an account than a page needs', async () => {
+  it('the search of candidates reads indexes, and no more records of an account than a page needs', async () => {
     await app.given.records(20_000, scene, { updated_datetime: `'2020-01-01Z'` });
     await app.given.sql('ANALYZE eligibilities');
     const since = `/accounts/${scene.account}/eligibilities?updated_since=2099-01-01T00:00:00Z`;

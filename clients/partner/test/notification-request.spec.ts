@@ -38,11 +38,11 @@ describe('the package’s NotificationRequest', () => {
     expect(isSample(parseNotification(sample))).toBe(true);
   });
 
-  it('accepts unknown members, and keeps them', () => {
+  it('accepts and keeps unknown members of a notification', () => {
     expect(parseNotification({ ...sample, seat: 7 })).toHaveProperty('seat', 7);
   });
 
-  it.each(Object.keys(REQUIRED_MEMBERS))('is refused without %s', (name) => {
+  it.each(Object.keys(REQUIRED_MEMBERS))('refuses a notification without %s', (name) => {
     expect(() => parseNotification({ ...sample, [name]: undefined })).toThrow(MalformedNotification);
   });
 
@@ -55,7 +55,7 @@ describe('the package’s NotificationRequest', () => {
     null,
     [],
     'text',
-  ])('is refused with %j', (value) => {
+  ])('refuses to parse %j as a notification', (value) => {
     expect(() => parseNotification(value)).toThrow(MalformedNotification);
   });
 });
