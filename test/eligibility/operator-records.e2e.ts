@@ -35,7 +35,7 @@ async function needingApproval(scene: typeof mine, changes: { candidate?: object
 }
 
 describe('the records of a candidate', () => {
-  it('shows the reasons for waiting and the possible actions of a record', async () => {
+  it('shows the reasons why a record waits and the actions that are possible on it', async () => {
     const voucher = await app.given.voucher(mine.account);
     const record = await app.given.eligibility(mine, { voucher_codes: [voucher] });
     const id = record['svc_eligiblity_id'] as string;
@@ -200,7 +200,7 @@ describe('the records that wait for an operator', () => {
     expect(first).toMatchObject({ account_code: foreign.account, hold_reason: 'Identity', approval_pending: false });
   });
 
-  it('leaves out records that are booked or cancelled, or whose window is over', async () => {
+  it('leaves out booked, cancelled and expired records from the records that wait for an operator', async () => {
     const record = await needingApproval(mine);
     const id = record['svc_eligiblity_id'];
     await app.given.sql(

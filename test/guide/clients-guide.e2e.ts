@@ -131,7 +131,7 @@ describe('the diagram of an eligibility', () => {
   ];
   const common = arrows.filter(({ from, to, label }) => !own.includes(`${from} ${to} ${label}`));
 
-  it('contains every arrow once', () => {
+  it('the diagram of an eligibility contains every arrow once', () => {
     expect(new Set(arrows.map((arrow) => JSON.stringify(arrow))).size).toBe(arrows.length);
     expect(arrows.length - common.length).toBe(own.length);
   });

@@ -173,14 +173,14 @@ describe('the command lines of the documents', () => {
     expect(JSON.stringify(last)).toContain('BOOKING_CREATED');
   });
 
-  it('shows a notification with every member in docs/notifications.md', () => {
+  it('docs/notifications.md shows a notification with every member', () => {
     const [body] = blocksOf('docs/notifications.md', 'The request', 'json').map((text) => JSON.parse(text) as object);
     const schema = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')).components.schemas
       .NotificationRequest as { properties: object };
     expect(Object.keys(body).sort()).toEqual(Object.keys(schema.properties).sort());
   });
 
-  it('shows the migrations, runs them and grants the role its rights with the lines of docs/install.md', async () => {
+  it('the lines of docs/install.md show the migrations, run them and grant the role its rights', async () => {
     const [lines] = blocksOf('docs/install.md', 'Upgrade', 'sh');
     const [install, ...rest] = lines.split('\n');
     // The walk of the page installs.
