@@ -70,7 +70,7 @@ describe('§1 BASE_PATH=/v1', () => {
     expect(metadata.token_endpoint).toBe(`${origin()}/v1/token`);
   });
 
-  it('applies to 405 and Allow', async () => {
+  it('answers 405 with Allow also below BASE_PATH', async () => {
     const answer = await rawCall(origin(), 'PATCH', `/v1/accounts/${scene.account}/candidates`);
     expect([answer.status, answer.headers.allow]).toEqual([405, 'POST']);
   });

@@ -73,11 +73,11 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('is published with a catalogue of errors that matches docs/problems.md', () => {
+  it('serves a catalogue of errors that matches docs/problems.md', () => {
     expect(readFileSync(join(__dirname, '../../docs/problems.md'), 'utf8')).toBe(catalogueMarkdown());
   });
 
-  it('describes every operation, and its tags in the order of a client’s day', () => {
+  it('describes every operation, and lists the tags in the order in which a client needs them', () => {
     const tags = (document.tags as Schema[]).map(({ name, description }) => [name, typeof description]);
     expect(tags.slice(0, 3)).toEqual([
       ['Token service', 'string'],
@@ -97,7 +97,7 @@ describe('the OpenAPI document', () => {
     expect(ofNothing.filter((name) => !name.includes(' /sandbox/'))).toEqual([]);
   });
 
-  it('has an example of every body and every required parameter', () => {
+  it('has an example of every request body and every required parameter', () => {
     for (const { name, operation } of operations()) {
       for (const media of Object.values((operation.requestBody?.content ?? {}) as Record<string, Schema>))
         expect([name, media['example']]).toEqual([name, expect.anything()]);
@@ -110,7 +110,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('requires Basic where the client authenticates, and no scheme on open routes', () => {
+  it('declares Basic authentication on the token routes, and no security scheme on open routes', () => {
     const securityOf = (path: string, method: string) => document.paths[path][method].security as object[];
     expect(document.components.securitySchemes.client).toMatchObject({ type: 'http', scheme: 'basic' });
     for (const path of ['/token', '/revoke', '/introspect']) expect(securityOf(path, 'post')).toEqual([{ client: [] }]);

@@ -34,7 +34,7 @@ describe('§2 a query parameter that the route does not have', () => {
     ['GET', () => '/admin/audit?acter=x'],
     ['GET', () => '/admin/subscriptions?acount_code=x'],
     ['GET', () => '/admin/unmatched-results?x=1'],
-  ])('is refused: %s, %#', async (method, path) => {
+  ])('refuses an unknown query parameter: %s, case %#', async (method, path) => {
     const token = /^\/admin\//i.test(path()) ? operator : scene.token;
     const answer = await app.call(method, path(), {
       token,
@@ -64,7 +64,7 @@ describe('§2 a query parameter that the route does not have', () => {
 });
 
 describe('§2 the faults of a request', () => {
-  it('names all faults of path, query and body at once', async () => {
+  it('reports all faults of path, query and body at once', async () => {
     const answer = await app.call('PUT', `/accounts/${scene.account}/candidates/%20x/tests/a_b?x=1`, {
       token: scene.token,
       body: { test_cod: 'T' },
@@ -79,7 +79,7 @@ describe('§2 the faults of a request', () => {
     ]);
   });
 
-  it('names at most a hundred faults, followed by a note about the rest', async () => {
+  it('reports at most a hundred faults of a request, followed by a note about the rest', async () => {
     const body = Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`m${at}`, at]));
     const { errors } = (await create(body)).body;
     expect(errors).toHaveLength(101);
@@ -93,7 +93,7 @@ describe('§2 the faults of a request', () => {
   });
 
   it.each(['USA', 'U', '', 'XX', 'u\u0130', 'ſs', 'U S'])(
-    'country %j is country_invalid and nothing else',
+    'reports only country_invalid for the country %j',
     async (country) => {
       const body = app.given.eligibilityBody(scene.testCode);
       const { errors } = (await create({ ...body, candidate: { ...body.candidate, country } })).body;
@@ -123,7 +123,7 @@ describe('§2 the faults of a request', () => {
 });
 
 describe('§2 the catalogue of errors', () => {
-  it('explains every fault code and the remedy', async () => {
+  it('explains every fault code and its remedy in the catalogue', async () => {
     for (const code of [
       'unknown_field',
       'unknown_parameter',
@@ -142,7 +142,7 @@ describe('§2 the catalogue of errors', () => {
     expect(new Set(codes).size).toBe(codes.length);
   });
 
-  it('names the additional members of a problem', async () => {
+  it('lists the additional members of each problem in the catalogue', async () => {
     const members = async (code: string) => (await app.call('GET', `/problems/${code}`)).body.members;
     expect(await members('duplicate_eligibility')).toEqual(['svc_eligiblity_id']);
     expect(await members('verification_failed')).toEqual(['failure', 'reason', 'http_status', 'excerpt']);

@@ -19,7 +19,7 @@ describe('large reads of an account', () => {
     ['exports', 'eligibilities.csv', 'eligibilities'],
     ['reads of the feed', 'changes?limit=200', 'changes'],
   ])(
-    'sends at most two large reads of an account to the database at a time: %s',
+    'runs at most two large reads of an account in the database at a time: %s',
     async (_kind, path, table) => {
       const [reader, other] = [await app.given.scene(), await app.given.scene()];
       const locker = new pg.Client({ connectionString: app.databaseUrl });

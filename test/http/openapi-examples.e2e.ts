@@ -82,7 +82,7 @@ describe('the examples of the document, against a sandbox', () => {
     made['booking_code'] = (await tryOut(`POST ${ofTest}/bookings`)).body.booking_code;
   };
 
-  it('uses the sandbox’s account in every example', () => {
+  it('uses the sandbox’s account in every example of the OpenAPI document', () => {
     const [parameter] = document.paths[`${ofAccount}/candidates`].post.parameters;
     expect(parameter).toMatchObject({ name: 'account_code', example: sandbox.account_code });
   });

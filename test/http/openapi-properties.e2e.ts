@@ -216,7 +216,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
     return { method, address, options: { token, headers, body }, isRight };
   }
 
-  it('describes every answer that generated inputs receive: never a 5xx, and a refusal for invalid inputs', async () => {
+  it('describes the response to every generated request, which is never a 5xx, and is a refusal for every invalid input', async () => {
     const failures: string[] = [];
     const succeeded = new Set<string>();
     const refused = new Set<string>();

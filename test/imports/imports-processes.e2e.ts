@@ -62,7 +62,7 @@ describe('imports of several processes', () => {
     for (const each of workers) await each.close();
   });
 
-  it("alternates between accounts: a small import does not wait for another account's many imports", async () => {
+  it("alternates between the imports of different accounts: a small import does not wait for another account's many imports", async () => {
     const [many, one] = [await app.given.scene(), await app.given.scene()];
     // In arrival order, the small one last.
     for (let number = 0; number < 20; number++) await start(many, rowsOf(many.testCode, `m${number}`, 20));
@@ -79,7 +79,7 @@ describe('imports of several processes', () => {
     for (const each of workers) await each.close();
   });
 
-  it('alternates between accounts even when an account sends only small imports', async () => {
+  it('alternates between the imports of different accounts even when one account sends only small imports', async () => {
     const [many, long] = [await app.given.scene(), await app.given.scene()];
     for (let number = 0; number < 6; number++) await start(many, rowsOf(many.testCode, `n${number}`, 1));
     for (let number = 0; number < 6; number++) await start(long, rowsOf(long.testCode, `l${number}`, 1));
@@ -128,7 +128,7 @@ describe('imports of several processes', () => {
     rmSync(folder, { recursive: true });
   }, 120_000);
 
-  it('stores nothing from a worker that has lost its lease', async () => {
+  it('discards the work of an import worker that has lost its lease', async () => {
     const scene = await app.given.scene();
     const path = await start(scene, rowsOf(scene.testCode, 'l', 100));
     await app.given.sql(`
@@ -142,7 +142,7 @@ describe('imports of several processes', () => {
     await heir.close();
   });
 
-  it('aborts an import: processed rows stay, other rows are never processed, and their content is deleted', async () => {
+  it('aborting an import keeps the effects of processed rows, and deletes the content of unprocessed rows', async () => {
     const scene = await app.given.scene();
     const path = await start(scene, rowsOf(scene.testCode, 'x', 500));
     const aborted = await app.call('POST', `${path}/abort`, { token: scene.token });
@@ -173,7 +173,7 @@ describe('imports of several processes', () => {
     await eventually(async () => expect(await app.given.sql('SELECT 1 FROM eligibility_imports')).toEqual([]));
   });
 
-  it('answers 503 to an import that FAILED while its body arrived, and 202 to one that was aborted', async () => {
+  it('answers 503 to an upload whose import FAILED while the body arrived, and 202 to one whose import was aborted', async () => {
     const scene = await app.given.scene();
     for (const [state, status] of [
       ['FAILED', 503],
