@@ -22,7 +22,7 @@ const states = async (of: Subscribed) => (await of.notifications()).map(({ state
 test.each([
   ['notification', `SELECT FROM notifications WHERE subscription_id = `],
   ['subscription', `SELECT FROM subscriptions WHERE id = `],
-])('records the outcomes of other partners while a lock is held on a %s of one partner', async (_what, rows) => {
+])('records the outcomes of other partners while another connection locks a %s of one partner', async (_what, rows) => {
   // Both answers arrive at the same moment: their outcomes are recorded together.
   let answer = (): void => undefined;
   const held = new Promise<void>((resolve) => (answer = resolve));

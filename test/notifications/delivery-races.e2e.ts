@@ -77,7 +77,7 @@ describe('races of delivery', () => {
   }
 
   describe('translation of events', () => {
-    it('creates one notification for each event and sends them in order when two processes translate at once', async () => {
+    it('creates one notification for each event, and sends the notifications in order, when two processes translate at once', async () => {
       const booking = await known();
       const hold = holdAny(both(), 'translating');
       await subscribed.reschedule(booking);
@@ -95,7 +95,7 @@ describe('races of delivery', () => {
       expect(sequences()).toEqual([2, 3]);
     });
 
-    it('sends no notification that was created with a claim once suspend has answered', async () => {
+    it('sends no notification that its translation already claimed once POST suspend has answered', async () => {
       await known();
       const hold = holdAny(both(), 'translated');
       await subscribed.booking();
@@ -136,7 +136,7 @@ describe('races of delivery', () => {
       expect(subscribed.partner.requests).toHaveLength(before);
     });
 
-    it('prevents claims while a suspension is about to commit, and new notifications wait for resume', async () => {
+    it('claims nothing for a partner while its suspension is about to commit, and keeps new notifications until resume', async () => {
       await known();
       const hold = holdAt(first, 'changing subscription');
       const suspended = subscribed.post('suspend');

@@ -44,7 +44,7 @@ test('filters notifications that were never attempted, and resends only those', 
   await jobs.having(id, { state: 'DONE', matched: 0 });
 });
 
-test('shows the reason of a failure in the attempt, the summary and the filter', async () => {
+test('shows the reason of a failure in the attempt and in the summary, and filters notifications by it', async () => {
   const [row] = await gone.queue();
   const { attempts } = await gone.notification(row['id']);
   expect(attempts).toEqual([

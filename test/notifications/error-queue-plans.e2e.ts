@@ -56,7 +56,7 @@ test('the summary reads only the first and last rows of a cause when many other 
  * smaller: at these numbers it has one level less. The planner therefore prefers it, even if the result must be sorted.
  */
 test.each([30_000, 60_000])(
-  'the summary reads only the first and last rows of a cause when its queue is long: %d more',
+  'the summary reads only the first and last rows of a cause however long its queue is: %d more rows',
   async (more) => {
     await queueMany(subscribed, more);
     const { causes, lookedAt } = await summary();
@@ -66,7 +66,7 @@ test.each([30_000, 60_000])(
   60_000,
 );
 
-test('counts the bookings that wait for a partner from an index', async () => {
+test('counts the bookings that wait for a partner by an index scan', async () => {
   await vacuumWhole((text, values) => app.given.sql(text, values), 'notifications');
   const { done, asked } = await whatIsAsked(app, () =>
     subscribed.get(`/admin/subscriptions/${subscribed.id}/statistics`),

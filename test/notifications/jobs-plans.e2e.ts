@@ -113,7 +113,7 @@ describe.each([
   ['that were never analysed', null],
   ['that were analysed when there was another job', 'ANALYZE job_items'],
 ])('with statistics of job items %s', (_, upkeep) => {
-  it.each(STATEMENTS)('%s without reading all of the job', async (_title, kind, statement, valuesOf) => {
+  it.each(STATEMENTS)('%s without a read of all items of the job', async (_title, kind, statement, valuesOf) => {
     await job(kind, 'ABORTED');
     if (upkeep !== null) await app.given.sql(upkeep);
     const values = await valuesOf(await job(kind, 'RUNNING'));

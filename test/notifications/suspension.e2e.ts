@@ -26,7 +26,7 @@ afterAll(async () => {
   await first.close();
 });
 
-test('begins no attempt once suspend has answered: other processes release the notifications that they claimed', async () => {
+test('begins no attempt once POST suspend has answered: other processes release the notifications that they claimed', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   // The following claims find nothing, and have ended.
@@ -52,7 +52,7 @@ test('begins no attempt once suspend has answered: other processes release the n
   await subscribed.partner.received(2);
 });
 
-test('lets running attempts finish, and suspend does not wait for them', async () => {
+test('POST suspend lets running attempts finish, and does not wait for them', async () => {
   subscribed.partner.answer({ status: 200, delayMs: 4000 });
   await subscribed.booking();
   await subscribed.partner.received(1);
@@ -62,7 +62,7 @@ test('lets running attempts finish, and suspend does not wait for them', async (
   await eventually(async () => expect((await subscribed.notifications())[0]['state']).toBe('DELIVERED'));
 });
 
-test('sends a busy partner nothing more once suspend has answered', async () => {
+test('sends a busy partner nothing more once POST suspend has answered', async () => {
   subscribed.partner.answer({ status: 200, delayMs: 100 });
   const bookings = Array.from({ length: 30 }, () => subscribed.booking());
   await subscribed.partner.received(5);
