@@ -337,7 +337,7 @@ test('completes a job when the recovered partner receives the events by automati
   expect(sentIds()).toHaveLength(5);
 });
 
-test('creates one job for a double click', async () => {
+test('two identical bulk resend requests create one job', async () => {
   await refused(subscribed, 2);
   const key = { 'idempotency-key': randomUUID() };
   const click = () => jobs.call('POST', 'error-queue/resend', { filter: mine(), reason: 'mended' }, key);

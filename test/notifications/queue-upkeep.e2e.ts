@@ -58,7 +58,7 @@ test('resolves notifications of deleted partners in batches, with every other ki
   expect(done.map(([name]) => name).slice(0, 15)).toEqual([...kinds, ...kinds, ...kinds]);
 });
 
-test('ends a round after some seconds, even if work is left; the next round continues', async () => {
+test('ends a round of queue upkeep after some seconds even if work is left, and continues in the next round', async () => {
   await queueMany(subscribed[0], 2500);
   await subscribed[0].admin('DELETE', `subscriptions/${subscribed[0].id}`);
   let now = performance.now();
@@ -108,7 +108,7 @@ describe('giving up', () => {
     expect(await Promise.all(subscribed.map(manual))).toEqual([3, 0, 0]);
   });
 
-  test('gives up the notifications of a partner that only answers "busy", and keeps those of a partner that accepts some', async () => {
+  test('gives up the notifications of a partner that only answers 429, and keeps those of a partner that also accepts notifications', async () => {
     const [busy, taking, lately] = subscribed;
     for (const one of subscribed) await retried(one, 3, '1 hour');
     const age = (one: Subscribed, hours: number) =>

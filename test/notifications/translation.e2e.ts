@@ -86,7 +86,7 @@ test('sends the first event of a booking under the claim with which its notifica
   expect(await tokens()).toEqual(born);
 });
 
-test("translates another booking while one is locked, and sends the locked booking's events in order afterwards", async () => {
+test("translates the events of other bookings while one booking is locked, and sends the locked booking's events in order afterwards", async () => {
   const { partner } = subscribed;
   const hold = holdAt(app, 'translating', false);
   const held = await subscribed.booking();
@@ -117,7 +117,7 @@ describe('an event that cannot be translated', () => {
     );
   });
 
-  test('is set aside and reported by the metrics, and does not delay other events', async () => {
+  test('an event that cannot be translated is set aside, is reported by the metrics, and does not delay other events', async () => {
     await leftOver(40);
     await app.given.sql(
       `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
@@ -134,7 +134,7 @@ describe('an event that cannot be translated', () => {
     expect((await app.call('GET', '/health/ready')).status).toBe(200);
   });
 
-  test('is translated after it was repaired and queued again', async () => {
+  test('translates a repaired event after it was queued again', async () => {
     await leftOver(13);
     await eventually(async () => expect(await count('domain_events WHERE set_aside_at IS NOT NULL')).toBe(1), 30_000);
     await app.given.sql('DROP TRIGGER refuse_one ON notifications');
@@ -160,7 +160,7 @@ test('creates the same notification when an event is translated again, as after 
   expect(again.raw).toEqual(before.raw);
 });
 
-test('leaves an event that only a newer release knows to that release, and delays no other event', async () => {
+test('leaves an event that only a newer release knows to processes of that release, and delays no other event', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   await leftOver(3);
@@ -169,7 +169,7 @@ test('leaves an event that only a newer release knows to that release, and delay
   expect(await untranslated()).toBe(1);
 });
 
-test('leaves an event that another process has locked to that process, and delays no other event', async () => {
+test('skips an event that a second process has locked, and delays no other event', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   await leftOver(3);

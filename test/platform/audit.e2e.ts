@@ -107,7 +107,7 @@ describe('an audit row', () => {
   });
 });
 
-test('lists only the rows of the account that the query names', async () => {
+test('lists only the audit rows of the account in the query', async () => {
   const [one, other] = [await app.given.scene(), await app.given.scene()];
   const { svc_eligiblity_id: id } = await app.given.eligibility(one);
   await app.given.eligibility(other);
@@ -196,7 +196,7 @@ describe('the seals of the audit log', () => {
   it.each([
     ['changed', (id: number) => [`UPDATE audit_log SET actor = 'nobody' WHERE id = ${id}`, 'the row was changed']],
     ['taken away', (id: number) => [`DELETE FROM audit_log WHERE id = ${id}`, 'the row is gone']],
-  ])('reports the row from which a history does not agree when one is %s', async (_what, tampering) => {
+  ])('reports the first audit row that does not agree with its seal when a row is %s', async (_what, tampering) => {
     still();
     const ids: number[] = [];
     for (let at = 0; at < 6; at++) {
@@ -223,7 +223,7 @@ describe('the seals of the audit log', () => {
     expect([code, out]).toEqual([1, expect.stringContaining(`from row ${ids[3]} on`)]);
   });
 
-  it('detects an inserted row, and a seal that was changed or deleted', async () => {
+  it('detects an inserted audit row, and a seal that was changed or deleted', async () => {
     still();
     const [{ id: between }] = await sealed.given.sql(
       `SELECT nextval(pg_get_serial_sequence('audit_log', 'id'))::int AS id`,
@@ -247,7 +247,7 @@ describe('the seals of the audit log', () => {
     expect(await verify()).toMatchObject({ agrees: false, fromRow: Number(second) });
   });
 
-  it('reports how far the log is sealed, and the rows without a seal', async () => {
+  it('reports up to which row the audit log is sealed, and the number of rows without a seal', async () => {
     still();
     expect((await state()).body).toEqual({
       sealed_through: null,
@@ -276,7 +276,7 @@ describe('the seals of the audit log', () => {
     expect((await sealed.call('GET', '/admin/audit/seals', { token: support })).status).toBe(403);
   });
 
-  it('prevents changes of seals and of rows', async () => {
+  it('the database prevents changes of audit seals and audit rows', async () => {
     await add('row');
     await seal();
     for (const statement of ['UPDATE audit_seals SET at = now()', 'DELETE FROM audit_log', 'TRUNCATE audit_seals'])

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it("makes every generated value begin with the cell's letter, as long and random as without CELL", async () => {
+it("generated values begin with the cell's letter, and are as long and as random as without CELL", async () => {
   const operator = await app.given.token([], ['admin']);
   const ask = async (method: string, path: string, body?: object, token = operator) =>
     (await app.call(method, path, { token, body })).body;
@@ -67,7 +67,7 @@ it("makes every generated value begin with the cell's letter, as long and random
   expect(row['booking_code']).toMatch(/^B[A-Z2-9]{9}$/);
 });
 
-it("makes codes created by an import begin with the cell's letter", async () => {
+it("codes that an import generates begin with the cell's letter", async () => {
   const scene = await app.given.scene();
   const path = `/accounts/${scene.account}/eligibility-imports`;
   const headers = { 'content-type': 'application/x-ndjson' };
@@ -87,7 +87,7 @@ it("makes codes created by an import begin with the cell's letter", async () => 
   expect(letters).toEqual(['B', 'B', 'B']);
 });
 
-it('accepts values made before CELL was set until they expire', async () => {
+it('accepts values that were generated before CELL was set until they expire', async () => {
   const database = await cloneDatabase();
   const secret = Buffer.alloc(32, 7).toString('base64');
   const before = await startApp({ databaseUrl: database.url, env: { SECRETS_KEY: secret } });

@@ -91,7 +91,7 @@ describe('kill -9 of service and database in the middle of the flow', () => {
     expect(service.output).toContain('Ready: ');
   });
 
-  it('prints no secret', () => {
+  it('prints no secret before or after kill -9', () => {
     const { client, operator } = service.sandbox;
     for (const secret of [client.password, client.consumer_secret, operator.password, operator.consumer_secret])
       expect(service.output).not.toContain(secret);

@@ -54,7 +54,7 @@ afterAll(async () => {
   for (const server of [two, one, primary]) await server?.end();
 });
 
-it('uses the writable server of several, and does not start with a standby only', async () => {
+it('connects to the writable server of several, and does not start when only a standby can be reached', async () => {
   expect(await create()).toBe(200);
   const refused = await migrate(one.url('svc')).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(ConfigError);

@@ -53,12 +53,12 @@ describe.each(kinds)('%s', (_kind, work, most) => {
   it.each([
     ['another caller', callerOf('other')],
     ['background work', null],
-  ])('gives %s a connection before most of one caller’s flood', async (_who, other) => {
+  ])('gives %s a connection before most requests of one caller’s flood', async (_who, other) => {
     expect(await doneBefore(work, other)).toBeLessThan(most);
   });
 });
 
-it('changes the record of another tenant while most of the flood still waits', async () => {
+it("updates a record of one tenant while most of another tenant's flood of updates still waits", async () => {
   const changeOf = async () => {
     const scene = await app.given.scene();
     const body = app.given.eligibilityBody(scene.testCode);
@@ -76,7 +76,7 @@ it('changes the record of another tenant while most of the flood still waits', a
   expect(statuses.filter((status) => status !== 204 && status !== 503)).toEqual([]);
 });
 
-it('tries once more for a connection that opened while the process was busy', async () => {
+it('requests a connection once more if it opened while the process was too busy to notice', async () => {
   const pool = new pg.Pool({ connectionString: app.databaseUrl, connectionTimeoutMillis: 1_000, max: 1 });
   takeTurns(pool);
   const connected = pool.connect();

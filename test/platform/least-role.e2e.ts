@@ -82,7 +82,7 @@ it('grants the rights by `npm run migrate -- --grant-to`, or says in one line th
   );
 });
 
-it('the role starts the service, serves, stores and deletes for two months, and starts again', async () => {
+it('the role with the fewest rights starts the service, serves, stores and deletes for two months, and starts the service again', async () => {
   // The owner moves the sandbox's time in SQL.
   await installClock(urlOf(owner));
   const name = new URL(database.url).pathname.slice(1);

@@ -48,7 +48,7 @@ describe('§14 the metrics of a process', () => {
   });
   afterAll(() => app.close());
 
-  it('measures by pool how long calls wait for a connection', async () => {
+  it('measures for each connection pool how long requests wait for a connection', async () => {
     const acquired = async (pool: string) =>
       Number(
         new RegExp(`^database_pool_acquisition_seconds_count\\{pool="${pool}"\\} (\\d+)$`, 'm').exec(
@@ -80,7 +80,7 @@ describe('§14 the metrics of a process', () => {
     expect(text).not.toMatch(/ada-0001|nowhere|ACCOUNT/);
   });
 
-  it('shows the connection pools and the running version', async () => {
+  it('the metrics show the connection pools and the running version', async () => {
     const text = await metricsOf(app);
     for (const pool of ['statements', 'units_of_work'])
       expect(text).toMatch(new RegExp(`^database_pool_waiting\\{pool="${pool}"\\} 0$`, 'm'));

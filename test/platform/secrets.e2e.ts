@@ -93,7 +93,7 @@ describe('after the whole flow', () => {
     folder.remove();
   });
 
-  it('the flow left data to search', () => {
+  it('the main flow leaves database rows, log lines and responses to search for secrets', () => {
     expect(Object.keys(secrets)).toHaveLength(14);
     expect(dump).toContain('EXAM_COMPLETED');
     expect(dump).toContain('Lovelace');

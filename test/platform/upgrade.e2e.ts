@@ -148,7 +148,7 @@ describe.each([
   }, 60_000);
   afterAll(() => upgrade.database.drop());
 
-  it('has rows of every kind', () => {
+  it('the database of the earlier release has rows in every table', () => {
     // Counted in memory, folded, or deleted when done; and data that only an identity provider creates.
     const mayBeEmpty = [
       'login_attempts',
@@ -167,12 +167,12 @@ describe.each([
     expect(upgrade.changed()).toEqual([]);
   });
 
-  it('accepts every statement of a process of that release during the migrations', () => {
+  it('accepts every statement of a process of the earlier release during the migrations', () => {
     expect(upgrade.refused).toEqual([]);
     expect(upgrade.rounds).toBeGreaterThan(1);
   });
 
-  it('is migrated without rewriting tables, and its indexes are built without a lock', () => {
+  it('the migrations rewrite no table, and build indexes without a lock', () => {
     expect(upgrade.rewritten).toEqual([]);
     expect(upgrade.locking).toEqual([]);
   });
@@ -216,7 +216,7 @@ describe.each([
       expect(body.map((record: { status: string }) => record.status)).toEqual(['ELIGIBLE', 'EXPIRED']);
     });
 
-    it('updates and books a record and moves its booking', async () => {
+    it('updates and books a record of the earlier release, and moves its booking', async () => {
       const path = testOf('launched');
       const [record] = (await get(path)).body as Record<string, any>[];
       const token = facts.client_token;
@@ -228,14 +228,14 @@ describe.each([
       expect((await get(testOf('booked'))).body[0].status).toBe('ELIGIBLE');
     });
 
-    it('returns results with photo and link', async () => {
+    it('returns results of the earlier release with photo and link', async () => {
       const { body } = await get(`${testOf('completed by registration')}/results`);
       expect(body.map((result: { revision: number }) => result.revision)).toEqual([2, 1]);
       expect(body[0].body.userPhotoBase64String).toMatch(/^[A-Za-z0-9+/]{64}$/);
       expect(body[0].body.videoReviewLink).toMatch(/^https:\/\/video\.example\//);
     });
 
-    it('stores a result for a completed exam as another revision', async () => {
+    it('stores a new result for an exam that the earlier release completed as a further revision', async () => {
       const { booking_code, svc_eligiblity_id } = facts.records['completed by registration'];
       const deliveries = new Deliveries(app);
       const body = registrationBody({ examMetaData: { examCode: booking_code }, marker: 'after the upgrade' });
@@ -302,7 +302,7 @@ describe('a migration of the next release', () => {
 });
 
 describe('a role without rights', () => {
-  it('fails the start with one line that names the setting and the remedy', async () => {
+  it('a role without rights fails the start with one line that names the setting and the remedy', async () => {
     const database = await cloneDatabase({ migrated: false });
     const role = `poor_${Date.now()}`;
     await connected(database.url, async (client) => {

@@ -275,7 +275,7 @@ describe('the data of a candidate', () => {
   const keptUnmatched = async () =>
     (await app.given.sql(`SELECT body::json->>'marker' AS marker FROM unmatched_results`)).map(({ marker }) => marker);
 
-  it('includes unmatched results with the client_eligibility_id, or with an e-mail address equal by the rules of matching', async () => {
+  it("an export includes unmatched results with the candidate's client_eligibility_id, or with an e-mail address that matches the candidate's", async () => {
     const { account, token } = subscribed.scene;
     const mark = app.given.unique('m');
     const clientId = app.given.unique('CE');
@@ -296,7 +296,7 @@ describe('the data of a candidate', () => {
     expect((await keptUnmatched()).filter((marker) => marker?.startsWith(mark))).toEqual([`${mark}-else`]);
   });
 
-  it('includes no unmatched results of another account, whatever they name', async () => {
+  it('an export of a candidate includes no unmatched results of another account, whatever they contain', async () => {
     const mine = subscribed.scene;
     const other = await app.given.scene();
     const marker = app.given.unique('m');
@@ -323,7 +323,7 @@ describe('the data of a candidate', () => {
     expect(await unmatchedOf(mine.account, again['candidate'].candidate_id as string)).toEqual([marker]);
   });
 
-  it('erases the candidate in a second attempt when the first is ended by a deadlock', async () => {
+  it('erases the candidate in a second attempt when a deadlock ends the first attempt', async () => {
     const { account } = subscribed.scene;
     const record = await app.given.eligibility(subscribed.scene);
     // A rollback does not return the numbers of a sequence.
@@ -345,7 +345,7 @@ describe('the data of a candidate', () => {
     }
   });
 
-  it('refuses an erasure while a booking is open, and changes nothing', async () => {
+  it('refuses an erasure while a booking of the candidate is open, and changes nothing', async () => {
     const eligibility = await app.given.eligibility(subscribed.scene);
     const { booking_code } = await app.given.booking(subscribed.scene, eligibility);
     const id = eligibility['candidate'].candidate_id;
