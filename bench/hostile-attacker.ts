@@ -42,7 +42,7 @@ async function call(method: 'GET' | 'POST', path: string, body?: Buffer, withTok
 function again(count: number, work: () => Promise<unknown>): Promise<unknown> {
   const worker = async (): Promise<void> => {
     for (; !ended; rounds++) {
-      // An attack expects to be refused.
+      // Refusals are the expected responses to an attack.
       await work().catch(() => undefined);
     }
   };

@@ -39,7 +39,7 @@ export interface Inside {
 
 export async function startInside(): Promise<Inside> {
   const folder = mkdtempSync(join(tmpdir(), 'eligibility-bench-'));
-  // PostgreSQL may run as another user.
+  // PostgreSQL may run as a different user, who needs access to the folder.
   chmodSync(folder, 0o755);
   const server = await startEmbeddedPostgres({ dataDir: folder, database: 'bench' });
   await migrate(server.url);

@@ -21,14 +21,14 @@ export class Program<Ready = unknown> {
     return new Program(child, ready);
   }
 
-  /** Sends a question and waits for its answer; one at a time. */
+  /** Sends a question to the program and waits for its reply; only one question may be open at a time. */
   async ask<Answer extends object>(question: object): Promise<Answer> {
     const answer = this.heard<Answer>();
     this.child.send(question);
     return answer;
   }
 
-  /** Waits for the next message of any kind. */
+  /** Waits for the program's next message of any kind. */
   heard<Message extends object>(): Promise<Message> {
     return heard<Message>(this.child, 'a program of the benchmark', () => true);
   }

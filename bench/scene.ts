@@ -8,7 +8,7 @@ export interface Scene {
   attributeKey: string;
 }
 
-/** Builds the body of a create like a client's: 19 members, a school, an accommodation, an attribute. */
+/** Builds a realistic body for creating an eligibility: 19 members, a school, an accommodation, an attribute. */
 export function createBody(scene: Scene, candidateId: string): string {
   return JSON.stringify({
     candidate: {

@@ -51,7 +51,7 @@ interface Size {
   rows: number;
 }
 
-/** The figures at the end of one day. */
+/** The figures that are measured at the end of each simulated day. */
 type Day = Map<string, number>;
 
 async function main(): Promise<boolean> {
@@ -82,7 +82,7 @@ async function main(): Promise<boolean> {
       calls += requests;
       await untilDelivered(client);
       await service.call(await service.operatorToken(), 'POST', '/sandbox/clock', { advance_s: DAY_S });
-      // Does what autovacuum does in a day.
+      // Vacuums and analyses, as autovacuum would during a day of real time.
       await client.query('VACUUM (ANALYZE)');
       lived.push(await look(service, client));
       process.stdout.write(

@@ -41,7 +41,7 @@ export interface ReceiverOptions<Transaction> {
 
 export interface ReceivedAnswer {
   status: number;
-  /** JSON for an operator of the service, without personal data. */
+  /** The body of the response: JSON for an operator of the service, without personal data. */
   body: string;
 }
 

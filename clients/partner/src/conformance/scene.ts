@@ -23,7 +23,7 @@ export interface Prepared {
 export interface Sending {
   secrets?: readonly string[];
   timestampS?: number;
-  /** Headers to add, or (undefined) to remove. */
+  /** Headers to add to the request; undefined removes a header. */
   headers?: Record<string, string | undefined>;
   /** A body to send instead of the signed one. */
   body?: Buffer;
@@ -128,7 +128,7 @@ export class Booking {
     };
   }
 
-  /** Skips events that this partner did not subscribe to. */
+  /** Skips this many sequence numbers, as if the partner had not subscribed to their events. */
   skip(count: number): void {
     this.sequence += count;
   }
