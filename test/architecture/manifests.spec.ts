@@ -55,7 +55,7 @@ describe('the manifests that the Helm chart renders', () => {
     expect(manifests.length).toBeGreaterThan(9);
     expect(faultsOf(manifests)).toEqual([]);
     for (const cell of cells) expect(faultsOf(cell.manifests)).toEqual([]);
-    // The Prometheus operator has its own types.
+    // ServiceMonitor is left out: it is a type of the Prometheus operator, not of Kubernetes.
     expect(faultsOf(everything.filter(({ kind }) => kind !== 'ServiceMonitor'))).toEqual([]);
   });
 
@@ -248,7 +248,7 @@ describe('the manifests that the Helm chart renders', () => {
 });
 
 describe('the compose files', () => {
-  // Its dialect is draft-07, by an address that Ajv knows in another spelling.
+  // `$schema` is removed: Ajv does not know this spelling of the address of draft-07.
   const { $schema, ...schema } = JSON.parse(read('test/fixtures/compose/compose-spec.json')) as Record<string, object>;
   const isCompose = new Ajv({ strict: false, allErrors: true, validateFormats: false }).compile(schema);
   const faultsIn = (file: string, from = '', to = '') => {
@@ -334,7 +334,7 @@ describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) =
     const asked = Object.values(services).flatMap(({ healthcheck }) => healthcheck?.test ?? []);
     const ready = asked.filter((line) => line.includes('pg_isready'));
     expect(ready.length).toBeGreaterThan(0);
-    // By the socket it is ready while its image still creates its files.
+    // Over its socket, PostgreSQL seems ready while the image still initialises it, so the check must use TCP.
     for (const line of ready) expect(line).toContain('-h 127.0.0.1');
   });
 

@@ -24,7 +24,7 @@ const answers = operations.flatMap(({ name, operation }) =>
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats(ajv);
-// The package lacks this format.
+// ajv-formats lacks the format `iri`.
 ajv.addFormat('iri', true);
 ajv.addSchema({ $id: 'openapi', components: document['components'] as object });
 const absolute = (schema: object) =>
@@ -112,7 +112,7 @@ describe('every answer', () => {
       );
     });
     expect(faults).toEqual([]);
-    // Proves that the check finds a fault.
+    // An invalid example proves that the check finds faults.
     expect(faultsOf({ $ref: '#/components/schemas/ErrorModel' }, { status: 'x' })).toHaveLength(1);
   });
 

@@ -21,7 +21,7 @@ interface Route {
   method: string;
   template: string;
   scope: Scope;
-  /** Each of these scopes admits a token. */
+  /** The accepted scopes: a token needs only one of them. */
   scopes: Scope[];
 }
 

@@ -80,7 +80,7 @@ describe('the last operator', () => {
   it('lets the last operator sign in: by password while allowed, or by identity provider while one is configured', async () => {
     const { username } = second;
     await app.given.sql(`INSERT INTO operator_identities VALUES ('https://id.example', 'person', $1)`, [username]);
-    // There is no user of an identity provider here.
+    // In this process no identity provider is configured, so its users do not count as operators who can sign in.
     expect(refusal(await put(first.username, { disabled: true }))).toEqual([409, 'last_operator']);
     const elsewhere = await startApp({
       databaseUrl: app.databaseUrl,
@@ -108,7 +108,7 @@ describe('the last operator', () => {
     for (const body of [{ disabled: true }, { scopes: ['support'] }, { scopes: null }, { scopes: [], name: 'Other' }])
       expect(refusal(await app.call('PUT', CONSOLE, { token, body }))).toEqual([409, 'console_application']);
     expect((await app.call('GET', CONSOLE, { token })).body).toMatchObject({ name: 'Console', disabled: false });
-    // With fewer scopes it still signs in, with the remaining rights.
+    // The console's application may lose other scopes: operators still sign in, with the remaining rights.
     expect((await app.call('PUT', CONSOLE, { token, body: { scopes: ['admin'] } })).status).toBe(200);
     const jar = await signedIn(app, first);
     expect((await inConsole(app, jar, '/console/session')).body.session.scopes).toEqual(['admin']);
@@ -200,11 +200,11 @@ describe('OPERATOR_PASSWORDS=off', () => {
       expect((await strict.byPassword(staff)).body).toMatchObject({ error: 'invalid_grant' });
       expect((await strict.knock(client, clients.access_token)).status).toBe(404);
       expect((await strict.byRefreshToken(client, clients.refresh_token)).status).toBe(200);
-      // A process that allows passwords sees it too.
+      // The revocation also applies in a process that allows operators' passwords.
       expect((await oauth.knock(staff, theirs.access_token)).status).toBe(401);
       expect((await inConsole(app, jar, '/admin/jobs')).status).toBe(401);
 
-      // Obtained from a process with other settings, or before its user became an operator.
+      // Tokens from a process that allows passwords, or from before the user became an operator, are refused, too.
       const late = await oauth.tokens(staff);
       expect((await strict.knock(staff, late.access_token)).status).toBe(401);
       expect((await strict.post('/introspect', staff, { token: late.refresh_token })).body).toEqual({ active: false });

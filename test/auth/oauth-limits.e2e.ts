@@ -7,7 +7,7 @@ import { cloneDatabase } from '../support/database';
 import { OAuth, type Login } from '../support/oauth';
 
 const SECRETS_KEY = randomBytes(32).toString('base64');
-/** No test waits until it is over. */
+/** The lockout's duration, longer than any test runs. */
 const LOCKOUT_S = 600;
 
 describe('limits that hold across processes', () => {
@@ -44,7 +44,7 @@ describe('limits that hold across processes', () => {
       const after = Date.now();
       expect((await oauth.byPassword(login)).status).toBe(400);
       expect((await elsewhere.byPassword(login)).status).toBe(400);
-      // Further attempts did not extend it.
+      // The further attempts did not extend the lockout.
       const [{ forget_at }] = await one.given.sql(`SELECT forget_at FROM login_attempts WHERE consumer_key <> ''`);
       const lockedAt = (forget_at as Date).getTime() - LOCKOUT_S * 1000;
       expect(lockedAt).toBeGreaterThanOrEqual(before);
@@ -117,7 +117,7 @@ describe('limits that hold across processes', () => {
           expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
           expect(refused.headers.get('pragma')).toBe('no-cache');
         }
-        // The other routes are not limited.
+        // The quota of token requests does not limit other routes.
         expect((await elsewhere.post('/introspect', login, { token: 'x' })).status).toBe(200);
       } finally {
         await third.close();
@@ -139,7 +139,7 @@ describe('limits that hold across processes', () => {
     const refused = answers.find((answer) => answer.status === 503)!;
     expect(refused.body.error).toBe('temporarily_unavailable');
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-    // On the event loop, each step of an answer would wait for a hash: several hashes per answer.
+    // If hashing ran on the event loop, each API response would wait for several hashes.
     expect(answered).toBeGreaterThan(statuses.filter((status) => status === 200).length);
     // Hashing has low priority and is slow on a busy machine.
   }, 300_000);
@@ -160,7 +160,7 @@ describe('limits that hold across processes', () => {
       const sweep = one.app.get(TokenSweep, { strict: false });
 
       await sweep.run();
-      // Its access tokens still exist, and with them the family.
+      // The token family still exists, because some of its access tokens exist.
       expect(await one.given.sql(families, [family['family_id']])).toEqual([{ n: 1 }]);
 
       await one.given.sql(

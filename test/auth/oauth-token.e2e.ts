@@ -217,7 +217,7 @@ describe('POST /token with grant_type=password', () => {
         }
       expect(texts.size).toBe(1);
       const medians = Object.values(times).map((values) => values.sort((a, b) => a - b)[7]);
-      // Hashing takes at least 10 ms: a path without it would take a fraction of the others' time.
+      // Hashing takes at least 10 ms: a case without hashing would take a fraction of the time of the others.
       expect(Math.min(...medians) / Math.max(...medians)).toBeGreaterThan(0.6);
     });
   });

@@ -11,7 +11,7 @@ import { rowsOf } from '../support/plans';
  */
 const RECORDS = 50_000;
 const BATCH = 30;
-/** The maximum number of rows that a statement may read: the batch, a few times. */
+/** The maximum number of rows that a statement may read: several times the batch, but far from all records. */
 const MOST = 1_000;
 
 let app: TestApp;
@@ -36,7 +36,7 @@ it('looks up the records of a batch of bookings by index, even if the plan was m
        FROM generate_series(1, ${RECORDS}) AS n`,
       [scene.account, scene.testCode],
     );
-    // As every second; the server counts written rows about a second later.
+    // The service analyses grown tables every second; PostgreSQL counts written rows about a second later.
     await eventually(async () => {
       await app.app.get(DeliverySchedule).analyseGrown();
       expect(

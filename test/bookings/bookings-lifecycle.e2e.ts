@@ -163,7 +163,7 @@ describe('§6 Bookings', () => {
       expect(answer.body).not.toHaveProperty('booking_code');
     }
     const booking = await app.given.booking(scene, record, { booking_on: changes.schedule_start_date });
-    // The open booking is the one that was to be moved.
+    // The refusal names the open booking, which is the booking that the request tried to move.
     expect((await call('PUT', bookingPath(booking), { ...siteBooking(), booking_on: inDays(12) })).body).toMatchObject({
       status: 403,
       code: 'not_eligible_to_schedule',

@@ -441,7 +441,7 @@ describe('an entry of a past month after a cursor', () => {
     const lastDay = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 2, 0, 20));
     await move({ now: dateTime(lastDay.getTime()) });
     const { account, testCode } = await sandbox.given.scene();
-    // Tokens expire with the moved clock.
+    // Each call needs a new token, because tokens expire when the clock moves.
     const get = async (path: string) => sandbox.call('GET', path, { token: await sandbox.given.token([account]) });
     const nextOf = (answer: { headers: Headers }) =>
       /^<([^>]+)>/.exec(answer.headers.get('link')!)![1].slice(sandbox.url.length);
@@ -463,7 +463,7 @@ describe('an entry of a past month after a cursor', () => {
     expect(ids(await get(nextOf(page1)))).toEqual([second]);
     expect(ids(await get(`/accounts/${account}/changes`))).toEqual([]);
 
-    // The month has been over for a day: its partition is dropped.
+    // The month ended more than a day ago, so its partition is dropped.
     await move({ advance_s: 3 * 3600 });
     await eventually(async () => {
       await sandbox.app.get(ChangePartitions, { strict: false }).run();

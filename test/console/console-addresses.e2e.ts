@@ -36,7 +36,7 @@ async function expectHarmless(path: string): Promise<void> {
     handlers: [...document.querySelectorAll('*')].filter((element) => element.getAttributeNames().some((name) => name.startsWith('on'))).length,
   })`);
   expect([path, found]).toEqual([path, { foreign: [], links: [], handlers: 0 }]);
-  // Neither the policy nor the browser had to stop anything.
+  // No script was blocked, because the page contained none: the browser reports no violation of its policy.
   await driver.expectNoComplaints();
 }
 
@@ -139,7 +139,7 @@ describe('an address written by somebody else', () => {
 });
 
 it("shows a partner's or candidate's script address as text, never as a link", async () => {
-  // The service refuses such an address; a row with one from elsewhere is shown as text.
+  // The service refuses such an address; a row that already contains one is shown as text.
   const refused = await subscribed.patch({ partner_url: LINK });
   expect(refused.status).toBe(400);
   await app.given.sql('UPDATE subscriptions SET partner_url = $2 WHERE id = $1', [subscribed.id, LINK]);

@@ -7,7 +7,7 @@ import { queueMany } from '../support/queued';
 import { Subscribed } from '../support/subscribed';
 
 const ROWS = 60;
-/** Columns of buttons. */
+/** The headers of columns that contain buttons. */
 const DEEDS = ['Action', 'Actions', 'Read'];
 
 let app: TestApp;
@@ -118,13 +118,13 @@ describe('a list of the console', () => {
         await eventually(async () =>
           expect([path, name, await driver.button(name).count()]).toEqual([path, name, count]),
         );
-      // The actions of a row are not in the file.
+      // The CSV file has no column for the actions of a row.
       for (const button of await driver.button('CSV').all()) {
         const [file] = await Promise.all([driver.page.waitForEvent('download'), button.click()]);
         const [header] = readFileSync(await file.path(), 'utf8').split('\r\n');
         expect([path, DEEDS.filter((name) => header.endsWith(`,${name}`))]).toEqual([path, []]);
       }
-      // Rows, or a sentence that says why there are none.
+      // The page shows rows, or explains why there are none.
       const shown = driver.page.locator('main').locator('table.table, .empty');
       expect([path, (await shown.count()) >= count]).toEqual([path, true]);
     }

@@ -69,7 +69,7 @@ describe('signing in at the organisation', () => {
 
     const done = await signIn(jar);
     expect([done.status, done.at]).toEqual([303, `${app.url}/console`]);
-    // The first attempt, which was not finished.
+    // The remaining cookie belongs to the first sign-in, which was not completed.
     expect(jar.header.match(/console-sign-in/g)).toHaveLength(1);
     expect(await session(jar)).toMatchObject({ username: 'maria', scopes: ['admin'], account_codes: [] });
     expect((await call(jar, '/admin/users')).status).toBe(200);
@@ -153,7 +153,7 @@ describe('signing in at the organisation', () => {
     }
     const kept = jar.header;
     expect((await jar.visit(address)).status).toBe(303);
-    // The same code again, with the first cookie.
+    // The callback is sent a second time, with the same code and the cookie of the first time.
     const again = await fetch(address, { redirect: 'manual', headers: { cookie: kept } });
     expect(again.status).toBe(400);
     expect(again.headers.getSetCookie().some((line) => line.startsWith('__Host-console-session='))).toBe(false);
@@ -178,7 +178,7 @@ describe('signing in at the organisation', () => {
         [address, elsewhere, address, elsewhere].map((each) => fetch(each, { redirect: 'manual', headers })),
       );
       expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400, 400]);
-      // A sign-in that the provider refused is finished as well.
+      // A sign-in that the identity provider refused is completed, too: its state cannot be used again.
       const refused = new CookieJar();
       await refused.visit(start());
       const state = new URL((await refused.visit(start())).headers.get('location')!).searchParams.get('state')!;
@@ -368,7 +368,7 @@ describe('in a browser', () => {
       await button('Sign in at your organisation').click();
       await heading('Overview').waitFor();
 
-      // Signed out here only: the provider still knows the browser, and asks nothing.
+      // Signs out of the console only: the identity provider's session continues, so it asks for no password.
       await button('Sign out').click();
       await heading('Sign in').waitFor();
       await provider.person(null);

@@ -152,7 +152,7 @@ describe('the error queue in the console', () => {
     await driver.title('Resend');
     await driver.page.locator('.page-head', { hasText: 'DONE' }).waitFor();
     await legend('2 delivered');
-    // The second half of a double click does nothing.
+    // The second click of a double click does nothing.
     expect(driver.clicks).toEqual(['Read the answers', 'Resend …', 'Resend 2', 'Resend 2']);
     expect(await fact('Reason')).toBe('They know the exam now');
     const jobs = await app.given.sql('SELECT reason, actor FROM jobs');
@@ -190,7 +190,7 @@ describe('the error queue in the console', () => {
     subscribed.partner.answer({ status: 400, delayMs: 1500 });
     await driver.goTo('/queue');
     const other = await driver.another('/jobs');
-    // A list does not move under the pointer.
+    // The pointer moves away from the list, because a list under the pointer withholds new rows.
     await other.page.mouse.move(2, 2);
     await driver.button(/^Resend … Refused/).click();
     await driver.dialog().getByLabel('Reason').fill('Slowly');

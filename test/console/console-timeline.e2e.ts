@@ -22,7 +22,7 @@ beforeAll(async () => {
   await eventually(async () => (await subscribed.queue()).length === 1);
   await subscribed.cancel(booking);
   await eventually(async () => (await of(booking)).length === 4);
-  // However late the service created them, and whenever they take effect.
+  // Reverses the creation times, because the timeline must follow the order of events regardless of these times.
   await app.given.sql(`UPDATE notifications SET created_datetime = now() - event_sequence * interval '1 hour'`);
   driver = await ConsoleDriver.start(app, '/notifications');
 });

@@ -189,7 +189,7 @@ describe('the work lists', () => {
     const gate = new pg.Client({ connectionString: app.databaseUrl });
     await gate.connect();
     await gate.query('SELECT pg_advisory_lock(1)');
-    // One of its last rows waits until the test continues it.
+    // A trigger makes one of the import's last rows wait until the test releases it.
     await gate.query(`
       CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS
         'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END';

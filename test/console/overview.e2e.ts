@@ -94,7 +94,7 @@ describe('the overview', () => {
         queued: 2,
       },
     ]);
-    // A delivery ends it.
+    // After a successful delivery the partner no longer counts as failing.
     await subscribed.booking();
     await showing({ partners: { well: 1, failing: 0 } });
     await app.given.sql(`UPDATE subscriptions SET certificate_not_after = now() + interval '13 days' WHERE id = $1`, [
@@ -206,7 +206,7 @@ describe('the list of imports', () => {
         body: `candidate_id,first_name,last_name,test_code\n${name},A,B,${scene.testCode}\n`,
       });
     const ids = [(await send('C-1')).body.import_id, (await send('C-2')).body.import_id];
-    // Both arrived at the same moment.
+    // Gives both imports the same time of arrival.
     await app.given.sql('UPDATE eligibility_imports SET received_datetime = $1', [new Date()]);
     const list = (query = '', token = support) => app.call('GET', `/admin/imports${query}`, { token });
     const done = await eventually(async () => {

@@ -105,7 +105,7 @@ const TRIGGERS = {
 } satisfies Record<string, (subject: Subject) => Promise<Answer>>;
 type Trigger = keyof typeof TRIGGERS;
 
-/** Returns an answer, and the status that the record has then. */
+/** The expected response to a trigger, and the status of the record afterwards. */
 type Outcome = [answer: number | string, status: Status];
 
 const refusedBy = (answers: Partial<Record<Status, string>>) => answers;

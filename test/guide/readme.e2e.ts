@@ -96,7 +96,7 @@ describe('README.md', () => {
 
       await partner.says(/"EXAM_COMPLETED"/);
       const reasons = [...partner.output.matchAll(/"change_reason": "(\w+)"/g)].map(([, reason]) => reason);
-      // The first is the sample.
+      // The first notification is the sample of the verification.
       expect(reasons).toEqual(['BOOKING_CREATED', 'BOOKING_CREATED', 'EXAM_COMPLETED']);
       expect(partner.output.split(booking.booking_code)).toHaveLength(3);
     }, 240_000);
@@ -113,7 +113,7 @@ describe('README.md', () => {
       const { api: operator } = client;
       const { data: [subscription] = [] } = await operator.GET('/admin/subscriptions');
       const params = { path: { id: subscription.id } };
-      // Without the partner's certificate its TLS is not trusted.
+      // Without `ca_pem` the service does not trust the partner's certificate, so the delivery fails.
       await operator.PATCH('/admin/subscriptions/{id}', { params, body: { ca_pem: null } });
       const path = { account_code: sandbox.account_code, candidate_id: 'grace', test_code: 'SANDBOX-ONE' };
       const candidate = { candidate_id: 'grace', first_name: 'Grace', last_name: 'Hopper' };

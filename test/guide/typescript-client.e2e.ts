@@ -109,7 +109,7 @@ describe('the client for TypeScript', () => {
     await app.given.sql('UPDATE access_tokens SET expires_at = now()');
     await Promise.all(Array.from({ length: 8 }, () => list(caller)));
     expect(tokens()).toBe(2);
-    // The refresh token is invalid too, so the password is used.
+    // Deleting the family also invalidates the refresh token, so the client must use the password.
     await app.given.sql('DELETE FROM access_tokens');
     await app.given.sql('DELETE FROM token_families');
     await list(caller);

@@ -14,7 +14,7 @@ const bearer = () => ({ authorization: `Bearer ${scene.token}` });
 const get = (path: string, headers: Record<string, string> = {}) =>
   app.call('GET', path, { token: scene.token, headers });
 
-/** One answer of each kind. */
+/** The kinds of responses, each with a request that receives it. */
 const KINDS: [string, () => Promise<{ status: number; headers: Headers; body: any }>][] = [
   ['200', () => get(`/accounts/${scene.account}/eligibilities`)],
   ['400', () => get(`/accounts/${scene.account}/eligibilities?limit=0`)],
@@ -37,7 +37,7 @@ const KINDS: [string, () => Promise<{ status: number; headers: Headers; body: an
   ['the token service', () => app.call('POST', '/token')],
 ];
 
-/** Requests that cannot be routed, with their answers. */
+/** Requests that the service cannot route, each with the status and code of its response. */
 const UNREADABLE: [string, string | Buffer, number, string][] = [
   ['no request line', 'garbage\r\n\r\n', 400, 'malformed_request'],
   ['an unknown method', 'FROB / HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'malformed_request'],

@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { BodyPace } from '../../src/platform/overload/body-pace';
 import { startApp, type TestApp } from '../support/app';
 
-/** The rules of all routes on the form of a request. */
+/** Tests the rules on the form of a request that apply to all routes. */
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 let operator: string;
@@ -208,7 +208,7 @@ describe('§2 a hostile body', () => {
     return Math.max(...times, 2e6);
   }
 
-  // One caller sends all bodies here: its pauses are not part of the test.
+  // Disables the pauses between large bodies of one caller, because this test sends all bodies as one caller.
   beforeAll(() => void jest.spyOn(app.app.get(BodyPace), 'charge').mockReturnValue(undefined));
   afterAll(() => void jest.restoreAllMocks());
 

@@ -147,7 +147,7 @@ describe('Expect: 100-continue', () => {
 
 describe('a body that stops arriving', () => {
   it('refuses a stopped body within 30 s with 408, or 500 on the result routes, and closes the connection', async () => {
-    // A test driver retries after a 500.
+    // Result routes answer 500, because a test driver retries only after a 500.
     const stopped: [string, string, string, number][] = [
       [candidates(), 'Content-Length: 5000', '{"a":', 408],
       [RESULTS, 'Content-Length: 7000000', '{"a":', 500],

@@ -20,7 +20,7 @@ const rowsOf = (testCode: string, prefix: string, count: number): string =>
 describe('imports of several processes', () => {
   let app: TestApp;
 
-  // It only receives; the test decides which process handles the rows.
+  // This process only receives files; the test decides which process handles the rows.
   beforeEach(async () => (app = await startApp({ env: { ROLES: 'api' } })));
   afterEach(() => app.close());
 

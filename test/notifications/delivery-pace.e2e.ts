@@ -94,7 +94,7 @@ describe('a partner that says it is busy', () => {
       const { health, paused_until, pace } = await subscribed.subscription();
       expect([health, pace]).toEqual(['UP', 0.5]);
       expect(Date.parse(paused_until) - Date.now()).toBeLessThanOrEqual(3_000);
-      // New events, and operators' resends, wait for the end of the same pause.
+      // New events and operators' resends also wait until the partner's pause ends.
       await subscribed.booking();
       await subscribed.admin('POST', `error-queue/${queued['id']}/resend`);
       await delivered(2);
@@ -173,7 +173,7 @@ test('gives up the notifications of a partner that only answers 429, and keeps t
       expect(queue.map((row) => row['booking_code'])).toEqual(codes);
       return queue;
     }, 20_000);
-    // Only the oldest was sent.
+    // Only the oldest notification was attempted.
     expect(rows).toMatchObject([
       { failure: 'client_error', http_status: 429 },
       { failure: null, http_status: null },

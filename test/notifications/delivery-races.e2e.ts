@@ -43,7 +43,7 @@ describe('races of delivery', () => {
     const [stale, owner] = [holdAt(first, 'attempt ended'), holdAt(second, 'attempt ended')];
     await subscribed.booking();
     await Promise.race([stale.reached, owner.reached]);
-    // The claiming worker loses it, until both have sent it.
+    // The lease of the claiming worker lapses repeatedly, until both processes have sent the notification.
     const both = Promise.all([stale.reached, owner.reached]).then(() => true);
     while (!(await Promise.race([both, pause(300, false)]))) await lapse();
     const [id] = ids();
@@ -83,7 +83,7 @@ describe('races of delivery', () => {
       await subscribed.reschedule(booking);
       await hold.reached;
       await subscribed.reschedule(booking);
-      // The other process finds them as leftovers.
+      // The claims of the events expire, so that the second process finds the events as leftovers.
       await first.given.sql(
         `UPDATE domain_events SET claimed_until = clock_timestamp() - interval '1 second' WHERE settled_at IS NULL`,
       );
@@ -166,7 +166,7 @@ describe('races of delivery', () => {
       const hold = holdAny(both(), 'handed over');
       const id = await resend();
       await hold.reached;
-      // Any sweep may find them; the abort takes them from their worker.
+      // The abort takes the claimed items from their worker; any later sweep may find the items.
       await jobs.steer(id, 'abort');
       const { sent } = await jobs.get(id);
       hold.release();

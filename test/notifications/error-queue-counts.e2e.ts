@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Returns the physical place and transaction of each row: rewriting a row changes them. */
+/** Returns the physical place and the transaction of each row, both of which change when a row is rewritten. */
 const rows = () => app.given.sql('SELECT ctid::text, xmin::text FROM error_queue_causes ORDER BY ctid');
 const change = (times: number) =>
   app.given.sql(
@@ -23,7 +23,7 @@ test('does not rewrite the counts of more than 1,000 causes of the error queue w
   await change(1);
   const before = await rows();
   expect(before).toHaveLength(CAUSES);
-  // Several rounds.
+  // Waits for several rounds of the upkeep.
   await pause(3500);
   expect(await rows()).toEqual(before);
 });

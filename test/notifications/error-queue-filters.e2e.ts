@@ -8,7 +8,7 @@ let subscribed: Subscribed;
 let gone: Subscribed;
 let jobs: BulkJobs;
 
-/** Notifications refused with 400, with a refused connection, and of a DOWN partner, attempted or not. */
+/** Creates notifications refused with 400, by a closed port, and of a DOWN partner, attempted or not. */
 beforeAll(async () => {
   app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
   subscribed = await Subscribed.start(app);

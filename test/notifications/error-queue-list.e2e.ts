@@ -9,7 +9,7 @@ beforeAll(async () => {
   app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
   subscribed = await Subscribed.start(app);
   let count = 0;
-  // 400, 403, 400, then 500, and one that is not attempted.
+  // The partner answers 400, 403, 400 and 500; then it is DOWN, so the fifth notification is not attempted.
   subscribed.partner.answer(() => ({ status: [400, 403, 400, 500][count++] ?? 200 }));
   for (let i = 0; i < 5; i++) {
     await subscribed.booking();

@@ -92,7 +92,7 @@ test('replays only delivered notifications; a queued event stays queued', async 
 
 test('sends a replayed notification after the notifications that are still due for its booking', async () => {
   const [code] = await delivered(1);
-  // The next event waits for the partner's probe.
+  // The next event of the booking stays due, because the partner becomes DOWN.
   subscribed.partner.answer({ status: 500 });
   await subscribed.reschedule(code);
   await eventually(async () => expect((await subscribed.subscription())['health']).toBe('DOWN'));

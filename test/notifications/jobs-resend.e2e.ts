@@ -152,7 +152,7 @@ test('a 500 during a bulk resend turns the partner DOWN and pauses the job', asy
 
 describe('one partner of a job', () => {
   let other: Subscribed;
-  /** Both have the same three events in the queue. */
+  /** Gives both partners the same three events in the error queue. */
   beforeEach(async () => {
     other = await Subscribed.start(app, {}, { scene: subscribed.scene });
     other.partner.answer({ status: 400 });
@@ -228,7 +228,7 @@ describe('an operator who steers a job', () => {
         return found;
       });
       expect(state).toBe(steered['state']);
-      // At most those that began at the moment of the answer.
+      // Only attempts that began at the moment of the response may be counted in addition.
       expect(sent - steered['sent']).toBeLessThanOrEqual(16);
       await pause(500);
       expect(subscribed.partner.requests).toHaveLength(sent);

@@ -206,7 +206,7 @@ test('other partners receive notifications before the timeout when more partners
     expect((await hanging.admin('POST', `subscriptions/${id}/verify`)).status).toBe(200);
   }
   partner.requests.length = 0;
-  // All of them are known to answer.
+  // One successful delivery to each partner, so that the service counts each as responsive.
   await hanging.booking();
   await well.booking();
   await partner.received(3 * SLOTS);

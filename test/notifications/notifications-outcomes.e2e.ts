@@ -130,7 +130,7 @@ describe('automatic retry after a 500', () => {
     expect(rows.map((row) => row['retry'])).toEqual(['AUTO', 'AUTO', 'AUTO', 'AUTO']);
     expect(rows.map((row) => row['failure'])).toEqual(['server_error', null, null, null]);
     for (const row of rows) expect(row['next_attempt_at']).not.toBeNull();
-    // Only probes of the oldest were sent.
+    // Only the oldest notification was sent, as a probe.
     expect(new Set(subscribed.partner.requests.map(({ json }) => json.booking_code))).toEqual(new Set([first]));
     subscribed.partner.requests.length = 0;
     subscribed.partner.answer({ status: 200 });
@@ -180,7 +180,7 @@ describe('automatic retry after a 500', () => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
     const [row] = await queued();
-    // The next probe is far away.
+    // Postpones the next probe, so that only the resend can turn the partner UP.
     await app.given.sql(`UPDATE subscriptions SET next_probe_at = now() + interval '1 hour' WHERE id = $1`, [
       subscribed.id,
     ]);

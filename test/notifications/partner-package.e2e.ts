@@ -286,7 +286,7 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
     const cursor = await catchUp(receiver(), { ...feed, keepCursor });
     expect(await told(booking_code)).toEqual(both);
     expect(kept.at(-1)).toBe(cursor);
-    // Again from the beginning: everything is known.
+    // A second catch-up from the beginning changes nothing, because every notification is known.
     await catchUp(receiver(), feed);
     expect(await told(booking_code)).toEqual(both);
   });

@@ -94,7 +94,7 @@ test('does not count the time of a suspension towards giving up', async () => {
   await subscribed.post('resume');
   await pause(2500);
   expect((await subscribed.queue()).map((row) => row['retry'])).toEqual(['AUTO']);
-  // 20 hours without a suspension: at most four more.
+  // 20 of the hours count, because the partner was not suspended then; it is given up after at most four more.
   await first.given.sql(
     `UPDATE notifications SET queued_datetime = now() - interval '55 hours' WHERE subscription_id = $1`,
     [id],

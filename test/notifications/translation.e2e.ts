@@ -154,7 +154,7 @@ test('creates the same notification when an event is translated again, as after 
   const [, again] = await subscribed.partner.received(2, 15_000);
   expect(again.headers['webhook-id']).toBe(before.headers['webhook-id']);
   expect(again.headers['webhook-id']).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);
-  // The newest are at the end of their index.
+  // The id begins with the time of the event, so that new notifications are at the end of the index.
   const [{ made_at }] = await app.given.sql('SELECT left(event_id::text, 13) AS made_at FROM domain_events');
   expect(String(again.headers['webhook-id']).slice(0, 13)).toBe(made_at);
   expect(again.raw).toEqual(before.raw);
@@ -183,7 +183,7 @@ test('turns readiness red when events stay untranslated for a minute, however of
   await subscribed.booking();
   await subscribed.partner.received(1);
   await app.given.sql('ALTER TABLE notifications ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID');
-  // The fault concerns all events: none is set aside while the test checks.
+  // Prevents setting events aside, because the fault concerns all events and the test needs them untranslated.
   await app.given.sql('ALTER TABLE domain_events ADD CONSTRAINT none_aside CHECK (set_aside_at IS NULL)');
   await leftOver(1, `- interval '2 minutes'`);
   await app.app.get(DeliveryInvariant).check();
