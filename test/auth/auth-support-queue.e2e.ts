@@ -103,7 +103,7 @@ const marks = ({ subscribed, account, queued, delivered, bookingCode, candidateI
   job,
 ];
 
-/** Lists, each with whether it accepts the filter `account_code`. */
+/** The routes that return lists, each with whether it accepts the filter `account_code`. */
 const LISTS: Record<string, boolean> = {
   '/admin/error-queue': true,
   '/admin/error-queue/summary': false,
@@ -118,12 +118,12 @@ const LISTS: Record<string, boolean> = {
   '/admin/partners': true,
   '/admin/imports': true,
 };
-/** The required parameters of lists. */
+/** The query parameters that some of the lists require. */
 const NEEDED: Record<string, string> = { '/admin/candidates': '&q=q-', '/admin/eligibilities': '&waiting_for=HOLD' };
-/** Routes whose figures alone show their accounts: separate tests compare them (overview, console-events). */
+/** Routes that reveal accounts only by figures: other tests compare the figures (overview, console-events). */
 const FIGURES = ['GET /admin/overview', 'GET /admin/events'];
 const REASON = { reason: 'mended' };
-/** The changes of an account's data: path and body. */
+/** The requests on data of an account, by route: path and body for the given side. */
 const DEEDS: Record<string, (of: Side) => [path: string, body?: object]> = {
   'GET /admin/notifications/{id}': (of) => [`/admin/notifications/${of.delivered}`],
   'POST /admin/notifications/replay': (of) => [
@@ -183,7 +183,7 @@ for (const part of ['', '/bookings', '/results', '/changes', '/audit'])
     `/admin/accounts/${of.account}/candidates/${of.candidateId}${part}`,
   ];
 
-/** Returns the answer of the route for an unknown id. */
+/** Returns the problem code with which the route answers an unknown id. */
 function notFound(route: string): string {
   if (route.includes('unmatched-results')) return 'unmatched_result_not_found';
   return route.includes('/admin/eligibilities/') && !route.endsWith('{revision}')

@@ -43,7 +43,7 @@ describe('imports of several processes', () => {
   it('completes simultaneous imports of one account, and processes each row once', async () => {
     const scene = await app.given.scene();
     const workers = [await worker(), await worker()];
-    // The second half of each file is the same: the later row is refused.
+    // The second halves of the files are equal, so of each equal pair of rows the later one is refused.
     const shared = rowsOf(scene.testCode, 'both', 500);
     const paths = await Promise.all(
       ['a', 'b'].map((name) => start(scene, `${rowsOf(scene.testCode, name, 500)}\n${shared}`)),
@@ -64,7 +64,7 @@ describe('imports of several processes', () => {
 
   it("alternates between the imports of different accounts: a small import does not wait for another account's many imports", async () => {
     const [many, one] = [await app.given.scene(), await app.given.scene()];
-    // In arrival order, the small one last.
+    // The small import arrives last.
     for (let number = 0; number < 20; number++) await start(many, rowsOf(many.testCode, `m${number}`, 20));
     const small = await start(one, rowsOf(one.testCode, 'small', 1));
     const workers = [await worker(), await worker()];
@@ -74,7 +74,7 @@ describe('imports of several processes', () => {
          AND served_datetime < (SELECT served_datetime FROM eligibility_imports WHERE account_code = $2)`,
       [many.account, one.account],
     );
-    // A turn for each process, and one that was claimed at the same moment.
+    // One import per process, and one more that was claimed at the same moment.
     expect(before.length).toBeLessThanOrEqual(workers.length + 1);
     for (const each of workers) await each.close();
   });
@@ -112,7 +112,7 @@ describe('imports of several processes', () => {
     const left = await stateOf(path, scene.token);
     expect(left.state).toBe('RUNNING');
     expect(left.done).toBeLessThan(6000);
-    // The leases of the dead process would expire later; the test does not wait.
+    // Ends the leases of the dead process at once, so that the test need not wait for their expiry.
     await app.given.sql('UPDATE eligibility_imports SET leased_until = NULL');
     const heir = await worker();
     const end = await eventually(async () => {

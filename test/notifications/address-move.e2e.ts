@@ -6,7 +6,7 @@ import { holdAt } from '../support/races';
 import { Subscribed } from '../support/subscribed';
 
 const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
-/** Longer than a sweep of the delivery loop and several probes. */
+/** A pause that is longer than a sweep of the delivery loop and several probes. */
 const A_WHILE_MS = 1500;
 
 let first: TestApp;
@@ -81,7 +81,7 @@ test('creates no notifications for a subscription that was never verified, howev
 test('begins no attempt at the old address once a change of partner_url was answered: other processes release the notifications that they claimed', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
-  // The following claims find nothing, and have ended.
+  // Waits until the claims that followed the delivery have found nothing and ended.
   await pause(A_WHILE_MS);
   const hold = holdAt(second, 'claimed');
   const held = await subscribed.booking();
@@ -265,7 +265,7 @@ test.each([
     await subscribed.booking();
     await next.received(2);
     answer();
-    // The late answer is recorded, and the notification is sent to the new address.
+    // After the late response of the old address, the notification is sent to the new address.
     await next.received(3);
     await subscribed.booking();
     await next.received(4);
@@ -314,7 +314,7 @@ test('delivers each event once, to the old or the new address, in the order of i
   await traffic;
   const all = () => [...subscribed.partner.requests, ...next.requests.slice(1)];
   await eventually(() => expect(all()).toHaveLength(2 * BOOKINGS), 20_000);
-  // An attempt that had begun may still arrive.
+  // Attempts that had already begun may still arrive at the old address.
   expect(subscribed.partner.requests.length - atTheOld).toBeLessThanOrEqual(16);
   for (const code of codes) {
     const ofBooking = all().filter(({ json }) => json.booking_code === code);

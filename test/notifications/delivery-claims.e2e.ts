@@ -140,7 +140,7 @@ test('a probe that began before a manual resend does not take another event of t
   expect(await claim(await connect())).toEqual([first]);
   expect(await late.goOn()).toEqual([]);
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
-  // It is as due as before: no process probes.
+  // The probe is still due, because no process has claimed it.
   expect(await app.given.sql('SELECT FROM subscriptions WHERE next_probe_at <= clock_timestamp()')).toHaveLength(1);
 });
 
@@ -184,7 +184,7 @@ test('the late outcome of an earlier probe does not change the time of the next 
     ]);
   await due();
   const late = await claimOne();
-  // Its process is paused: the probe becomes due again, and another process probes.
+  // The process of the first probe is paused, so the probe becomes due again and a second process claims it.
   await due();
   const latest = await claimOne();
   expect(latest.position).not.toBe(late.position);
@@ -232,7 +232,7 @@ test('a claim reads only the rows that it claims under a generic plan, not all n
      SELECT subscription_id, position, booking_code, event_sequence, 'FIRST' FROM notifications WHERE subscription_id = $1`,
     [subscribed.id],
   );
-  // Most partners have hardly any rows: the planner expects the same of this one.
+  // Adds partners with one row each, so that the planner expects few rows for the tested partner, too.
   await app.given.sql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
      SELECT gen_random_uuid(), n, 'OTHER', 1, 'FIRST' FROM generate_series(1000001, 1002000) AS n`,

@@ -8,7 +8,7 @@ let app: TestApp;
 let [locked, healthy]: Subscribed[] = [];
 
 beforeEach(async () => {
-  // No retry disturbs the counts.
+  // The first retry is a minute away, so that no retry disturbs the counts.
   app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
   [locked, healthy] = [await Subscribed.start(app), await Subscribed.start(app)];
 });
@@ -34,7 +34,7 @@ test.each([
   answer();
   await eventually(async () => expect(await states(healthy)).toEqual(['ERROR_QUEUE', 'ERROR_QUEUE']), 15_000);
   expect(await states(locked)).toEqual(['PENDING']);
-  // While it is held, the other continues.
+  // While the lock is held, the healthy partner receives further notifications.
   healthy.partner.answer({ status: 200 });
   await healthy.booking();
   await eventually(async () => expect(await states(healthy)).toContain('DELIVERED'), 15_000);

@@ -58,7 +58,7 @@ test('does not probe with an event while the attempt of an earlier event of the 
   await down();
   delete by[`${y} 2`];
   await nothingLeft();
-  // It began once, after the earlier one had ended.
+  // The later event was sent once, after the attempt of the earlier event had ended.
   const requests = await subscribed.partner.receivedFor(x, 3);
   const of = (sequence: string) => requests.filter(({ headers }) => headers['event-sequence'] === sequence);
   expect([of('2').length, of('3').length]).toEqual([1, 1]);

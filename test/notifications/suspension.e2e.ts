@@ -29,7 +29,7 @@ afterAll(async () => {
 test('begins no attempt once POST suspend has answered: other processes release the notifications that they claimed', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
-  // The following claims find nothing, and have ended.
+  // Waits until the claims that followed the delivery have found nothing and ended.
   await pause(1500);
   const hold = holdAt(second, 'claimed');
   await subscribed.booking();

@@ -30,7 +30,7 @@ const rowsOf = async (query: string): Promise<Row[]> => {
   return body as Row[];
 };
 
-/** Returns the caller of the token as the rows name it. */
+/** Returns the user and application of a token in the form of audit rows. */
 async function ownerOf(token: string): Promise<{ actor: string; application: string }> {
   const [owner] = await app.given.sql(
     `SELECT family.username AS actor, family.consumer_key AS application
@@ -295,7 +295,7 @@ describe('npm run admin -- grants', () => {
     said.mockRestore();
     expect(code).toBe(0);
     await owner.given.sql(sql);
-    // Running it twice does no harm.
+    // A second run of the printed SQL has no effect.
     await owner.given.sql(sql);
     const url = new URL(owner.databaseUrl);
     url.username = encodeURIComponent(role);

@@ -37,7 +37,7 @@ it("generated values begin with the cell's letter, and are as long and as random
   const refreshed = await grant({ grant_type: 'refresh_token', refresh_token: granted[1] });
   expect(refreshed).toEqual(generated);
   const [token] = refreshed;
-  // 43 characters of base64url hold 256 bits: after the letter none is missing, and no token repeats.
+  // After the letter, 43 characters of base64url hold 256 bits, as without a cell; all tokens differ.
   const behind = [...granted, ...refreshed].map((one) => one.slice(1));
   expect(behind.map((one) => Buffer.from(one, 'base64url').length)).toEqual([32, 32, 32, 32]);
   expect(new Set(behind).size).toBe(4);
@@ -58,7 +58,7 @@ it("generated values begin with the cell's letter, and are as long and as random
   expect(launchToken).toMatch(/^B[\w-]{43}$/);
   expect((await app.call('GET', `/launch/${launchToken}`)).status).toBe(303);
 
-  // An exam that was never booked gets its booking code with its result.
+  // The result of an exam that was never booked generates the booking code.
   const unbooked = await app.given.eligibility(scene);
   expect((await new Deliveries(app).put(scene, accountBody(unbooked['candidate'].candidate_id))).status).toBe(200);
   const [row] = await app.given.sql('SELECT booking_code FROM bookings WHERE svc_eligiblity_id = $1', [

@@ -55,7 +55,7 @@ test('lets a lease that was given while the clock was an hour ahead expire after
   await subscribed.post('suspend');
   await subscribed.booking();
   await eventually(async () => (await subscribed.notifications()).length === 1);
-  // As a killed process leaves it.
+  // Sets a lease on the notification, as a killed process leaves it.
   await app.given.sql(
     `UPDATE deliveries SET lease_token = 1, leased_until = now() + interval '1 hour' WHERE subscription_id = $1`,
     [subscribed.id],

@@ -6,7 +6,7 @@ import { startApp, type TestApp } from '../support/app';
 import { cloneDatabase } from '../support/database';
 import { Pooler } from '../support/pooler';
 
-/** Contract section 13: behind a pooler. */
+/** Contract section 13: tests the service behind a connection pooler. */
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 
 beforeAll(async () => {
@@ -86,7 +86,7 @@ describe('a pooler in transaction mode', () => {
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatch(/^DATABASE_URL .*session mode/);
     expect(faults[0]).not.toMatch(/\n/);
-    // The pooler still has its server processes.
+    // The pooler still has its connections to the server, which would keep a session lock.
     expect(pooler.idle.length).toBeGreaterThan(0);
     expect(await locks()).toBe(0);
     pooler.close();

@@ -24,7 +24,7 @@ async function doneBefore(work: () => Promise<unknown>, other: Caller | null): P
   const flood = Array.from({ length: FLOOD }, () =>
     inTheNameOf(callerOf('hostile'), null, work).then(
       () => void done++,
-      // On a slow machine the last ones wait too long.
+      // On a slow machine the last requests of the flood wait too long and are refused.
       (error: unknown) => expect(isNoConnectionFree(error)).toBe(true),
     ),
   );
@@ -44,7 +44,7 @@ const kinds: [string, () => Promise<unknown>, number][] = [
   [
     'units of work that share a transaction',
     () => app.app.get(UnitOfWork).runWithOthers(randomUUID(), () => app.database.query(SHORT_WORK)),
-    // Three run at a time, of fifty each.
+    // Up to three transactions of up to fifty units run at a time.
     (2 * FLOOD) / 3,
   ],
 ];
@@ -72,7 +72,7 @@ it("updates a record of one tenant while most of another tenant's flood of updat
   expect((await other()).status).toBe(204);
   expect(statuses.length).toBeLessThan(FLOOD / 2);
   await Promise.all(flood);
-  // On a slow machine the last ones wait too long.
+  // On a slow machine the last requests of the flood wait too long and are refused.
   expect(statuses.filter((status) => status !== 204 && status !== 503)).toEqual([]);
 });
 

@@ -35,7 +35,7 @@ beforeAll(async () => {
   stranger = new pg.Client({ connectionString: server.url.replace(/[^/]+$/, 'postgres') });
   await stranger.connect();
   await stranger.query('LISTEN something');
-  // A listener inside a transaction receives nothing, and its queue entries are kept.
+  // A listener inside a transaction reads no notifications, so PostgreSQL keeps them and the queue fills.
   await stranger.query('BEGIN');
   await stranger.query('SELECT 1');
   await fill();

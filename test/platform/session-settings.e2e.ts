@@ -111,7 +111,7 @@ describe('under a role with other settings', () => {
       `SELECT DISTINCT application_name FROM pg_stat_activity WHERE usename = $1 ORDER BY 1`,
       [role],
     );
-    // `idle_session_timeout` would have ended the listener.
+    // The LISTEN connection still exists, although `idle_session_timeout` of the role would have ended it.
     expect(sessions.rows.map((row) => row.application_name)).toEqual([
       'candidate-eligibility-service',
       'candidate-eligibility-service listener',

@@ -7,7 +7,7 @@ import { UnitOfWork } from '../../src/platform/unit-of-work/unit-of-work';
 import { startApp, type TestApp } from '../support/app';
 import { callerOf } from '../support/callers';
 
-/** A name is unique; a second insert waits for the first one's transaction. */
+/** Inserts a unique name: a second insert of the name waits for the transaction of the first insert. */
 const INSERT = prepared('name-insert', 'INSERT INTO names VALUES ($1)');
 const LOCK = prepared('name-lock', 'SELECT * FROM names WHERE name = $1 FOR UPDATE');
 const KEEP = prepared(
@@ -151,7 +151,7 @@ describe('units of work that share a transaction', () => {
         unitOfWork.audit('shared', subjectOf(name));
       }),
     );
-  /** Returns the names in each transaction. */
+  /** Returns the names, grouped by the transaction that wrote them. */
   const transactions = async () =>
     (
       (await app.given.sql(
@@ -166,7 +166,7 @@ describe('units of work that share a transaction', () => {
 
   it('commits several units of work in one transaction, each under the name of its own caller', async () => {
     await Promise.all(['a', 'b', 'c', 'd'].map((name) => shared(name)));
-    // The first finds no running transaction.
+    // The first unit finds no running transaction, so it begins alone; the others gather meanwhile.
     expect(await transactions()).toEqual([['a'], ['b', 'c', 'd']]);
     for (const name of ['a', 'b', 'c', 'd']) expect(await actorOf(name)).toEqual([name]);
   });
@@ -331,7 +331,7 @@ describe('units of work that wait for a lock', () => {
     try {
       expect((await app.call('GET', '/health/ready')).body).toMatchObject({ status: 'ok' });
       expect(await names()).toEqual(['held']);
-      // The first three have waited for the lock, the last six for a connection.
+      // Units 0 to 2 have timed out waiting for the lock, and the last six waiting for a connection.
       for (const unit of [...units.slice(0, 3), ...units.slice(6)])
         expect(isDatabaseUnavailable(await unit.catch((error: unknown) => error))).toBe(true);
     } finally {
@@ -339,7 +339,7 @@ describe('units of work that wait for a lock', () => {
       holder.release();
     }
     const fulfilled = (await outcomes).flatMap(({ status }, n) => (status === 'fulfilled' ? [n] : []));
-    // Of two that wait for one lock, the second starts waiting again when the first gives up.
+    // When the first of two units that wait for a lock gives up, the second starts to wait anew.
     expect(fulfilled.slice(0, 2)).toEqual([3, 4]);
     expect(await app.given.sql('SELECT seen FROM names')).toEqual([{ seen: fulfilled.length }]);
   });

@@ -17,7 +17,7 @@ import { leaveDatabase } from '../fixtures/fill';
 /** Tables that always stay small: an index on them may be built under a lock. */
 const SMALL = ['accounts', 'tests', 'users', 'applications', 'subscriptions', 'jobs', 'signing_keys', 'migrations'];
 
-// The work of a process of the last release; each call is rolled back, so that the rows can be compared.
+// Statements of a process of the last release; each is rolled back, so that the rows stay comparable.
 const TRAFFIC = [
   `INSERT INTO eligibilities (svc_eligiblity_id, account_code, candidate_id, test_code, status, approval_pending,
      portion_codes, first_name, last_name, special_accommodations, additional_attributes, created_datetime, updated_datetime)
@@ -33,7 +33,7 @@ const TRAFFIC = [
   `UPDATE unmatched_results SET code = code WHERE id = (SELECT id FROM unmatched_results LIMIT 1)`,
 ];
 
-/** A migration of the next release. */
+/** Builds a migration of the next release, which does not exist yet. */
 function next(up: (runner: QueryRunner) => Promise<unknown>, transaction = true): new () => MigrationInterface {
   return class Next4102444800000 implements MigrationInterface {
     readonly transaction = transaction;
@@ -49,7 +49,7 @@ const present = join(folder, 'present.json.gz');
 beforeAll(() => leaveDatabase(present, 120, 12), 120_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A database of the file, migrated under traffic, with the effects of the migrations. */
+/** Restores a release's database, migrates it under traffic, and records the effects of the migrations. */
 class Upgrade {
   readonly refused: unknown[] = [];
   rounds = 0;
@@ -82,7 +82,7 @@ class Upgrade {
     const files = await filesOf(url);
     let migrated = false;
     const traffic = connected(url, async (client) => {
-      // A round before the migrations, and one after them.
+      // Runs at least one round before the migrations, and one after them.
       for (let last = false; !last;) {
         last = migrated;
         await client.query('BEGIN');
@@ -149,7 +149,7 @@ describe.each([
   afterAll(() => upgrade.database.drop());
 
   it('the database of the earlier release has rows in every table', () => {
-    // Counted in memory, folded, or deleted when done; and data that only an identity provider creates.
+    // These tables may be empty: their rows are short-lived, or exist only with an identity provider.
     const mayBeEmpty = [
       'login_attempts',
       'token_request_counts',
@@ -353,7 +353,7 @@ function filesOf(url: string): Promise<Map<string, string>> {
   });
 }
 
-/** Returns the work's statements that build an index under a lock on an existing, possibly large table. */
+/** Returns the statements of the work that build an index under a lock on an existing, possibly large table. */
 async function recorded(work: () => Promise<void>): Promise<string[]> {
   const statements: string[] = [];
   const made = new Set<string>();

@@ -11,7 +11,7 @@ import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody } from '../support/deliveries';
 import { Subscribed } from '../support/subscribed';
 
-/** Values that identify a person; none is part of another. */
+/** Creates values that identify a person; no value is a part of another value. */
 function planted() {
   const mark = randomUUID().slice(0, 8);
   const names = [
@@ -326,7 +326,7 @@ describe('the data of a candidate', () => {
   it('erases the candidate in a second attempt when a deadlock ends the first attempt', async () => {
     const { account } = subscribed.scene;
     const record = await app.given.eligibility(subscribed.scene);
-    // A rollback does not return the numbers of a sequence.
+    // A sequence counts the attempts, because a rollback does not reset it.
     await app.given.sql('CREATE SEQUENCE goes');
     await app.given.sql(`CREATE FUNCTION deadlock_once() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
@@ -424,7 +424,7 @@ describe('the data of a candidate', () => {
     const { account, testCode, token } = subscribed.scene;
     await app.given.eligibility(subscribed.scene, { candidate: { candidate_id: values.candidate_id } });
     const second = await app.given.test(account);
-    // No worker runs before the erasure.
+    // A trigger leases each import forever, so that no worker processes it before the erasure.
     const path = `/accounts/${account}/eligibility-imports`;
     await app.given.sql(`CREATE FUNCTION keep_away() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN NEW.leased_until := 'infinity'; RETURN NEW; END $$`);
@@ -511,7 +511,7 @@ describe('the retention of an account', () => {
       token: operator,
       body: { photo_retention_days: 30 },
     });
-    // More records than one statement reads, before the relevant ones.
+    // Creates more recent records than one statement reads, which sort before the relevant records.
     await app.given.records(5100, scene, {
       candidate_id: `'0-' || n`,
       status: `'COMPLETED'`,

@@ -82,7 +82,7 @@ const UNAVAILABLE = {
 /** Runs a delivery until it waits for the table, and cuts its connection there. */
 async function cutOff(table: string, statement: string, deliver: () => Promise<Answer>): Promise<Answer> {
   const blocker = await connect();
-  // A view of activity is fixed within a transaction: another connection has to look.
+  // A separate connection watches, because pg_stat_activity does not change within a transaction.
   const watcher = await connect();
   try {
     await blocker.query(`BEGIN; LOCK TABLE ${table} IN EXCLUSIVE MODE`);

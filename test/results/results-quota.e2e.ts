@@ -34,7 +34,7 @@ function expectQuota(answer: Answer): void {
 it('stores unmatched results once each, up to their share of the daily quota', async () => {
   const scene = await app.given.scene();
   expect(refusal(await deliver(scene, 'nowhere', 'first'))).toEqual([400, 'registration_not_found']);
-  // The same body again uses no quota.
+  // A second delivery of the same body uses no quota.
   expect(refusal(await deliver(scene, 'nowhere', 'first'))).toEqual([400, 'registration_not_found']);
   expectQuota(await deliver(scene, 'nowhere', 'second'));
   expect(await rowsOf(scene)).toHaveLength(1);

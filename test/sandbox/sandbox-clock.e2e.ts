@@ -77,7 +77,7 @@ describe('the clock of the sandbox', () => {
     };
     expect(await faults({ now: before })).toEqual([400, '/now clock_backwards']);
     expect(await faults({ advance_s: -1 })).toEqual([400, '/advance_s out_of_range']);
-    // Repeated, because PostgreSQL's interval from milliseconds is some microseconds off.
+    // Repeats the request, because PostgreSQL's conversion of milliseconds to an interval is inexact at times.
     for (let time = 0; time < 300; time++)
       expect(await faults({ now: '9000-01-01T00:00:00Z' })).toEqual([400, '/now clock_too_far']);
     expect(await faults({})).toEqual([400, ' clock_move_unclear']);
@@ -138,7 +138,7 @@ describe('the clock of the sandbox', () => {
     const redeemed = await fetch(early, { redirect: 'manual' });
     expect(redeemed.status).toBe(303);
     const { iat, exp } = decodeJwt(new URL(redeemed.headers.get('location')!).searchParams.get('launch_token')!);
-    // A sandbox's test driver uses the same clock.
+    // The statement has the time of the sandbox's clock, which the sandbox's test driver uses, too.
     expect([iat! >= begun, iat! - begun < 60, exp! - iat!]).toEqual([true, true, 60]);
     const late = (await launch()).body.launch_url as string;
     await advance(301);
@@ -184,7 +184,7 @@ describe('the clock of the sandbox', () => {
     await one.given.booking(subscribed.scene, record, { booking_on: dateTime((await timeOf(one)) + DAY_S * 1000) });
     await subscribed.partner.received(1);
     await advance(DAY_S);
-    // Both processes have looked for work since.
+    // Makes both processes look for work after the clock has moved.
     const looked = `SELECT count(*)::int AS n FROM deliveries WHERE leased_until > pg_catalog.now()`;
     await two.app.get(DeliverySchedule).sweep();
     await one.app.get(DeliverySchedule).sweep();
@@ -200,7 +200,7 @@ describe('the clock of the sandbox', () => {
       expect(rows).toEqual([{ state: 'DELIVERED', at_new_time: false }]);
     });
     expect(subscribed.partner.requests).toHaveLength(1);
-    // Partners compare it with their own clocks.
+    // The signature's timestamp is real time, because partners compare it with their own clocks.
     const sent = Number(subscribed.partner.requests[0].headers['webhook-timestamp']);
     expect(Math.abs(sent - Date.now() / 1000)).toBeLessThan(60);
   });

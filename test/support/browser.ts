@@ -49,7 +49,7 @@ export async function startBrowser(more: readonly string[] = []): Promise<Browse
  */
 async function unpackOnce(): Promise<void> {
   if (existsSync(join(HOME, 'chromium'))) return;
-  // A Chromium that outlived a new installation has written its cache of fonts again.
+  // Removes an incomplete folder: a Chromium that outlived a new installation may have written its font cache.
   rmSync(HOME, { recursive: true, force: true });
   mkdirSync(join(HOME, '..'), { recursive: true });
   const draft = mkdtempSync(`${HOME}-`);
@@ -94,7 +94,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('requestfailed', (request) => {
     const fault = request.failure()?.errorText;
-    // Leaving a page aborts its requests, first of all the event stream.
+    // Aborted requests are ignored, because leaving a page aborts its requests, such as the event stream.
     if (fault !== 'net::ERR_ABORTED') complaints.push(`${request.url()} ${fault}`);
   });
   page.on('response', (response) => {

@@ -7,7 +7,7 @@ export interface Scene {
   token: string;
 }
 
-/** An account with a verified partner, whose sample is forgotten. */
+/** An account with a verified partner, whose request log no longer contains the sample. */
 export class Subscribed {
   private constructor(
     readonly app: TestApp,

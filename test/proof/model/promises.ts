@@ -50,7 +50,7 @@ export function faultOfBeginning(step: Step, n: number, flags: number): string |
   return null;
 }
 
-/** Returns whether it is neither delivered nor waiting for an operator, nor resent by one. */
+/** Returns whether notification `n` is neither delivered nor waiting for an operator, nor resent by an operator. */
 function isOutstanding({ layout, from }: Step, n: number): boolean {
   if (from[layout.accepted(n)] || from[layout.event(n)] === EVENT.NONE) return false;
   const [state, trigger] = [from[layout.state(n)], from[layout.trigger(n)]];

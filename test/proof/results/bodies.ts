@@ -113,7 +113,7 @@ export function sentOf(
 /** Returns whether the read text contains each outermost member of the sent body unchanged, and nothing else. */
 export function isSame(sent: string, read: string): boolean {
   const members = (JSON.parse(sent) ?? {}) as Record<string, unknown>;
-  // Null photos and links count as omitted.
+  // A photo or link that is null counts as omitted.
   const kept = Object.entries(members).filter(
     ([name, member]) => member !== null || !['userPhotoBase64String', 'videoReviewLink'].includes(name),
   );

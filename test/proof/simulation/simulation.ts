@@ -9,7 +9,7 @@ import { processOf, type SimulatedTime } from './simulated-time.js';
 import { Story } from './story.js';
 import { Chance, type Turns } from './turns.js';
 
-// The compiled sources read it at each call.
+// The compiled sources read this binding at each call, so that it can be replaced.
 const nodeCrypto = createRequire(__filename)('node:crypto') as { randomUUID: () => string };
 
 const ACTIONS = 260;

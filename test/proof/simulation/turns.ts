@@ -73,7 +73,7 @@ export class Turns {
   private monitor: Query = () => Promise.reject(new Error('There is no connection to ask over.'));
 
   constructor(private readonly time: SimulatedTime) {
-    // Both are called as methods of the client that gets them.
+    // `query` and `connect` are called as methods of the client that is their `this`.
     const client = Client.prototype as unknown as Record<'query' | 'connect', (...args: unknown[]) => unknown>;
     const { query } = client;
     this.ask = (over) => (this.monitor = query.bind(over) as Query);
