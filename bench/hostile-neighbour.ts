@@ -185,7 +185,7 @@ async function main(): Promise<boolean> {
     const counted = contest.quantile ?? 0.99;
     let attacks = 0;
     for (let round = 0; round < rounds; round++)
-      // The order alternates.
+      // The order of the rounds alternates, so that none always benefits from being first.
       for (const at of STATES.keys()) {
         const state = STATES[(at + round) % STATES.length];
         const attacker = attackers[state];

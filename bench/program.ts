@@ -10,7 +10,7 @@ export class Program<Ready = unknown> {
     readonly ready: Ready,
   ) {}
 
-  /** @param options its single argument, as JSON */
+  /** @param options the program's single argument, which is passed as JSON */
   static async start<Ready>(name: string, options: object, log: string): Promise<Program<Ready>> {
     const output = openSync(log, 'a');
     const child = fork(join(__dirname, `${name}.js`), [JSON.stringify(options)], {

@@ -34,7 +34,7 @@ export function createBody(scene: Scene, candidateId: string): string {
   });
 }
 
-/** The body of a booking at a site, valid for any candidate. */
+/** The body of a booking at a test site, which is valid for any candidate. */
 export const BOOKING_BODY = JSON.stringify({
   booking_on: '2027-03-01T09:00:00Z',
   delivery_mode: 'SITE_PROCTORED',

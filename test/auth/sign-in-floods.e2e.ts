@@ -73,7 +73,7 @@ it('serves other addresses and other applications while token requests from one 
     const { body, headers } = grantOf(flooding, '203.0.113.1');
     return { body, headers: { ...headers, authorization: basic(flooding) } };
   });
-  // A user of the same application, from another address.
+  // The second user sends requests for the flooding application from a different address.
   const { consumer_key, consumer_secret } = flooding;
   const sameApplication = { ...elsewhere, consumer_key, consumer_secret };
   const beside = grantOf(sameApplication, '203.0.113.2');

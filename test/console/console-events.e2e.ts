@@ -59,7 +59,7 @@ class Listener {
   }
 }
 
-/** Waits for two queries of the database. */
+/** Waits until the event stream has queried the database twice. */
 const aLook = () => new Promise((resolve) => setTimeout(resolve, 5_000));
 
 it('sends the names of changed topics on the event stream, and nothing before the first change', async () => {

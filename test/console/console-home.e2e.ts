@@ -3,7 +3,7 @@ import { ConsoleDriver } from '../support/console';
 import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
-/** A busy service counts rarely: its last count is seconds old (`at` in the answer). */
+/** The waiting time for figures: a busy service counts rarely, so its last count may be seconds old. */
 const COUNTED = { timeout: 50_000 };
 
 describe('the home of the console', () => {

@@ -26,7 +26,7 @@ describe('the error queue in the console', () => {
     await app?.close();
   });
 
-  /** Returns the codes of new bookings whose first event is in the queue. */
+  /** Creates bookings whose first event enters the error queue; returns their codes. */
   async function failed(count: number): Promise<string[]> {
     const codes: string[] = [];
     const before = (await subscribed.queue()).length;
@@ -223,7 +223,7 @@ describe('the error queue in the console', () => {
     expect(lines).toHaveLength(4);
   });
 
-  it('lets the operator choose columns, and remembers them', async () => {
+  it('remembers the columns of a list that the operator has chosen', async () => {
     await driver.goTo('/notifications');
     await driver.button('Columns').click();
     await driver.page.getByRole('menuitemcheckbox', { name: 'Account' }).click();

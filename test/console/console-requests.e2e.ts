@@ -35,7 +35,7 @@ async function open(path: string): Promise<void> {
 
 /** Returns the requests of the page from the start of `perform` until shortly after `content` is visible. */
 async function askedFor(perform: () => Promise<void>, content: string): Promise<string[]> {
-  // The requests of the previous page, and the first ones of its stream, have been answered.
+  // Waits for the responses to the requests of the previous page and of its event stream.
   await driver.page.waitForTimeout(2500);
   asked.length = 0;
   await perform();

@@ -19,7 +19,7 @@ const ids = async (q: string, more = '') => {
 };
 
 describe('the search of candidates', () => {
-  it('finds a record by the beginning of any of its names and codes, in any case', async () => {
+  it('the search of candidates finds a record by the beginning of any of its names and codes, in any case', async () => {
     const record = await app.given.eligibility(scene, {
       client_eligibility_id: 'Zeta-77',
       candidate: {
@@ -50,7 +50,7 @@ describe('the search of candidates', () => {
     expect(found).toMatchObject({ account_code: scene.account, status: 'ELIGIBLE', candidate: record['candidate'] });
   });
 
-  it('compares the letters of every script without case', async () => {
+  it('the search of candidates compares the letters of every script without case', async () => {
     const record = await app.given.eligibility(scene, {
       candidate: { first_name: 'Ödön', last_name: 'ÅSTRÖM-Παπάς', email: 'ΝΊΚΟΣ@example.org' },
     });
@@ -60,7 +60,7 @@ describe('the search of candidates', () => {
     expect(await ids('odon')).toEqual([]);
   });
 
-  it('returns every record once, page by page, and only those of an account when one is named', async () => {
+  it('the search of candidates returns every record once, page by page, and only records of the account if one is named', async () => {
     const other = await app.given.scene();
     const made: string[] = [];
     for (let n = 0; n < 5; n++)

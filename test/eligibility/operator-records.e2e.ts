@@ -103,7 +103,7 @@ describe('the records of a candidate', () => {
     ]);
   });
 
-  it('lists results, whose photo and link are read one at a time and write an audit row', async () => {
+  it('lists results without photo and link, which are read by requests of their own that write audit rows', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(mine);
     const id = record['svc_eligiblity_id'] as string;

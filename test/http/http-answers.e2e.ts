@@ -332,7 +332,7 @@ describe('§2 the headers RateLimit', () => {
   it('counts RateLimit down with each response; a 429 has Retry-After, and each user has a separate quota', async () => {
     const limited = await startApp({ env: { RATE_LIMIT_PER_MINUTE: '5' }, databaseUrl: app.databaseUrl });
     try {
-      // The quota counts by the minute of the clock: do not begin just before its end.
+      // Waits for a new minute if the current one is about to end, because the quota counts by the minute.
       const left = 60_000 - (Date.now() % 60_000);
       if (left < 5000) await new Promise((resolve) => setTimeout(resolve, left + 50));
       const token = await app.given.token([scene.account]);

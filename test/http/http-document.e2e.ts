@@ -236,7 +236,7 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  it('marks every member of answer models as required', () => {
+  it('marks every member of response models as required', () => {
     for (const model of ['EligibilityResponseModel', 'BookingModel', 'TestLaunchInfo'])
       expect([model, [...schema(model)['required']].sort()]).toEqual([
         model,

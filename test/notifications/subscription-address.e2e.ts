@@ -188,7 +188,7 @@ describe('a setting that can only fail', () => {
     },
   );
 
-  test('accepts the longest valid host names', async () => {
+  test('accepts a subscription with the longest valid host name', async () => {
     for (const host of [`${LABEL.slice(1)}.example`, `${LONG.slice(4)}`])
       expect((await create(`https://${host}/`)).status).toBe(201);
   });

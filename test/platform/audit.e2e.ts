@@ -72,7 +72,7 @@ describe('an audit row', () => {
     expect(JSON.stringify(rows)).not.toContain('Springfield');
   });
 
-  it('records the members of an administrative body, and the account of the subject', async () => {
+  it("an audit row names the members of an administrative request's body, and the account of its subject", async () => {
     const scene = await app.given.scene();
     const [id] = [(await app.given.eligibility(scene))['svc_eligiblity_id'] as string];
     await app.call('POST', `/admin/eligibilities/${id}/hold`, { token: operator, body: { reason: 'Fee is open' } });

@@ -460,7 +460,7 @@ describe('the retention of an account', () => {
   beforeAll(async () => (app = await startApp()));
   afterAll(() => app.close());
 
-  it('sets the retention of an account by PUT, which merges, and shows it by GET', async () => {
+  it('PUT of an account merges its retention periods, and GET returns them', async () => {
     const operator = await app.given.operator();
     const account = await app.given.account();
     const path = `/admin/accounts/${account}`;

@@ -10,7 +10,7 @@ export interface DaemonOptions {
   readonly env?: Record<string, string>;
   /** The user of the program: PostgreSQL, pgbouncer and Patroni refuse to run as root. */
   readonly user?: string;
-  /** The input of the command. */
+  /** The text that is written to the program's standard input. */
   readonly input?: string;
 }
 

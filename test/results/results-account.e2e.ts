@@ -220,7 +220,7 @@ it('answers 200 to twenty identical PUTs in parallel, and records one result and
   expect(await accountResults()).toHaveLength(2);
 });
 
-it('stores all of twenty different PUTs with one result_id in parallel, and records one event', async () => {
+it('stores twenty simultaneous PUTs of different bodies with one result_id, and raises one event', async () => {
   const id = await anExam();
   const result_id = app.given.unique('R-');
   const answers = await Promise.all(

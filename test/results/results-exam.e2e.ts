@@ -289,7 +289,7 @@ describe('reading results', () => {
   const path = () => `/accounts/${scene.account}/candidates/${candidate}/tests/${scene.testCode}/results`;
   const photo = { userPhotoBase64String: 'QUJD', videoReviewLink: 'https://v.example/1' };
 
-  it('returns an array, newest revision first, each with source, revision, received_datetime and body', async () => {
+  it('returns the revisions of a result as an array, newest first, each with source, revision, received_datetime and body', async () => {
     await register({ n: 1 });
     await put({ n: 2 });
     const { status, body } = await deliveries.read(scene, candidate);
@@ -340,7 +340,7 @@ describe('reading results', () => {
     expect((await deliveries.read(scene, candidate)).text).toContain(`"body":${json}}`);
   });
 
-  it('returns [] when there are no results yet', async () => {
+  it('returns [] for an exam that has no results yet', async () => {
     expect(await deliveries.read(scene, candidate)).toMatchObject({ status: 200, body: [] });
   });
 
@@ -428,7 +428,7 @@ describe('unusual bodies that real drivers send', () => {
     expect(await deliveries.status(id)).toBe('COMPLETED');
   });
 
-  it('refuses bodies that cannot be stored as sent with 400, all faults and their pointers; no exam gets them', async () => {
+  it('refuses a result that cannot be stored as sent with 400 and the pointers of all faults, and assigns it to no exam', async () => {
     const before = await snapshot();
     const answer = await register({
       examDate: 20150715,

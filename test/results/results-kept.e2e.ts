@@ -136,7 +136,7 @@ describe('a member that occurs twice in one object', () => {
   });
 });
 
-it('finds the exam by numbers as well as by texts', async () => {
+it('finds the exam of a result whose identifying members are numbers instead of texts', async () => {
   const record = await app.given.eligibility(scene, { candidate: { candidate_id: '4711' } });
   expect((await deliveries.put(scene, accountBody(null, { candidate_id: 4711, result_id: 12 }))).status).toBe(200);
   expect(await deliveries.revisions(record['svc_eligiblity_id'] as string)).toHaveLength(1);
@@ -268,7 +268,7 @@ describe('one body of a result', () => {
 });
 
 describe('any body that a driver may send', () => {
-  /** Generates null this many times for each other value. */
+  /** Generates null `nulls` times as often as other values. */
   const rarely = <T>(nulls: number, arbitrary: fc.Arbitrary<T>) =>
     fc.oneof({ weight: nulls, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
   /** Removes null photos and links, which count as omitted. */

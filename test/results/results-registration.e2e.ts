@@ -152,7 +152,7 @@ describe('the record locator of a registration result', () => {
     expect(await deliveries.status(second)).toBe('ELIGIBLE');
   });
 
-  it('answers registration_mismatch when the registration already has another locator', async () => {
+  it('answers registration_mismatch when the registration already has a different locator', async () => {
     const id = await anExam();
     await deliver(meta(id, aLocator()));
     expect(await deliver(meta(id, aLocator()))).toBe('registration_mismatch');

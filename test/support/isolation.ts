@@ -55,7 +55,7 @@ const filters = (at: Places) =>
     { ...REASON, filter: { [member]: at[member] } },
   ]);
 
-/** The bodies of the operations that are not only for operators, with the things at a place. */
+/** The request bodies of operations that clients or staff may call, with the ids and codes of a place. */
 const BODIES: Record<string, (at: Places) => unknown[]> = {
   'POST /admin/subscriptions/{id}/sample': () => [{}],
   'POST /admin/error-queue/{notification_id}/resend': () => [REASON],
@@ -363,7 +363,7 @@ export class Isolation {
 
 const UUIDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const TIMES = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
-/** Maps places with the same value to one name. */
+/** Maps the names of parameters that take the same kind of value to one name. */
 const KINDS: Record<string, string> = {};
 for (const name of [
   'subscriptions',

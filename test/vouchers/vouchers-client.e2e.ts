@@ -171,7 +171,7 @@ describe('§5 Vouchers', () => {
     expect((await put(record, ['NONE'])).body).toMatchObject({ status: 403, code: 'eligibility_booked' });
   });
 
-  it('GET shows the record that PUT changes: the expired record, even if a newer record was cancelled', async () => {
+  it('GET of vouchers shows the record that PUT changes: the expired record, even if a newer record was cancelled', async () => {
     const [first, second, third] = [
       await app.given.voucher(scene.account),
       await app.given.voucher(scene.account),

@@ -69,9 +69,9 @@ export class Layout {
   readonly wall = (partner: number) => partner * OF_PARTNER + 4;
   /** Whether the pause that the partner asked for is not over. */
   readonly isBusy = (partner: number) => partner * OF_PARTNER + 5;
-  /** Whether it gets fewer requests than it handled. */
+  /** Whether the partner gets fewer requests than it once handled, because it was busy. */
   readonly isSlowed = (partner: number) => partner * OF_PARTNER + 6;
-  /** Successful answers since it was slowed down, at most `ENOUGH_GOOD`. */
+  /** The successful responses since the partner was slowed down, at most `ENOUGH_GOOD`. */
   readonly good = (partner: number) => partner * OF_PARTNER + 7;
 
   // Offsets of the bytes of a notification.
@@ -81,9 +81,9 @@ export class Layout {
   readonly state = (n: number) => this.own(n) + 1;
   readonly trigger = (n: number) => this.own(n) + 2;
   readonly lease = (n: number) => this.own(n) + 3;
-  /** Whether the partner has answered 200 to it. */
+  /** Whether the partner has answered 200 to the notification. */
   readonly accepted = (n: number) => this.own(n) + 4;
-  /** Whether it may arrive twice: 1 after a kill, an expired lease or an operator's action. */
+  /** Whether the notification may arrive twice: 1 after a kill, an expired lease or an operator's action. */
   readonly mayRepeat = (n: number) => this.own(n) + 5;
   /** Whether an attempt of a killed worker is still running at the partner. */
   readonly orphan = (n: number) => this.own(n) + 6;

@@ -182,7 +182,7 @@ export class Step {
     return true;
   }
 
-  /** Returns whether an attempt of it is running at the partner. */
+  /** Returns whether an attempt of notification `n` is running at the partner. */
   isUnderWay(n: number): boolean {
     const { layout, from } = this;
     if (from[layout.orphan(n)]) return true;

@@ -49,7 +49,7 @@ export class Simulation {
     return this.story.log;
   }
 
-  /** Runs it; returns the broken promise, else null. */
+  /** Runs the simulation; returns the broken promise, or null. */
   async run(): Promise<string | null> {
     const { chance, partners } = this.story;
     await this.prepare();
