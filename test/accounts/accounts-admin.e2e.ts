@@ -14,7 +14,7 @@ const admin = (method: string, path: string, body?: unknown) =>
 const lastAudit = async () => (await app.call('GET', '/admin/audit?limit=1', { token: operator })).body[0];
 
 describe('an account', () => {
-  it('opens an account with a random code of twelve characters, and audits it', async () => {
+  it('opens an account with a random code of twelve characters, and writes an audit row', async () => {
     const created = await admin('POST', '', { name: 'State Board' });
     expect(created.status).toBe(201);
     expect(created.body).toEqual({
@@ -139,7 +139,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect((await admin('GET', entry('A-1'))).body).toEqual(replaced.body);
   });
 
-  it('accepts the body of an entry that GET returned', async () => {
+  it('accepts a PUT of a catalogue entry as GET returned it', async () => {
     await admin('PUT', entry('A-2'), first);
     const { body } = await admin('GET', entry('A-2'));
     expect((await admin('PUT', entry('A-2'), body)).body).toEqual(body);
@@ -162,7 +162,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     },
   );
 
-  it('lists entries newest first, and a replaced entry keeps its position', async () => {
+  it('lists catalogue entries newest first, and keeps the position of a replaced entry', async () => {
     account = await app.given.account();
     for (const code of ['one', 'two', 'three', 'one']) await admin('PUT', entry(code), first);
     const page = await admin('GET', `/${account}/${kind}?limit=2`);
@@ -174,7 +174,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect(rest.headers.get('link')).toBeNull();
   });
 
-  it('keeps the entries of each account apart', async () => {
+  it('keeps the catalogue entries of each account apart', async () => {
     const elsewhere = await app.given.account();
     await admin('PUT', entry('MINE'), first);
     expect((await admin('GET', `/${elsewhere}/${kind}/MINE`)).status).toBe(404);
@@ -256,7 +256,7 @@ describe('a catalogue entry that eligibilities use', () => {
   });
 
   it.each(KINDS.filter(({ kind }) => kind !== 'schools'))(
-    'deletes an entry of $kind once the eligibility is cancelled',
+    'deletes an entry of $kind once the eligibility that uses it is cancelled',
     async ({ kind, first }) => {
       const scene = await app.given.scene();
       await admin('PUT', `/${scene.account}/${kind}/USED`, first);

@@ -66,7 +66,7 @@ describe('a test', () => {
     expect((await admin('GET', `/${account}/tests/RN-1`)).body).toEqual(replaced.body);
   });
 
-  it('accepts the body of a test that GET returned', async () => {
+  it('accepts a PUT of a test as GET returned it', async () => {
     await admin('PUT', `/${account}/tests/RN-2`, FULL);
     const { body } = await admin('GET', `/${account}/tests/RN-2`);
     expect((await admin('PUT', `/${account}/tests/RN-2`, body)).body).toEqual(body);
@@ -245,7 +245,7 @@ describe('simultaneous changes of a test', () => {
     }
   });
 
-  it('stores one complete definition when twenty callers put a test at once', async () => {
+  it('stores one complete definition when twenty callers send PUT for a test at once', async () => {
     const account = await app.given.account();
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -273,7 +273,7 @@ describe('simultaneous changes of a test', () => {
     for (const [index, { status }] of answers.entries()) expect(index % 2 ? [204, 404] : [200]).toContain(status);
   });
 
-  it('never leaves a voucher that names a deleted test', async () => {
+  it('a voucher never names a deleted test, even if both change at the same moment', async () => {
     for (let round = 0; round < 10; round++) {
       const { account, testCode } = await app.given.scene();
       const [deleted, put] = await Promise.all([

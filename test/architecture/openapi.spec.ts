@@ -50,7 +50,7 @@ describe('the names of operations', () => {
     expect(names.filter((name) => !/^[a-z][A-Za-z]+$/.test(name))).toEqual([]);
   });
 
-  it('has exactly the operation ids of the list, to which a release only adds', () => {
+  it('the OpenAPI document has exactly the listed operation ids, to which a release only adds', () => {
     const list = readFileSync(join(__dirname, '../fixtures/operation-ids.txt'), 'utf8').trim().split('\n');
     expect(ids.sort()).toEqual(list.sort());
   });
@@ -116,14 +116,14 @@ describe('every answer', () => {
     expect(faultsOf({ $ref: '#/components/schemas/ErrorModel' }, { status: 'x' })).toHaveLength(1);
   });
 
-  it('includes the 400 of a faulty request, below /accounts and /admin', () => {
+  it('documents the 400 of a malformed request for every route below /accounts and /admin', () => {
     const silent = operations.filter(
       ({ name, operation }) => / \/(accounts|admin)\//.test(name) && operation['responses']['400'] === undefined,
     );
     expect(silent.map(({ name }) => name)).toEqual([]);
   });
 
-  it('documents the headers that every answer has', () => {
+  it('documents the headers that every response has', () => {
     const silent = operations.flatMap(({ name, operation }) =>
       Object.entries(operation['responses'] as Record<string, Json>)
         .filter(([, { headers = {} }]) => !('X-Request-Id' in headers) || !('RateLimit' in headers))

@@ -32,7 +32,7 @@ describe('/admin/users', () => {
     ...changes,
   });
 
-  it('creates a user who can log in, and shows everything except the password', async () => {
+  it('creates a user who can log in, and returns every member except the password', async () => {
     const account = await app.given.account();
     const user = body({ account_codes: [account, account], scopes: ['read', 'create', 'read'] });
     const answer = await call('POST', '/admin/users', user);
@@ -121,7 +121,7 @@ describe('/admin/users', () => {
     ['password', 'x'.repeat(12) + '\u0000'],
     ['scopes', 'read'],
     ['account_codes', 'AB'],
-  ])('refuses a wrong %s', async (name, value) => {
+  ])('refuses an invalid %s of a user', async (name, value) => {
     const answer = await call('POST', '/admin/users', body({ [name]: value }));
     expect(answer.status).toBe(400);
     expect(answer.body.errors[0].pointer).toBe(`/${name}`);
@@ -177,7 +177,7 @@ describe('/admin/users', () => {
     expect(answers.map((answer) => answer.status).sort()).toEqual([201, 409, 409, 409, 409]);
   });
 
-  it('changes only the members sent, and null clears a member', async () => {
+  it('changes only the members of a user that the request contains, and null clears a member', async () => {
     const [one, two] = [await app.given.account(), await app.given.account()];
     const user = body({ account_codes: [one] });
     await call('POST', '/admin/users', user);
@@ -266,7 +266,7 @@ describe('/admin/applications', () => {
     expect(await audited('application.rotate_secret', login.consumer_key)).toHaveLength(1);
   });
 
-  it('changes only the members sent to an application, and null clears a member', async () => {
+  it('changes only the members of an application that the request contains, and null clears a member', async () => {
     const { consumer_key } = await oauth.application(['read'], ['password']);
     const put = (changes: object) => call('PUT', `/admin/applications/${consumer_key}`, changes);
     expect((await put({})).body).toMatchObject({ name: 'test', scopes: ['read'], grants: ['password'] });

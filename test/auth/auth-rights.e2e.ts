@@ -41,7 +41,7 @@ describe('the last operator', () => {
   const put = (username: string, body: object) => app.call('PUT', `/admin/users/${username}`, { token, body });
 
   it.each([{ disabled: true }, { scopes: ['read'] }, { scopes: null }])(
-    'keeps the right that %j would remove, by route and by command line',
+    "keeps the last operator's right that %j would remove, by route and by command line",
     async (change) => {
       expect((await put(second.username, change)).status).toBe(200);
       const before = (await app.call('GET', `/admin/users/${first.username}`, { token })).body;
@@ -142,28 +142,34 @@ describe('a right that was removed and granted again', () => {
     ['the user', () => user({ disabled: true }), () => user({ disabled: false })],
     ['a scope of the application', () => application({ scopes: ['read'] }), () => application({ scopes: SCOPES })],
     ['the application', () => application({ disabled: true }), () => application({ disabled: false })],
-  ] as const)('does not revive a token that had the removed right: %s', async (_what, take, give) => {
-    const tokens = await oauth.tokens(login, { scope: 'read update' });
-    await oauth.commands.execute(take());
-    await oauth.commands.execute(give());
-    expect((await oauth.knock(login, tokens.access_token)).status).toBe(401);
-    expect((await oauth.byRefreshToken(login, tokens.refresh_token)).body).toMatchObject({ error: 'invalid_grant' });
-    const { access_token } = await oauth.tokens(login);
-    expect((await oauth.knock(login, access_token)).status).toBe(404);
-  });
+  ] as const)(
+    'does not revive a token that had the removed right when the right is granted again: %s',
+    async (_what, take, give) => {
+      const tokens = await oauth.tokens(login, { scope: 'read update' });
+      await oauth.commands.execute(take());
+      await oauth.commands.execute(give());
+      expect((await oauth.knock(login, tokens.access_token)).status).toBe(401);
+      expect((await oauth.byRefreshToken(login, tokens.refresh_token)).body).toMatchObject({ error: 'invalid_grant' });
+      const { access_token } = await oauth.tokens(login);
+      expect((await oauth.knock(login, access_token)).status).toBe(404);
+    },
+  );
 
   it.each([
     ['a scope', () => user({ scopes: ['admin'] }), () => user({ scopes: SCOPES })],
     ['an account', () => user({ accountCodes: [] }), () => user({ accountCodes: [login.account] })],
     ['the user', () => user({ disabled: true }), () => user({ disabled: false })],
-  ] as const)('does not revive a console session: %s', async (_what, take, give) => {
-    const jar = await signedIn(app, login);
-    await oauth.commands.execute(take());
-    await oauth.commands.execute(give());
-    expect((await inConsole(app, jar, '/admin/jobs')).status).toBe(401);
-  });
+  ] as const)(
+    'does not revive a console session when a removed right is granted again: %s',
+    async (_what, take, give) => {
+      const jar = await signedIn(app, login);
+      await oauth.commands.execute(take());
+      await oauth.commands.execute(give());
+      expect((await inConsole(app, jar, '/admin/jobs')).status).toBe(401);
+    },
+  );
 
-  it('leaves tokens valid that did not have the removed right', async () => {
+  it('tokens that did not have a removed right stay valid', async () => {
     const { access_token } = await oauth.tokens(login, { scope: 'read' });
     await oauth.commands.execute(user({ scopes: ['read', 'create'], accountCodes: [login.account] }));
     await oauth.commands.execute(application({ scopes: ['read'], name: 'Other' }));
@@ -221,7 +227,7 @@ describe('OPERATOR_PASSWORDS=off', () => {
     }
   });
 
-  it('does not allow a new password for an operator', async () => {
+  it('does not allow a new password for an operator under OPERATOR_PASSWORDS=off', async () => {
     const app = await startApp({ env: { OPERATOR_PASSWORDS: 'off' } });
     try {
       const token = await app.given.operatorOfProvider();

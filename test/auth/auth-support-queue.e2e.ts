@@ -203,7 +203,7 @@ describe('the scope support, on every route that accepts it', () => {
     expect(documented.sort()).toEqual(walked.sort());
   });
 
-  it.each(Object.keys(LISTS))('lists only entries of its accounts at %s', async (path) => {
+  it.each(Object.keys(LISTS))('lists for staff only entries of their accounts at %s', async (path) => {
     const query = path.endsWith('summary') ? '' : `limit=200${NEEDED[path] ?? ''}`;
     const answer = await ask('GET', `${path}?${query}`);
     expect(answer.status).toBe(200);

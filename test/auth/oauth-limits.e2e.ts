@@ -57,7 +57,7 @@ describe('limits that hold across processes', () => {
       expect(rows).toEqual([{ actor: 'system', subject: login.username }]);
     });
 
-    it('counts only consecutive wrong passwords', async () => {
+    it('counts only consecutive wrong passwords towards a lockout', async () => {
       const login = await oauth.login();
       for (let round = 0; round < 3; round++) {
         await withWrongPassword(oauth, login);
@@ -66,7 +66,7 @@ describe('limits that hold across processes', () => {
       }
     });
 
-    it('checks no more parallel guesses than consecutive ones', async () => {
+    it('checks no more parallel than consecutive password guesses before a lockout', async () => {
       const login = await oauth.login();
       const wrong = Array.from({ length: 20 }, () => withWrongPassword(oauth, login));
       const answers = await Promise.all([...wrong, oauth.byPassword(login)]);

@@ -45,7 +45,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(row).toEqual({ actor: login.username });
   });
 
-  it("keeps the user's other token families", async () => {
+  it("revoking a token family keeps the user's other token families", async () => {
     const [one, other] = [await oauth.tokens(login), await oauth.tokens(login)];
     await oauth.byRefreshToken(login, one.refresh_token);
     expectInvalidGrant(await oauth.byRefreshToken(login, one.refresh_token));
@@ -63,7 +63,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     }
   });
 
-  it('answers unknown, malformed and used tokens with the same bytes', async () => {
+  it('answers unknown, malformed and used refresh tokens with the same bytes', async () => {
     const { refresh_token, access_token } = await oauth.tokens(login);
     await oauth.byRefreshToken(login, refresh_token);
     const answers = [
@@ -122,7 +122,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(await alive(second.access_token)).toBe(true);
   });
 
-  it('expires access tokens on time', async () => {
+  it('refuses an access token once its lifetime is over', async () => {
     const { access_token, refresh_token } = await oauth.tokens(login);
     await app.given.sql(`UPDATE access_tokens SET expires_at = now()`);
     expect(await alive(access_token)).toBe(false);
@@ -202,7 +202,7 @@ describe('POST /token with grant_type=refresh_token', () => {
       expect([rest.status, rest.body.scope]).toEqual([200, 'read']);
     });
 
-    it('keeps tokens that were issued before a lockout', async () => {
+    it('tokens that were issued before a lockout stay valid', async () => {
       const { access_token, refresh_token } = await oauth.tokens(login);
       for (let attempt = 0; attempt < 5; attempt++) await oauth.byPassword({ ...login, password: 'wrong' });
       expectInvalidGrant(await oauth.byPassword(login));

@@ -40,7 +40,7 @@ describe('POST /token with grant_type=password', () => {
     expect((await oauth.knock(login, answer.body.access_token)).status).toBe(404);
   });
 
-  it('answers a wrong method with 405', async () => {
+  it('POST /token answers any other method with 405', async () => {
     const answer = await app.call('GET', '/token');
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toContain('POST');
@@ -102,7 +102,7 @@ describe('POST /token with grant_type=password', () => {
       expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
     });
 
-    it('decodes both halves of the credentials as form data', async () => {
+    it('decodes consumer key and secret in Basic credentials as form data', async () => {
       const encode = (text: string) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');
       const credentials = `${encode(login.consumer_key)}:${encode(login.consumer_secret)}`;
       const answer = await oauth.post(
@@ -141,17 +141,17 @@ describe('POST /token with grant_type=password', () => {
       ['a NUL', 'application/x-www-form-urlencoded', 'grant_type=password&username=a%00&password=p'],
       ['invalid UTF-8', 'application/x-www-form-urlencoded', 'grant_type=password&username=%FF&password=p'],
       ['a stray percent sign', 'application/x-www-form-urlencoded', 'grant_type=password&username=%&password=p'],
-    ])('refuses %s', async (_what, type, body) => {
+    ])('refuses a token request with %s', async (_what, type, body) => {
       expectError(await oauth.post('/token', login, body, { 'content-type': type }), 400, 'invalid_request');
     });
 
-    it('refuses a request without a content type and a body', async () => {
+    it('refuses a token request without a content type and a body', async () => {
       const answer = await app.call('POST', '/token', { headers: { authorization: basic(login) } });
       expectError(answer, 400, 'invalid_request');
     });
 
     it.each(['username', 'password', 'client_secret', 'grant_type', 'refresh_token', 'client_id', 'scope'])(
-      'refuses %s in the address',
+      'refuses a token request with %s in the address',
       async (name) => {
         expectError(await oauth.post(`/token?${name}=x`, login, good()), 400, 'invalid_request');
       },
@@ -163,7 +163,7 @@ describe('POST /token with grant_type=password', () => {
       expect((await oauth.post('/token', login, filled(16 * 1024))).status).toBe(200);
     });
 
-    it('ignores unknown parameters and the charset UTF-8', async () => {
+    it('ignores unknown parameters and the charset UTF-8 in a token request', async () => {
       const answer = await oauth.post('/token', login, `${good()}&audience=x%0A&resource=`, {
         'content-type': 'application/x-www-form-urlencoded; charset=UTF-8',
       });
@@ -173,7 +173,7 @@ describe('POST /token with grant_type=password', () => {
 
   describe('the grant types of an application', () => {
     it.each(['client_credentials', 'authorization_code', 'PASSWORD', 'constructor'])(
-      'does not support %s',
+      'refuses the unsupported grant type %s',
       async (grant) => {
         const answer = await oauth.post('/token', login, { grant_type: grant });
         expectError(answer, 400, 'unsupported_grant_type');

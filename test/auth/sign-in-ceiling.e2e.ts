@@ -72,7 +72,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     expect(await counted()).toMatchObject([{ failures: 1 }]);
   });
 
-  it('answers the same for an unknown name as for a known name', async () => {
+  it('applies the hourly limit of wrong passwords to unknown usernames as to known usernames', async () => {
     const login = { ...(await operator()), username: 'nobody-here' };
     await signIn(one, login);
     await guessed(100);
@@ -80,7 +80,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     expect([answer.status, answer.body.code]).toEqual([429, 'rate_limited']);
   });
 
-  it('resets the limit when the user is unlocked', async () => {
+  it('resets the hourly limit of wrong passwords when the user is unlocked', async () => {
     const login = await operator();
     await signIn(one, wrong(login));
     await guessed(100);
@@ -90,7 +90,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     expect((await signIn(two, login)).status).toBe(204);
   });
 
-  it('applies the limit to simultaneous guesses', async () => {
+  it('applies the hourly limit of wrong passwords to simultaneous guesses', async () => {
     const login = await operator();
     await signIn(one, wrong(login));
     await guessed(97);

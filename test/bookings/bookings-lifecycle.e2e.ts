@@ -48,7 +48,7 @@ describe('§6 Bookings', () => {
     expect((await call('GET', bookingPath(answer.body))).body).toEqual(answer.body);
   });
 
-  it('SVC_REMOTE_PROCTORED has no place, and its time zone is optional', async () => {
+  it('a SVC_REMOTE_PROCTORED booking has no location, and its time zone is optional', async () => {
     const without = await app.given.booking(scene, await app.given.eligibility(scene), {
       ...remote,
       ...{ location_code: null, location_name: undefined, location_address: undefined, location_timezone: null },
@@ -208,7 +208,7 @@ describe('§6 Bookings', () => {
     [{ excused: 1 }, '/excused type_invalid'],
     [{ excused: true, reason: 'ill' }, '/reason unknown_field'],
     [undefined, ' required'],
-  ])('an absence of %j is 400', async (body, fault) => {
+  ])('a report of an absence with the body %j is 400', async (body, fault) => {
     const answer = await call('POST', `${bookingPath({ booking_code: 'ABCDEFGHJK' })}/absence`, body);
     expect([answer.status, faultsOf(answer)]).toEqual([400, [fault]]);
   });

@@ -130,7 +130,7 @@ describe('an entry of the change feed', () => {
     ]);
   });
 
-  it('adds no entry for a call that is refused or changes nothing', async () => {
+  it('adds no entry to the change feed for a request that is refused or changes nothing', async () => {
     const record = await app.given.eligibility(scene);
     await call('PUT', pathOf(record), (await call('GET', pathOf(record))).body[0]);
     await call('POST', `/accounts/${scene.account}/candidates`, app.given.eligibilityBody('unknown'));
@@ -251,7 +251,7 @@ describe('a result in the change feed', () => {
     ]);
   });
 
-  it('names the booking that a result created for an exam without a booking', async () => {
+  it('a change feed entry names the booking that a result created for an exam without a booking', async () => {
     const record = await app.given.eligibility(scene);
     await new Deliveries(app).put(scene, accountBody(record['candidate'].candidate_id));
     const [entry] = await feed('?kind=RESULT');
@@ -320,7 +320,7 @@ describe('an expiry in the change feed', () => {
 });
 
 describe('the pages of the change feed', () => {
-  it('links every page to the next page, even an empty page', async () => {
+  it('links every page of the change feed to the next page, even an empty page', async () => {
     let { entries, next } = await page();
     expect(entries).toEqual([]);
     await app.given.eligibility(scene);
@@ -368,7 +368,7 @@ describe('the pages of the change feed', () => {
     ['after=nonsense', 'after', 'cursor_invalid'],
     ['limit=0', 'limit', 'limit_invalid'],
     ['kind=ALL', 'kind', 'kind_unknown'],
-  ])('refuses %s with 400', async (query, parameter, code) => {
+  ])('the change feed refuses %s with 400', async (query, parameter, code) => {
     const answer = await call('GET', `/accounts/${scene.account}/changes?${query}`);
     expect([answer.status, answer.body.errors]).toEqual([400, [expect.objectContaining({ parameter, code })]]);
   });

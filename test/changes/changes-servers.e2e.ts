@@ -114,7 +114,7 @@ describe('the change feed after a failure of the database', () => {
   });
 
   it.each(['an empty page', 'after=now'])(
-    'continues from %s after a crash in which transaction ids are reused',
+    'the change feed continues from %s after a crash in which transaction ids are reused',
     async (where) => {
       const first = await created(app, scene);
       await app.given.settled();

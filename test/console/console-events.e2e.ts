@@ -107,7 +107,7 @@ it('reports a list as changed when a new item arrives while another item leaves 
   listener.stop();
 }, 60_000);
 
-it('sends staff only the changes of their accounts', async () => {
+it('the event stream sends staff only the changes of their accounts', async () => {
   const mine = await Listener.of(await app.given.token([subscribed.scene.account], ['support']));
   const other = await Listener.of(await app.given.token([(await app.given.scene()).account], ['support']));
   await aLook();
@@ -187,7 +187,7 @@ it('refuses the event stream to clients, and refuses more than ten streams of on
   });
 });
 
-it('does not delay the shutdown of the process by an open stream', async () => {
+it('an open event stream does not delay the shutdown of the process', async () => {
   const other = await startApp();
   const token = await other.given.operator();
   const response = await fetch(`${other.url}/admin/events`, { headers: { authorization: `Bearer ${token}` } });

@@ -96,7 +96,7 @@ describe('the error queue in the console', () => {
     expect(command).toContain(MARKUP.replaceAll('"', '\\"'));
   });
 
-  it('resolves a notification with a reason, by keyboard alone', async () => {
+  it('an operator can resolve a notification with a reason by keyboard alone', async () => {
     await driver.button('Resolve …').focus();
     await driver.page.keyboard.press('Enter');
     await driver.dialog('Resolve this notification?').waitFor();
@@ -184,7 +184,7 @@ describe('the error queue in the console', () => {
     expect(await subscribed.queue()).toHaveLength(0);
   });
 
-  it('lets another operator see, pause and abort a job', async () => {
+  it('a second operator can see, pause and abort the job of the first', async () => {
     subscribed.partner.answer({ status: 400 });
     await failed(2);
     subscribed.partner.answer({ status: 400, delayMs: 1500 });

@@ -124,7 +124,7 @@ describe('the work lists', () => {
     expect(await statusOf(id)).toBe('COMPLETED');
   });
 
-  it('downloads the bytes of a body that is not a JSON object', async () => {
+  it('downloads the bytes of a result body that is not a JSON object', async () => {
     const bytes = Buffer.from([0x7b, 0xff, 0x00, 0x22]);
     await app.call('PUT', `/accounts/${scene.account}`, { token: scene.token, body: bytes });
     await driver.goTo('/work/unmatched');

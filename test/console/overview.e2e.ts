@@ -111,7 +111,7 @@ describe('the overview', () => {
     await showing({ partners: { suspended: 0, unverified: 1 } });
   });
 
-  it('counts unmatched results, approvals and holds, and lists running jobs', async () => {
+  it('the overview counts unmatched results, approvals and holds, and lists running jobs', async () => {
     const { scene } = subscribed;
     const accommodation = await app.given.accommodation(scene.account, true);
     await app.given.eligibility(scene, { candidate: { special_accommodations: [accommodation] } });

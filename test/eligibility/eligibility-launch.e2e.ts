@@ -71,7 +71,7 @@ describe('§5 Launch', () => {
     expect(decodeProtectedHeader(token).alg).toBe('ES256');
   });
 
-  it('the key set contains only public keys', async () => {
+  it('the key set for launch statements contains only public keys', async () => {
     const { status, body } = await app.call('GET', '/.well-known/jwks.json');
     expect(status).toBe(200);
     for (const key of body.keys) {

@@ -319,7 +319,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     ['updated_since=yesterday', 'updated_since', 'date_time_invalid'],
     ['status=live', 'status', 'invalid_status_filter'],
     ['status=all&status=all', 'status', 'invalid_status_filter'],
-  ])('?%s is 400', async (query, parameter, code) => {
+  ])('GET …/eligibilities?%s is 400', async (query, parameter, code) => {
     const answer = await list(`?${query}`);
     expect(answer.status).toBe(400);
     expect(answer.body.errors).toEqual([expect.objectContaining({ parameter, code })]);

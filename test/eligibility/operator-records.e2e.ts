@@ -84,7 +84,7 @@ describe('the records of a candidate', () => {
     for (const action of ['APPROVE', 'BOOK', 'LAUNCH']) expect(await allows()).not.toContain(action);
   });
 
-  it('lists the changes and audit rows of one candidate only', async () => {
+  it('lists only the changes and audit rows of the requested candidate', async () => {
     const record = await app.given.eligibility(mine);
     await app.given.eligibility(mine);
     const candidate = record['candidate'].candidate_id as string;
@@ -218,7 +218,7 @@ describe('the records that wait for an operator', () => {
     expect([...idsOf(first), ...idsOf(await get(next))]).toEqual(made);
   });
 
-  it('requires a known reason for waiting and a known account', async () => {
+  it('the list of waiting records requires a known reason for waiting and a known account', async () => {
     expect(refusal(await waiting('NOTHING'))).toEqual([400, 'validation_error']);
     expect((await get('/admin/eligibilities')).status).toBe(400);
     expect(refusal(await waiting('HOLD', '&account_code=NOSUCHACCOUNT'))).toEqual([400, 'account_not_found']);

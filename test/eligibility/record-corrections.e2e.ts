@@ -119,7 +119,7 @@ describe('vouchers', () => {
     [{ discount_value: 5.12, currency: 'JPY' }, 'too_many_decimals', '/discount_value'],
     [{ discount_value: 5.12, currency: 'EUR' }, null, null],
     [{ discount_value: 512, currency: 'xof' }, null, null],
-  ])('AMOUNT with %j: %s', async (members, code, pointer) => {
+  ])('checks the currency and the decimals of an AMOUNT voucher with %j: %s', async (members, code, pointer) => {
     const path = `/admin/accounts/${scene.account}/vouchers/V-1`;
     const answer = await call('PUT', path, { discount_type: 'AMOUNT', ...members }, operator);
     expect(answer.body.errors ?? []).toEqual(code === null ? [] : [expect.objectContaining({ code, pointer })]);
@@ -172,7 +172,7 @@ it('writes an audit row when a launch link is redeemed', async () => {
   expect(rows).toHaveLength(1);
 });
 
-it('stores the year 1 as the year 1 in a process whose time zone is not UTC', async () => {
+it('stores a date in the year 1 unchanged in a process whose time zone is not UTC', async () => {
   const folder = dataFolder();
   const service = await ServiceProcess.start(folder.path, { TZ: 'America/New_York' });
   try {

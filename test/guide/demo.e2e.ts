@@ -12,7 +12,7 @@ describe('npm run demo', () => {
   beforeAll(() => (folder = mkdtempSync(join(tmpdir(), 'eligibility-demo-test-'))));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('runs the whole flow, exits with code 0, and leaves nothing behind', async () => {
+  it('npm run demo runs the whole flow, exits with code 0, and leaves no process and no file behind', async () => {
     const { code, output } = await run(folder);
     expect(output).toContain('The demo succeeded');
     expect(code).toBe(0);

@@ -203,7 +203,7 @@ describe('§2 size and type of bodies', () => {
     expect([chunked.status, JSON.parse(chunked.text).code]).toEqual([400, 'malformed_json']);
   });
 
-  it('a chunked body is accepted', async () => {
+  it('accepts a chunked body', async () => {
     const text = json();
     const answer = await raw([text.slice(0, 50), text.slice(50)], {
       'content-type': 'application/json',
@@ -212,7 +212,7 @@ describe('§2 size and type of bodies', () => {
     expect(answer.status).toBe(200);
   });
 
-  it('a body on a route without a body is ignored', async () => {
+  it('ignores a body on a route that takes no body', async () => {
     const record = await app.given.eligibility(scene);
     const one = `${path()}/${record['candidate'].candidate_id}`;
     const headers = { authorization: `Bearer ${scene.token}`, 'content-type': 'text/plain' };

@@ -34,7 +34,7 @@ const rule = (model: string, member: string) => {
 const optionalText = (rest: object) => ({ type: ['string', 'null'], ...rest });
 
 describe('the OpenAPI document', () => {
-  it('describes the purpose, callers and answers of every operation', () => {
+  it('describes the purpose, callers and responses of every operation', () => {
     expect(operations().length).toBeGreaterThan(40);
     for (const { name, path, operation } of operations()) {
       expect([name, typeof operation.summary, operation.summary?.length > 5]).toEqual([name, 'string', true]);

@@ -108,7 +108,7 @@ describe('a file for an import', () => {
     expect(errors[0].detail).toMatch(/whole line stands in one pair of quotes/);
   });
 
-  it('reports that a file has no rows', async () => {
+  it('reports that an imported file has no rows', async () => {
     const { report } = await imports().imported(`${HEADER.join(',')}\n`);
     expect(report).toMatchObject([{ outcome: 'NOT_DONE', code: 'import_empty' }]);
   });
@@ -214,7 +214,7 @@ describe('a file for an import', () => {
     expect((await imports().send(fileOf(',', 'I-3'), headers)).status).toBe(202);
   });
 
-  it('reports no data of a candidate who was erased', async () => {
+  it('the report of an import contains no data of a candidate who was erased', async () => {
     const { import_id: id } = await imports().imported(
       `${HEADER.join(',')},country\nE-77,Edeltraud,B,${scene.testCode},\ne 77,A,B,${scene.testCode},Edeltraud\nE-78,A,B,${scene.testCode},XX\n`,
     );

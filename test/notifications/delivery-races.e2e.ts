@@ -118,7 +118,7 @@ describe('races of delivery', () => {
   });
 
   describe('suspending a partner', () => {
-    it('waits, when a partner is suspended, until a claimed probe is released', async () => {
+    it('suspending a partner waits until a claimed probe is released', async () => {
       subscribed.partner.answer({ status: 500 });
       const hold = holdAny(both(), 'probe claimed');
       await subscribed.booking();

@@ -67,7 +67,7 @@ test('shows the reason of a failure in the attempt and in the summary, and filte
   expect(await body('error-queue?reason=none')).toHaveLength(2);
 });
 
-test.each(['error-queue', 'notifications'])('filters %s by candidate', async (list) => {
+test.each(['error-queue', 'notifications'])('filters notifications by candidate at %s', async (list) => {
   const [row] = await subscribed.queue();
   const candidate = (await subscribed.notification(row['id'])).body.candidate_id as string;
   expect((await body(`${list}?candidate_id=${candidate}`)).map(({ id }) => id)).toEqual([row['id']]);

@@ -59,7 +59,7 @@ test('sends delivered notifications again with the same ids and bytes, in order 
   ]);
 });
 
-test('chooses notifications by booking, time and kind', async () => {
+test('a replay chooses notifications by booking, time and kind', async () => {
   const [one] = await delivered(2);
   const dry = async (filter: object) =>
     (await jobs.call('POST', 'notifications/replay', {
@@ -79,7 +79,7 @@ test('chooses notifications by booking, time and kind', async () => {
   expect(order(one)).toEqual([2, 3]);
 });
 
-test('replays only delivered notifications; a queued event stays queued', async () => {
+test('a replay sends only delivered notifications; a queued event stays queued', async () => {
   await delivered(1);
   subscribed.partner.answer({ status: 400 });
   await subscribed.booking();

@@ -135,7 +135,7 @@ test('never issues a lease token twice, even if sequences are reset by a failove
   await subscribed.stop();
 });
 
-test('writes nothing in a worker whose lease was taken over', async () => {
+test('a delivery worker whose lease was taken over writes nothing', async () => {
   const app = await start();
   const subscribed = await Subscribed.start(app);
   subscribed.partner.answer({ status: 400, delayMs: 500 });

@@ -615,7 +615,7 @@ describe('a partner that cannot be reached', () => {
     }
   });
 
-  it('reaches the partner again when it is back', async () => {
+  it('reaches a partner again after the partner was down', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const put = async () => summary(await client.put(endpointOf(partner), headers, body));
     expect(await put()).toEqual(delivered);
@@ -706,7 +706,7 @@ describe('connections to a partner', () => {
   });
 
   it.each(['TLSv1.2', 'TLSv1.3'] as const)(
-    'resumes the TLS session on a new connection (%s)',
+    'resumes the TLS session with a partner on a new connection (%s)',
     async (maxTlsVersion) => {
       const [client, partner] = await Promise.all([aClient(), aPartner({ maxTlsVersion })]);
       for (let i = 0; i < 3; i += 1) {
@@ -794,7 +794,7 @@ describe('the address guard of the client', () => {
     'https://0.0.0.0',
     'https://169.254.169.254',
     'https://[64:ff9b::7f00:1]',
-  ])('never dials %s', async (host) => {
+  ])('never connects to the forbidden address %s', async (host) => {
     const partner = await aPartner();
     const url = `${host}:${new URL(partner.url).port}`;
     const outcome = await (await aClient([])).put(endpointOf(partner, { url }), headers, body);

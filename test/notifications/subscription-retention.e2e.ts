@@ -75,7 +75,7 @@ test('removes a deleted partner, and no other, from the loop and the metrics', a
   await other.stop();
 });
 
-test('keeps suspensions as long as they count towards giving up', async () => {
+test('keeps the suspensions of a subscription as long as they count towards giving up', async () => {
   const hours = (ago: number) => new Date(Date.now() - ago * 3600_000).toISOString();
   const suspensions = async () =>
     (

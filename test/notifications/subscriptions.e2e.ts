@@ -251,7 +251,7 @@ test.each<[object, string, string]>([
   [{ wait_ms: 60_001 }, '/wait_ms', 'out_of_range'],
   [{ auto_retry_on: ['404'] }, '/auto_retry_on/0', 'auto_retry_unknown'],
   [{ state: 'ACTIVE' }, '/state', 'unknown_field'],
-])('refuses %j', async (changes, pointer, code) => {
+])('refuses a subscription with %j', async (changes, pointer, code) => {
   const answer = await call('POST', '', minimal(changes));
   expect(answer.status).toBe(400);
   expect(answer.body.errors).toEqual([expect.objectContaining({ pointer, code })]);

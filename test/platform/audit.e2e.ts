@@ -94,7 +94,7 @@ describe('an audit row', () => {
     ]);
   });
 
-  it('records the redemption of a launch link', async () => {
+  it('an audit row records the redemption of a launch link', async () => {
     const scene = await app.given.scene();
     const { svc_eligiblity_id: id } = await app.given.eligibility(scene);
     const info = await app.call('GET', `/eligibilities/${id}/testLaunchInfo`, { token: scene.token });

@@ -170,7 +170,7 @@ it('does not treat a statement that waits for a lock as a silent server', async 
   expect(row['id']).toEqual(expect.any(String));
 });
 
-it('opens new connections when the old connections are cut', async () => {
+it('opens new database connections when the old connections are cut', async () => {
   relay.cut();
   expect(await eventually(async () => (await read()).status === 200, 10_000)).toBe(true);
 });

@@ -87,7 +87,7 @@ describe('§14 the metrics of a process', () => {
     expect(text).toMatch(/^build_info\{version="\d+\.\d+\.\d+[^"]*",node="v\d+[^"]*",roles="api,delivery"\} 1$/m);
   });
 
-  it('gives metrics names and types that Prometheus accepts', async () => {
+  it('gives the metrics names and types that Prometheus accepts', async () => {
     const named = namesIn(await metricsOf(app));
     expect(named.length).toBeGreaterThan(20);
     expect(named.filter(({ name, type }) => name.endsWith('_total') !== (type === 'counter'))).toEqual([]);
@@ -96,7 +96,7 @@ describe('§14 the metrics of a process', () => {
   it.each([
     ['api', /^http_/, /^notification|^domain_events/],
     ['delivery', /^notification/, /^http_/],
-  ])('exports only the metrics of the role from a process with the role %s', async (role, has, hasNot) => {
+  ])('a process with the role %s exports only the metrics of that role', async (role, has, hasNot) => {
     const other = await startApp({ databaseUrl: app.databaseUrl, env: { ROLES: role } });
     const names = namesIn(await metricsOf(other)).map(({ name }) => name);
     await other.close();

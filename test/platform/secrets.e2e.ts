@@ -113,7 +113,7 @@ describe('after the whole flow', () => {
     for (const personal of ['Lovelace', '"S-1"', '/S-1']) expect(service.output).not.toContain(personal);
   });
 
-  it('no secret is in any answer to operators', () => {
+  it('no secret is in any response to operators', () => {
     for (const [name, secret] of Object.entries(secrets))
       expect({ name, found: answers.includes(secret) }).toEqual({ name, found: false });
   });

@@ -129,7 +129,7 @@ describe('under a role with other settings', () => {
     expect(rows).toEqual([{ style: 'ISO, MDY', memory: '8MB', statement: '3s', commits: 'local' }]);
   });
 
-  it('keeps a stronger synchronous_commit than the default', async () => {
+  it("keeps a role's synchronous_commit that is stronger than the default", async () => {
     await admin.query(`ALTER ROLE ${role} SET synchronous_commit = 'remote_apply'`);
     const client = await connectTo(url);
     const { rows } = await client.query<{ synchronous_commit: string }>('SHOW synchronous_commit');

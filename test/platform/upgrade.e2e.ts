@@ -163,7 +163,7 @@ describe.each([
     expect(JSON.parse(upgrade.before.get('eligibilities')!).length).toBeGreaterThan(records);
   });
 
-  it('keeps every row and every value through the migrations', () => {
+  it('the migrations keep every row and every value', () => {
     expect(upgrade.changed()).toEqual([]);
   });
 

@@ -147,12 +147,15 @@ describe("the candidate's exams are searched group by group", () => {
     expect(went).toEqual([completed, past, future, open, 'candidate_exam_not_found']);
   });
 
-  it.each([['ELIGIBLE'], ['PENDING'], ['EXPIRED'], ['ABSENT']])('the group (d) contains %s exams', async (status) => {
-    const id = await anExam(status === 'ELIGIBLE' ? {} : { status });
-    expect(await deliver()).toBe(id);
-    expect(await deliveries.status(id)).toBe('COMPLETED');
-    expect(await deliveries.completions(id)).toBe(1);
-  });
+  it.each([['ELIGIBLE'], ['PENDING'], ['EXPIRED'], ['ABSENT']])(
+    "group (d) of a candidate's exams contains %s exams",
+    async (status) => {
+      const id = await anExam(status === 'ELIGIBLE' ? {} : { status });
+      expect(await deliver()).toBe(id);
+      expect(await deliveries.status(id)).toBe('COMPLETED');
+      expect(await deliveries.completions(id)).toBe(1);
+    },
+  );
 
   it('the exam with the latest booking_on is chosen within a group', async () => {
     const early = await anExam({ bookedAt: hoursFromNow(-9), status: 'COMPLETED' });
@@ -197,7 +200,7 @@ describe('an account result without result_id', () => {
     expect(await deliveries.status(second)).toBe('COMPLETED');
   });
 
-  it('treats bodies that differ only in the order of members as the same', async () => {
+  it('treats result bodies that differ only in the order of members as the same', async () => {
     const id = await anExam();
     const body = accountBody(candidate);
     await deliveries.put(scene, body);
@@ -243,7 +246,7 @@ it('assigns two different results in parallel to two exams, never both to one', 
 });
 
 describe('permission to deliver account results', () => {
-  it('requires a token with the scope results for an account of its own', async () => {
+  it('delivering account results requires a token with the scope results for the account', async () => {
     const body = accountBody(candidate);
     expect((await app.call('PUT', `/accounts/${scene.account}`, { body })).status).toBe(401);
     const token = await app.given.token([scene.account], ['update']);

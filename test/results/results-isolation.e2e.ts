@@ -79,7 +79,7 @@ async function expectHidden(id: string, token: string): Promise<void> {
 }
 
 describe('an account result sent by a driver of two accounts', () => {
-  it('hides the result from the staff of an account that is not in its path', async () => {
+  it('hides an account result from the staff of accounts other than the one in its path', async () => {
     const [atA, atZ] = [await counted(staffOfA), await counted(staffOfZ)];
     const id = await accountResult(a);
     await expectHidden(id, staffOfZ);
@@ -89,7 +89,7 @@ describe('an account result sent by a driver of two accounts', () => {
     expect([await counted(staffOfA), await counted(staffOfZ)]).toEqual([atA + 1, atZ]);
   });
 
-  it('lets the staff of the account in the path read and reject the result', async () => {
+  it('the staff of the account in the path can read and reject an account result', async () => {
     const id = await accountResult(a);
     expect((await ask(staffOfA, 'GET', `/admin/unmatched-results/${id}`)).body).toMatchObject({
       account_code: a.account,
@@ -122,7 +122,7 @@ describe('a registration result', () => {
     expect(await listed(staffOfA)).toContain(id);
   });
 
-  it("shows an operator's result to operators only, whatever accounts the operator has", async () => {
+  it('shows a result that an operator sent only to operators, whatever accounts the sender has', async () => {
     const id = await registrationResult('NOWHERE', await app.given.token([a.account], ['results', 'admin']));
     await expectHidden(id, staffOfA);
     expect(await listed(operator)).toContain(id);

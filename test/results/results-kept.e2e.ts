@@ -59,23 +59,26 @@ describe('a wrong type in a member that identifies the exam or is a score', () =
       { candidate_id: 'C-1', overall_score_scaled: 'high', result: {} },
       ['/overall_score_scaled', '/result'],
     ],
-  ])('refuses %s with every fault, and an operator can accept the body', async (route, body, pointers) => {
-    const sent = { ...body, marker: app.given.unique('m') };
-    const { status, body: problem } = await send(route, JSON.stringify(sent));
-    expect([status, problem['code']]).toEqual([400, 'validation_error']);
-    expect(problem['errors'].map(({ pointer }: any) => pointer as string).sort()).toEqual(pointers);
-    expect(problem['detail']).toContain('unmatched_result_id');
-    const kept = (await unmatched(problem['unmatched_result_id'] as string)).body;
-    expect(kept).toMatchObject({ code: 'validation_error', body: sent, source: route });
-    expect(kept.faults.map(({ pointer }: any) => pointer as string).sort()).toEqual(pointers);
-    expect(Object.keys(kept.faults[0] as object)).toEqual(['pointer', 'code']);
-    const accepted = await accept(kept.id as string, { svc_eligiblity_id: id, reason: 'The driver’s type error' });
-    expect(accepted.status).toBe(204);
-    expect((await deliveries.read(scene, candidate)).body).toMatchObject([{ body: sent, faults: kept.faults }]);
-    expect((await unmatched(kept.id as string)).body.accept_reason).toBe('The driver’s type error');
-    expect((await send(route, JSON.stringify(sent))).status).toBe(200);
-    expect(await deliveries.revisions(id)).toHaveLength(1);
-  });
+  ])(
+    'refuses a wrongly typed result of the source %s with all faults, and stores the result for an operator to accept',
+    async (route, body, pointers) => {
+      const sent = { ...body, marker: app.given.unique('m') };
+      const { status, body: problem } = await send(route, JSON.stringify(sent));
+      expect([status, problem['code']]).toEqual([400, 'validation_error']);
+      expect(problem['errors'].map(({ pointer }: any) => pointer as string).sort()).toEqual(pointers);
+      expect(problem['detail']).toContain('unmatched_result_id');
+      const kept = (await unmatched(problem['unmatched_result_id'] as string)).body;
+      expect(kept).toMatchObject({ code: 'validation_error', body: sent, source: route });
+      expect(kept.faults.map(({ pointer }: any) => pointer as string).sort()).toEqual(pointers);
+      expect(Object.keys(kept.faults[0] as object)).toEqual(['pointer', 'code']);
+      const accepted = await accept(kept.id as string, { svc_eligiblity_id: id, reason: 'The driver’s type error' });
+      expect(accepted.status).toBe(204);
+      expect((await deliveries.read(scene, candidate)).body).toMatchObject([{ body: sent, faults: kept.faults }]);
+      expect((await unmatched(kept.id as string)).body.accept_reason).toBe('The driver’s type error');
+      expect((await send(route, JSON.stringify(sent))).status).toBe(200);
+      expect(await deliveries.revisions(id)).toHaveLength(1);
+    },
+  );
 });
 
 it('stores a result as sent, and names the fault, when any other member is wrong', async () => {
@@ -129,7 +132,7 @@ describe('a member that occurs twice in one object', () => {
     ]);
   });
 
-  it('accepts a member that occurs twice with equal values', async () => {
+  it('accepts a result with a member that occurs twice with equal values', async () => {
     const json = `{"candidate_id":"${candidate}","candidate_id": "${candidate}"}`;
     expect((await send('ACCOUNT', json)).status).toBe(200);
     expect((await deliveries.read(scene, candidate)).body[0].faults).toEqual([]);
@@ -200,7 +203,7 @@ describe('a body that is not a JSON object', () => {
     expect((await app.call('GET', path, { token })).body.code).toBe('insufficient_scope');
   });
 
-  it('stores such a body, and also a valid body that is refused for its address', async () => {
+  it('stores a valid result that is refused because of its query string, too', async () => {
     const data = accountBody(candidate, { marker: app.given.unique('m') });
     const answer = await app.call('PUT', `/accounts/${scene.account}?mistyped=1`, { token: scene.token, body: data });
     expect([answer.status, answer.body.errors[0].code]).toEqual([400, 'unknown_parameter']);
@@ -302,7 +305,7 @@ describe('any body that a driver may send', () => {
     route: fc.constantFrom<'REGISTRATION' | 'ACCOUNT'>('REGISTRATION', 'ACCOUNT'),
   });
 
-  it('stores any body exactly once when the answer is 200, 400 or 415', async () => {
+  it('stores any result body exactly once when the response is 200, 400 or 415', async () => {
     let n = 0;
     await fc.assert(
       fc.asyncProperty(members, async ({ outer, meta, api, leads, cut, type, route }) => {

@@ -83,7 +83,7 @@ it('resets the quota on the next day, and deletes the old counts', async () => {
   expect(await app.given.sql('SELECT day FROM result_bytes')).toHaveLength(1);
 });
 
-it('disables the quota with 0', async () => {
+it('a quota of 0 disables the daily quota of results', async () => {
   const free = await startApp({ databaseUrl: app.databaseUrl, env: { RESULT_MIB_PER_DAY: '0' } });
   try {
     const scene = await app.given.scene();

@@ -62,14 +62,14 @@ describe('the clock of the sandbox', () => {
     expect(Date.parse(row.at)).toBeGreaterThanOrEqual(Date.parse(later));
   });
 
-  it('adds no cost to a statement: the offset is part of its plan', async () => {
+  it("the sandbox's clock adds no cost to a statement, because its offset is a constant of the plan", async () => {
     for (const name of ['now', 'statement_timestamp', 'clock_timestamp']) {
       const plan = await one.given.sql(`EXPLAIN (VERBOSE) SELECT ${name}()`);
       expect(JSON.stringify(plan)).toContain(`(pg_catalog.${name}() + '`);
     }
   });
 
-  it('refuses to move back, to move beyond its end, and ambiguous bodies', async () => {
+  it('refuses to move the clock of the sandbox back or beyond its end, and refuses ambiguous bodies', async () => {
     const before = dateTime((await timeOf(one)) - 10_000);
     const faults = async (body: object) => {
       const answer = await move(body);
@@ -105,7 +105,7 @@ describe('the clock of the sandbox', () => {
     }
   });
 
-  it('closes windows, and the change feed reports the expiries', async () => {
+  it('moving the clock closes windows, and the change feed reports the expiries', async () => {
     const scene = await one.given.scene();
     const now = await timeOf(one);
     const record = await one.given.eligibility(scene, { eligibility_end_date: dateTime(now + 2 * DAY_S * 1000) });
@@ -126,7 +126,7 @@ describe('the clock of the sandbox', () => {
     });
   });
 
-  it('expires tokens and launch links', async () => {
+  it('moving the clock expires tokens and launch links', async () => {
     const scene = await one.given.scene();
     const now = await timeOf(one);
     const record = await one.given.eligibility(scene, { eligibility_end_date: dateTime(now + 9 * DAY_S * 1000) });
@@ -150,7 +150,7 @@ describe('the clock of the sandbox', () => {
     );
   });
 
-  it('makes the next probe of a DOWN partner due, and later gives up its notifications', async () => {
+  it('moving the clock makes the next probe of a DOWN partner due, and later gives up its notifications', async () => {
     const subscribed = await startSubscribed();
     const { partner } = subscribed;
     partner.answer({ status: 500 });
@@ -172,7 +172,7 @@ describe('the clock of the sandbox', () => {
     );
   });
 
-  it('expires no lease: a running attempt is not started again', async () => {
+  it('moving the clock expires no lease: a running attempt is not started again', async () => {
     const subscribed = await startSubscribed();
     let answer = (): void => undefined;
     subscribed.partner.answer(async () => {
@@ -205,7 +205,7 @@ describe('the clock of the sandbox', () => {
     expect(Math.abs(sent - Date.now() / 1000)).toBeLessThan(60);
   });
 
-  it('ends retention periods, and the feed records an event that occurs years later', async () => {
+  it('moving the clock ends retention periods, and the change feed records an event that occurs years later', async () => {
     expect(await one.given.sql(`SELECT 1 FROM notifications WHERE state = 'DELIVERED'`)).toHaveLength(1);
     await advance(95 * DAY_S);
     await eventually(
@@ -220,7 +220,7 @@ describe('the clock of the sandbox', () => {
     expect(Date.parse(entry.at)).toBeGreaterThan(Date.now() + 890 * DAY_S * 1000);
   });
 
-  it('keeps the moved time after a restart', async () => {
+  it('the sandbox keeps its moved clock after a restart', async () => {
     const before = await timeOf(one);
     const three = await startApp({ env: SANDBOX, databaseUrl: one.databaseUrl });
     try {

@@ -24,7 +24,7 @@ const schema = components.schemas['NotificationRequest'];
 const sample = sampleNotificationRequest(new Date());
 
 describe('the package’s NotificationRequest', () => {
-  it('has the members of the service’s class and of the OpenAPI document', () => {
+  it('NotificationRequest of the package has the members of the service’s class and of the OpenAPI document', () => {
     expect(same).toBe(true);
     expect(Object.keys(REQUIRED_MEMBERS).sort()).toEqual([...schema.required].sort());
     expect(Object.keys({ ...REQUIRED_MEMBERS, ...OPTIONAL_MEMBERS }).sort()).toEqual(
@@ -33,7 +33,7 @@ describe('the package’s NotificationRequest', () => {
     expect([...CHANGE_REASONS].sort()).toEqual([...schema.properties['change_reason'].enum!].sort());
   });
 
-  it('matches the body that the service sends', () => {
+  it('the package parses the body that the service sends', () => {
     expect(parseNotification(JSON.parse(JSON.stringify(sample)))).toEqual(sample);
     expect(isSample(parseNotification(sample))).toBe(true);
   });
