@@ -44,7 +44,7 @@ describe('the card of the project', () => {
     expect([...TOP, 'README.md'].filter((name) => !existsSync(join(root, name)))).toEqual([]);
   });
 
-  it('describes the access guard and the bearer strategy as the code derives them from Passport', () => {
+  it('the card describes the access guard and the bearer strategy as classes derived from Passport, as in the code', () => {
     expect(baseOf('src/auth/access.guard.ts', 'AccessGuard')).toBe("AuthGuard('bearer')");
     expect(baseOf('src/auth/tokens/bearer.strategy.ts', 'BearerStrategy')).toBe('PassportStrategy(Strategy)');
   });

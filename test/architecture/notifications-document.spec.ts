@@ -50,7 +50,7 @@ describe('the receiver of docs/notifications.md', () => {
     expect(isGenuine(headers, JSON.parse(body) as Buffer, secret, now)).toBe(false);
   });
 
-  it('works in Express beside express.json(): it stores a genuine notification, and answers 401 otherwise', async () => {
+  it('the receiver of docs/notifications.md works in Express beside express.json(): it stores a genuine notification, and otherwise answers 401', async () => {
     const stored: unknown[] = [];
     const app = receiver({ secret, store: async (...entry) => Promise.resolve(stored.push(entry) > 0) });
     const server = app.listen(0, '127.0.0.1');

@@ -91,7 +91,7 @@ describe('every route of the document', () => {
     }
   });
 
-  it('answers an account of somebody else like an unknown account, byte for byte', async () => {
+  it('answers a request for a foreign account with the same bytes as one for an unknown account', async () => {
     const foreign = await app.given.account();
     const token = await app.given.token([await app.given.account()]);
     const routes = protectedRoutes().filter(
@@ -146,7 +146,7 @@ describe('the bearer token (RFC 6750)', () => {
 });
 
 describe('the accounts of a user', () => {
-  it("refuses a removed account to the user's tokens at the next call, in every process", async () => {
+  it("a user's tokens lose access to a removed account at the next request, in every process", async () => {
     const other = await startApp({ databaseUrl: app.databaseUrl });
     try {
       const oauth = new OAuth(app);
@@ -176,7 +176,7 @@ describe('the accounts of a user', () => {
     expect((await ask(operator.account)).body.code).toBe('candidate_not_found');
   });
 
-  it('gives a token with the scope admin all accounts, and answers 400 to an unknown account', async () => {
+  it('a token with the scope admin has access to all accounts, and receives 400 for an unknown account', async () => {
     const account = await app.given.account();
     const oauth = new OAuth(app);
     const operator = await oauth.login({ scopes: SCOPES });

@@ -59,7 +59,7 @@ describe('the last operator', () => {
     },
   );
 
-  it('keeps one of the last two operators enabled when they disable each other at the same moment, in two processes', async () => {
+  it('keeps one of the last two operators enabled when they disable each other simultaneously in two processes', async () => {
     const other = await startApp({ databaseUrl: app.databaseUrl });
     try {
       for (let round = 0; round < 5; round++) {
@@ -77,7 +77,7 @@ describe('the last operator', () => {
     }
   });
 
-  it('lets the last operator sign in: by password while allowed, or by identity provider while one is configured', async () => {
+  it('keeps one operator who can sign in, by password while passwords are allowed or by a configured identity provider', async () => {
     const { username } = second;
     await app.given.sql(`INSERT INTO operator_identities VALUES ('https://id.example', 'person', $1)`, [username]);
     // In this process no identity provider is configured, so its users do not count as operators who can sign in.
@@ -188,7 +188,7 @@ describe('a right that was removed and granted again', () => {
 });
 
 describe('OPERATOR_PASSWORDS=off', () => {
-  it('revokes for good the tokens that operators obtained by password, and no tokens of clients', async () => {
+  it('permanently revokes the tokens that operators obtained by password, and no tokens of clients', async () => {
     const app = await startApp();
     const oauth = new OAuth(app);
     const [staff, client] = [await oauth.login({ scopes: ['read', 'support'] }), await oauth.login()];

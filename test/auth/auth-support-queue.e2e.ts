@@ -260,7 +260,7 @@ describe('the scope support, on every route that accepts it', () => {
 });
 
 describe('bulk jobs of staff', () => {
-  it("counts and includes only notifications of the staff's accounts, whatever the filter leaves open", async () => {
+  it('a bulk job of staff counts and includes only notifications of their accounts, whatever its filter', async () => {
     const dry = await ask('POST', '/admin/error-queue/resolve', { ...REASON, filter: {}, dry_run: true });
     expect([dry.status, dry.body.matched]).toEqual([200, 2]);
     const started = await ask('POST', '/admin/error-queue/resend', { ...REASON, filter: {} });

@@ -96,7 +96,7 @@ describe('limits that hold across processes', () => {
   });
 
   describe('the quota of an address', () => {
-    it('shares the quota between all processes, and answers 429 with Retry-After beyond it', async () => {
+    it('all processes share the quota of token requests per address, beyond which they answer 429 with Retry-After', async () => {
       const third = await startApp({
         env: { SECRETS_KEY, TOKEN_RATE_LIMIT_PER_MINUTE: '10' },
         databaseUrl: one.databaseUrl,

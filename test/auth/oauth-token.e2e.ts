@@ -114,7 +114,7 @@ describe('POST /token with grant_type=password', () => {
       expect(answer.status).toBe(200);
     });
 
-    it('refuses a secret or the name of another client in the body, even beside Basic', async () => {
+    it('refuses a token request with a client secret or the name of a second client in the body, even beside Basic', async () => {
       const { consumer_key, consumer_secret } = login;
       expectError(await oauth.byPassword(login, { client_secret: consumer_secret }), 400, 'invalid_request');
       expectError(await oauth.byPassword(login, { client_id: 'other' }), 400, 'invalid_request');
@@ -233,7 +233,7 @@ describe('POST /token with grant_type=password', () => {
     expect((await oauth.byPassword(login)).status).toBe(200);
   });
 
-  it('revokes tokens of the old password that were granted while the password changed', async () => {
+  it('revokes tokens that were granted for the old password while the password changed', async () => {
     const victim = await oauth.login();
     const grants = Array.from({ length: 30 }, () => oauth.byPassword(victim));
     await oauth.commands.execute(new UpdateUser(victim.username, { password: 'another long password' }));

@@ -154,7 +154,7 @@ describe('§6 Bookings', () => {
     expect(booking['location_timezone']).toBe(zone);
   });
 
-  it('a booking must be inside the window of the eligibility, both ends included, even if it is in the past', async () => {
+  it('a booking must be inside the window of its eligibility, both ends included, and may be in the past', async () => {
     const changes = { schedule_start_date: inDays(-10), eligibility_end_date: inDays(10) };
     const record = await app.given.eligibility(scene, changes);
     for (const booking_on of [inDays(-11), inDays(11)]) {
@@ -185,7 +185,7 @@ describe('§6 Bookings', () => {
     expect([answer.status, answer.body.code]).toEqual([404, 'eligibility_not_found']);
   });
 
-  it('an unknown booking, and a booking of another account, is 404 booking_not_found', async () => {
+  it('an unknown booking is 404 booking_not_found, and so is a booking of another account', async () => {
     const other = await app.given.scene();
     const foreign = await app.given.booking(other, await app.given.eligibility(other));
     for (const code of ['ABCDEFGHJK', 'x', foreign['booking_code'] as string]) {
@@ -236,7 +236,7 @@ describe('§6 Bookings', () => {
     }
   });
 
-  it('each change raises its event: sequence 1, 2, 3 …, strictly increasing seconds, and the trace of the request', async () => {
+  it('each change of a booking raises an event with the next sequence, a strictly later second, and the trace of the request', async () => {
     const record = await app.given.eligibility(scene, { client_eligibility_id: app.given.unique('EL-') });
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const booked = await call('POST', pathOf(record), siteBooking(), {

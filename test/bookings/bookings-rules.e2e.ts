@@ -194,7 +194,7 @@ describe('an absence that is excused afterwards', () => {
     expect(await statusOf()).toBe('EXPIRED');
   });
 
-  it('refuses the excuse when the candidate has a newer eligibility for the test, or a result since', async () => {
+  it('refuses to excuse an absence when the candidate has a newer eligibility for the test, or a result since the absence', async () => {
     const code = await booked();
     await absence(code, false);
     await app.given.eligibility(scene, { candidate: { candidate_id: candidate } });

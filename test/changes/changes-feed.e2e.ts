@@ -436,7 +436,7 @@ describe('an entry of a past month after a cursor', () => {
     expect((await sandbox.call('POST', '/sandbox/clock', { token, body })).status).toBe(200);
   };
 
-  it('returns entries of a past month while they are retained, and 410 to the cursor afterwards', async () => {
+  it('the change feed returns entries of a past month while they are retained, and answers 410 to their cursor afterwards', async () => {
     const today = new Date();
     const lastDay = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 2, 0, 20));
     await move({ now: dateTime(lastDay.getTime()) });

@@ -55,7 +55,7 @@ describe('partners in the console', () => {
     await driver.expectGoodPage('partner');
   });
 
-  it("a sample of any change is reported step by step, with the partner's answer as text", async () => {
+  it("reports a sample of any change step by step, with the partner's response as plain text", async () => {
     await driver.page.getByLabel('A sample of').selectOption('EXAM_COMPLETED');
     await driver.button('Send a sample').click();
     const report = driver.page.locator('.report');
@@ -69,7 +69,7 @@ describe('partners in the console', () => {
     expect(subscribed.partner.requests.at(-1)!.json).toMatchObject({ change_reason: 'EXAM_COMPLETED' });
   });
 
-  it('a new address must be verified: the page shows the reason of a refusal, and ACTIVE after a 200', async () => {
+  it('the page of a partner with a new address shows the reason of a failed verification, and ACTIVE after a 200', async () => {
     const answer = await subscribed.patch({ partner_url: `${subscribed.partner.url}/moved` });
     expect(answer.body).toMatchObject({ state: 'UNVERIFIED' });
     await open();
@@ -219,7 +219,7 @@ describe('partners in the console', () => {
     await eventually(() => delivered() === 2);
   });
 
-  it('a partner is deleted after its name was typed, with the number of unsent notifications in the dialog', async () => {
+  it('deletes a partner after the operator has typed its name in a dialog that shows the number of unsent notifications', async () => {
     subscribed.partner.answer({ status: 400 });
     await subscribed.booking();
     await eventually(async () => (await subscribed.queue()).length === 2);

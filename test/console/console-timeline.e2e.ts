@@ -39,7 +39,7 @@ const texts = (selector: string) => events().locator(selector).allTextContents()
 const EVENTS = ['Booking created', 'Booking rescheduled', 'Booking rescheduled', 'Booking cancelled'];
 
 describe('the timeline of a booking', () => {
-  it("shows only the booking's events, in order, each with its outcome, and marks the current event", async () => {
+  it('the timeline of a booking shows only its events, in order, each with its outcome, and marks the current event', async () => {
     const [, second] = (await of(booking)).sort((one, other) => one['event_sequence'] - other['event_sequence']);
     await driver.goTo(`/notifications/${second['id']}`);
     await events().first().waitFor();

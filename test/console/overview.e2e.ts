@@ -74,7 +74,7 @@ describe('the overview', () => {
     expect([failed, delivered]).toEqual([4, 0]);
   });
 
-  it('shows partners with problems: failing while UP, DOWN, suspended, unverified, with an expiring certificate', async () => {
+  it('the overview shows partners with problems: failing while UP, DOWN, suspended, unverified, or with an expiring certificate', async () => {
     await refused(subscribed, 2);
     const failing = await showing({ partners: { well: 0, failing: 1, down: 0 } });
     const { id, scene } = subscribed;

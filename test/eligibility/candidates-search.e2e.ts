@@ -82,7 +82,7 @@ describe('the search of candidates', () => {
     expect(await ids('same')).toHaveLength(10);
   });
 
-  it('pages through all records whose bookings have codes with the searched beginning, each once', async () => {
+  it('the search of candidates lists page by page all records that have a booking code with the searched beginning, each once', async () => {
     const many = await app.given.scene();
     await app.given.records(230, many, {
       svc_eligiblity_id: `translate(lpad(to_hex(n), 8, 'y'), '0123456789abcdefy', 'ABCDEFGHJKMNPQRSY')`,

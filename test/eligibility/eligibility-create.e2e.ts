@@ -20,7 +20,7 @@ const count = async (candidateId: string) =>
   (await app.given.sql('SELECT count(*) AS n FROM eligibilities WHERE candidate_id = $1', [candidateId]))[0]['n'];
 
 describe('§5 Create', () => {
-  it('answers 200 with every member of the Eligibility Response Model, null or [] where there is no value', async () => {
+  it('creates an eligibility with 200 and every member of the Eligibility Response Model, null or [] where there is no value', async () => {
     const end = dateTime(Date.now() + 86_400_000);
     const answer = await create({
       test_code: scene.testCode,
@@ -266,7 +266,7 @@ describe('§5 Create: one live record for account, candidate and test', () => {
     expect((await create(body({ client_eligibility_id: id }))).status).toBe(200);
   });
 
-  it('keeps candidate data per eligibility: a second record of a candidate does not change the first', async () => {
+  it('stores candidate data per eligibility: a second record of a candidate does not change the data of the first', async () => {
     const sent = body();
     await create(sent);
     const otherTest = await app.given.test(scene.account);

@@ -43,7 +43,7 @@ describe('§5 Launch', () => {
     expect(life > 298_000 && life <= 301_000).toBe(true);
   });
 
-  it('redeeming needs no token and answers 303 to the test’s launch_url with a 60 s ES256 statement', async () => {
+  it('redeeming a launch link needs no token and redirects to the test’s launch_url with an ES256 statement valid for 60 s', async () => {
     const record = await app.given.eligibility(scene);
     const booking = await app.given.booking(scene, record);
     const answer = await app.call('GET', await launchPath(record));

@@ -68,7 +68,7 @@ describe('§5 races, on two applications and one database', () => {
     });
   });
 
-  it('simultaneous bookings each have their own event, audit row and feed entry, and do not wait for a locked record', async () => {
+  it('simultaneous bookings each have their own event, audit row and feed entry, and do not wait for an unrelated locked record', async () => {
     const records = await Promise.all(Array.from({ length: 20 }, () => app.given.eligibility(scene)));
     const [held, over, ...free] = records;
     await app.given.sql('UPDATE eligibilities SET eligibility_end_date = now() WHERE svc_eligiblity_id = $1', [

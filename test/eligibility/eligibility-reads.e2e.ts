@@ -101,7 +101,7 @@ describe('§5 Read', () => {
         'status invalid_status_filter',
       ],
     ],
-  ])('GET %s is 400 invalid_status_filter, and the answer names every other fault, too', async (path, faults) => {
+  ])('GET %s is 400 invalid_status_filter, and the response reports every other fault, too', async (path, faults) => {
     const { status, body } = await get(path);
     expect([status, body.code]).toEqual([400, 'invalid_status_filter']);
     expect(body.errors.map(({ parameter, code }: any) => `${parameter} ${code}`).sort()).toEqual([...faults].sort());

@@ -74,7 +74,7 @@ describe('the records of a candidate', () => {
     expect(bookings.body).toEqual([booking]);
   });
 
-  it('offers neither a booking before the window nor the approval of an approved accommodation', async () => {
+  it("offers an operator neither a booking before the record's window nor the approval of an approved accommodation", async () => {
     const later = new Date(Date.now() + 86_400_000).toISOString().slice(0, 19) + 'Z';
     const record = await needingApproval(mine, { schedule_start_date: later });
     const path = `/admin/eligibilities/${record['svc_eligiblity_id']}`;

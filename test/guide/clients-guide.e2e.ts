@@ -146,7 +146,7 @@ describe('the diagram of an eligibility', () => {
     }
   });
 
-  it('begins as PENDING with accommodations to approve, and returns to PENDING when its window is reopened', async () => {
+  it('an eligibility begins as PENDING with accommodations to approve, and is PENDING again when its window is reopened', async () => {
     const record = await createToApprove();
     expect(record['status']).toBe('PENDING');
     await end(record);

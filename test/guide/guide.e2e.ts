@@ -61,7 +61,7 @@ describe('the guide on the web', () => {
     }
   });
 
-  it('works under the strictest policy on every page, and its pictures are shown', async () => {
+  it('every page of the guide works under the strictest content security policy and shows its pictures', async () => {
     const { page, complaints, refusals } = await openPage(browser);
     const policy = (await fetch(`${app.url}/guide/`)).headers.get('content-security-policy');
     expect(policy).toContain("style-src 'self';");
@@ -119,7 +119,7 @@ describe('the guide on the web', () => {
     }
   });
 
-  it('has llms.txt, which lists every page; its links and those of the Markdown exist', async () => {
+  it('the guide has an llms.txt that lists every page, and the links in it and in the Markdown pages exist', async () => {
     const first = await fetch(`${app.url}/llms.txt`);
     expect([first.status, first.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
     expect(first.headers.get('etag')).not.toBeNull();

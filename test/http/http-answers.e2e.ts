@@ -104,21 +104,24 @@ describe('§2 every answer', () => {
     },
   );
 
-  it.each(KINDS.filter(([kind]) => /^4/.test(kind)))('%s is an RFC 9457 problem', async (_kind, answer) => {
-    const { status, headers, body } = await answer();
-    expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);
-    expect(body).toMatchObject({
-      type: `${app.url}/problems/${body.code}`,
-      title: expect.any(String),
-      status,
-      detail: expect.any(String),
-      instance: expect.stringMatching(/^\//),
-      code: expect.stringMatching(/^[a-z0-9_]+$/),
-      request_id: headers.get('x-request-id'),
-    });
-    const entry = await app.call('GET', new URL(body.type as string).pathname);
-    expect(entry.body).toMatchObject({ code: body.code, status, title: body.title });
-  });
+  it.each(KINDS.filter(([kind]) => /^4/.test(kind)))(
+    'the body of a %s response is an RFC 9457 problem',
+    async (_kind, answer) => {
+      const { status, headers, body } = await answer();
+      expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);
+      expect(body).toMatchObject({
+        type: `${app.url}/problems/${body.code}`,
+        title: expect.any(String),
+        status,
+        detail: expect.any(String),
+        instance: expect.stringMatching(/^\//),
+        code: expect.stringMatching(/^[a-z0-9_]+$/),
+        request_id: headers.get('x-request-id'),
+      });
+      const entry = await app.call('GET', new URL(body.type as string).pathname);
+      expect(entry.body).toMatchObject({ code: body.code, status, title: body.title });
+    },
+  );
 
   it.each(['a', 'A-b_c.9', 'x'.repeat(64)])('repeats the caller’s X-Request-Id %s', async (id) => {
     expect((await get('/health/live', { 'x-request-id': id })).headers.get('x-request-id')).toBe(id);
@@ -172,7 +175,7 @@ describe('§2 methods', () => {
     ['/openapi.json', 'GET, HEAD'],
     ['/health/ready', 'GET, HEAD'],
     ['/', 'GET, HEAD'],
-  ])('%s accepts %s, and every other method is 405 with Allow', async (template, allow) => {
+  ])('%s accepts the methods %s, and answers 405 with Allow to every other method', async (template, allow) => {
     const path = template.replace('{a}', scene.account);
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']) {
       if (allow.split(', ').includes(method)) continue;
@@ -274,7 +277,7 @@ describe('a message with two possible meanings', () => {
     ['two types', () => [mine(), 'Content-Type: application/json', 'Content-Type: text/plain']],
     ['a transfer coding before chunked', () => [mine(), 'Transfer-Encoding: x, chunked']],
     ['chunked twice', () => [mine(), 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked']],
-  ])('refuses an ambiguous message with 400 and closes its connection: %s', async (_title, headers) => {
+  ])('refuses a request with two possible meanings with 400 and closes its connection: %s', async (_title, headers) => {
     const first = head(`GET ${path()} HTTP/1.1`, 'Host: localhost', ...headers());
     const answer = await rawBytes(app.url, `${first}${head('GET /health/live HTTP/1.1', 'Host: localhost')}`);
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);

@@ -61,7 +61,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('names the parts of readiness as the service does, also in its examples', async () => {
+  it('the OpenAPI document names the parts of readiness as the service does, also in its examples', async () => {
     const { '200': ready, '503': unready } = document.paths['/health/ready'].get.responses as Schema;
     const { parts } = (await app.call('GET', '/health/ready')).body as { parts: object };
     expect(Object.keys(parts).sort()).toEqual(['database', 'deliveries', 'delivery loop', 'migrations']);
@@ -127,7 +127,7 @@ describe('the OpenAPI document', () => {
     expect(document.servers).toEqual([{ url: '/' }]);
   });
 
-  it('names every parameter of every path', () => {
+  it('documents every parameter of every path', () => {
     for (const { name, path, operation } of operations()) {
       const named = ((operation.parameters ?? []) as Schema[])
         .filter((p) => p['in'] === 'path')
@@ -139,7 +139,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('documents the statuses of the specification for create, update and reads', () => {
+  it('documents the response statuses of the specification for create, update and reads', () => {
     const statuses = (path: string, method: string) => Object.keys(document.paths[path][method].responses as object);
     const candidate = '/accounts/{account_code}/candidates/{candidate_id}';
     expect(statuses('/accounts/{account_code}/candidates', 'post')).toEqual(
@@ -156,7 +156,7 @@ describe('the OpenAPI document', () => {
     expect(statuses('/launch/{launch_code}', 'get')).toEqual(expect.arrayContaining(['303', '404', '410']));
   });
 
-  it('contains the rules of the Eligibility Model', () => {
+  it('the OpenAPI document contains the rules of the Eligibility Model', () => {
     expect(schema('EligibilityModel')['required'].sort()).toEqual(['candidate', 'test_code']);
     expect(rule('EligibilityModel', 'test_code')).toEqual({
       type: 'string',
@@ -181,7 +181,7 @@ describe('the OpenAPI document', () => {
     expect([mode.test('voiceRESPONSE'), mode.test('Telegraph')]).toEqual([true, false]);
   });
 
-  it('contains the rules of the Candidate Model', () => {
+  it('the OpenAPI document contains the rules of the Candidate Model', () => {
     expect(schema('CandidateModel')['required'].sort()).toEqual(['candidate_id', 'first_name', 'last_name']);
     const lengths = Object.entries({
       address1: 200,
@@ -219,7 +219,7 @@ describe('the OpenAPI document', () => {
     expect(rule('CandidateAttribute', 'value')).toEqual({ type: 'string', maxLength: 1000 });
   });
 
-  it('contains the rules of bookings', () => {
+  it('the OpenAPI document contains the rules of bookings', () => {
     expect(schema('BookingRequest')['required'].sort()).toEqual(['booking_on', 'delivery_mode']);
     expect(rule('BookingRequest', 'delivery_mode')).toEqual({
       type: 'string',
@@ -244,7 +244,7 @@ describe('the OpenAPI document', () => {
       ]);
   });
 
-  it('has only examples that its own rules accept', () => {
+  it('the OpenAPI document has only examples that its own schemas accept', () => {
     let examples = 0;
     for (const [name, model] of Object.entries(document.components.schemas as Record<string, Schema>))
       for (const [member, property] of Object.entries((model['properties'] ?? {}) as Record<string, Schema>)) {

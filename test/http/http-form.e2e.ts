@@ -86,7 +86,7 @@ describe('§2 the faults of a request', () => {
     expect(told(errors.slice(98))).toEqual(['/m98 unknown_field', '/m99 unknown_field', ' too_many_faults']);
   });
 
-  it.each(['.', '..'])('reports candidate_id %s as a fault', async (candidate_id) => {
+  it.each(['.', '..'])('reports the candidate_id %s as a fault', async (candidate_id) => {
     const body = app.given.eligibilityBody(scene.testCode);
     const { errors } = (await create({ ...body, candidate: { ...body.candidate, candidate_id } })).body;
     expect(told(errors)).toEqual(['/candidate/candidate_id candidate_id_invalid']);
@@ -102,7 +102,7 @@ describe('§2 the faults of a request', () => {
   );
 
   it.each(['\u0001', '\t', '\n', '\u007f', '\u0085', '\u009f'])(
-    'reports %j in a text as a fault',
+    'reports the control character %j in a text as a fault',
     async (character) => {
       const body = app.given.eligibilityBody(scene.testCode);
       const { errors } = (await create({ ...body, candidate: { ...body.candidate, city: `a${character}b` } })).body;
@@ -213,7 +213,7 @@ describe('§2 a hostile body', () => {
   afterAll(() => void jest.restoreAllMocks());
 
   it.each(HOSTILE)(
-    '%s blocks the event loop for no more than a small multiple of its reading time',
+    'a body with %s blocks the event loop for no more than a small multiple of the time that JSON.parse needs',
     async (_name, body) => {
       expect(body.length).toBeLessThanOrEqual(256 * 1024);
       expect((await longestDelay(body)) / ownTime(body)).toBeLessThan(15);

@@ -135,7 +135,7 @@ it('does not block the event loop for a content type of thousands of blanks', as
   expect((await longestDelay(send)) / ownTime()).toBeLessThan(1);
 });
 
-it('accepts a large result like a small one', async () => {
+it('accepts a large result as it accepts a small result', async () => {
   const { svc_eligiblity_id } = await app.given.eligibility(scene);
   const body = registrationBody({ examMetaData: { examCode: svc_eligiblity_id }, more: 'x'.repeat(3 * MIB) });
   const path = '/registrations/registration/results';

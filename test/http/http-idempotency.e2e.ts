@@ -147,7 +147,7 @@ describe('§5 Idempotency-Key', () => {
     expect((await create(body(), key)).status).toBe(200);
   });
 
-  it.each(['x'.repeat(256), 'é', 'tab\there', ''])('refuses the key %j with 400', async (key) => {
+  it.each(['x'.repeat(256), 'é', 'tab\there', ''])('refuses the Idempotency-Key %j with 400', async (key) => {
     const answer = await create(body(), key);
     expect([answer.status, answer.body.errors]).toEqual([
       400,
@@ -155,7 +155,7 @@ describe('§5 Idempotency-Key', () => {
     ]);
   });
 
-  it('names an invalid key with every other fault of the request, on every route that accepts keys', async () => {
+  it('reports an invalid Idempotency-Key with every other fault of the request, on every route that accepts the header', async () => {
     const record = await app.given.eligibility(scene);
     const bookings = `${path()}/${record['candidate'].candidate_id}/tests/${scene.testCode}/bookings`;
     const booking = await app.given.booking(scene, record);
@@ -180,7 +180,7 @@ describe('§5 Idempotency-Key', () => {
     expect(kept.body).toEqual(booking);
   });
 
-  it('accepts 1 to 255 printable ASCII characters as a key', async () => {
+  it('accepts 1 to 255 printable ASCII characters as an Idempotency-Key', async () => {
     for (const key of ['!', 'x'.repeat(255), `" {}~,;= ${newKey()}`]) {
       const sent = body();
       expect((await create(sent, key)).status).toBe(200);

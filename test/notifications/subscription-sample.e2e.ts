@@ -17,7 +17,7 @@ afterAll(() => app.close());
 
 const outcomes = (body: any) => body.steps.map(({ outcome }: any) => outcome);
 
-test('signs and sends a sample of any change, stores no notification, and reports and audits each step', async () => {
+test('signs and sends a sample of any change without storing a notification, reports each step, and writes an audit row', async () => {
   const { status, body } = await subscribed.post('sample', { change_reason: 'EXAM_COMPLETED' });
   expect(status).toBe(200);
   expect(body).toMatchObject({

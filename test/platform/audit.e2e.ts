@@ -41,7 +41,7 @@ async function ownerOf(token: string): Promise<{ actor: string; application: str
 }
 
 describe('an audit row', () => {
-  it('records actor, application, account, subject, request and changed members of an action, and no values', async () => {
+  it('an audit row records actor, application, account, subject, request and changed members of an action, but no values', async () => {
     const scene = await app.given.scene();
     const owner = await ownerOf(scene.token);
     const created = await app.given.eligibility(scene);

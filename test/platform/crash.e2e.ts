@@ -23,7 +23,7 @@ describe('kill -9 of service and database in the middle of the flow', () => {
     folder.remove();
   });
 
-  it('loses nothing that was acknowledged: every booking is stored, and the partner is notified of each', async () => {
+  it('after kill -9, every acknowledged booking is stored, and the partner is notified of each', async () => {
     const { account_code: account, tests, client, operator } = service.sandbox;
     const testCode = tests[0].test_code;
     const admin = await service.token(operator);

@@ -126,7 +126,7 @@ it('ends running requests soon and refuses new requests at once while the databa
   expect((await read()).status).toBe(200);
 });
 
-it('receives signals of other processes again after the server was silent, and after a firewall dropped the connection', async () => {
+it('receives NOTIFY of other processes again after the database server was silent, and after a firewall dropped the connection', async () => {
   const wake = jest.spyOn(app.app.get(DeliveryLoop), 'wake');
   const id = randomUUID();
   const signalled = () =>

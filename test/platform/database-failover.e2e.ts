@@ -79,7 +79,7 @@ it('notifies a partner once a standby has the event; until then the event waits,
   expect(await figure('replication_standbys_attached')).toBe(2);
 });
 
-it('loses nothing that was acknowledged when the primary is killed under synchronous replication, and callers recover', async () => {
+it('loses no acknowledged change when the primary is killed under synchronous replication, and serves callers again', async () => {
   await primary.query(`ALTER SYSTEM SET synchronous_standby_names = 'one'`);
   await primary.query('SELECT pg_reload_conf()');
   await eventually(async () => {

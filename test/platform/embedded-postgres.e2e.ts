@@ -505,7 +505,7 @@ describe('a killed predecessor', () => {
 });
 
 describe('supervision of the server', () => {
-  it('restarts a killed server on the same port, whether it started or adopted it', async () => {
+  it('restarts a killed PostgreSQL on the same port, whether the process had started or adopted the server', async () => {
     const data = join(room, 'data');
     const first = run(data);
     const { url } = await first.started();

@@ -177,7 +177,7 @@ describe('under a role with other settings', () => {
     expect(found.body).toHaveLength(30);
   });
 
-  it('is ready, and the command line confirms that the audit log agrees with its seals', async () => {
+  it('the service is ready under a role with other settings, and the command line confirms that the audit log agrees with its seals', async () => {
     expect((await app.call('GET', '/health/ready')).status).toBe(200);
     const said: string[] = [];
     const write = jest.spyOn(process.stdout, 'write').mockImplementation((text) => said.push(String(text)) > 0);

@@ -71,7 +71,7 @@ describe('statements that a unit of work sends without waiting', () => {
     expect(published).toBe(false);
   });
 
-  it('throws the error of a sent statement when a later query fails because of it', async () => {
+  it('a unit of work throws the error of a sent statement when a later query fails because of that statement', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     const work = unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['taken']);

@@ -193,7 +193,7 @@ describe('the data of a candidate', () => {
     expect(answer.body.records.map((record: any) => record.svc_eligiblity_id)).toContain(created.svc_eligiblity_id);
   });
 
-  it('erases a candidate: no value is left in any table or answer, and counts are kept', async () => {
+  it('after an erasure no value of the candidate is in any table or response, and counts are unchanged', async () => {
     const { values, scene, created, open, booking } = await known();
     const everything = Object.values(values);
     expect((await whereIs(everything)).length).toBeGreaterThan(20);
@@ -399,7 +399,7 @@ describe('the data of a candidate', () => {
     await fresh.end();
   });
 
-  it('answers 404 for an unknown candidate, and refuses another account or a client', async () => {
+  it('export and erasure answer 404 for an unknown candidate, and refuse staff of another account and clients', async () => {
     const { account, token } = subscribed.scene;
     expect((await admin('GET', ofCandidate(account, 'nobody', 'export'))).status).toBe(404);
     expect((await admin('POST', ofCandidate(account, 'nobody', 'erase'), { reason: 'x' })).status).toBe(404);
@@ -583,7 +583,7 @@ describe('the retention of an account', () => {
     }
   });
 
-  it("runs the deletion in a round of its own, every ten minutes of the service's clock", async () => {
+  it("deletes data whose retention has ended every ten minutes of the service's clock", async () => {
     const operator = await app.given.operator();
     const scene = await app.given.scene();
     const eligibility = await app.given.eligibility(scene);

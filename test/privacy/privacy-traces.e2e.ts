@@ -187,7 +187,7 @@ describe('a result for an erased record', () => {
     note: `note${mark}`,
   });
 
-  it('stores a revised registration result for an erased record without personal members, photo and link', async () => {
+  it('stores without personal members, photo and link a revised registration result for an erased record', async () => {
     const { scene, who, svcId } = await known();
     const meta = { examCode: svcId, extRecordLocator: `Loc${who.mark}` };
     await deliveries.register(scene.token, registrationBody({ examMetaData: meta }));
@@ -212,7 +212,7 @@ describe('a result for an erased record', () => {
     expect(await whereIs(who.mark)).toEqual([]);
   });
 
-  it('stores a revised account result for an erased record without personal members, by the id of the result', async () => {
+  it('stores without personal members a revised account result that the result_id assigns to an erased record', async () => {
     const { scene, who, svcId } = await known();
     const body = accountBody(who.id, { result_id: `R${who.mark}` });
     expect((await deliveries.put(scene, body)).status).toBe(200);
@@ -225,7 +225,7 @@ describe('a result for an erased record', () => {
     expect(await whereIs(who.mark)).toEqual([]);
   });
 
-  it('stores an unmatched result that an operator accepts for an erased record without personal members', async () => {
+  it('stores without personal members an unmatched result that an operator accepts for an erased record', async () => {
     const { scene, who, svcId } = await known();
     await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: svcId } }));
     await erase(scene.account, who.id);
@@ -243,7 +243,7 @@ describe('a result for an erased record', () => {
     expect(await whereIs(who.mark)).toEqual([]);
   });
 
-  it('stores two results for an erased record that arrive at the same moment without personal members', async () => {
+  it('stores without personal members two results for an erased record that arrive at the same moment', async () => {
     for (let round = 0; round < 6; round++) {
       const { scene, who, svcId } = await known();
       await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: svcId } }));

@@ -105,7 +105,7 @@ describe('the result_id of an account result', () => {
     expect(await deliver({ result_id: result_id.toUpperCase() })).toBe(first);
   });
 
-  it('accepts a result_id for one candidate, and refuses it for another who sends it at the same moment', async () => {
+  it('accepts a result_id for only one of two candidates when it is sent for both at the same moment', async () => {
     await anExam();
     const other = app.given.unique('C-');
     await anExam({ candidate: other });
@@ -138,7 +138,7 @@ describe('the candidate_id of an account result', () => {
 });
 
 describe("the candidate's exams are searched group by group", () => {
-  it('searches in the order (a) COMPLETED, (b) SCHEDULED in the past, (c) SCHEDULED in the future, (d) all others', async () => {
+  it("searches the candidate's exams in the order (a) COMPLETED, (b) SCHEDULED in the past, (c) SCHEDULED in the future, (d) all others", async () => {
     const future = await anExam({ bookedAt: hoursFromNow(2) });
     const open = await anExam();
     const past = await anExam({ bookedAt: hoursFromNow(-2) });
@@ -189,7 +189,7 @@ describe("the candidate's exams are searched group by group", () => {
 });
 
 describe('an account result without result_id', () => {
-  it('compares the hash of a result without result_id first, so the same body again is 200', async () => {
+  it('compares the hash of a result without result_id first, so a second delivery of the same body is 200', async () => {
     const first = await anExam();
     const body = accountBody(candidate);
     expect((await deliveries.put(scene, body)).status).toBe(200);
@@ -209,7 +209,7 @@ describe('an account result without result_id', () => {
   });
 });
 
-it('answers 200 to twenty identical PUTs in parallel, and records one result and one event', async () => {
+it('answers 200 to twenty identical simultaneous PUTs, and stores one result and one event', async () => {
   for (const result_id of [undefined, app.given.unique('R-')]) {
     const id = await anExam({ bookedAt: hoursFromNow(-1) });
     await anExam();
@@ -238,7 +238,7 @@ it('stores twenty simultaneous PUTs of different bodies with one result_id, and 
   expect(await deliveries.completions(id)).toBe(1);
 });
 
-it('assigns two different results in parallel to two exams, never both to one', async () => {
+it('assigns two different simultaneous results to two exams, never both to the same exam', async () => {
   const exams = [await anExam({ bookedAt: hoursFromNow(-1) }), await anExam({ bookedAt: hoursFromNow(-2) })];
   const answers = await Promise.all([1, 2].map((n) => deliveries.put(scene, accountBody(candidate, { n }))));
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);

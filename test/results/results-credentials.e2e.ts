@@ -138,7 +138,7 @@ describe('examPassword and extExamToken', () => {
 });
 
 describe('the unmatched results that support sees', () => {
-  it('includes those of its accounts, and registration results that their users sent or that name their exams', async () => {
+  it('support sees unmatched results of its accounts, and registration results that their users sent or that name their exams', async () => {
     const mine = await app.given.scene();
     const foreign = await app.given.scene();
     const support = await app.given.token([mine.account], ['support']);

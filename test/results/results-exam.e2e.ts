@@ -171,7 +171,7 @@ describe('a late result', () => {
     expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['COMPLETED', 1]);
   });
 
-  it('completes the exam that a newer record has replaced, not the newer record', async () => {
+  it('a late result completes the exam of the replaced record, not the newer record', async () => {
     await app.given.sql(
       `UPDATE eligibilities SET eligibility_end_date = now() - interval '1 day' WHERE svc_eligiblity_id = $1`,
       [id],
@@ -245,7 +245,7 @@ describe('results in parallel for one exam', () => {
     expect([(await numbers()).length, await deliveries.completions(id)]).toEqual([20, 1]);
   });
 
-  it('stores the result while the booking is being cancelled, whichever comes first', async () => {
+  it('stores a result that arrives during the cancellation of the booking, whichever comes first', async () => {
     for (let round = 0; round < 10; round++) {
       eligibility = await app.given.eligibility(scene);
       id = eligibility['svc_eligiblity_id'] as string;
@@ -334,7 +334,7 @@ describe('reading results', () => {
     expect(rest.body[0].body).toEqual(registrationBody({ examMetaData: { examCode: id } }));
   });
 
-  it('returns the body exactly as it was sent: numbers, escapes and repeated names', async () => {
+  it('returns the body of a result exactly as it was sent: numbers, escapes and repeated names', async () => {
     const json = `{"examMetaData":{"examCode":"${id}"},"big":12345678901234567890,"one":1.0,"twice":1,"twice":2,"text":"\\u00e4\\/"}`;
     expect((await deliveries.register(scene.token, json)).status).toBe(200);
     expect((await deliveries.read(scene, candidate)).text).toContain(`"body":${json}}`);
@@ -388,7 +388,7 @@ describe('photos and video links', () => {
     expect(body[0].body.userPhotoBase64String === userPhotoBase64String).toBe(true);
   });
 
-  it('stores photos of more than 5 MiB, and names them in the faults of the revision', async () => {
+  it('stores a photo of more than 5 MiB, and reports it in the faults of the revision', async () => {
     const userPhotoBase64String = Buffer.alloc(5 * 1024 * 1024 + 1, 7).toString('base64');
     const answer = await register({ userPhotoBase64String });
     expect(answer.status).toBe(200);

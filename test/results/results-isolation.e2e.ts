@@ -100,14 +100,14 @@ describe('an account result sent by a driver of two accounts', () => {
 });
 
 describe('a registration result', () => {
-  it('shows a result that names no exam, from a user of two accounts, to operators only', async () => {
+  it('shows a registration result that names no exam, sent by a user of two accounts, only to operators', async () => {
     const id = await registrationResult('NOWHERE');
     await expectHidden(id, staffOfA);
     await expectHidden(id, staffOfZ);
     expect(await listed(operator)).toContain(id);
   });
 
-  it('shows a result to the staff of the account whose exam it names, and to no other account', async () => {
+  it('shows a registration result only to the staff of the account whose exam it names', async () => {
     const cancelled = await app.given.eligibility(a);
     const { svc_eligiblity_id, candidate } = cancelled as { svc_eligiblity_id: string; candidate: any };
     await ask(a.token, 'DELETE', `/accounts/${a.account}/candidates/${candidate.candidate_id}/tests/${a.testCode}`);

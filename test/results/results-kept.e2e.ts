@@ -81,7 +81,7 @@ describe('a wrong type in a member that identifies the exam or is a score', () =
   );
 });
 
-it('stores a result as sent, and names the fault, when any other member is wrong', async () => {
+it('stores a result as sent, and reports the fault, when a member that neither identifies the exam nor is a score is wrong', async () => {
   const body = registrationBody({
     examMetaData: { examCode: id },
     examDate: { of: 1 },
@@ -121,7 +121,7 @@ describe('a member that occurs twice in one object', () => {
     },
   );
 
-  it('stores the result as sent, and names the member, when another member has two values', async () => {
+  it('stores a result as sent, and reports the member, when a member that neither identifies the exam nor is a score has two values', async () => {
     const json = `{"examMetaData":{"examCode":"${id}"},"examDate":"1","examDate":"2","own":[{"a":1,"a":2}]}`;
     expect((await send('REGISTRATION', json)).status).toBe(200);
     const { body, text } = await deliveries.read(scene, candidate);
@@ -243,7 +243,7 @@ it('shows which exam a typed code belongs to before an operator accepts the resu
 });
 
 describe('one body of a result', () => {
-  it('completes one exam with one body, whether the driver’s retry or the operator’s accept for another exam comes first', async () => {
+  it('one result body completes one exam, whether the driver’s retry or the operator’s acceptance for a different exam comes first', async () => {
     for (let round = 0; round < 8; round++) {
       const code = app.given.unique('LATE-');
       const body = registrationBody({ examMetaData: { examCode: code, extRecordLocator: app.given.unique('L-') } });

@@ -31,7 +31,7 @@ function expectQuota(answer: Answer): void {
   expect(Math.abs(((seconds - left + 43_200) % 86_400) - 43_200)).toBeLessThan(60);
 }
 
-it('stores unmatched results once each, up to their share of the daily quota', async () => {
+it('stores each unmatched result once, up to their share of the daily quota', async () => {
   const scene = await app.given.scene();
   expect(refusal(await deliver(scene, 'nowhere', 'first'))).toEqual([400, 'registration_not_found']);
   // A second delivery of the same body uses no quota.
@@ -50,7 +50,7 @@ it('counts the quota of each account separately, and matched results separately 
   expect((await deliver(scene, record['svc_eligiblity_id'], 'found')).status).toBe(200);
 });
 
-it('stores revisions of an account up to its quota, however many arrive at once, and nothing of the next', async () => {
+it('stores result revisions of an account up to its daily quota, however many arrive at once, and no part of the next', async () => {
   const scene = await app.given.scene();
   const record = await app.given.eligibility(scene);
   const id = record['svc_eligiblity_id'] as string;

@@ -242,7 +242,7 @@ describe('when neither code nor locator finds a registration', () => {
     );
   });
 
-  it('a UUID instead of the e-mail address, an empty address, an empty code or no member at all is registration_not_found', async () => {
+  it('answers registration_not_found to a UUID instead of the e-mail address, an empty address, an empty code, or no member at all', async () => {
     await anExam();
     await anExam({ candidate: { email: null } });
     expect(await deliver(byTest('5f0c2f0e-0d0b-4f6f-8a43-3d1b0d3c2f11'))).toBe('registration_not_found');

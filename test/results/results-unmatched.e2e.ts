@@ -103,7 +103,7 @@ describe('a body that matched no exam', () => {
     expect((await list()).filter((row) => row['body']?.marker === body['marker'])).toHaveLength(1);
   });
 
-  it('shows photo and link in the single result, not in the list; both are stored encrypted', async () => {
+  it('shows photo and link of an unmatched result in the single result but not in the list, and stores both encrypted', async () => {
     const photo = { userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' };
     const unmatched = await refused(photo);
     expect((await list())[0]['body']).not.toHaveProperty('userPhotoBase64String');
@@ -298,7 +298,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect((await list())[0]['id']).toBe(unmatched);
   });
 
-  it("refuses an exam of another account than the delivery's with 403 forbidden_operation", async () => {
+  it('refuses to accept a result for an exam of an account other than that of the delivery with 403 forbidden_operation', async () => {
     const unmatched = await refusedAccount('TYPO', { marker: app.given.unique('m') });
     const other = (await app.given.eligibility(await app.given.scene()))['svc_eligiblity_id'] as string;
     expect((await accept(unmatched, { svc_eligiblity_id: other })).body.code).toBe('forbidden_operation');
@@ -321,7 +321,7 @@ describe('accepting an unmatched result as an operator', () => {
     });
   });
 
-  it('requires exactly one of booking_code and svc_eligiblity_id, otherwise 400', async () => {
+  it('accepting a result requires exactly one of booking_code and svc_eligiblity_id, otherwise it is 400', async () => {
     const unmatched = await refused();
     for (const body of [
       {},

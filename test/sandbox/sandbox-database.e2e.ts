@@ -85,7 +85,7 @@ describe('SANDBOX=true', () => {
     await service.stop();
   });
 
-  it('makes an empty database a sandbox, which neither another process nor a copy can use afterwards', async () => {
+  it('makes an empty database a sandbox, after which other processes cannot use the database or a copy of it', async () => {
     const url = await database({ migrated: false });
     const sandbox = await start(url, { SANDBOX: 'true' });
     const token = await sandbox.token(sandbox.sandbox.operator);

@@ -77,7 +77,7 @@ describe('the tools of the sandbox', () => {
     });
   });
 
-  it('completes an exam by a result like a test driver; the result can be read, and a driver’s own result is a revision', async () => {
+  it("the sandbox's tools complete an exam by a result that can be read; a result from a test driver is a further revision", async () => {
     const code = await booking();
     expect((await raise(code, 'EXAM_COMPLETED')).status).toBe(202);
     const { candidate_id, test_code } = (
@@ -198,7 +198,7 @@ describe('the tools of the sandbox', () => {
     expect(bodies).toEqual(Array.from({ length: 100 }, (_, index) => 100_200 - index));
   });
 
-  it("keeps the partner's address and certificate for another process in the same folder", async () => {
+  it("keeps the address and certificate of the sandbox's partner for a second process in the same folder", async () => {
     const { partner_url, ca_pem } = own();
     const file = join(app.config.dataDir, 'sandbox-partner.json');
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ cert: ca_pem });

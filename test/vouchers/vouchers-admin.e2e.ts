@@ -135,7 +135,7 @@ describe('a voucher', () => {
     ]);
   });
 
-  it('names all faults of a voucher at once: a missing currency, an unknown test and a fault of form', async () => {
+  it('reports all faults of a voucher at once: a missing currency, an unknown test and a malformed member', async () => {
     const answer = await admin('PUT', `/${account}/vouchers/BAD`, {
       discount_type: 'AMOUNT',
       discount_value: -1,
@@ -149,7 +149,7 @@ describe('a voucher', () => {
     ]);
   });
 
-  it('names all faults of the form of a voucher at once', async () => {
+  it('reports all malformed members of a voucher at once', async () => {
     const answer = await admin('PUT', `/${account}/vouchers/BAD`, {
       discount_type: 'PERCENT',
       discount_value: 101,
@@ -259,7 +259,7 @@ describe('the uses of a voucher', () => {
     for (const code of codes) expect(await usesOf(scene, code)).toBe(5);
   });
 
-  it('keeps uses equal to redemptions after simultaneous swaps and cancellations', async () => {
+  it('the uses of vouchers equal their redemptions after simultaneous swaps and cancellations', async () => {
     const scene = await app.given.scene();
     const codes = await Promise.all([1, 2, 3, 4].map(() => app.given.voucher(scene.account, { max_uses: 4 })));
     const records = await Promise.all(Array.from({ length: 6 }, () => app.given.eligibility(scene)));
@@ -305,7 +305,7 @@ describe('the vouchers of a record', () => {
     expect(await usesOf(scene, good)).toBe(0);
   });
 
-  it('keeps vouchers of a record that expire, are used up or are disabled afterwards', async () => {
+  it('a record keeps vouchers that expire, are used up or are disabled after their redemption', async () => {
     const scene = await app.given.scene();
     const [held, added] = [await app.given.voucher(scene.account), await app.given.voucher(scene.account)];
     const record = await app.given.eligibility(scene, { voucher_codes: [held] });
