@@ -125,7 +125,7 @@ class Bench {
     const accounts: string[] = [];
     for (let n = 0; n < partners; n++) {
       if (n % PARTNERS_OF_AN_ACCOUNT === 0) accounts.push(await this.account());
-      // Of twenty partners, four hang and one has the silent name server.
+      // In each account of twenty partners, four hang and one has the silent name server.
       const kind = n % 20 < 4 ? 'hanging' : n % 20 === 4 ? 'named' : 'well';
       await this.subscribe(accounts.at(-1)!, this.farm.url(kind, n));
     }
@@ -185,7 +185,7 @@ class Bench {
    * statement.
    */
   private async used(): Promise<number[]> {
-    // Other sessions report their counts within a second of their last statement.
+    // Waits, because PostgreSQL's other sessions report their counts within a second of their last statement.
     await pause(1_500);
     const { rows } = await this.client.query<{ n: string }>(
       'SELECT xact_commit AS n FROM pg_stat_database WHERE datname = current_database()',

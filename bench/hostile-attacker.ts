@@ -38,7 +38,7 @@ async function call(method: 'GET' | 'POST', path: string, body?: Buffer, withTok
   await answer.dump({ limit: 64 * MIB });
 }
 
-/** Repeats the work with this concurrency. */
+/** Repeats the work in `count` parallel loops until the attack ends. */
 function again(count: number, work: () => Promise<unknown>): Promise<unknown> {
   const worker = async (): Promise<void> => {
     for (; !ended; rounds++) {

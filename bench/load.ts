@@ -133,7 +133,7 @@ function bookRequest(job: LoadJob): LoadRequest {
 /** The number of reads of a record between two changes. */
 const LOOKS = 20;
 
-/** Builds the calls of clients in a day; each booking is cancelled. */
+/** Builds the mix of calls of a client's day; each booking is cancelled. */
 function dayRequests(job: LoadJob): LoadRequest[] {
   const { scene, token, label } = job;
   const [before, after] = createBody(scene, '<candidate>').split('<candidate>');

@@ -19,7 +19,7 @@ const KINDS = ['create', 'read'] as const;
 const QUIET = 'quiet';
 /** Clients that request tokens: more at once than the service hashes, so that there is always a queue. */
 const FLOOD = 16;
-/** Attacks of hostile-attacker.ts, by another tenant. */
+/** The attacks of hostile-attacker.ts that a hostile tenant performs. */
 const ATTACKS: Readonly<Record<string, string>> = {
   'results of 8 MiB and 99,000 members': 'as many values as allowed',
   'results of 870,000 members': 'values without end',

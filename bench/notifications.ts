@@ -24,12 +24,12 @@ import type { Stage } from './stage.js';
 const PARTNERS = [4, 1, 100];
 const EVENTS_PER_SECOND = 200;
 const BARE = 'bare PUTs';
-/** Subscriptions of another account, which should make no difference. */
+/** The number of subscriptions of a second account, which should make no difference. */
 const OTHERS = 1_000;
 const AMONG_MANY = 'service with 1,000 more subscriptions';
 const DELAYED = ['service', AMONG_MANY] as const;
 type Delays = Record<(typeof DELAYED)[number], Float64Array[]>;
-/** With fresh tables PostgreSQL plans all statements again. */
+/** The seconds of warm-up, in which PostgreSQL plans all statements for the new tables. */
 const WARM_UP_S = 3;
 
 interface Sizes {
@@ -38,7 +38,7 @@ interface Sizes {
   seconds: number;
 }
 
-/** A program that drains a backlog into the common receiver. */
+/** A compared program, which sends a backlog of notifications to the common receiver. */
 interface Contender {
   name: string;
   database: string;

@@ -51,7 +51,7 @@ class Partners {
   allowed = 0;
   /** Requests to the paced partner. */
   counts = { taken: 0, refused: 0 };
-  /** The first arrival of each booking at the other partner. */
+  /** The time of the first arrival of each booking at the partner without a rate limit. */
   readonly arrivals = new Map<string, number>();
   private readonly taken: number[] = [];
 
@@ -117,7 +117,7 @@ class Bench {
     private readonly token: string,
   ) {}
 
-  /** Measures the other partner's p95 in milliseconds while nothing else is sent. */
+  /** Measures the p95 delay of the partner without a rate limit, in milliseconds, while nothing else is sent. */
   async quiet(seconds: number): Promise<number> {
     await this.client.query('DELETE FROM subscriptions');
     await this.subscribe(this.account, 'other');

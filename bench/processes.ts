@@ -87,7 +87,7 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
     await stage.settle(DATABASE);
     const { proxy, url } = await startProxy(stage, used.slice(0, answering));
     const pids = { service: used.map(({ pid }) => pid), postgres: [postmaster], load: [load.pid], proxy: [proxy.pid] };
-    // Each process gets as many connections as a single one.
+    // Each of several processes gets as many connections as a single process would.
     const job: LoadJob = { url: Array(answering).fill(url), kind, scene, token, candidates, label, seconds: duration };
     const [{ perSecond, requests }, took] = await withProcessorTime(pids, () =>
       loadUntilTold(stage, DATABASE, load, job),

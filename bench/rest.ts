@@ -15,7 +15,7 @@ const DATABASE = 'rest';
 /** The maximum number of bookings that a server may make per second of a round. */
 export const MOST_BOOKINGS = 10_000;
 const PROGRAMS = ['service', 'ceiling', 'plain NestJS'] as const;
-/** The service with an Idempotency-Key for each request, as clients are advised to send it. */
+/** The name of the service when each request has an Idempotency-Key, as clients are advised. */
 const KEYED = 'service with keys';
 type ProgramName = (typeof PROGRAMS)[number] | typeof KEYED;
 

@@ -126,7 +126,7 @@ export async function seedBossJobs(client: Client, count: number): Promise<void>
   ]);
 }
 
-/** The partner whose claim is measured; it has this many waiting notifications, regardless of the other data. */
+/** The partner whose claim is measured; the partner has {@link WAITING} notifications, whatever the other data. */
 export const CLAIMED_PARTNER = '00000000-0000-4000-8000-000000000000';
 const WAITING = 1_000;
 
@@ -181,7 +181,7 @@ const HISTORY = `WITH event AS (
 /** Inserts years of notifications: a total, a number in the error queue, and a short backlog of one partner. */
 export async function seedHistory(client: Client, accountCode: string, count: number, queued: number): Promise<void> {
   const partners = 20;
-  // The counts of the error queue are written once for each cause, without the trigger for each row.
+  // Writes the counts of the error queue once for each cause, instead of by the trigger for each row.
   await client.query('SET session_replication_role = replica');
   await seedPartners(client, accountCode, partners);
   await client.query(HISTORY, [accountCode, partners, count, queued]);

@@ -19,7 +19,7 @@ export class Stage {
   /** @param settings of PostgreSQL, in addition to the service's own */
   static async open(settings: Readonly<Record<string, string>> = {}): Promise<Stage> {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-bench-'));
-    // PostgreSQL may run as another user.
+    // PostgreSQL may run as a different user, who needs access to the folder.
     chmodSync(folder, 0o755);
     const postgres = await startEmbeddedPostgres({
       dataDir: folder,

@@ -40,7 +40,7 @@ const counted = async (token: string) => (await ask(token, 'GET', '/admin/overvi
 
 const seen = ({ status, body }: Answer) => [status, body.code];
 
-/** Sends a result that is refused; returns its id. */
+/** Sends a result that the service refuses; returns the id of the unmatched result. */
 async function accountResult(scene: Scene): Promise<string> {
   const marker = app.given.unique('m');
   const body = accountBody(app.given.unique('NOBODY-'), { marker });

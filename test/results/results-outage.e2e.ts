@@ -79,7 +79,7 @@ const UNAVAILABLE = {
   request_id: expect.any(String),
 };
 
-/** Runs a delivery until it waits for the table, and cuts its connection there. */
+/** Runs a delivery until it waits for the locked table, and then cuts its database connection. */
 async function cutOff(table: string, statement: string, deliver: () => Promise<Answer>): Promise<Answer> {
   const blocker = await connect();
   // A separate connection watches, because pg_stat_activity does not change within a transaction.

@@ -5,7 +5,7 @@ const MIB = 1024 * 1024;
 
 let app: TestApp;
 
-/** A MiB a day for an account, and a quarter of it for results that match no exam. */
+/** The daily quota: one MiB for an account, a quarter of which may be results that match no exam. */
 beforeAll(async () => {
   app = await startApp({ env: { RESULT_MIB_PER_DAY: '1' } });
 });

@@ -29,7 +29,7 @@ const get = (unmatched: string) => app.call('GET', `/admin/unmatched-results/${u
 const accept = (unmatched: string, body: unknown, token = operator) =>
   app.call('POST', `/admin/unmatched-results/${unmatched}/accept`, { token, body });
 
-/** Sends a registration result that is refused; returns its id. */
+/** Sends a registration result that the service refuses; returns the id of the unmatched result. */
 async function refused(changes: Record<string, unknown> = {}): Promise<string> {
   const body = registrationBody({ marker: app.given.unique('m'), ...changes });
   expect((await deliveries.register(scene.token, body)).body).toMatchObject({ status: 400 });

@@ -19,7 +19,7 @@ if (__filename.endsWith('.ts')) ResultReader.execArgv.push('--require', join(__d
 export interface Answer {
   status: number;
   headers: Headers;
-  /** The parsed JSON; the text when it is not JSON; undefined without a body. */
+  /** The body as parsed JSON, or as text when it is not JSON; undefined without a body. */
   body: any;
   text: string;
 }

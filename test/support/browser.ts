@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 
-// The compiled file is one folder deeper.
+// Two candidates for node_modules, because the compiled version of this file is one folder deeper.
 const MODULES = ['../..', '../../..']
   .map((up) => join(__dirname, up, 'node_modules'))
   .find((folder) => existsSync(join(folder, '@sparticuz')))!;
@@ -69,7 +69,7 @@ async function unpackOnce(): Promise<void> {
   }
 }
 
-/** A page in its own context, with the errors that occurred in it. */
+/** A browser page in its own context, with the errors that occurred in the page. */
 export interface WatchedPage {
   readonly page: Page;
   /** Console errors and warnings, uncaught exceptions, and violations of the content security policy. */

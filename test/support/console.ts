@@ -24,7 +24,7 @@ export class ConsoleDriver {
     readonly operator: Login,
   ) {}
 
-  /** Opens `path` of the console and signs in there. */
+  /** Opens `path` of the console in a new browser, and signs in as a new operator. */
   static async start(app: TestApp, path = '', options: BrowserContextOptions = {}): Promise<ConsoleDriver> {
     const browser = await startBrowser();
     const operator = await new OAuth(app).login({ scopes: SCOPES });
@@ -38,7 +38,7 @@ export class ConsoleDriver {
     return driver;
   }
 
-  /** Starts another operator, in a separate browser. */
+  /** Signs in a second operator in a separate browser. */
   async another(path = ''): Promise<ConsoleDriver> {
     const operator = await new OAuth(this.app).login({ scopes: SCOPES });
     const driver = new ConsoleDriver(this.app, this.browser, await openPage(this.browser, WINDOW), operator);

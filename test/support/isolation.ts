@@ -11,7 +11,7 @@ export interface Operation {
   name: string;
   method: string;
   path: string;
-  /** Scopes that admit a token; empty for an open route. */
+  /** The scopes of which a token needs one; empty for an open route. */
   scopes: Scope[];
   filters: string[];
   hasBody: boolean;

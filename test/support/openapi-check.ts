@@ -15,7 +15,7 @@ interface Operation {
 }
 
 export interface DocumentChecker {
-  /** @throws Error when the document has the route but not this answer */
+  /** @throws Error when the document has the route, but the response does not match the document */
   check(method: string, path: string, answer: Answer): void;
 }
 
@@ -67,7 +67,7 @@ export function documentChecker(document: OpenAPIObject): DocumentChecker {
   };
 }
 
-/** Checks that the document has an example of the problem there (src/openapi/problem-places.ts). */
+/** Checks that the document has an example of the problem for this operation (src/openapi/problem-places.ts). */
 function assertPlaced(
   where: string,
   type: string | undefined,

@@ -12,11 +12,11 @@ export interface PartnerRequest {
   path: string;
   headers: Record<string, string>;
   raw: Buffer;
-  /** The body as JSON; null when it is not JSON. */
+  /** The body of the request as parsed JSON; null when it is not JSON. */
   json: ReturnType<typeof JSON.parse>;
   /** Milliseconds since 1970, with fractions. */
   at: number;
-  /** The common name of the client certificate, if one was shown. */
+  /** The common name of the client certificate, if the client presented one. */
   tlsClientCert: string | null;
   /** Whether its connection resumed an earlier TLS session. */
   tlsResumed: boolean;

@@ -1,6 +1,6 @@
 import { parser } from '@prometheus-io/lezer-promql';
 
-/** The metrics of each process by their names in a query, with their possible labels. */
+/** Maps the names of exported metrics, as they occur in a query, to their possible labels. */
 export type Exported = Map<string, Set<string>>;
 
 interface Registered {

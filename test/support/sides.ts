@@ -12,7 +12,7 @@ export interface Side {
   subscribed: Subscribed;
   account: string;
   places: Places;
-  /** Texts that only occur in data of the account. */
+  /** Texts that occur only in the data of this account, by which a leak is detected. */
   marks: string[];
 }
 

@@ -17,7 +17,7 @@ export interface ClientOptions {
   retries?: Retries;
 }
 
-/** An answer of `api`; `data` is present, because an answer other than 2xx is thrown. */
+/** A response of `api`; `data` is present, because a response other than 2xx is thrown. */
 interface Answered<T> {
   data?: T;
   response: Response;

@@ -83,7 +83,7 @@ export const mutation = fc.record({
   source: fc.constantFrom<Source>('REGISTRATION', 'ACCOUNT'),
   outer: fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 3 }),
   inner: fc.dictionary(fc.constantFrom(...inner), value, { maxKeys: 2 }),
-  /** Whether it names an existing exam, an unknown one, or none. */
+  /** Whether the body names an existing exam, an unknown exam, or no exam. */
   leads: fc.constantFrom('EXAM', 'EXAM', 'EXAM', 'NOWHERE', 'NOTHING'),
   exam: fc.nat(),
   cut: fc.oneof(

@@ -32,7 +32,7 @@ import { isSame, mutation, sentOf, type Sent } from './bodies.js';
 const AT_ONCE = 24;
 const EXAMS = 400;
 const BATCH = 500;
-/** Time for which a batch sends bodies before the fault, so that some of them meet it. */
+/** The time for which a batch sends bodies before the fault occurs, so that the fault affects some of them. */
 const WARM_MS = 200;
 
 interface Outcome {

@@ -5,10 +5,10 @@ import { SUSPECT_AFTER } from '../../../src/notifications/delivery/delivery-stat
 import { processOf, type SimulatedTime } from './simulated-time.js';
 import type { Chance, Turns } from './turns.js';
 
-/** The pause that a busy partner asks for. */
+/** The Retry-After of a busy partner, in seconds. */
 const BUSY_S = 1;
 
-/** The attempts of an event, as the partner saw them. */
+/** The attempts of an event from the partner's point of view. */
 interface Told {
   readonly sequence: number;
   id: string | null;

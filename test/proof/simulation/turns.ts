@@ -159,7 +159,7 @@ export class Turns {
     };
     const pids = asked.map(({ processID }) => processID ?? 0);
     if (!pids.every((pid) => (activity.get(pid)?.by.length ?? 0) > 0 && waits(pid, []))) return false;
-    // Statements that were answered or sent meanwhile need another check.
+    // If statements were answered or sent during the query, the check must be repeated.
     if (asked.length !== this.onTheWay.size || !asked.every((client) => this.onTheWay.has(client))) return false;
     const since = this.time.ms;
     this.blocked = new Map(
