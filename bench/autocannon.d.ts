@@ -1,6 +1,6 @@
 /** The part of autocannon that the load program uses; the package has no types. */
 declare module 'autocannon' {
-  /** Passed from one request of a connection to the next, until the first request is repeated. */
+  /** State that a connection passes from each request to the next, until the list of requests starts again. */
   export interface LoadContext {
     candidate?: string;
     booking?: string;

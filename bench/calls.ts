@@ -3,11 +3,11 @@ import { Pool } from 'undici';
 
 export interface Call {
   (number: number): Promise<void>;
-  /** Called before each call, outside the measured time. */
+  /** Runs before each measured call; its duration does not count. */
   before?: () => Promise<void>;
 }
 
-/** Calls over keep-alive connections; an answer other than 2xx is an error. */
+/** Sends calls over keep-alive connections; a response other than 2xx is an error. */
 export class Caller {
   private readonly pool: Pool;
 

@@ -20,11 +20,11 @@ const ROUNDS = 7;
 
 interface Interaction {
   name: string;
-  /** The address of the page, and a text that shows that it is ready. */
+  /** The address of the measured page, and a text whose presence shows that the page is ready. */
   path: string;
   ready: string;
   act: (page: Page) => Promise<void>;
-  /** A page expression that is true when the action is done. */
+  /** A JavaScript expression that is true in the page when the measured action is complete. */
   done: string;
 }
 
@@ -164,12 +164,12 @@ async function measure(page: Page, baseUrl: string, { name, path, ready, act, do
     await page.goto(`${baseUrl}/console${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.locator(ready).first().waitFor();
-    // By then the other pages have been loaded; the event stream never ends.
+    // A fixed pause for the background loading of other pages: the event stream never lets the network become idle.
     await pause(2500);
     await page.evaluate(watch(done));
     await act(page);
     const took = await page.evaluate<number>('window.interaction');
-    // The first round loads the code of the page and is not counted.
+    // The first round loads the page's code, so it does not count.
     if (round > 0) times.push(took);
   }
   times.sort((one, other) => one - other);

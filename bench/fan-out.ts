@@ -29,18 +29,18 @@ import { prepare, TEST_CODE } from './prepare.js';
 import { peakResidentMiB, processorSeconds } from './processor-time.js';
 import { ServiceProcess } from './service-process.js';
 
-/** Zero subscriptions give the cost of an event itself. */
+/** The run without subscriptions measures the cost of an event alone. */
 const FAN_OUTS = [0, 1, 10, 100, 1000];
 const FAN_OUT_ROUNDS = 3;
 const PARTNERS_OF_AN_ACCOUNT = 20;
 const BOOKINGS_A_ROUND = 100;
 const BETWEEN_BOOKINGS_MS = 100;
-/** Time until trouble has ended: the wait time and its aftermath. */
+/** The time after which the simulated failures no longer have effects: the wait time and its aftermath. */
 const CALM_MS = 3_000;
-/** Time limit for notifications to arrive and be recorded; a timeout names the missing ones. */
+/** The time limit for notifications to arrive and be recorded; the error after it lists the missing notifications. */
 const ARRIVE_MS = 60_000;
 
-/** $1: the account; $2: the booking's first event; $3: the number. Inserts events as a killed process leaves them. */
+/** SQL: copies the booking event $2 of account $1 $3 times, untranslated, as a killed process leaves events. */
 const LEFT_OVER = `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
   SELECT gen_random_uuid(), name, $1, upper(substr(md5(gen_random_uuid()::text), 1, 10)), 1, data, now(),
     now() - interval '1 second'
@@ -84,7 +84,7 @@ class Bench {
         await this.deliver(account, known, Math.max(1, Math.round(events / 10)), subscriptions);
         const { used, connections, rate } = await this.deliver(account, known, events, subscriptions);
         await this.client.query('TRUNCATE notifications, notification_attempts, deliveries');
-        // In the first round statements are planned: it is printed but not counted.
+        // PostgreSQL plans the statements in the first round, so its figures are printed but do not count.
         const told = subscriptions === 0 ? events : notifications;
         const [service, database, statements] = used.map((value) => value / told);
         const whole = service + database;
@@ -125,14 +125,14 @@ class Bench {
     const accounts: string[] = [];
     for (let n = 0; n < partners; n++) {
       if (n % PARTNERS_OF_AN_ACCOUNT === 0) accounts.push(await this.account());
-      // Of twenty partners, four hang and one has the silent name server.
+      // In each account of twenty partners, four hang and one has the silent name server.
       const kind = n % 20 < 4 ? 'hanging' : n % 20 === 4 ? 'named' : 'well';
       await this.subscribe(accounts.at(-1)!, this.farm.url(kind, n));
     }
     await this.round(accounts, 'warm');
     const times = { well: [] as number[], trouble: [] as number[] };
     for (let n = 0; n < rounds; n++)
-      // The order alternates.
+      // The order of the compared runs alternates, so that none always benefits from being first.
       for (const state of n % 2 === 0 ? (['well', 'trouble'] as const) : (['trouble', 'well'] as const)) {
         this.farm.hasTrouble = state === 'trouble';
         this.farm.dropConnections();
@@ -163,7 +163,7 @@ class Bench {
       const { rows } = await this.client.query<{ n: string }>(LEFT);
       return rows[0].n === '0' || `${rows[0].n} events or notifications were not recorded.`;
     };
-    // PostgreSQL also works for this query.
+    // Polls rarely, because each query adds to PostgreSQL's processor time.
     await within(ARRIVE_MS, recorded, 500);
     const after = await this.used();
     return {
@@ -185,7 +185,7 @@ class Bench {
    * statement.
    */
   private async used(): Promise<number[]> {
-    // Other sessions report their counts within a second of their last statement.
+    // Waits, because PostgreSQL's other sessions report their counts within a second of their last statement.
     await pause(1_500);
     const { rows } = await this.client.query<{ n: string }>(
       'SELECT xact_commit AS n FROM pg_stat_database WHERE datname = current_database()',

@@ -13,13 +13,13 @@ export function medianRatio(ours: readonly number[], theirs: readonly number[]):
   return median(ours.map((value, index) => value / theirs[index]));
 }
 
-/** A figure: its `value` in its unit, and its goal. */
+/** A figure of the report: its `value`, the unit of the value, and its goal. */
 export interface Figure {
   readonly name: string;
   readonly value: number;
   readonly unit: 'ratio' | '/s' | 'µs' | 'ms' | 's' | 'MiB';
   readonly goal: { readonly atLeast: number } | { readonly atMost: number } | null;
-  /** The measurement of each round; `value` is their median. */
+  /** The measurements of the rounds; `value` is their median. */
   readonly rounds?: readonly number[];
 }
 
@@ -32,7 +32,7 @@ export interface Section {
   readonly title: string;
   /** Describes the run in one or two sentences. */
   readonly method: string;
-  /** The measured table: a head and rows of cells. */
+  /** The table of measurements: a header and rows of cells. */
   readonly table: readonly (readonly string[])[];
   readonly figures: readonly Figure[];
   /** Rows of docs/performance.md: the question, the measurement, and the figures that decide it. */

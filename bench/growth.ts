@@ -37,7 +37,7 @@ const TRANSLATED_AT_ONCE = 4;
 /** Time for a service to notice that its connections were closed. */
 const NOTICED_MS = 20;
 const NEW_CONNECTIONS = 'first list page over new connections';
-/** Limited, because opening connections is slow. */
+/** The maximum number of calls over new connections; it is small, because opening connections is slow. */
 const MOST_OVER_NEW_CONNECTIONS = 100;
 const NAMES = [
   'create',
@@ -63,7 +63,7 @@ const PAGE = 50;
 const CLOSE_ALL = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE datname = current_database() AND application_name = 'candidate-eligibility-service'`;
 
-/** The calls on a database of one size, and the processes that serve them. */
+/** The measured calls on a database of one size, and the processes that serve these calls. */
 interface Side {
   calls: Record<(typeof NAMES)[number], Call>;
   service: number;
@@ -144,7 +144,7 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Sid
   await direct.connect();
   stage.onClear(async () => void (await Promise.all([client.close(), operator.close(), direct.end()])));
   const account = `/accounts/${scene.accountCode}`;
-  // Consecutive calls use rows that are far apart.
+  // Consecutive calls use rows that are far apart, so that they do not share pages of PostgreSQL.
   const scattered = (number: number) => ((number * 7919) % size.eligibilities) + 1;
   const begun = new Date().toISOString().slice(0, 19) + 'Z';
   const search = (q: string) =>
@@ -173,7 +173,7 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Sid
       },
     }),
     claim: () => claim(direct),
-    // The same ids would use the same pages again.
+    // Each call translates events under new ids, because the same ids would use the same pages again.
     translation: Object.assign(() => translate(direct), {
       before: async () =>
         void (await direct.query('UPDATE domain_events SET event_id = uuidv7() WHERE settled_at IS NULL')),
@@ -227,7 +227,7 @@ function sectionOf(costs: Costs, { rounds, calls, large }: Sizes): Section {
   const of = (...which: Parameters<typeof each>) => median(each(...which));
   const ratio = (name: string, what: keyof Cost) =>
     median(costs.get(name)!.map((measured) => measured.large[what] / measured.small[what]));
-  // Closed connections take the record of their work with them.
+  // PostgreSQL's processor time is counted per connection process, so closed connections would be missing from it.
   const isAccounted = (name: string) => name !== NEW_CONNECTIONS;
   const thousands = (count: number) => `${count / 1000} thousand`;
   return {

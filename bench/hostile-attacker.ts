@@ -38,11 +38,11 @@ async function call(method: 'GET' | 'POST', path: string, body?: Buffer, withTok
   await answer.dump({ limit: 64 * MIB });
 }
 
-/** Repeats the work with this concurrency. */
+/** Repeats the work in `count` parallel loops until the attack ends. */
 function again(count: number, work: () => Promise<unknown>): Promise<unknown> {
   const worker = async (): Promise<void> => {
     for (; !ended; rounds++) {
-      // An attack expects to be refused.
+      // Refusals are the expected responses to an attack.
       await work().catch(() => undefined);
     }
   };

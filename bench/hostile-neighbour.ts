@@ -40,7 +40,7 @@ interface Contest {
   readonly name: string;
   /** The name of an attack of hostile-attacker.ts. */
   readonly attack: string;
-  /** The calls of the well-behaved tenant meanwhile. */
+  /** The calls of the well-behaved tenant during the attack. */
   readonly work: (tenant: Tenant, count: number) => Promise<unknown>;
   /** The measured quantile; 0.99 by default. */
   readonly quantile?: number;
@@ -177,7 +177,7 @@ async function main(): Promise<boolean> {
   };
 
   const ratios: number[] = [];
-  // Continues over all contests, so that no two create the same candidate.
+  // The counter continues over all contests, so that no two contests create the same candidate.
   let count = 0;
   for (const contest of CONTESTS.filter(({ name }) => name.startsWith(values.contest as string)).toReversed()) {
     const p50: Record<(typeof STATES)[number], number[]> = { alone: [], elsewhere: [], beside: [] };
@@ -185,7 +185,7 @@ async function main(): Promise<boolean> {
     const counted = contest.quantile ?? 0.99;
     let attacks = 0;
     for (let round = 0; round < rounds; round++)
-      // The order alternates.
+      // The order of the rounds alternates, so that none always benefits from being first.
       for (const at of STATES.keys()) {
         const state = STATES[(at + round) % STATES.length];
         const attacker = attackers[state];

@@ -21,7 +21,7 @@ async function* lines(scene: Scene, label: string, count: number): AsyncIterable
   const rest = `,${Object.values(cells).join(',')}\n`;
   for (let number = 1; number <= count; number++) {
     yield `${label}-${number}${rest}`;
-    // A file arrives in chunks.
+    // Pauses between chunks, as the service receives a real file.
     if (number % 500 === 0) await pause(0);
   }
 }
@@ -40,7 +40,7 @@ export class Imports {
     this.authorization = `Bearer ${token}`;
   }
 
-  /** Uploads rows; they have been received when it returns. */
+  /** Uploads rows; resolves when the service has received all of them. */
   async send(label: string, count: number): Promise<string> {
     const { import_id } = await this.call<{ import_id: string }>('', {
       method: 'POST',

@@ -39,7 +39,7 @@ export interface Inside {
 
 export async function startInside(): Promise<Inside> {
   const folder = mkdtempSync(join(tmpdir(), 'eligibility-bench-'));
-  // PostgreSQL may run as another user.
+  // PostgreSQL may run as a different user, who needs access to the folder.
   chmodSync(folder, 0o755);
   const server = await startEmbeddedPostgres({ dataDir: folder, database: 'bench' });
   await migrate(server.url);
@@ -87,7 +87,7 @@ export async function fillQueue(database: Database, url: string, account: string
   for (const id of subscriptions) await database.query({ text: SUBSCRIBE }, [id, account]);
   for (let from = 0; from < rows; from += BATCH)
     await database.query({ text: QUEUE }, [subscriptions, account, from, Math.min(rows, from + BATCH)]);
-  // Waits for the sweep that folds the counts, and does what autovacuum does within its minute.
+  // Waits for the sweep that merges the counts, and vacuums as autovacuum would within a minute.
   await pause(3_000);
   await query(url, 'VACUUM ANALYZE notifications');
   await query(url, 'VACUUM error_queue_causes');

@@ -7,14 +7,14 @@ import { quantile } from './figures.js';
 export const CONNECTIONS = 32;
 
 export interface LoadJob {
-  /** Each of several servers gets its own {@link CONNECTIONS}. */
+  /** The servers to load; each gets {@link CONNECTIONS} connections of its own. */
   url: string | string[];
   kind: keyof typeof REQUESTS;
   scene: Scene;
   token: string;
   /** The number of existing candidates, `seeded-1` …: they are read repeatedly, and booked for once each. */
   candidates: number;
-  /** Different for every load on the same database: the names of created candidates contain it. */
+  /** A part of the names of created candidates; it must differ for every load on the same database. */
   label: string;
   /** Whether each create and booking has its own Idempotency-Key. */
   keyed?: boolean;
@@ -80,7 +80,7 @@ async function perform(job: LoadJob): Promise<void> {
   tell({ result, failed });
 }
 
-/** Returns a key for each request of a keyed job. */
+/** Returns a new Idempotency-Key for each request of a job with keys. */
 const keyOf = ({ kind, label, keyed }: LoadJob, number: number): Record<string, string> =>
   keyed ? { 'idempotency-key': `${kind}-${label}-${number}` } : {};
 
@@ -107,7 +107,7 @@ function readRequest({ scene, token, candidates }: LoadJob): LoadRequest {
     path: '',
     headers: { authorization: `Bearer ${token}` },
     setupRequest: (request) => {
-      // Consecutive requests read rows that are far apart.
+      // Consecutive requests read rows that are far apart, so that they do not share pages of PostgreSQL.
       number = (number + 7919) % candidates;
       return { ...request, path: readPath(scene, number + 1) };
     },
@@ -133,7 +133,7 @@ function bookRequest(job: LoadJob): LoadRequest {
 /** The number of reads of a record between two changes. */
 const LOOKS = 20;
 
-/** Builds the calls of clients in a day; each booking is cancelled. */
+/** Builds the mix of calls of a client's day; each booking is cancelled. */
 function dayRequests(job: LoadJob): LoadRequest[] {
   const { scene, token, label } = job;
   const [before, after] = createBody(scene, '<candidate>').split('<candidate>');

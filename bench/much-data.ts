@@ -22,7 +22,7 @@ async function main(): Promise<boolean> {
       calls: { type: 'string', default: '400' },
       /** Settings of PostgreSQL. */
       set: { type: 'string', multiple: true, default: [] },
-      /** Whether all data is read into PostgreSQL's memory before. */
+      /** Whether all data is read into PostgreSQL's memory before the measurement. */
       warm: { type: 'boolean', default: false },
     },
   });

@@ -19,7 +19,7 @@ const KINDS = ['create', 'read'] as const;
 const QUIET = 'quiet';
 /** Clients that request tokens: more at once than the service hashes, so that there is always a queue. */
 const FLOOD = 16;
-/** Attacks of hostile-attacker.ts, by another tenant. */
+/** The attacks of hostile-attacker.ts that a hostile tenant performs. */
 const ATTACKS: Readonly<Record<string, string>> = {
   'results of 8 MiB and 99,000 members': 'as many values as allowed',
   'results of 870,000 members': 'values without end',
@@ -30,7 +30,7 @@ const LOOK_MS = 50;
 interface Sizes {
   rounds: number;
   seconds: number;
-  /** The size of the bulk job. */
+  /** The number of notifications in the bulk job. */
   queued: number;
   /** The rows of each import; more than are processed while there are calls. */
   rows: number;
@@ -148,7 +148,7 @@ function tokenFlood(service: BenchedService): Neighbour {
       while (going) {
         const answer = await fetch(url, init);
         await answer.text();
-        // A flood should be answered with 429 and 503.
+        // 429 and 503 are the expected responses to a flood.
         if (!answer.ok && answer.status !== 429 && answer.status !== 503)
           throw new Error(`${answer.status} in the flood`);
       }
@@ -212,7 +212,7 @@ async function bulkJob(stage: Stage, service: BenchedService, queued: number): P
     return async () => {
       if ((await stateOf(job_id)) === 'DONE') throw new Error('The bulk job ended before its time.');
       await service.call(operator, 'POST', `/admin/jobs/${job_id}/abort`);
-      // Waits for started attempts to end.
+      // An aborted job may still have running attempts, which must end before the next round.
       while (!(await stage.withDatabase(DATABASE, (client) => isNothingOwed(client)))) await pause(LOOK_MS);
     };
   };

@@ -20,16 +20,16 @@ import { BOOKING_BODY, type Scene } from './scene.js';
 import { BenchedService } from './service.js';
 import type { Stage } from './stage.js';
 
-/** The peers are compared with the first. */
+/** The numbers of partners to measure; other programs are compared with the service at the first number. */
 const PARTNERS = [4, 1, 100];
 const EVENTS_PER_SECOND = 200;
 const BARE = 'bare PUTs';
-/** Subscriptions of another account, which should make no difference. */
+/** The number of subscriptions of a second account, which should make no difference. */
 const OTHERS = 1_000;
 const AMONG_MANY = 'service with 1,000 more subscriptions';
 const DELAYED = ['service', AMONG_MANY] as const;
 type Delays = Record<(typeof DELAYED)[number], Float64Array[]>;
-/** With fresh tables PostgreSQL plans all statements again. */
+/** The seconds of warm-up, in which PostgreSQL plans all statements for the new tables. */
 const WARM_UP_S = 3;
 
 interface Sizes {
@@ -38,13 +38,13 @@ interface Sizes {
   seconds: number;
 }
 
-/** A program that drains a backlog into the common receiver. */
+/** A compared program, which sends a backlog of notifications to the common receiver. */
 interface Contender {
   name: string;
   database: string;
   seed(client: Client, count: number): Promise<void>;
   go(go: boolean): Promise<unknown>;
-  /** SQL that is true when nothing is left to do. */
+  /** An SQL condition that is true when the program has no work left. */
   isDone: string;
 }
 
@@ -114,7 +114,7 @@ function nameOf(partners: number): string {
   return partners === 1 ? 'service, 1 partner' : `service, ${partners} partners`;
 }
 
-/** Only sends the PUTs. */
+/** A contender that only sends the PUTs, without a database. */
 async function bare(stage: Stage, { url, caPem }: ReceiverReady): Promise<Contender> {
   const program = await Program.start('peer-none', { databaseUrl: '', receiverUrl: url, caPem }, stage.log);
   stage.onClear(() => program.stop());

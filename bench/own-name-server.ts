@@ -4,7 +4,7 @@
 import { createRequire } from 'node:module';
 import type { Resolver as NodeResolver } from 'node:dns/promises';
 
-// The compiled sources read it at each use.
+// The compiled sources read this binding at each use, so replacing it has an effect.
 const dns = createRequire(__filename)('node:dns/promises') as { Resolver: typeof NodeResolver };
 const server = process.env['BENCH_NAME_SERVER']!;
 

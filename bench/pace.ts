@@ -29,7 +29,7 @@ import { seedNotifications } from './seed.js';
 import { ServiceProcess } from './service-process.js';
 
 const BOOKINGS_A_SECOND = 5;
-/** Time for the last bookings to arrive. */
+/** The time limit for the notifications of the last bookings to arrive. */
 const ARRIVE_MS = 5_000;
 const USED = 0.8;
 const REFUSED = 0.05;
@@ -47,11 +47,11 @@ const numbers = (list: string) => list.split(',').map(Number);
 
 /** Two partners in one server: `/paced` accepts the allowed number of requests in any second, `/other` accepts all. */
 class Partners {
-  /** Requests allowed in any second. */
+  /** The number of requests that the paced partner allows in any second. */
   allowed = 0;
   /** Requests to the paced partner. */
   counts = { taken: 0, refused: 0 };
-  /** The first arrival of each booking at the other partner. */
+  /** The time of the first arrival of each booking at the partner without a rate limit. */
   readonly arrivals = new Map<string, number>();
   private readonly taken: number[] = [];
 
@@ -117,7 +117,7 @@ class Bench {
     private readonly token: string,
   ) {}
 
-  /** Measures the other partner's p95 in milliseconds while nothing else is sent. */
+  /** Measures the p95 delay of the partner without a rate limit, in milliseconds, while nothing else is sent. */
   async quiet(seconds: number): Promise<number> {
     await this.client.query('DELETE FROM subscriptions');
     await this.subscribe(this.account, 'other');

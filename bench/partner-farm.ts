@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Authority } from '../test/support/certificates.js';
 
-/** Only the farm's name server knows names below this domain. */
+/** The domain of partners whose names only the farm's name server knows. */
 const DOMAIN = 'partners.example';
 
 interface Arrival {
@@ -15,7 +15,7 @@ interface Arrival {
 }
 
 export class PartnerFarm {
-  /** Arrivals at the partners that answer. */
+  /** The arrivals of notifications at the partners that respond. */
   arrivals: Arrival[] = [];
   /** Connections accepted since the start. */
   connections = 0;

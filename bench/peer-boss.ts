@@ -21,7 +21,7 @@ async function main(options: PeerOptions): Promise<void> {
   let loops: Promise<void>[] = [];
   onGo(async (go) => {
     going = go;
-    // Two loops: while one completes and fetches, the other sends.
+    // Two loops run in parallel, so that one can send while the other completes and fetches jobs.
     if (go) loops = Array.from({ length: LOOPS }, () => loop(boss, client, () => going));
     else await Promise.all(loops);
   });

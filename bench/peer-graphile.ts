@@ -7,7 +7,7 @@ function start(options: PeerOptions, client: BarePut): Promise<Runner> {
   return run({
     connectionString: options.databaseUrl,
     noHandleSignals: true,
-    // A line for each job would be most of the work.
+    // Logging is off, because a log line for each job would take more time than the job.
     logger: new Logger(() => () => undefined),
     taskList: { put: (payload) => client.send(JSON.stringify(payload)) },
     preset: {
@@ -24,7 +24,7 @@ function start(options: PeerOptions, client: BarePut): Promise<Runner> {
 
 async function main(options: PeerOptions): Promise<void> {
   const client = new BarePut(options);
-  // Runs once to create the tables.
+  // This first run creates the tables of graphile-worker.
   await (await start(options, client)).stop();
   let runner: Runner | null = null;
   onGo(async (go) => {

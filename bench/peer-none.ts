@@ -2,7 +2,7 @@
 import { BarePut, PEER_CONCURRENCY, type PeerOptions } from './peer.js';
 import { endWithOrchestrator, programOptions, tell } from './program.js';
 
-/** As large as a notification of the backlog. */
+/** The body is as large as a notification of the backlog. */
 const BODY = JSON.stringify({ booking_code: 'B000000000', candidate_id: 'seeded-1', padding: 'x'.repeat(480) });
 const client = new BarePut(programOptions<PeerOptions>());
 

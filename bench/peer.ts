@@ -1,7 +1,7 @@
 import { Pool } from 'undici';
 import { tell } from './program.js';
 
-/** The concurrency that the service has for the partners of the benchmark. */
+/** The number of parallel requests, equal to the service's concurrency for the partners of the benchmark. */
 export const PEER_CONCURRENCY = 48;
 
 export interface PeerOptions {
@@ -30,7 +30,7 @@ export class BarePut {
   }
 }
 
-/** Calls back when the orchestrator starts or stops the work, and reports when that is done. */
+/** Calls the callbacks when the orchestrator starts or stops the work, and reports their completion to it. */
 export function onGo(change: (go: boolean) => Promise<void>): void {
   process.on('message', ({ go }: { go: boolean }) => {
     change(go).then(

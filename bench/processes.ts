@@ -87,7 +87,7 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
     await stage.settle(DATABASE);
     const { proxy, url } = await startProxy(stage, used.slice(0, answering));
     const pids = { service: used.map(({ pid }) => pid), postgres: [postmaster], load: [load.pid], proxy: [proxy.pid] };
-    // Each process gets as many connections as a single one.
+    // Each of several processes gets as many connections as a single process would.
     const job: LoadJob = { url: Array(answering).fill(url), kind, scene, token, candidates, label, seconds: duration };
     const [{ perSecond, requests }, took] = await withProcessorTime(pids, () =>
       loadUntilTold(stage, DATABASE, load, job),
@@ -135,7 +135,7 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
   return sectionOf(results, rounds, seconds);
 }
 
-/** Starts the common port of the API processes. */
+/** Starts the proxy with the common port of the API processes. */
 async function startProxy(stage: Stage, processes: readonly ServiceProcess[]): Promise<{ proxy: Daemon; url: string }> {
   const port = await freePort();
   const servers = processes.map(({ baseUrl }, number) => `  server api${number + 1} ${new URL(baseUrl).host}`);

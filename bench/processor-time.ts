@@ -13,7 +13,7 @@ function statOf(pid: string): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    // utime, stime, and those of ended children.
+    // The fields utime and stime, and the same fields for children that have ended.
     return { parent: Number(fields[1]), ticks: fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) };
   } catch {
     return null;
@@ -46,12 +46,12 @@ export async function withProcessorTime<Name extends string, T>(
   return [done, Object.fromEntries(used) as Record<Name, number>];
 }
 
-/** Returns the resident set of a process in MiB without asking the process, on Linux. */
+/** Returns the resident memory of a process in MiB, read from /proc (Linux). */
 export function residentMiB(pid: number): number {
   return memoryMiB(pid, 'VmRSS');
 }
 
-/** Returns the peak of its resident set. */
+/** Returns the peak resident memory of a process in MiB. */
 export function peakResidentMiB(pid: number): number {
   return memoryMiB(pid, 'VmHWM');
 }

@@ -10,7 +10,7 @@ export class Program<Ready = unknown> {
     readonly ready: Ready,
   ) {}
 
-  /** @param options its single argument, as JSON */
+  /** @param options the program's single argument, which is passed as JSON */
   static async start<Ready>(name: string, options: object, log: string): Promise<Program<Ready>> {
     const output = openSync(log, 'a');
     const child = fork(join(__dirname, `${name}.js`), [JSON.stringify(options)], {
@@ -21,14 +21,14 @@ export class Program<Ready = unknown> {
     return new Program(child, ready);
   }
 
-  /** Sends a question and waits for its answer; one at a time. */
+  /** Sends a question to the program and waits for its reply; only one question may be open at a time. */
   async ask<Answer extends object>(question: object): Promise<Answer> {
     const answer = this.heard<Answer>();
     this.child.send(question);
     return answer;
   }
 
-  /** Waits for the next message of any kind. */
+  /** Waits for the program's next message of any kind. */
   heard<Message extends object>(): Promise<Message> {
     return heard<Message>(this.child, 'a program of the benchmark', () => true);
   }

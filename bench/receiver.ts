@@ -20,7 +20,7 @@ export interface Received {
   /** Milliseconds since 1970, with fractions. */
   firstAt: number;
   lastAt: number;
-  /** Booking codes with the arrival time of their requests. */
+  /** Maps booking codes to the arrival times of their requests. */
   bookings: [string, number][];
 }
 
@@ -65,7 +65,7 @@ async function main(): Promise<void> {
   const server = createServer({ cert: identity.certPem, key: identity.keyPem }, (request, response) =>
     take(request, () => response.writeHead(200, { 'content-length': 0 }).end()),
   );
-  // Connections stay open between the rounds of all programs.
+  // Idle connections stay open between rounds, so that no compared program has to open them again.
   server.keepAliveTimeout = 0;
   process.on('message', (message: Expectation) => {
     received = { firstAt: 0, lastAt: 0, bookings: [] };

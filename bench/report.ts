@@ -4,7 +4,7 @@ import { isMet, round, type Figure, type Section } from './figures.js';
 
 export interface Report {
   readonly form: 'quick' | 'full';
-  /** Whether some sections were omitted. */
+  /** Whether the run omitted some sections of the benchmark. */
   readonly partial: boolean;
   readonly started: Date;
   readonly cores: string;
@@ -18,7 +18,7 @@ const RESULTS = join(ROOT, 'bench/results');
 const PAGE = join(ROOT, 'docs/performance.md');
 /** One line for each run with processor times: the next run is compared with the last. */
 const HISTORY = join(RESULTS, 'history.jsonl');
-/** A smaller rise of processor times is not reported. */
+/** The smallest rise of processor times that is reported. */
 const NOTED_RISE = 1.1;
 /** The table of the page is between these marks; the rest is written by hand. */
 const BEGIN = '<!-- figures: written by npm run bench -- --full -->';

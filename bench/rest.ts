@@ -15,7 +15,7 @@ const DATABASE = 'rest';
 /** The maximum number of bookings that a server may make per second of a round. */
 export const MOST_BOOKINGS = 10_000;
 const PROGRAMS = ['service', 'ceiling', 'plain NestJS'] as const;
-/** The service with an Idempotency-Key for each request, as clients are advised to send it. */
+/** The name of the service when each request has an Idempotency-Key, as clients are advised. */
 const KEYED = 'service with keys';
 type ProgramName = (typeof PROGRAMS)[number] | typeof KEYED;
 
@@ -86,7 +86,7 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
   for (let round = 0; round <= rounds; round++) {
     for (const kind of Object.keys(KINDS) as Kind[])
       for (const name of rotated<ProgramName>(KINDS[kind], round)) {
-        // Running calls of the previous program must not disturb this one.
+        // Calls of the previous program that are still running must not disturb this measurement.
         const result = await measure(kind, name, round === 0 ? 1 : seconds, `r${round}${name.at(-1)!}`);
         if (round > 0) results.set(`${kind} ${name}`, [...(results.get(`${kind} ${name}`) ?? []), result]);
       }
@@ -109,7 +109,7 @@ async function assertSameWork(url: string, serviceUrl: string, scene: Scene, tok
   }
 }
 
-/** Checks the same for a booking: the partner must be notified of both with the same members. */
+/** Checks that the bookings of both programs notify the partner with the same members. */
 async function assertSameBooking(
   stage: Stage,
   url: string,
@@ -171,7 +171,7 @@ async function untilTold(stage: Stage, database: string): Promise<void> {
          FROM notifications JOIN deliveries ON notification_position = position`,
       );
       const [{ bookings, owed }] = rows;
-      // The last ones may still be running: the load program does not wait for them.
+      // The load program does not wait for its last bookings, so some of them may still be running.
       if (bookings === owed) return;
       if (performance.now() > giveUpAt) throw new Error(`${owed} notifications of ${bookings} bookings.`);
       await sleep(5);

@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Returns the rise above idle in MiB. */
+/** Returns the rise of resident memory above its idle level, in MiB. */
 async function measure(pid: number, dataDir: string): Promise<number> {
   const serverFile = join(dataDir, 'server.json');
   while (!existsSync(serverFile)) await pause(100);

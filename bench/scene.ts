@@ -8,7 +8,7 @@ export interface Scene {
   attributeKey: string;
 }
 
-/** Builds the body of a create like a client's: 19 members, a school, an accommodation, an attribute. */
+/** Builds a realistic body for creating an eligibility: 19 members, a school, an accommodation, an attribute. */
 export function createBody(scene: Scene, candidateId: string): string {
   return JSON.stringify({
     candidate: {
@@ -34,7 +34,7 @@ export function createBody(scene: Scene, candidateId: string): string {
   });
 }
 
-/** The body of a booking at a site, valid for any candidate. */
+/** The body of a booking at a test site, which is valid for any candidate. */
 export const BOOKING_BODY = JSON.stringify({
   booking_on: '2027-03-01T09:00:00Z',
   delivery_mode: 'SITE_PROCTORED',

@@ -18,7 +18,7 @@ export function clearNotifications(client: Client): Promise<void> {
   return clear(client, 'TRUNCATE domain_events, notifications, deliveries, notification_attempts');
 }
 
-/** Retries, because a running service also locks these tables, in another order. */
+/** Retries after a deadlock, because a running service locks these tables in a different order. */
 async function clear(client: Client, text: string): Promise<void> {
   for (;;) {
     try {
@@ -32,7 +32,7 @@ async function clear(client: Client, text: string): Promise<void> {
 
 /** Inserts candidates `seeded-1` … with one eligibility each. */
 export async function seedEligibilities(client: Client, scene: Scene, count: number): Promise<void> {
-  // The number in hexadecimal, with digits that the form of an identifier allows.
+  // The identifier is the number in hexadecimal, with digits that identifiers allow.
   await client.query(
     `INSERT INTO eligibilities (svc_eligiblity_id, account_code, candidate_id, test_code, status, approval_pending,
        schedule_start_date, eligibility_end_date, registration_mode, portion_codes, first_name, middle_name, last_name,
@@ -67,7 +67,7 @@ const NOTIFICATION = `json_build_object('booking_code', booking, 'booking_on', '
 const EVENTS = `SELECT n, n % 1000 / 500 + 1 AS sequence, 'B' || lpad((n / 1000 * 500 + n % 500)::text, 9, '0') AS booking
   FROM generate_series(0, $1::int - 1) AS n`;
 
-/** Activates these partners only. */
+/** Activates these partners, and suspends all others. */
 export async function setActive(client: Client, subscriptions: readonly string[]): Promise<void> {
   await client.query(
     `UPDATE subscriptions SET state = CASE WHEN id = ANY ($1::uuid[]) THEN 'ACTIVE' ELSE 'SUSPENDED' END`,
@@ -75,7 +75,7 @@ export async function setActive(client: Client, subscriptions: readonly string[]
   );
 }
 
-/** $1: the number; $2: the account; $3: the partners, which get the notifications in turn. */
+/** SQL: inserts $1 notifications of account $2 for the partners $3 in turn. */
 const BACKLOG = `WITH made AS (
     INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
       effective_date, body, state)
@@ -114,19 +114,19 @@ export async function seedQueued(
   );
 }
 
-/** Inserts the same bodies as jobs of graphile-worker. */
+/** Inserts the backlog's bodies as jobs of graphile-worker. */
 export async function seedGraphileJobs(client: Client, count: number): Promise<void> {
   await client.query(`SELECT count(graphile_worker.add_job('put', ${NOTIFICATION})) FROM (${EVENTS}) event`, [count]);
 }
 
-/** Inserts the same bodies as jobs of pg-boss, like its `insert`. */
+/** Inserts the backlog's bodies as jobs of pg-boss, like its `insert`. */
 export async function seedBossJobs(client: Client, count: number): Promise<void> {
   await client.query(`INSERT INTO pgboss.job (name, data) SELECT 'put', ${NOTIFICATION} FROM (${EVENTS}) event`, [
     count,
   ]);
 }
 
-/** The partner whose claim is measured; it has this many waiting notifications, regardless of the other data. */
+/** The partner whose claim is measured; the partner has {@link WAITING} notifications, whatever the other data. */
 export const CLAIMED_PARTNER = '00000000-0000-4000-8000-000000000000';
 const WAITING = 1_000;
 
@@ -181,7 +181,7 @@ const HISTORY = `WITH event AS (
 /** Inserts years of notifications: a total, a number in the error queue, and a short backlog of one partner. */
 export async function seedHistory(client: Client, accountCode: string, count: number, queued: number): Promise<void> {
   const partners = 20;
-  // The counts of the error queue are written once for each cause, without the trigger for each row.
+  // Writes the counts of the error queue once for each cause, instead of by the trigger for each row.
   await client.query('SET session_replication_role = replica');
   await seedPartners(client, accountCode, partners);
   await client.query(HISTORY, [accountCode, partners, count, queued]);

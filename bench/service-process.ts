@@ -27,7 +27,7 @@ export class ServiceProcess {
     return this.child!.pid!;
   }
 
-  /** Resolves when it is ready. It retries while the database is briefly unavailable. */
+  /** Starts the service and resolves when it is ready; retries while the database is briefly unavailable. */
   async start(): Promise<void> {
     const serverFile = join(this.dataDir, 'server.json');
     const giveUpAt = Date.now() + START_MS;
@@ -62,7 +62,7 @@ async function readBaseUrl(file: string): Promise<string> {
     try {
       return (JSON.parse(readFileSync(file, 'utf8')) as { base_url: string }).base_url;
     } catch {
-      // The file is half written.
+      // `server.json` may be half written at this moment.
       await pause(5);
     }
   }

@@ -112,7 +112,7 @@ export class BenchedService {
     return (text === '' ? undefined : JSON.parse(text)) as Answer;
   }
 
-  /** Creates a verified partner of its account; returns the subscription's id. */
+  /** Creates a verified subscription of the service's test account; returns its id. */
   async subscribe(operator: string, { url, caPem }: ReceiverReady): Promise<string> {
     const { id } = await this.call<{ id: string }>(operator, 'POST', '/admin/subscriptions', {
       account_code: this.scene.accountCode,

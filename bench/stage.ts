@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 
-/** Settings that are printed with the figures. */
+/** Settings of PostgreSQL that the report prints with the figures. */
 const TOLD_SETTINGS = ['server_version', 'fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers'] as const;
 
 /** A separate PostgreSQL in a temporary folder, and everything to be stopped and deleted at the end. */
@@ -19,7 +19,7 @@ export class Stage {
   /** @param settings of PostgreSQL, in addition to the service's own */
   static async open(settings: Readonly<Record<string, string>> = {}): Promise<Stage> {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-bench-'));
-    // PostgreSQL may run as another user.
+    // PostgreSQL may run as a different user, who needs access to the folder.
     chmodSync(folder, 0o755);
     const postgres = await startEmbeddedPostgres({
       dataDir: folder,

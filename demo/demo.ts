@@ -116,7 +116,7 @@ async function walk(narrator: Narrator, service: ServiceProcess, partner: Partne
   narrator.line(`\n    ${cyan('npm start')} runs the service for you; README.md walks through the same by curl.`);
 }
 
-/** By the package that clients install. */
+/** Creates a client with the package that clients install. */
 function clientOf(baseUrl: string, { consumer_key, consumer_secret, username, password }: Login): EligibilityClient {
   const credentials = { consumerKey: consumer_key, consumerSecret: consumer_secret, username, password };
   return new EligibilityClient({ baseUrl, credentials });

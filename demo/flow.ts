@@ -19,9 +19,9 @@ interface Candidate {
 
 type Notification = components['schemas']['NotificationModel'];
 
-/** The single steps of the demo: each calls the service, checks what came of it, and tells it. */
+/** The steps of the demo: each calls the service, checks the result, and prints it. */
 export class Flow {
-  /** How the partner answered, request by request. */
+  /** The responses of the partner, one for each request. */
   readonly answers: string[] = [];
   private client: EligibilityClient['api'];
   private operator: EligibilityClient['api'];
@@ -189,7 +189,7 @@ export class Flow {
     this.narrator.done(detail.state, `the same bytes and webhook-id; attempts: ${attempts.join(', ')}`);
   }
 
-  /** One event of that kind, here and at the partner. */
+  /** Checks that there is one event of this kind, both in the service and at the partner. */
   async expectOnce(bookingCode: string, changeReason: Notification['change_reason']): Promise<void> {
     const { data: made = [] } = await this.operator.GET('/admin/notifications', {
       params: { query: { booking_code: bookingCode, change_reason: changeReason } },

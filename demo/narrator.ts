@@ -7,10 +7,10 @@ export const green = paint(32);
 const red = paint(31);
 export const cyan = paint(36);
 
-/** Tells on standard output what happens, step by step. */
+/** Prints the steps of the demo to standard output. */
 export class Narrator {
   private steps = 0;
-  /** The current step. */
+  /** The title of the current step, for error messages. */
   current = 'the start';
 
   title(text: string): void {

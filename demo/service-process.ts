@@ -52,7 +52,7 @@ export class ServiceProcess {
     return new ServiceProcess(child, dataDir);
   }
 
-  /** The address of the service and its sandbox, once it is up. */
+  /** Returns the address of the service and its sandbox once the service is ready. */
   async ready(): Promise<{ baseUrl: string; sandbox: Sandbox }> {
     const serverFile = join(this.dataDir, 'server.json');
     for (const until = Date.now() + START_WITHIN_MS; !existsSync(serverFile); await pause(20)) {
@@ -69,26 +69,26 @@ export class ServiceProcess {
     const timer = setTimeout(() => this.child.kill('SIGKILL'), STOP_WITHIN_MS);
     const code = await this.exited;
     clearTimeout(timer);
-    // A killed service leaves its database running; the start that adopts it also knows how to end it.
+    // A killed service leaves its database running: a new start adopts the database, and can then stop it.
     if (code !== 0 && existsSync(join(this.dataDir, 'postgres')))
       await (await startEmbeddedPostgres({ dataDir: this.dataDir, database: 'postgres' })).stop();
     this.removeFiles();
     return code;
   }
 
-  /** The service's last lines. */
+  /** Returns the last output of the service. */
   get lastOutput(): string {
     return this.output;
   }
 
   private removeFiles(): void {
     const cluster = join(this.dataDir, 'postgres');
-    // Where PostgreSQL's user may not enter the temporary folder, the cluster is elsewhere and this a link to it.
+    // `postgres` is a link to the cluster if PostgreSQL's user may not enter the temporary folder.
     if (existsSync(cluster)) rmSync(realpathSync(cluster), { recursive: true, force: true });
     rmSync(this.dataDir, { recursive: true, force: true });
   }
 
-  /** The files are written in place: the first look may find half of one. */
+  /** Reads a JSON file; retries, because the service writes its files in place and a file may be half written. */
   private async json<T>(name: string): Promise<T> {
     for (let tries = 50; ; tries--) {
       try {

@@ -50,7 +50,7 @@ await build({
   bundle: true,
   platform: 'node',
   target: 'node20.19',
-  // Saves memory for the text, and keeps lines short: an error message may contain one.
+  // A smaller text saves memory; short lines keep error messages readable, which may quote a line.
   minifyWhitespace: true,
   lineLimit: 200,
   legalComments: 'linked',
@@ -60,13 +60,13 @@ await build({
   plugins: [selfKnowledge],
   banner: { js: "const named = (made, name) => Object.defineProperty(made, 'name', { value: name });" },
   external: [
-    // Native code, served files, and modules that TypeORM loads by name.
+    // These packages contain native code, files to serve, or modules that TypeORM loads by name.
     '@node-rs/argon2',
     'swagger-ui-dist',
     'pg',
-    // Loaded only when tracing is on.
+    // These packages are loaded only when tracing is enabled.
     '@opentelemetry/*',
-    // Parts of Nest and other packages that are not installed.
+    // Optional parts of Nest and other packages, which are not installed.
     '@fastify/*',
     '@nestjs/microservices',
     '@nestjs/websockets',

@@ -22,7 +22,7 @@ const swc = {
     target: 'es2022',
     keepClassNames: true,
   },
-  // `import()` returns an ES module.
+  // Keeps `import()` in the output, because it loads ES modules.
   module: { type: 'commonjs', ignoreDynamic: true },
 };
 
@@ -54,7 +54,7 @@ let changed;
 for (const name of ['src', 'ormconfig.ts'])
   watch(join(root, name), { recursive: name === 'src' }, () => {
     clearTimeout(changed);
-    // An editor saves in several steps.
+    // Waits a moment, because an editor saves a file in several steps.
     changed = setTimeout(() => compile().catch(({ message }) => process.stderr.write(`${message}\n`)), 100);
   });
 

@@ -76,7 +76,7 @@ function makeBase() {
 
 /** Returns the image's id, which depends on its content but not on the build time. */
 function build() {
-  // This machine may trust an additional certificate authority for the registry.
+  // Passes this machine's certificate authorities to the build, which may include one for the npm registry.
   const npmrc = join(folder, 'npmrc');
   writeFileSync(npmrc, 'cafile=/etc/ssl/certs/ca-certificates.crt\n');
   const mounts = ['--volume', `${npmrc}:/root/.npmrc:ro`, '--volume', '/etc/ssl/certs:/etc/ssl/certs:ro'];

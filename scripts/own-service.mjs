@@ -41,7 +41,7 @@ export async function withService(use, env = {}, program = 'dist/main.js') {
     if (code !== 0) throw new Error(`Ended with ${code}.`);
   } finally {
     service.kill('SIGKILL');
-    // When started by root, the database has its files where its own user has access.
+    // When root has started the service, `postgres` is a link to a folder that the database's own user may enter.
     const cluster = join(folder, 'postgres');
     if (existsSync(cluster)) await rm(realpathSync(cluster), { recursive: true, force: true });
     await rm(folder, { recursive: true, force: true });

@@ -172,7 +172,7 @@ function verifyUnits() {
     execFileSync('apt-get', ['install', '-qq', '--yes', '--no-install-recommends', 'systemd'], { stdio: 'ignore' });
   const copies = UNITS.map((name) => {
     const file = join(folder, name);
-    // Its program must exist.
+    // systemd-analyze requires that the unit's program exists, so this Node replaces it.
     const text = readFileSync(join(root, 'deploy/systemd', name), 'utf8');
     writeFileSync(file, text.replaceAll('/usr/bin/node', process.execPath));
     return file;

@@ -26,7 +26,7 @@ const programs = {
   mutants: 'dist/test/proof/specification/mutants.js',
   results: 'dist/test/proof/results/results.js',
   conformance: 'dist/clients/partner/src/conformance/program.js',
-  // Runs the migrations.
+  // TypeORM's own command line, which runs migrations.
   typeorm: 'node_modules/typeorm/cli.js',
 };
 
@@ -34,7 +34,7 @@ function newest(path) {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) return 0;
   if (!stat.isDirectory()) return stat.mtimeMs;
-  // Results of benchmarks and built client packages are not sources.
+  // Skips results of benchmarks and built client packages, which are not sources.
   const names = readdirSync(path).filter((name) => name !== 'dist' && (name !== 'results' || path.endsWith('src')));
   return Math.max(0, ...names.map((name) => newest(join(path, name))));
 }
@@ -59,7 +59,7 @@ const sources = [
 ];
 
 function isStale() {
-  // An image contains dist without the sources' compiler.
+  // In an image there are no sources, so dist cannot be stale.
   if (!existsSync(join(root, 'src'))) return false;
   const built = statSync(marker, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   return built <= Math.max(...sources.map((source) => newest(join(root, source))));
@@ -98,7 +98,7 @@ function lock(file) {
 function isHeld(file) {
   try {
     const pid = readFileSync(file, 'utf8');
-    // Created a moment ago, without content yet.
+    // An empty lock file was created a moment ago, before its process id was written.
     if (pid === '') return Date.now() - statSync(file).mtimeMs < 1000;
     process.kill(Number(pid), 0);
     return true;

@@ -34,6 +34,6 @@ replace('deploy/kubernetes/kustomization.yaml', /^( *newTag: ).*/gm);
 for (const name of readdirSync(join(root, 'test/fixtures/chart'))) {
   replace(`test/fixtures/chart/${name}`, /(app\.kubernetes\.io\/version: ")[^"]+/g);
   replace(`test/fixtures/chart/${name}`, /(helm\.sh\/chart: eligibility-)\S+/g);
-  // The rendering with everything enabled has a digest.
+  // The rendering with everything enabled names the image by digest instead of tag.
   if (name !== 'everything.yaml') replace(`test/fixtures/chart/${name}`, /(candidate-eligibility-service:)\S+/g);
 }

@@ -139,7 +139,7 @@ class Terminal {
 
   async stop() {
     this.child.stdin.end();
-    // Stops its programs too.
+    // Signals the process group, so that the programs of the terminal stop, too.
     if (this.child.exitCode === null) process.kill(-this.child.pid, 'SIGTERM');
     await this.ended;
   }

@@ -7,11 +7,11 @@ import { router } from './router';
 import { SessionGate } from './shell/session-gate';
 
 export function start(container: HTMLElement): void {
-  // Loads the code of the page at this address.
+  // Starts to load the code of the page at the current address before the first render.
   for (const { routeId } of router.matchRoutes(router.latestLocation) as { routeId: keyof typeof router.routesById }[])
     router.loadRouteChunk(router.routesById[routeId])?.catch(() => undefined);
   const root = createRoot(container);
-  // Renders in parts, so that a slow telephone stays responsive.
+  // A transition renders in parts, so that a slow telephone stays responsive.
   startTransition(() =>
     root.render(
       <StrictMode>

@@ -7,11 +7,11 @@ export interface Area {
   /** The text in the navigation and in the command palette. */
   label: string;
   target: Target;
-  /** Other search words for the palette. */
+  /** Further words by which the command palette finds the area. */
   words?: string;
   /** Whether only operators with the scope `admin` see the area, not staff of single accounts. */
   adminOnly?: boolean;
-  /** Whether the area is only in the palette, not in the navigation. */
+  /** Whether the area is listed in the command palette only, not in the navigation. */
   paletteOnly?: boolean;
 }
 
@@ -43,13 +43,13 @@ const AREAS: readonly Area[] = [
 
 export interface Finder {
   label: (text: string) => string;
-  /** Returns the page for the text; null when the text cannot match. */
+  /** Returns the page to open for the typed text; null when the text cannot match anything there. */
   target: (text: string) => Target | null;
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The searches that the palette offers for any typed text. */
+/** The searches that the command palette offers for a typed text. */
 export const FINDERS: readonly Finder[] = [
   {
     label: (text) => `Open notification ${text}`,

@@ -10,7 +10,7 @@ import './style/chart.css';
 import { loadSession } from './api/session';
 import { applyTheme } from './shell/theme';
 
-// Asks for the signed-in user while the program is still loading.
+// Requests the signed-in user while the rest of the program is still loading.
 const container = document.getElementById('console')!;
 applyTheme();
 void loadSession();

@@ -14,7 +14,7 @@ const admin = (method: string, path: string, body?: unknown) =>
 const lastAudit = async () => (await app.call('GET', '/admin/audit?limit=1', { token: operator })).body[0];
 
 describe('an account', () => {
-  it('opens an account with a random code of twelve characters, and audits it', async () => {
+  it('opens an account with a random code of twelve characters, and writes an audit row', async () => {
     const created = await admin('POST', '', { name: 'State Board' });
     expect(created.status).toBe(201);
     expect(created.body).toEqual({
@@ -62,7 +62,7 @@ describe('an account', () => {
 });
 
 describe('a change of an account', () => {
-  it('accepts the body that GET returned; null clears a number of days, and is refused for the name', async () => {
+  it('accepts an account as GET returned it; null clears a retention period and is refused as a name', async () => {
     const { account_code } = (await admin('POST', '', { name: 'Board' })).body;
     const path = `/${account_code}`;
     const put = await admin('PUT', path, { photo_retention_days: 30 });
@@ -130,7 +130,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     account = await app.given.account();
   });
 
-  it('creates and replaces entries by PUT, and audits both', async () => {
+  it('creates and replaces catalogue entries by PUT, and writes an audit row for each', async () => {
     const made = await admin('PUT', entry('A-1'), first);
     expect([made.status, made.body]).toEqual([200, { account_code: account, [member]: 'A-1', ...first }]);
     expect(await lastAudit()).toMatchObject({ action: `${noun}.put`, subject: `${account}/A-1` });
@@ -139,14 +139,14 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect((await admin('GET', entry('A-1'))).body).toEqual(replaced.body);
   });
 
-  it('accepts the body of an entry that GET returned', async () => {
+  it('accepts a PUT of a catalogue entry as GET returned it', async () => {
     await admin('PUT', entry('A-2'), first);
     const { body } = await admin('GET', entry('A-2'));
     expect((await admin('PUT', entry('A-2'), body)).body).toEqual(body);
   });
 
   it.each(['extra.time', 'EXTRA_TIME', '1', 'Ünïcode №1', 'with blank', 'a'.repeat(50), 'a,b', 'x~y', 'p%q'])(
-    'may have the code %s',
+    'accepts the code %s for a catalogue entry',
     async (code) => {
       expect((await admin('PUT', entry(code), first)).body[member]).toBe(code);
       expect((await admin('GET', entry(code))).body[member]).toBe(code);
@@ -154,12 +154,15 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     },
   );
 
-  it.each(['a/b', 'a\\b', ' a', 'a ', 'a\tb', 'a\u0000b', 'a'.repeat(51)])('may not have the code %j', async (code) => {
-    const answer = await admin('PUT', entry(code), first);
-    expect([answer.status, answer.body.errors[0].parameter]).toEqual([400, 'code']);
-  });
+  it.each(['a/b', 'a\\b', ' a', 'a ', 'a\tb', 'a\u0000b', 'a'.repeat(51)])(
+    'refuses the code %j for a catalogue entry',
+    async (code) => {
+      const answer = await admin('PUT', entry(code), first);
+      expect([answer.status, answer.body.errors[0].parameter]).toEqual([400, 'code']);
+    },
+  );
 
-  it('lists entries newest first, and a replaced entry keeps its position', async () => {
+  it('lists catalogue entries newest first, and keeps the position of a replaced entry', async () => {
     account = await app.given.account();
     for (const code of ['one', 'two', 'three', 'one']) await admin('PUT', entry(code), first);
     const page = await admin('GET', `/${account}/${kind}?limit=2`);
@@ -171,7 +174,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect(rest.headers.get('link')).toBeNull();
   });
 
-  it('keeps the entries of each account apart', async () => {
+  it('keeps the catalogue entries of each account apart', async () => {
     const elsewhere = await app.given.account();
     await admin('PUT', entry('MINE'), first);
     expect((await admin('GET', `/${elsewhere}/${kind}/MINE`)).status).toBe(404);
@@ -179,7 +182,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect((await admin('GET', `/${elsewhere}/${kind}`)).body).toEqual([]);
   });
 
-  it('deletes an entry, which is 404 afterwards', async () => {
+  it('deletes a catalogue entry, after which GET answers 404', async () => {
     await admin('PUT', entry('GONE'), first);
     expect((await admin('DELETE', entry('GONE'))).status).toBe(204);
     expect(await lastAudit()).toMatchObject({ action: `${noun}.delete`, subject: `${account}/GONE` });
@@ -189,7 +192,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     }
   });
 
-  it('refuses entries for an unknown account', async () => {
+  it('refuses catalogue entries for an unknown account', async () => {
     for (const method of ['GET', 'PUT', 'DELETE']) {
       const answer = await admin(method, `/ABCDEFGH2345/${kind}/X`, method === 'PUT' ? first : undefined);
       expect([answer.status, answer.body.code]).toEqual([400, 'account_not_found']);
@@ -201,7 +204,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     ['a name that is no text', { name: 7 }, '/name', 'type_invalid'],
     ['a name that is null', { name: null }, '/name', 'required'],
     ['a control character', { name: 'a\u0007' }, '/name', 'control_character'],
-  ])('with %s are refused', async (_title, change, pointer, code) => {
+  ])('refuses a catalogue entry with %s', async (_title, change, pointer, code) => {
     const answer = await admin('PUT', entry('BAD'), { ...first, ...change });
     expect(answer.status).toBe(400);
     expect(answer.body.errors).toContainEqual(expect.objectContaining({ pointer, code }));
@@ -217,7 +220,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     for (const [index, { status }] of answers.entries()) expect(index % 4 === 3 ? [204, 404] : [200]).toContain(status);
   });
 
-  it('writes no audit row for a refused entry', async () => {
+  it('writes no audit row for a refused catalogue entry', async () => {
     await admin('PUT', entry('AUDITED'), first);
     const before = await lastAudit();
     await admin('PUT', entry('AUDITED'), { name: '' });
@@ -242,7 +245,7 @@ describe('a catalogue entry that eligibilities use', () => {
       'attribute-keys': { additional_attributes: [{ key: code, value: 'v' }] },
     })[kind];
 
-  it.each(KINDS)('refuses to delete an entry of $kind while a live eligibility has it', async ({ kind, first }) => {
+  it.each(KINDS)('refuses to delete an entry of $kind while a live eligibility uses it', async ({ kind, first }) => {
     const scene = await app.given.scene();
     await admin('PUT', `/${scene.account}/${kind}/USED`, first);
     await app.given.eligibility(scene, { candidate: mention(kind, 'USED') });
@@ -253,7 +256,7 @@ describe('a catalogue entry that eligibilities use', () => {
   });
 
   it.each(KINDS.filter(({ kind }) => kind !== 'schools'))(
-    'deletes an entry of $kind once the eligibility is cancelled',
+    'deletes an entry of $kind once the eligibility that uses it is cancelled',
     async ({ kind, first }) => {
       const scene = await app.given.scene();
       await admin('PUT', `/${scene.account}/${kind}/USED`, first);

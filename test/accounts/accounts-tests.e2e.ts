@@ -66,13 +66,13 @@ describe('a test', () => {
     expect((await admin('GET', `/${account}/tests/RN-1`)).body).toEqual(replaced.body);
   });
 
-  it('accepts the body of a test that GET returned', async () => {
+  it('accepts a PUT of a test as GET returned it', async () => {
     await admin('PUT', `/${account}/tests/RN-2`, FULL);
     const { body } = await admin('GET', `/${account}/tests/RN-2`);
     expect((await admin('PUT', `/${account}/tests/RN-2`, body)).body).toEqual(body);
   });
 
-  it('accepts a code that other systems refuse, with a warning', async () => {
+  it('accepts a test code that other systems refuse, with a warning', async () => {
     const body = { name: 'RN', exam_code: 'EX 1/Ü', portions: portions('A', 'B C') };
     const { status, body: made } = await admin('PUT', `/${account}/tests/RN-W`, body);
     expect([status, made.exam_code, codesOf(made as TestBody)]).toEqual([200, 'EX 1/Ü', ['A', 'B C']]);
@@ -145,7 +145,7 @@ describe('a test', () => {
     expect(answer.body.errors).toContainEqual(expect.objectContaining({ pointer, code }));
   });
 
-  it('refuses a test with all faults of its portions at once', async () => {
+  it('reports all faults in the portions of a refused test at once', async () => {
     const answer = await admin('PUT', `/${account}/tests/BAD`, {
       name: 'T',
       portions: [{ portion_code: 'A' }, { portion_code: 'A', portion_name: '' }, { portion_nam: 'x' }, 7],
@@ -178,7 +178,7 @@ describe('a test in use', () => {
   const removal = (account: string, testCode: string, ...kept: string[]) =>
     admin('PUT', `/${account}/tests/${testCode}`, { name: 'T', portions: portions(...kept) });
 
-  it('refuses to remove a portion that a live eligibility has', async () => {
+  it('refuses to remove a portion of a test that a live eligibility uses', async () => {
     const scene = await app.given.scene(TWO);
     await app.given.eligibility(scene, { portion_codes: ['A'] });
     const before = (await admin('GET', `/${scene.account}/tests/${scene.testCode}`)).body;
@@ -188,7 +188,7 @@ describe('a test in use', () => {
     expect((await admin('GET', `/${scene.account}/tests/${scene.testCode}`)).body).toEqual(before);
   });
 
-  it('removes a portion that no live eligibility has', async () => {
+  it('removes a portion of a test that no live eligibility uses', async () => {
     const scene = await app.given.scene(TWO);
     const record = await app.given.eligibility(scene, { portion_codes: ['A'] });
     expect((await removal(scene.account, scene.testCode, 'A', 'C')).status).toBe(200);
@@ -220,7 +220,7 @@ describe('a test in use', () => {
 });
 
 describe('simultaneous changes of a test', () => {
-  it('makes the removal of a portion wait for an eligibility that is being written', async () => {
+  it('makes the removal of a portion wait for an uncommitted eligibility', async () => {
     const scene = await app.given.scene({ portions: portions('A', 'B') });
     const record = await app.given.eligibility(scene, { portion_codes: ['B'] });
     const client = await app.database.pool.connect();
@@ -245,7 +245,7 @@ describe('simultaneous changes of a test', () => {
     }
   });
 
-  it('stores one complete definition when twenty callers put a test at once', async () => {
+  it('stores one complete definition when twenty callers send PUT for a test at once', async () => {
     const account = await app.given.account();
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -261,7 +261,7 @@ describe('simultaneous changes of a test', () => {
     expect(codesOf(body)).toEqual([`P${winner}`, `Q${winner}`, 'SHARED']);
   });
 
-  it('lets callers put and delete a test at once without an error', async () => {
+  it('accepts simultaneous PUT and DELETE of a test without an error', async () => {
     const account = await app.given.account();
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
@@ -273,7 +273,7 @@ describe('simultaneous changes of a test', () => {
     for (const [index, { status }] of answers.entries()) expect(index % 2 ? [204, 404] : [200]).toContain(status);
   });
 
-  it('never leaves a voucher that names a deleted test', async () => {
+  it('a voucher never names a deleted test, even if both change at the same moment', async () => {
     for (let round = 0; round < 10; round++) {
       const { account, testCode } = await app.given.scene();
       const [deleted, put] = await Promise.all([

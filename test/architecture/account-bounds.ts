@@ -4,7 +4,7 @@ import { ACCOUNT, ACCOUNTS, hasAccount } from './bound-parts';
 import { Reading } from './bound-reading';
 import { statementsOf, tablesOf } from './sql-tree';
 
-/** The faults of a statement on tables with an account. */
+/** The rules for SQL statements on tables that have an account. */
 export const BOUND_RULES = [
   'bounds-the-account',
   'gives-no-needless-reason',
@@ -13,7 +13,7 @@ export const BOUND_RULES = [
   'gives-reason-of-its-place',
 ] as const;
 
-/** The folders of reasons that belong to one part of the service; other reasons may be given anywhere. */
+/** Maps a reason for reading across accounts to the folder where it is allowed; other reasons are allowed anywhere. */
 const PLACES: Readonly<Record<string, RegExp>> = {
   matching: /^src\/(results\/|platform\/platform-personal-data)/,
   relay: /^src\/platform\/events\//,
@@ -23,7 +23,7 @@ const PLACES: Readonly<Record<string, RegExp>> = {
 };
 const BY_KEY = new Set(['keyInHand', 'checkedByCaller']);
 
-/** Returns the rules that a statement breaks. */
+/** Returns the rules of {@link BOUND_RULES} that a statement breaks. */
 export function brokenBounds({ file, text, across }: SqlText, schema: Schema): (typeof BOUND_RULES)[number][] {
   const unbound = unboundIn(text, schema);
   if (across === undefined) return unbound.length > 0 ? ['bounds-the-account'] : [];

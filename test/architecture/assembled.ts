@@ -4,7 +4,7 @@ import type { SqlText } from './sql-texts';
 type Statement = Omit<SqlText, 'file'>;
 type Assemble = (module: LoadedModule, database: object) => unknown;
 
-/** Filters of operators, of staff with some accounts, and one with all members. */
+/** Sample filters: of an operator, of staff with some accounts, and one with every member. */
 const FILTERS = [
   {},
   { account_codes: ['ACME'] },
@@ -87,7 +87,7 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     const { query } = database as { query: (statement: Statement) => void };
     for (const text of evaluate('clockFunctions(1000)') as string[]) query({ text });
   },
-  // These statements name a channel, settings and a database, but no table.
+  // The following functions build statements on a channel, settings or a database, but on no table.
   'src/platform/database/listener.ts: open': () => undefined,
   'src/platform/database/service-client.ts: settle': () => undefined,
   'src/platform/embedded-postgres/embedded-postgres.ts: createDatabase': () => undefined,

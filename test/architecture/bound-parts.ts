@@ -1,7 +1,7 @@
 import type { Schema } from './schema';
 import { type Tree, walk } from './sql-tree';
 
-/** The origin of a value: only parameters, a bound row, or an unknown row. */
+/** The origin of a value in SQL: parameters only (`given`), a bound row, or an unknown row (`open`). */
 export type Origin = 'given' | 'bound' | 'open';
 
 export interface Source {
@@ -16,7 +16,7 @@ export interface Source {
 
 interface Condition {
   readonly term: Tree;
-  /** The sources that the condition may bound; for an outer join, only those of the other side. */
+  /** The sources that the condition may bound; for an outer join, only those of its nullable side. */
   readonly bounds: readonly Source[];
 }
 
@@ -35,7 +35,7 @@ export interface Found {
 
 export const ACCOUNT = 'account_code';
 export const ACCOUNTS = new Set(['account_codes', 'staff_account_codes']);
-/** Keys of other tables without a foreign key of one column: history outlives its subject. */
+/** Columns that name a row of a different table without a foreign key, because history outlives its subject. */
 export const NAMED: Readonly<Record<string, readonly string[]>> = {
   audit_log: ['subject'],
   changes: ['svc_eligiblity_id', 'booking_code'],

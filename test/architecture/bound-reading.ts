@@ -26,7 +26,7 @@ import { nameOf, type Tree, walk } from './sql-tree';
 export class Reading {
   constructor(
     private readonly schema: Schema,
-    /** Whether a given key bounds, like a key of a bound row. */
+    /** Whether a key given as a parameter bounds the account, like a key of a bound row. */
     private readonly keysInHand: boolean,
   ) {}
 
@@ -128,7 +128,7 @@ export class Reading {
     };
   }
 
-  /** Adds the tables of a part of a FROM, and its conditions; returns its sources. */
+  /** Adds the tables and conditions of a part of a FROM clause to the block; returns the sources of the part. */
   private join(part: Tree, block: Block): Source[] {
     const add = (source: Source): Source[] => (block.sources.push(source), [source]);
     if (part.RangeVar) return add(this.sourceOf(part.RangeVar, block.ctes));
@@ -144,7 +144,7 @@ export class Reading {
       const columns = listed.length > 0 ? new Set<string>(listed) : renamed(alias);
       const name = (alias?.aliasname ?? '') as string;
       const again = () => this.originOf(functions, block);
-      // The column of a one-column function has the function's name.
+      // A function in FROM that returns one column gives the column its own name.
       return add({ name, table: null, columns: columns ?? new Set([name]), keys: NONE, origin: 'open', again });
     }
     const { jointype, larg, rarg, quals, usingClause } = part.JoinExpr;
@@ -164,7 +164,7 @@ export class Reading {
     return [...left, ...right];
   }
 
-  /** Repeats as long as a bound source bounds another. */
+  /** Evaluates the conditions repeatedly, as long as each newly bound source can bound a further source. */
   private settled(block: Block, node: Tree, before: readonly string[], list: Tree): Found {
     if (node.whereClause) block.conditions.push({ term: node.whereClause, bounds: block.sources });
     for (let changed = true; changed;) {
@@ -187,7 +187,7 @@ export class Reading {
     };
   }
 
-  /** Returns the bounds of the subqueries within expressions. */
+  /** Analyses the subqueries within expressions. */
   private within(expressions: Tree, block: Block): Found {
     const open: string[] = [];
     const origins: Origin[] = [];
@@ -222,14 +222,14 @@ export class Reading {
       if (term.BoolExpr.boolop !== 'OR_EXPR') return false;
       const [rest, nulls] = [args.filter((arg) => !isNullTest(arg)), args.filter(isNullTest)];
       const given = new Set(rest.flatMap(parametersOf));
-      // The null of all accounts must be the parameter that otherwise lists the accounts.
+      // The parameter that is null for all accounts must be the one that otherwise lists the accounts.
       const isOperator = nulls.every(
         (arg) => this.originOf(arg, block) === 'given' && parametersOf(arg).every((it) => given.has(it)),
       );
       return rest.length > 0 && isOperator && rest.every((arg) => this.binds(arg, source, block));
     }
     if (term.SubLink) {
-      // IN, and = ANY with its operator.
+      // An IN has no operator in the parse tree, and = ANY has the operator `=`.
       const { subLinkType, operName } = term.SubLink;
       const isEqual =
         subLinkType === 'ANY_SUBLINK' && [undefined, '='].includes(operName?.at(-1).String.sval as undefined);
@@ -242,7 +242,7 @@ export class Reading {
       return [[lexpr, rexpr], [rexpr, lexpr]].some(([column, value], at) =>
         (operator === '&&' || at === 0) &&
         ACCOUNTS.has(this.columnOf(column, source, block) ?? '') && this.originOf(value, block) !== 'open'); // prettier-ignore
-    // The filter of a job contains its accounts.
+    // The JSON filter of a job has a member with the accounts of the job.
     if (
       operator === '<@' &&
       lexpr.A_Expr?.name.at(-1).String.sval === '->' &&
@@ -300,7 +300,7 @@ export class Reading {
     return [];
   }
 
-  /** Returns the bounds of the columns and subqueries of an expression; of one without any, the given bound. */
+  /** Returns the origin of an expression: that of its columns and subqueries, or `given` if it has neither. */
   private originOf(expression: Tree, block: Block): Origin {
     const origins: Origin[] = [];
     const visit = (tree: Tree): void => {
@@ -309,7 +309,7 @@ export class Reading {
         if (tree.SelectStmt) origins.push(this.of(tree, block, block.ctes).origin);
         else if (tree.ColumnRef) {
           const sources = this.sourcesNamedBy(tree.ColumnRef.fields, block);
-          // Of columns that USING merges, one known column is enough.
+          // When USING merges columns of several sources, it is enough that one of the sources is known.
           const known = sources.find(({ origin }) => origin !== 'open');
           origins.push(sources.length === 0 ? 'open' : (known?.origin ?? 'open'));
         } else for (const value of Object.values(tree as object)) visit(value);

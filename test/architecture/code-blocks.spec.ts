@@ -118,7 +118,7 @@ describe('the blocks of code in the documents', () => {
     expect(faults).toEqual([]);
   });
 
-  it('has a program that runs each block of commands, or a reason why none does', () => {
+  it('each block of commands in the documents names the program that runs it, or the reason why none does', () => {
     const sections = documents.flatMap(sectionsOf);
     expect(sections.length).toBeGreaterThan(25);
     expect([...Object.keys(RUN_BY), ...Object.keys(NOT_RUN)].sort()).toEqual(sections.sort());

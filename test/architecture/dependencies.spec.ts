@@ -27,7 +27,7 @@ function violationsIn(folder: string, targets: string[]): Violation[] {
 }
 
 describe('the import rules between modules', () => {
-  it('holds for every source file', () => {
+  it('the import rules between modules hold for every source file', () => {
     expect(
       violationsIn(root, ['src', 'console/src', 'ormconfig.ts']).map(
         ({ from, to, rule }) => `${rule.name}: ${from} → ${to}`,

@@ -20,7 +20,7 @@ describe('docs/contract.md', () => {
       .map((section) => [Number.parseInt(section, 10), section]),
   );
 
-  it('has every section that a test cites', () => {
+  it('docs/contract.md has every section that a test cites', () => {
     const cited = titles.map((title) => Number(/^§(\d+)/.exec(title)?.[1]));
     expect(cited.length).toBeGreaterThan(25);
     expect(cited.filter((number) => !sections.has(number))).toEqual([]);

@@ -53,7 +53,7 @@ describe('the codes of faults', () => {
     expect(missing).toEqual([]);
   });
 
-  it('finds no fault code that no answer uses', () => {
+  it('finds no fault code in the catalogue that no response uses', () => {
     const answered = new Set(sources.flatMap((source) => source.answered));
     const meanings = sources.flatMap(
       ({ file }) => codesIn(onlyFaults(readFileSync(join(root, 'src', file), 'utf8'))).declared,

@@ -51,15 +51,15 @@ function faultsOf(checked: Manifest[]): string[] {
 }
 
 describe('the manifests that the Helm chart renders', () => {
-  it('are valid Kubernetes manifests', () => {
+  it('the chart renders valid Kubernetes manifests', () => {
     expect(manifests.length).toBeGreaterThan(9);
     expect(faultsOf(manifests)).toEqual([]);
     for (const cell of cells) expect(faultsOf(cell.manifests)).toEqual([]);
-    // The Prometheus operator has its own types.
+    // ServiceMonitor is left out: it is a type of the Prometheus operator, not of Kubernetes.
     expect(faultsOf(everything.filter(({ kind }) => kind !== 'ServiceMonitor'))).toEqual([]);
   });
 
-  it('use the version of the service as the tag of the image, as `npm version` sets it', () => {
+  it('the manifests use the version of the service as the tag of the image, as `npm version` sets it', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(parse(read('deploy/chart/Chart.yaml'))).toMatchObject({ version, appVersion: version });
     expect(parse(read(`${folder}/kustomization.yaml`))).toMatchObject({ images: [{ newTag: version }] });
@@ -70,7 +70,7 @@ describe('the manifests that the Helm chart renders', () => {
     for (const image of images) expect(image.split(':')[1]).toBe(version);
   });
 
-  it('make each cell a service with its own letter and address, and no other difference', () => {
+  it('the manifests of a cell set its letter and address, and otherwise equal those without cells', () => {
     const environment = (of: Manifest[]) =>
       of
         .filter(({ kind }) => kind === 'Deployment')
@@ -101,7 +101,7 @@ describe('the manifests that the Helm chart renders', () => {
     expect(faultsOf([broken]).join()).toMatch(fault);
   });
 
-  it('run nothing as root, and let no container write to its image', () => {
+  it('the manifests run nothing as root, and let no container write to its image', () => {
     expect(pods.length).toBe(3);
     for (const pod of pods) {
       expect(pod.securityContext).toMatchObject({ runAsNonRoot: true });
@@ -115,7 +115,7 @@ describe('the manifests that the Helm chart renders', () => {
     }
   });
 
-  it('have the standard labels, and selectors use only labels that no release changes', () => {
+  it('the manifests have the standard labels, and their selectors use only labels that no release changes', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     for (const { kind, metadata, spec } of everything) {
       expect(metadata.labels).toMatchObject({
@@ -133,7 +133,7 @@ describe('the manifests that the Helm chart renders', () => {
     }
   });
 
-  it('give only the migration the credentials of the owner, and no other secret', () => {
+  it("the manifests give the credentials of the tables' owner only to the migration, which gets no other secret", () => {
     const secretsOf = (kind: string) =>
       named(kind).map(({ spec }) =>
         (spec['template'].spec.containers[0].env as Record<string, any>[]).flatMap(({ name, valueFrom }) =>
@@ -152,12 +152,12 @@ describe('the manifests that the Helm chart renders', () => {
     ]);
   });
 
-  it('replace the pods when a secret changes', () => {
+  it('the manifests replace the pods when a secret changes', () => {
     for (const { spec } of named('Deployment'))
       expect(spec['template'].metadata.annotations['checksum/secrets']).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('have an Ingress at BASE_URL, a ServiceMonitor and an image by digest only where they are configured', () => {
+  it('the manifests have an Ingress at BASE_URL, a ServiceMonitor and an image by digest only where these are configured', () => {
     const kinds = ['Ingress', 'ServiceMonitor'];
     expect(manifests.filter(({ kind }) => kinds.includes(kind))).toEqual([]);
     const [ingress, monitor] = kinds.map((kind) => everything.find((one) => one.kind === kind)!.spec);
@@ -195,7 +195,7 @@ describe('the manifests that the Helm chart renders', () => {
     }
   });
 
-  it('set only existing settings, and take secrets from Secrets', () => {
+  it('the manifests set only existing settings, and take secrets from Secrets', () => {
     const documented = new Set(
       [...read('docs/configuration.md').matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, name]) => name),
     );
@@ -207,7 +207,7 @@ describe('the manifests that the Helm chart renders', () => {
       }
   });
 
-  it('give each deployment probes, a disruption budget, scaling and matching labels', () => {
+  it('the manifests give each deployment probes, a disruption budget, scaling and matching labels', () => {
     for (const { metadata, spec } of named('Deployment')) {
       const { labels } = spec['template'].metadata;
       const [container] = spec['template'].spec.containers;
@@ -233,7 +233,7 @@ describe('the manifests that the Helm chart renders', () => {
     ]);
   });
 
-  it('scale deployments by metrics that the adapter serves', () => {
+  it('the manifests scale deployments by metrics that the adapter serves', () => {
     const { rules } = parse(read(`${folder}/prometheus-adapter.yaml`)) as {
       rules: { custom: { name: { as: string } }[]; external: { name: { as: string } }[] };
     };
@@ -248,7 +248,7 @@ describe('the manifests that the Helm chart renders', () => {
 });
 
 describe('the compose files', () => {
-  // Its dialect is draft-07, by an address that Ajv knows in another spelling.
+  // `$schema` is removed: Ajv does not know this spelling of the address of draft-07.
   const { $schema, ...schema } = JSON.parse(read('test/fixtures/compose/compose-spec.json')) as Record<string, object>;
   const isCompose = new Ajv({ strict: false, allErrors: true, validateFormats: false }).compile(schema);
   const faultsIn = (file: string, from = '', to = '') => {
@@ -308,7 +308,7 @@ describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) =
   const { services } = parse(read(file), { merge: true }) as { services: Record<string, Service> };
   const own = Object.entries(services).filter(([, { image }]) => image === 'candidate-eligibility-service');
 
-  it('gives only the migration the password of the owner, and the processes start after it', () => {
+  it("the compose file gives the owner's password only to the migration, after which the processes start", () => {
     expect(own.map(([name]) => name)).toContain('migration');
     for (const [name, { environment = {}, command, depends_on: before }] of own) {
       const url = environment['DATABASE_URL'];
@@ -328,17 +328,17 @@ describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) =
     ]);
   });
 
-  it('limits the logs of every container, and checks PostgreSQL by TCP', () => {
+  it('the compose file limits the logs of every container, and checks PostgreSQL by TCP', () => {
     for (const { logging } of Object.values(services))
       expect(logging?.options).toEqual({ 'max-size': expect.any(String), 'max-file': expect.any(String) });
     const asked = Object.values(services).flatMap(({ healthcheck }) => healthcheck?.test ?? []);
     const ready = asked.filter((line) => line.includes('pg_isready'));
     expect(ready.length).toBeGreaterThan(0);
-    // By the socket it is ready while its image still creates its files.
+    // Over its socket, PostgreSQL seems ready while the image still initialises it, so the check must use TCP.
     for (const line of ready) expect(line).toContain('-h 127.0.0.1');
   });
 
-  it('uses the digests of other images that .env names', () => {
+  it('the compose file uses the digests of other images that .env names', () => {
     const images = [...read(file).matchAll(/^ +(?:image|NODE|DEBIAN): (?!candidate)(\S+)$/gm)].map(
       ([, image]) => image,
     );
@@ -358,7 +358,7 @@ describe('docker-compose.scale.yml', () => {
   const withRole = (role: string) =>
     processes.filter(([, { environment }]) => environment?.['ROLES'] === role).map(([name]) => name);
 
-  it('has two processes for each role, and the proxy forwards to those with the role api', () => {
+  it('docker-compose.scale.yml has two processes for each role, and its proxy forwards to those with the role api', () => {
     expect(withRole('delivery')).toEqual(['delivery-1', 'delivery-2']);
     const servers = [...read('deploy/haproxy/haproxy.cfg').matchAll(/^ *server \S+ (\S+):3000$/gm)].map(
       ([, host]) => host,
@@ -367,7 +367,7 @@ describe('docker-compose.scale.yml', () => {
     expect(servers.length).toBe(2);
   });
 
-  it('sets only existing settings, and mounts only existing files', () => {
+  it('docker-compose.scale.yml sets only existing settings, and mounts only existing files', () => {
     const documented = read('docs/configuration.md');
     for (const [, { environment }] of processes)
       for (const name of Object.keys(environment ?? {})) expect(documented).toContain(`\`${name}\``);

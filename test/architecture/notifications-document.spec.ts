@@ -28,7 +28,7 @@ const bytes = Buffer.from(body, 'utf8');
 const now = Number(headers['webhook-timestamp']);
 
 describe('the receiver of docs/notifications.md', () => {
-  it('accepts its own example, and the library of Standard Webhooks agrees', () => {
+  it('accepts the example of the document, which the library of Standard Webhooks accepts, too', () => {
     expect(isGenuine(headers, bytes, secret, now + 299)).toBe(true);
     const signature = new Webhook(secret).sign(headers['webhook-id'], new Date(now * 1000), body);
     expect(signature).toBe(headers['webhook-signature']);
@@ -41,7 +41,7 @@ describe('the receiver of docs/notifications.md', () => {
     expect(['v1,AAAA', 'v1', 'nonsense', right.replace('v1,', 'v2,')].map(by)).toEqual([false, false, false, false]);
   });
 
-  it('refuses a request without a header, or that is old, changed or parsed, without an exception', () => {
+  it('refuses a request whose header is missing, or that is old, modified or already parsed, without an exception', () => {
     for (const name of Object.keys(headers))
       expect([name, isGenuine({ ...headers, [name]: undefined }, bytes, secret, now)]).toEqual([name, false]);
     expect(isGenuine(headers, bytes, secret, now + 301)).toBe(false);
@@ -50,7 +50,7 @@ describe('the receiver of docs/notifications.md', () => {
     expect(isGenuine(headers, JSON.parse(body) as Buffer, secret, now)).toBe(false);
   });
 
-  it('works in Express beside express.json(): it stores a genuine notification, and answers 401 otherwise', async () => {
+  it('the receiver of docs/notifications.md works in Express beside express.json(): it stores a genuine notification, and otherwise answers 401', async () => {
     const stored: unknown[] = [];
     const app = receiver({ secret, store: async (...entry) => Promise.resolve(stored.push(entry) > 0) });
     const server = app.listen(0, '127.0.0.1');

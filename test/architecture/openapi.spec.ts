@@ -24,7 +24,7 @@ const answers = operations.flatMap(({ name, operation }) =>
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats(ajv);
-// The package lacks this format.
+// ajv-formats lacks the format `iri`.
 ajv.addFormat('iri', true);
 ajv.addSchema({ $id: 'openapi', components: document['components'] as object });
 const absolute = (schema: object) =>
@@ -50,7 +50,7 @@ describe('the names of operations', () => {
     expect(names.filter((name) => !/^[a-z][A-Za-z]+$/.test(name))).toEqual([]);
   });
 
-  it('has exactly the operation ids of the list, to which a release only adds', () => {
+  it('the OpenAPI document has exactly the listed operation ids, to which a release only adds', () => {
     const list = readFileSync(join(__dirname, '../fixtures/operation-ids.txt'), 'utf8').trim().split('\n');
     expect(ids.sort()).toEqual(list.sort());
   });
@@ -72,7 +72,7 @@ describe('every parameter and every member', () => {
     expect([...parameters, ...members]).toEqual([]);
   });
 
-  it('describes every parameter and member once', () => {
+  it('describes every parameter and every member exactly once', () => {
     const doubled: string[] = [];
     JSON.stringify(document, (key, value: unknown) => {
       if (key === 'description' && typeof value === 'string' && /(.{12,}?)\s+\1/s.test(value)) doubled.push(value);
@@ -92,14 +92,14 @@ describe('every parameter and every member', () => {
 });
 
 describe('every answer', () => {
-  it('has an example of every answer with a body, or an example for each code', () => {
+  it('has an example of every response with a body, or one example for each problem code', () => {
     const without = answers.filter(
       ({ media }) => media['example'] === undefined && Object.keys((media['examples'] ?? {}) as Json).length === 0,
     );
     expect(without.map(({ name, status, type }) => `${name} ${status} ${type}`)).toEqual([]);
   });
 
-  it('has only examples of answers that their schema accepts', () => {
+  it('has only examples of responses that match their schema', () => {
     const faults = answers.flatMap(({ name, status, media }) => {
       const examples = [
         ...('example' in media ? [media['example'] as unknown] : []),
@@ -112,18 +112,18 @@ describe('every answer', () => {
       );
     });
     expect(faults).toEqual([]);
-    // Proves that the check finds a fault.
+    // An invalid example proves that the check finds faults.
     expect(faultsOf({ $ref: '#/components/schemas/ErrorModel' }, { status: 'x' })).toHaveLength(1);
   });
 
-  it('includes the 400 of a faulty request, below /accounts and /admin', () => {
+  it('documents the 400 of a malformed request for every route below /accounts and /admin', () => {
     const silent = operations.filter(
       ({ name, operation }) => / \/(accounts|admin)\//.test(name) && operation['responses']['400'] === undefined,
     );
     expect(silent.map(({ name }) => name)).toEqual([]);
   });
 
-  it('documents the headers that every answer has', () => {
+  it('documents the headers that every response has', () => {
     const silent = operations.flatMap(({ name, operation }) =>
       Object.entries(operation['responses'] as Record<string, Json>)
         .filter(([, { headers = {} }]) => !('X-Request-Id' in headers) || !('RateLimit' in headers))

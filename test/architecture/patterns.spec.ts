@@ -23,7 +23,7 @@ const TEXTS = JSON.parse(readFileSync(join(__dirname, 'pattern-texts.json'), 'ut
 describe('the patterns of the OpenAPI document', () => {
   const patterns = [...new Set(patternsIn(JSON.parse(document)))];
 
-  it('uses no class, look-around or flag that a dialect of regular expressions lacks or reads differently', () => {
+  it('uses no character class, look-around or flag that some dialect of regular expressions lacks or interprets differently', () => {
     expect(patterns.length).toBeGreaterThan(10);
     expect(patterns.filter((pattern) => unportable(pattern).length > 0)).toEqual([]);
   });

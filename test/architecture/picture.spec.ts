@@ -4,7 +4,7 @@ import { join } from 'node:path';
 const root = join(__dirname, '../..');
 
 describe('the picture in docs/architecture.md', () => {
-  it('shows the arrows that the dependency rules allow', () => {
+  it('the picture in docs/architecture.md shows the arrows that the dependency rules allow', () => {
     const { status, stderr } = spawnSync(process.execPath, [join(root, 'scripts/house-picture.mjs'), '--check'], {
       encoding: 'utf8',
     });

@@ -27,23 +27,23 @@ const programs = ['src', 'console', 'test', 'scripts', 'site', 'tools', 'clients
   .filter((file) => !GENERATED.includes(file));
 
 describe('the prose rules', () => {
-  it.each(documents)('hold in %s', (document) => {
+  it.each(documents)('the prose rules hold in %s', (document) => {
     expect(passagesOfMarkdown(read(root, document)).flatMap(faultsOf)).toEqual([]);
   });
 
-  it('hold in the OpenAPI document', () => {
+  it('the prose rules hold in the OpenAPI document', () => {
     const texts = textsOf(JSON.parse(read(root, 'docs/openapi.json')));
     expect(texts.length).toBeGreaterThan(1_000);
     expect(texts.flatMap(passagesOfMarkdown).flatMap(faultsOf)).toEqual([]);
   });
 
-  it('hold in comments and in titles of tests', () => {
+  it('the prose rules hold in comments and in titles of tests', () => {
     expect(programs.length).toBeGreaterThan(500);
     const faulty = programs.map((file) => ({ file, faults: passagesOfProgram(read(root, file)).flatMap(faultsOf) }));
     expect(faulty.filter(({ faults }) => faults.length > 0)).toEqual([]);
   });
 
-  it('are applied to every kind of passage', () => {
+  it('the prose rules are applied to every kind of passage', () => {
     expect(
       passagesOfMarkdown('# 1. Title\n\n- one\n- two\n  more\n\n| A | B |\n| - | - |\n\n```sh\ncode\n```\n'),
     ).toEqual([...['Title', 'one', 'two\n  more', 'A', 'B'], ...['-', '-']]);
@@ -73,11 +73,11 @@ describe('the prose rules', () => {
     ['Each partner has a lane.', 'private word'],
     ['The gathering is full.', 'private word'],
     ['Mend the body.', 'private word'],
-  ] as const)('report a fault: %s', (text, rule) => {
+  ] as const)('the prose rules report a fault: %s', (text, rule) => {
     expect(faultsOf(text).map((fault) => fault.rule)).toEqual([rule]);
   });
 
-  it('allow questions, names of code, and private words in their plain meaning', () => {
+  it('the prose rules allow questions, names of code, and private words in their plain meaning', () => {
     for (const text of ['What is left?', '`What` is a header.', 'It shows who waits.', 'Tell the partner.'])
       expect(faultsOf(text)).toEqual([]);
   });

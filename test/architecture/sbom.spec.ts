@@ -12,7 +12,7 @@ const manifest = (folder: string) =>
     version: string;
   };
 
-/** Returns the folder of a package as Node finds it from another; null when an optional package is not installed. */
+/** Returns the directory of a package, resolved from another package as Node does; null if it is not installed. */
 function found(name: string, from: string): string | null {
   for (let folder = from; folder.startsWith(root); folder = dirname(folder)) {
     const place = join(folder, 'node_modules', name);

@@ -9,7 +9,7 @@ export interface SqlText {
   readonly file: string;
   readonly text: string;
   readonly name?: string;
-  /** The reason why it does not bound the account. */
+  /** The declared reason why the statement reads across accounts. */
   readonly across?: string;
 }
 
@@ -42,7 +42,7 @@ function statementAt(node: ts.Node): Record<string, ts.Expression> | null {
       const [name, text, across] = node.arguments;
       return { name, text, ...(across && { across }) };
     }
-    // A statement on a driver's connection, which is not declared.
+    // A text that is passed to the `query` of a connection is a statement without a declaration.
     const [text] = node.arguments;
     const isQuery = ts.isPropertyAccessExpression(node.expression) && node.expression.name.text === 'query';
     return isQuery && text && isText(text) ? { text } : null;
@@ -78,7 +78,7 @@ function isLocal(expression: ts.Expression): boolean {
   const visit = (node: ts.Node): void => {
     if (node.kind === ts.SyntaxKind.ThisKeyword) local = true;
     if (ts.isIdentifier(node) && isReference(node))
-      // Functions within the expression declare their own names.
+      // Only scopes outside the expression matter, because functions within it declare their own names.
       for (let scope: ts.Node = expression.parent; !ts.isSourceFile(scope); scope = scope.parent)
         if ((ts.isFunctionLike(scope) || ts.isForOfStatement(scope)) && declares(scope, node.text)) local = true;
     node.forEachChild(visit);

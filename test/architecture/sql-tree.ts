@@ -6,11 +6,11 @@ export type Tree = any;
 
 export interface Touched {
   readonly table: string;
-  /** Whether it writes or locks the rows. */
+  /** Whether the statement writes or locks rows of the table. */
   readonly changes: boolean;
 }
 
-/** Must be awaited before any parsing. */
+/** Loads PostgreSQL's parser; await it before any statement is parsed. */
 export const loadParser = loadModule;
 
 /** @throws Error with PostgreSQL's message, when the text is not SQL */
@@ -54,7 +54,7 @@ export function tablesOf(text: string): Touched[] {
   }
   const found = new Map<string, Touched>();
   for (const [kind, node] of walk(tree)) {
-    // The names in `FOR UPDATE OF …` repeat those of the FROM.
+    // The names in `FOR UPDATE OF …` are skipped, because they repeat names of the FROM clause.
     if (!isRelation(kind) || typeof node.relname !== 'string') continue;
     const touched = { table: node.relname as string, changes: changed.has(node) };
     found.set(`${touched.table} ${touched.changes}`, touched);

@@ -23,17 +23,17 @@ describe('the source files', () => {
     expect(long).toEqual([]);
   });
 
-  it('have no folder for miscellaneous code', () => {
+  it('the sources have no folder for miscellaneous code', () => {
     expect(sources.filter((file) => HOMELESS.includes(basename(dirname(file))))).toEqual([]);
   });
 
-  it('have no barrels', () => {
+  it('the sources have no barrels', () => {
     // A package has one entry.
     const entry = /^clients\/\w+\/src\/index\.ts$/;
     expect(sources.filter((file) => basename(file) === 'index.ts' && !entry.test(file))).toEqual([]);
   });
 
-  it('include no entity or migration that the data source does not know', () => {
+  it('the sources include no entity or migration that the data source does not know', () => {
     const known = readFileSync(join(root, 'src/schema.ts'), 'utf8');
     const tables = sources.filter((file) => file.endsWith('.entity.ts') || file.startsWith('src/migrations/'));
     expect(tables.length).toBeGreaterThan(0);
@@ -42,13 +42,13 @@ describe('the source files', () => {
     );
   });
 
-  it('leave constraints and indexes to the migrations', () => {
+  it('entities leave constraints and indexes to the migrations', () => {
     const stated = /@(Check|Index|Unique|Exclusion|ForeignKey|OneToMany|ManyToOne)\(|ConstraintName/;
     const entities = sources.filter((file) => file.endsWith('.entity.ts'));
     expect(entities.filter((file) => stated.test(readFileSync(join(root, file), 'utf8')))).toEqual([]);
   });
 
-  it('neither skip a test nor restrict a run to a single test', () => {
+  it('the tests contain neither a skipped test nor a restriction to a single test', () => {
     const marked = /\b(it|test|describe)\.(skip|only|todo|failing)\(|\bx(it|describe)\(/;
     const tests = [...sources, ...sourcesIn(join(root, 'test'))].filter((file) => /\.(spec|e2e)\.ts$/.test(file));
     expect(tests.filter((file) => marked.test(readFileSync(join(root, file), 'utf8')))).toEqual([]);

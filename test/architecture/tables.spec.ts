@@ -44,7 +44,7 @@ describe('the statements that the check parses as PostgreSQL does', () => {
     expect(strayIn(root, new Set(schema.keys()), statements)).toEqual([]);
   });
 
-  it('finds only valid SQL', () => {
+  it('finds only valid SQL among the statements of the service', () => {
     expect(statements.filter((statement) => !isSql(statement)).map(toldOf)).toEqual([]);
   });
 

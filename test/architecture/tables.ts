@@ -11,7 +11,7 @@ export interface Arrow {
   readonly from: string;
   readonly to: string;
   readonly table: string;
-  /** Whether it writes or locks the rows. */
+  /** Whether the statement writes or locks rows of the table. */
   readonly changes: boolean;
 }
 
@@ -110,6 +110,6 @@ export function brokenBy({ from, to, changes }: Arrow): string[] {
         !(rule.to.pathNot !== undefined && new RegExp(rule.to.pathNot).test(`src/${to}/a.ts`)),
     )
     .map(({ name }) => name);
-  // The platform keeps rows for all modules: audit rows and events are written in the statements of their change.
+  // Every module may write tables of the platform: audit rows and events are written with the change itself.
   return changes && to !== 'platform' ? [...directions, 'changed-by-its-owner'] : directions;
 }

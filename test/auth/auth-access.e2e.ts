@@ -21,7 +21,7 @@ interface Route {
   method: string;
   template: string;
   scope: Scope;
-  /** Each of these scopes admits a token. */
+  /** The accepted scopes: a token needs only one of them. */
   scopes: Scope[];
 }
 
@@ -47,7 +47,7 @@ const comparable = ({ status, body, headers }: Answer) => {
 };
 
 describe('every route of the document', () => {
-  it('requires exactly one scope, or is declared open', () => {
+  it('every route requires exactly one scope, or is declared open', () => {
     const routes = protectedRoutes();
     expect(routes.length).toBeGreaterThan(30);
     const open = declaredRoutes(app.app).filter(({ access }) => access === 'public' || access === 'client');
@@ -58,7 +58,7 @@ describe('every route of the document', () => {
     ).toBe(true);
   });
 
-  it('requires the scope for its kind of work', () => {
+  it('every route requires the scope for its kind of work', () => {
     const expected = ({ method, template }: Route): Scope => {
       if (template.startsWith('/admin')) return 'admin';
       if (template === '/registrations/registration/results' || template === '/accounts/{account_code}')
@@ -71,7 +71,7 @@ describe('every route of the document', () => {
       expect([route.method, route.template, route.scope]).toEqual([route.method, route.template, expected(route)]);
   });
 
-  it('refuses a call without a token, or with a token of every scope except its own', async () => {
+  it('every route refuses a call without a token, and with a token of all scopes except its own', async () => {
     const account = await app.given.account();
     for (const { method, template, scope, scopes } of protectedRoutes()) {
       const path = fill(template, account);
@@ -91,7 +91,7 @@ describe('every route of the document', () => {
     }
   });
 
-  it('answers an account of somebody else like an unknown account, byte for byte', async () => {
+  it('answers a request for a foreign account with the same bytes as one for an unknown account', async () => {
     const foreign = await app.given.account();
     const token = await app.given.token([await app.given.account()]);
     const routes = protectedRoutes().filter(
@@ -126,7 +126,7 @@ describe('the bearer token (RFC 6750)', () => {
     expect(answers[0].status).toBe(401);
   });
 
-  it('reads the token only from the header, its scheme in any case', async () => {
+  it('reads the bearer token only from the Authorization header, with the scheme in any case', async () => {
     const token = await app.given.operator();
     expect((await app.call('GET', path, { headers: { authorization: `bearer ${token}` } })).status).toBe(200);
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -146,7 +146,7 @@ describe('the bearer token (RFC 6750)', () => {
 });
 
 describe('the accounts of a user', () => {
-  it("refuses a removed account to the user's tokens at the next call, in every process", async () => {
+  it("a user's tokens lose access to a removed account at the next request, in every process", async () => {
     const other = await startApp({ databaseUrl: app.databaseUrl });
     try {
       const oauth = new OAuth(app);
@@ -176,7 +176,7 @@ describe('the accounts of a user', () => {
     expect((await ask(operator.account)).body.code).toBe('candidate_not_found');
   });
 
-  it('gives a token with the scope admin all accounts, and answers 400 to an unknown account', async () => {
+  it('a token with the scope admin has access to all accounts, and receives 400 for an unknown account', async () => {
     const account = await app.given.account();
     const oauth = new OAuth(app);
     const operator = await oauth.login({ scopes: SCOPES });

@@ -32,7 +32,7 @@ describe('/admin/users', () => {
     ...changes,
   });
 
-  it('creates a user who can log in, and shows everything except the password', async () => {
+  it('creates a user who can log in, and returns every member except the password', async () => {
     const account = await app.given.account();
     const user = body({ account_codes: [account, account], scopes: ['read', 'create', 'read'] });
     const answer = await call('POST', '/admin/users', user);
@@ -53,7 +53,7 @@ describe('/admin/users', () => {
     ]);
   });
 
-  it('accepts names of A-Z, a-z, 0-9 and ._@+- only; a path with any other name is 404', async () => {
+  it('accepts usernames of A-Z, a-z, 0-9 and ._@+- only, and answers 404 to a path with any other username', async () => {
     const odd = 'Zo.e_O-Neill+test@example.org';
     expect((await call('POST', '/admin/users', body({ username: odd }))).body.username).toBe(odd);
     const username = 'Zoë O’Neill';
@@ -62,7 +62,7 @@ describe('/admin/users', () => {
     expect((await call('PUT', path, { disabled: true })).body.code).toBe('not_found');
   });
 
-  it("refuses null for a password or an application's name, and names the other faults, too", async () => {
+  it("refuses null as a password or as an application's name, and reports the other faults, too", async () => {
     const { body: user } = await call('POST', '/admin/users', body({}));
     expect(
       faults(await call('PUT', `/admin/users/${user.username}`, { password: null, scopes: ['write'] })).sort(),
@@ -75,11 +75,14 @@ describe('/admin/users', () => {
     ]);
   });
 
-  it.each(['system', 'Several'])('refuses a name that has another meaning in the audit log: %s', async (username) => {
-    expect(faults(await call('POST', '/admin/users', body({ username })))).toEqual(['/username username_invalid']);
-  });
+  it.each(['system', 'Several'])(
+    'refuses a username that has a reserved meaning in the audit log: %s',
+    async (username) => {
+      expect(faults(await call('POST', '/admin/users', body({ username })))).toEqual(['/username username_invalid']);
+    },
+  );
 
-  it('names every fault of a user at once', async () => {
+  it('reports every fault of a submitted user at once', async () => {
     const answer = await call('POST', '/admin/users', {
       username: ' x',
       password: 'eleven char',
@@ -118,7 +121,7 @@ describe('/admin/users', () => {
     ['password', 'x'.repeat(12) + '\u0000'],
     ['scopes', 'read'],
     ['account_codes', 'AB'],
-  ])('refuses a wrong %s', async (name, value) => {
+  ])('refuses an invalid %s of a user', async (name, value) => {
     const answer = await call('POST', '/admin/users', body({ [name]: value }));
     expect(answer.status).toBe(400);
     expect(answer.body.errors[0].pointer).toBe(`/${name}`);
@@ -148,7 +151,7 @@ describe('/admin/users', () => {
     ]);
   });
 
-  it('names a weak password and unknown accounts together with faults of form, on create and on update', async () => {
+  it('reports a weak password and unknown accounts together with malformed members, on create and on update', async () => {
     const wrong = { password: 'password1234', account_codes: ['NOSUCH', 1], scopes: ['write'] };
     const all = [
       '/account_codes/0 account_not_found',
@@ -161,7 +164,7 @@ describe('/admin/users', () => {
     expect(faults(await call('PUT', `/admin/users/${user.username}`, wrong)).sort()).toEqual(all);
   });
 
-  it('refuses unknown accounts by their position, and a name that is taken', async () => {
+  it('refuses a user with unknown accounts, whose positions it reports, or with a username that is taken', async () => {
     const account = await app.given.account();
     const unknown = await call('POST', '/admin/users', body({ account_codes: ['NOSUCH', account, 'NONE'] }));
     expect(faults(unknown)).toEqual(['/account_codes/0 account_not_found', '/account_codes/2 account_not_found']);
@@ -174,7 +177,7 @@ describe('/admin/users', () => {
     expect(answers.map((answer) => answer.status).sort()).toEqual([201, 409, 409, 409, 409]);
   });
 
-  it('changes only the members sent, and null clears a member', async () => {
+  it('changes only the members of a user that the request contains, and null clears a member', async () => {
     const [one, two] = [await app.given.account(), await app.given.account()];
     const user = body({ account_codes: [one] });
     await call('POST', '/admin/users', user);
@@ -205,7 +208,7 @@ describe('/admin/users', () => {
       expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
   });
 
-  it('lists newest first, page by page', async () => {
+  it('lists users newest first, page by page', async () => {
     const made: string[] = [];
     for (let at = 0; at < 5; at++) {
       const user = body();
@@ -250,7 +253,7 @@ describe('/admin/applications', () => {
     expect(await audited('application.create', consumer_key)).toHaveLength(1);
   });
 
-  it('replaces the old secret, which is invalid at once', async () => {
+  it('replaces the secret of an application, and refuses the old secret at once', async () => {
     const login = await oauth.login();
     const { access_token } = await oauth.tokens(login);
     const rotated = await call('POST', `/admin/applications/${login.consumer_key}/rotate-secret`);
@@ -263,7 +266,7 @@ describe('/admin/applications', () => {
     expect(await audited('application.rotate_secret', login.consumer_key)).toHaveLength(1);
   });
 
-  it('changes only the members sent to an application, and null clears a member', async () => {
+  it('changes only the members of an application that the request contains, and null clears a member', async () => {
     const { consumer_key } = await oauth.application(['read'], ['password']);
     const put = (changes: object) => call('PUT', `/admin/applications/${consumer_key}`, changes);
     expect((await put({})).body).toMatchObject({ name: 'test', scopes: ['read'], grants: ['password'] });
@@ -333,7 +336,7 @@ describe('the command line', () => {
     expect(await audited('user.create', 'root')).toMatchObject([{ actor: 'system', request_id: null }]);
   });
 
-  it('reports faults, and never repeats the password', async () => {
+  it('reports faults on the command line without repeating the password', async () => {
     const short = await run(['create-operator', '--username', 'root2'], 'tooshort\n');
     expect(short.code).toBe(1);
     expect(short.err).toBe('password: Must have at least 12 characters.\n');

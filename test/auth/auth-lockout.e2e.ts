@@ -24,7 +24,7 @@ const fail = async (login: Login, times = ATTEMPTS) => {
 };
 
 describe('a lockout after wrong passwords', () => {
-  it('locks a user for the application that guessed, and for no other', async () => {
+  it('locks a user only for the application that sent the wrong passwords', async () => {
     const login = await oauth.login();
     const stranger = { ...login, ...(await oauth.application()) };
     await fail(stranger, 2 * ATTEMPTS);
@@ -95,7 +95,7 @@ describe('refused password grants', () => {
     expect(await app.given.sql('SELECT * FROM token_refusals')).toEqual([]);
   });
 
-  it('names an existing user in the audit row, but neither an unknown text nor one user among several', async () => {
+  it('names a user in the audit row only if all refused grants named the same existing user', async () => {
     const unknown = await oauth.login();
     const typed = 'a password in the wrong field';
     await fail({ ...unknown, username: typed }, 2);

@@ -41,7 +41,7 @@ describe('the last operator', () => {
   const put = (username: string, body: object) => app.call('PUT', `/admin/users/${username}`, { token, body });
 
   it.each([{ disabled: true }, { scopes: ['read'] }, { scopes: null }])(
-    'keeps the right that %j would remove, by route and by command line',
+    "keeps the last operator's right that %j would remove, by route and by command line",
     async (change) => {
       expect((await put(second.username, change)).status).toBe(200);
       const before = (await app.call('GET', `/admin/users/${first.username}`, { token })).body;
@@ -59,7 +59,7 @@ describe('the last operator', () => {
     },
   );
 
-  it('keeps one of the last two operators enabled when they disable each other at the same moment, in two processes', async () => {
+  it('keeps one of the last two operators enabled when they disable each other simultaneously in two processes', async () => {
     const other = await startApp({ databaseUrl: app.databaseUrl });
     try {
       for (let round = 0; round < 5; round++) {
@@ -77,10 +77,10 @@ describe('the last operator', () => {
     }
   });
 
-  it('lets the last operator sign in: by password while allowed, or by identity provider while one is configured', async () => {
+  it('keeps one operator who can sign in, by password while passwords are allowed or by a configured identity provider', async () => {
     const { username } = second;
     await app.given.sql(`INSERT INTO operator_identities VALUES ('https://id.example', 'person', $1)`, [username]);
-    // There is no user of an identity provider here.
+    // In this process no identity provider is configured, so its users do not count as operators who can sign in.
     expect(refusal(await put(first.username, { disabled: true }))).toEqual([409, 'last_operator']);
     const elsewhere = await startApp({
       databaseUrl: app.databaseUrl,
@@ -108,7 +108,7 @@ describe('the last operator', () => {
     for (const body of [{ disabled: true }, { scopes: ['support'] }, { scopes: null }, { scopes: [], name: 'Other' }])
       expect(refusal(await app.call('PUT', CONSOLE, { token, body }))).toEqual([409, 'console_application']);
     expect((await app.call('GET', CONSOLE, { token })).body).toMatchObject({ name: 'Console', disabled: false });
-    // With fewer scopes it still signs in, with the remaining rights.
+    // The console's application may lose other scopes: operators still sign in, with the remaining rights.
     expect((await app.call('PUT', CONSOLE, { token, body: { scopes: ['admin'] } })).status).toBe(200);
     const jar = await signedIn(app, first);
     expect((await inConsole(app, jar, '/console/session')).body.session.scopes).toEqual(['admin']);
@@ -142,28 +142,34 @@ describe('a right that was removed and granted again', () => {
     ['the user', () => user({ disabled: true }), () => user({ disabled: false })],
     ['a scope of the application', () => application({ scopes: ['read'] }), () => application({ scopes: SCOPES })],
     ['the application', () => application({ disabled: true }), () => application({ disabled: false })],
-  ] as const)('does not revive a token that had the removed right: %s', async (_what, take, give) => {
-    const tokens = await oauth.tokens(login, { scope: 'read update' });
-    await oauth.commands.execute(take());
-    await oauth.commands.execute(give());
-    expect((await oauth.knock(login, tokens.access_token)).status).toBe(401);
-    expect((await oauth.byRefreshToken(login, tokens.refresh_token)).body).toMatchObject({ error: 'invalid_grant' });
-    const { access_token } = await oauth.tokens(login);
-    expect((await oauth.knock(login, access_token)).status).toBe(404);
-  });
+  ] as const)(
+    'does not revive a token that had the removed right when the right is granted again: %s',
+    async (_what, take, give) => {
+      const tokens = await oauth.tokens(login, { scope: 'read update' });
+      await oauth.commands.execute(take());
+      await oauth.commands.execute(give());
+      expect((await oauth.knock(login, tokens.access_token)).status).toBe(401);
+      expect((await oauth.byRefreshToken(login, tokens.refresh_token)).body).toMatchObject({ error: 'invalid_grant' });
+      const { access_token } = await oauth.tokens(login);
+      expect((await oauth.knock(login, access_token)).status).toBe(404);
+    },
+  );
 
   it.each([
     ['a scope', () => user({ scopes: ['admin'] }), () => user({ scopes: SCOPES })],
     ['an account', () => user({ accountCodes: [] }), () => user({ accountCodes: [login.account] })],
     ['the user', () => user({ disabled: true }), () => user({ disabled: false })],
-  ] as const)('does not revive a console session: %s', async (_what, take, give) => {
-    const jar = await signedIn(app, login);
-    await oauth.commands.execute(take());
-    await oauth.commands.execute(give());
-    expect((await inConsole(app, jar, '/admin/jobs')).status).toBe(401);
-  });
+  ] as const)(
+    'does not revive a console session when a removed right is granted again: %s',
+    async (_what, take, give) => {
+      const jar = await signedIn(app, login);
+      await oauth.commands.execute(take());
+      await oauth.commands.execute(give());
+      expect((await inConsole(app, jar, '/admin/jobs')).status).toBe(401);
+    },
+  );
 
-  it('leaves tokens valid that did not have the removed right', async () => {
+  it('tokens that did not have a removed right stay valid', async () => {
     const { access_token } = await oauth.tokens(login, { scope: 'read' });
     await oauth.commands.execute(user({ scopes: ['read', 'create'], accountCodes: [login.account] }));
     await oauth.commands.execute(application({ scopes: ['read'], name: 'Other' }));
@@ -182,7 +188,7 @@ describe('a right that was removed and granted again', () => {
 });
 
 describe('OPERATOR_PASSWORDS=off', () => {
-  it('revokes for good the tokens that operators obtained by password, and no tokens of clients', async () => {
+  it('permanently revokes the tokens that operators obtained by password, and no tokens of clients', async () => {
     const app = await startApp();
     const oauth = new OAuth(app);
     const [staff, client] = [await oauth.login({ scopes: ['read', 'support'] }), await oauth.login()];
@@ -200,11 +206,11 @@ describe('OPERATOR_PASSWORDS=off', () => {
       expect((await strict.byPassword(staff)).body).toMatchObject({ error: 'invalid_grant' });
       expect((await strict.knock(client, clients.access_token)).status).toBe(404);
       expect((await strict.byRefreshToken(client, clients.refresh_token)).status).toBe(200);
-      // A process that allows passwords sees it too.
+      // The revocation also applies in a process that allows operators' passwords.
       expect((await oauth.knock(staff, theirs.access_token)).status).toBe(401);
       expect((await inConsole(app, jar, '/admin/jobs')).status).toBe(401);
 
-      // Obtained from a process with other settings, or before its user became an operator.
+      // Tokens from a process that allows passwords, or from before the user became an operator, are refused, too.
       const late = await oauth.tokens(staff);
       expect((await strict.knock(staff, late.access_token)).status).toBe(401);
       expect((await strict.post('/introspect', staff, { token: late.refresh_token })).body).toEqual({ active: false });
@@ -221,7 +227,7 @@ describe('OPERATOR_PASSWORDS=off', () => {
     }
   });
 
-  it('does not allow a new password for an operator', async () => {
+  it('does not allow a new password for an operator under OPERATOR_PASSWORDS=off', async () => {
     const app = await startApp({ env: { OPERATOR_PASSWORDS: 'off' } });
     try {
       const token = await app.given.operatorOfProvider();

@@ -103,7 +103,7 @@ const marks = ({ subscribed, account, queued, delivered, bookingCode, candidateI
   job,
 ];
 
-/** Lists, each with whether it accepts the filter `account_code`. */
+/** The routes that return lists, each with whether it accepts the filter `account_code`. */
 const LISTS: Record<string, boolean> = {
   '/admin/error-queue': true,
   '/admin/error-queue/summary': false,
@@ -118,12 +118,12 @@ const LISTS: Record<string, boolean> = {
   '/admin/partners': true,
   '/admin/imports': true,
 };
-/** The required parameters of lists. */
+/** The query parameters that some of the lists require. */
 const NEEDED: Record<string, string> = { '/admin/candidates': '&q=q-', '/admin/eligibilities': '&waiting_for=HOLD' };
-/** Routes whose figures alone show their accounts: separate tests compare them (overview, console-events). */
+/** Routes that reveal accounts only by figures: other tests compare the figures (overview, console-events). */
 const FIGURES = ['GET /admin/overview', 'GET /admin/events'];
 const REASON = { reason: 'mended' };
-/** The changes of an account's data: path and body. */
+/** The requests on data of an account, by route: path and body for the given side. */
 const DEEDS: Record<string, (of: Side) => [path: string, body?: object]> = {
   'GET /admin/notifications/{id}': (of) => [`/admin/notifications/${of.delivered}`],
   'POST /admin/notifications/replay': (of) => [
@@ -183,7 +183,7 @@ for (const part of ['', '/bookings', '/results', '/changes', '/audit'])
     `/admin/accounts/${of.account}/candidates/${of.candidateId}${part}`,
   ];
 
-/** Returns the answer of the route for an unknown id. */
+/** Returns the problem code with which the route answers an unknown id. */
 function notFound(route: string): string {
   if (route.includes('unmatched-results')) return 'unmatched_result_not_found';
   return route.includes('/admin/eligibilities/') && !route.endsWith('{revision}')
@@ -203,7 +203,7 @@ describe('the scope support, on every route that accepts it', () => {
     expect(documented.sort()).toEqual(walked.sort());
   });
 
-  it.each(Object.keys(LISTS))('lists only entries of its accounts at %s', async (path) => {
+  it.each(Object.keys(LISTS))('lists for staff only entries of their accounts at %s', async (path) => {
     const query = path.endsWith('summary') ? '' : `limit=200${NEEDED[path] ?? ''}`;
     const answer = await ask('GET', `${path}?${query}`);
     expect(answer.status).toBe(200);
@@ -214,7 +214,7 @@ describe('the scope support, on every route that accepts it', () => {
   });
 
   it.each(Object.keys(LISTS).filter((path) => LISTS[path]))(
-    'refuses a filter for another account at %s, known or not, before any other check of the form',
+    'refuses staff a filter for a foreign account at %s, existing or not, before it checks the other parameters',
     async (path) => {
       const refused = await ask('GET', `${path}?account_code=${foreign.account}&limit=0`);
       const unknown = await ask('GET', `${path}?account_code=NOBODY&limit=0`);
@@ -230,7 +230,7 @@ describe('the scope support, on every route that accepts it', () => {
     },
   );
 
-  it('refuses support every change of another account', async () => {
+  it('refuses staff every change of an account that is not theirs', async () => {
     const state = () =>
       app.given.sql(
         `SELECT (SELECT json_agg(n ORDER BY position) FROM notifications n WHERE account_code = $1) AS notifications,
@@ -260,7 +260,7 @@ describe('the scope support, on every route that accepts it', () => {
 });
 
 describe('bulk jobs of staff', () => {
-  it("counts and includes only notifications of the staff's accounts, whatever the filter leaves open", async () => {
+  it('a bulk job of staff counts and includes only notifications of their accounts, whatever its filter', async () => {
     const dry = await ask('POST', '/admin/error-queue/resolve', { ...REASON, filter: {}, dry_run: true });
     expect([dry.status, dry.body.matched]).toEqual([200, 2]);
     const started = await ask('POST', '/admin/error-queue/resend', { ...REASON, filter: {} });
@@ -278,7 +278,7 @@ describe('bulk jobs of staff', () => {
     expect(marks(mine).some((mark) => items.text.includes(mark))).toBe(true);
   });
 
-  it('shows a bulk job to staff who have all accounts of the job', async () => {
+  it('shows a bulk job only to staff who have access to all its accounts', async () => {
     const none = { ...REASON, filter: { failure: 'dns' } };
     const ofAll = await jobs.start('error-queue/resolve', { filter: { failure: 'dns' } });
     const ofBoth = (await ask('POST', '/admin/error-queue/resolve', none, supportOfBoth)).body.job_id as string;

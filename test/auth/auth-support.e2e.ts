@@ -29,7 +29,7 @@ async function subscriptionOf(account: string): Promise<string> {
 }
 
 describe('the scope support', () => {
-  it('holds, releases and approves records of its accounts only', async () => {
+  it('the scope support allows holding, releasing and approving only records of its accounts', async () => {
     const own = await app.given.eligibility(mine);
     const other = await app.given.eligibility(foreign);
     for (const [action, body] of [
@@ -46,7 +46,7 @@ describe('the scope support', () => {
     expect(refusal(await ask('POST', '/admin/eligibilities/AB2CD3EF/release'))).toEqual([404, 'eligibility_not_found']);
   });
 
-  it('sees, suspends and resumes subscriptions of its accounts, and edits none', async () => {
+  it('the scope support allows reading, suspending and resuming subscriptions of its accounts, but not editing them', async () => {
     const own = await subscriptionOf(mine.account);
     const other = await subscriptionOf(foreign.account);
     const list = await ask('GET', '/admin/subscriptions');
@@ -77,7 +77,7 @@ describe('the scope support', () => {
       ]);
   });
 
-  it('reads the audit rows of its accounts', async () => {
+  it('the scope support allows reading the audit rows of its accounts', async () => {
     const own = await app.given.eligibility(mine);
     const other = await app.given.eligibility(foreign);
     const rows = (await ask('GET', '/admin/audit?action=eligibility.create&limit=200')).body as Record<
@@ -111,7 +111,7 @@ describe('the scope support', () => {
       expect([method, path, ...refusal(await ask(method, path))]).toEqual([method, path, 403, 'insufficient_scope']);
   });
 
-  it('can be granted to users and applications', async () => {
+  it('the scope support can be granted to users and applications', async () => {
     const username = app.given.unique('helper-');
     const made = await ask(
       'POST',

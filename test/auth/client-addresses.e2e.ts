@@ -26,7 +26,7 @@ describe.each(['1', 'loopback'])('behind a gateway (TRUST_PROXY=%s)', (trustProx
   afterAll(() => app.close());
   beforeEach(() => app.given.sql('TRUNCATE token_request_counts, token_refusals, login_attempts'));
 
-  it.each(FORMS)('counts all ports of an address as one client: %s', async (_form, entryOf) => {
+  it.each(FORMS)('treats requests from all ports of an address as one client: %s', async (_form, entryOf) => {
     const login = await oauth.login();
     const headersOf = (port: number) => ({ 'x-forwarded-for': entryOf(port) });
     const answers: number[] = [];
@@ -47,7 +47,7 @@ describe.each(['1', 'loopback'])('behind a gateway (TRUST_PROXY=%s)', (trustProx
   });
 });
 
-it('distinguishes the clients of an inner proxy that sends its own address with a port', async () => {
+it('distinguishes clients behind an inner proxy whose address in X-Forwarded-For includes a port', async () => {
   const app = await startApp({ env: { TRUST_PROXY: 'loopback,10.0.0.0/8', TOKEN_RATE_LIMIT_PER_MINUTE: '60' } });
   try {
     const oauth = new OAuth(app);

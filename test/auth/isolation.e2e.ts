@@ -43,7 +43,7 @@ async function mutated<T>(text: string, by: string, work: () => Promise<T>): Pro
     met++;
     const changed = sent.replaceAll(text, by);
     if (typeof config === 'string') return query.call(this, changed, ...rest);
-    // A prepared statement is cached by its name.
+    // The mutated statement needs a new name, because prepared statements are cached by name.
     const name = config.name === undefined ? {} : { name: `${String(config.name)} mutated`.slice(-60) };
     return query.call(
       this,
@@ -60,7 +60,7 @@ async function mutated<T>(text: string, by: string, work: () => Promise<T>): Pro
 }
 
 const ANY_ACCOUNT = 'OR account_code = ANY ($2))';
-/** The condition that a statement lacks, its mutated text, and the operation that shows it. */
+/** Each mutation: the statement that forgets the account, its original and mutated text, and the operation to call. */
 const MUTANTS: [what: string, text: string, by: string, where: string][] = [
   [
     'a list of partners',
@@ -161,7 +161,7 @@ describe('the table of callers in the isolation test', () => {
     async (_what, text, by, where) => {
       const faults = await mutated(text, by, () => table.faults(operation(where)));
       expect(faults).not.toEqual([]);
-      // The mutation itself was detected, by its data or its changes, and not by a failed statement.
+      // An internal error would mean that the mutated statement failed, instead of revealing data.
       expect(faults.join(' ')).not.toContain('internal_error');
       expect(await table.faults(operation(where))).toEqual([]);
     },

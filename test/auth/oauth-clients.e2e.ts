@@ -112,7 +112,7 @@ it('openid-client discovers the server, gets, refreshes, introspects and revokes
 });
 
 // The library parses every answer as JSON, including that of a revocation, and throws otherwise.
-it('simple-oauth2 gets and refreshes tokens, revokes one and both, and receives each error', async () => {
+it('simple-oauth2 gets and refreshes tokens, revokes the access token alone and both tokens, and receives each error', async () => {
   const clientWith = (secret: string) =>
     new ResourceOwnerPassword({
       client: { id: login.consumer_key, secret },
@@ -150,7 +150,7 @@ it('simple-oauth2 gets and refreshes tokens, revokes one and both, and receives 
   });
 });
 
-it('curl makes the call of the specification, and sends every character in a password', async () => {
+it('curl gets a token as the specification shows, with any character in the password', async () => {
   const commands = new OAuth(app);
   const odd = await commands.login({ scopes: ['read'] });
   const { stdout: simple } = await run('curl', [

@@ -18,7 +18,7 @@ afterAll(() => app.close());
 const alive = async (token: string) => (await oauth.knock(login, token)).status === 404;
 
 describe('POST /revoke (RFC 7009)', () => {
-  it('revokes only the access token that it is sent', async () => {
+  it('revokes only the access token that the request contains', async () => {
     const { access_token, refresh_token } = await oauth.tokens(login);
     const answer = await oauth.post('/revoke', login, { token: access_token, token_type_hint: 'refresh_token' });
     expect([answer.status, answer.text]).toEqual([200, '{}']);
@@ -38,7 +38,7 @@ describe('POST /revoke (RFC 7009)', () => {
     expect((await oauth.byRefreshToken(login, second.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('answers an unknown, malformed or revoked token like a valid one', async () => {
+  it('answers the revocation of an unknown, malformed or revoked token like that of a valid token', async () => {
     const { access_token } = await oauth.tokens(login);
     for (const token of ['A'.repeat(43), 'no token', access_token, access_token])
       expect((await oauth.post('/revoke', login, { token, token_type_hint: 'unheard_of' })).status).toBe(200);
@@ -102,7 +102,7 @@ describe('POST /introspect (RFC 7662)', () => {
     expect(await ask(refresh_token)).toEqual({ active: false });
   });
 
-  it('reports every other token as inactive, and nothing more', async () => {
+  it('reports every token that is not usable as inactive, without further members', async () => {
     const stranger = { ...login, ...(await oauth.application()) };
     const tokens = await oauth.tokens(login);
     expect(await ask(tokens.access_token, stranger)).toEqual({ active: false });
@@ -114,7 +114,7 @@ describe('POST /introspect (RFC 7662)', () => {
     expect(await ask(tokens.refresh_token)).toEqual({ active: false });
   });
 
-  it('applies disabled users and removed scopes at once', async () => {
+  it('takes disabled users and removed scopes into account at once', async () => {
     const wide = await oauth.tokens(login);
     const narrow = await oauth.tokens(login, { scope: 'read' });
     await oauth.commands.execute(new UpdateApplication(login.consumer_key, { scopes: ['read'] }));

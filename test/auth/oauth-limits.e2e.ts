@@ -7,7 +7,7 @@ import { cloneDatabase } from '../support/database';
 import { OAuth, type Login } from '../support/oauth';
 
 const SECRETS_KEY = randomBytes(32).toString('base64');
-/** No test waits until it is over. */
+/** The lockout's duration, longer than any test runs. */
 const LOCKOUT_S = 600;
 
 describe('limits that hold across processes', () => {
@@ -44,7 +44,7 @@ describe('limits that hold across processes', () => {
       const after = Date.now();
       expect((await oauth.byPassword(login)).status).toBe(400);
       expect((await elsewhere.byPassword(login)).status).toBe(400);
-      // Further attempts did not extend it.
+      // The further attempts did not extend the lockout.
       const [{ forget_at }] = await one.given.sql(`SELECT forget_at FROM login_attempts WHERE consumer_key <> ''`);
       const lockedAt = (forget_at as Date).getTime() - LOCKOUT_S * 1000;
       expect(lockedAt).toBeGreaterThanOrEqual(before);
@@ -57,7 +57,7 @@ describe('limits that hold across processes', () => {
       expect(rows).toEqual([{ actor: 'system', subject: login.username }]);
     });
 
-    it('counts only consecutive wrong passwords', async () => {
+    it('counts only consecutive wrong passwords towards a lockout', async () => {
       const login = await oauth.login();
       for (let round = 0; round < 3; round++) {
         await withWrongPassword(oauth, login);
@@ -66,7 +66,7 @@ describe('limits that hold across processes', () => {
       }
     });
 
-    it('checks no more parallel guesses than consecutive ones', async () => {
+    it('checks no more parallel than consecutive password guesses before a lockout', async () => {
       const login = await oauth.login();
       const wrong = Array.from({ length: 20 }, () => withWrongPassword(oauth, login));
       const answers = await Promise.all([...wrong, oauth.byPassword(login)]);
@@ -75,7 +75,7 @@ describe('limits that hold across processes', () => {
       expect(row).toEqual({ failures: 4 });
     });
 
-    it('lifts the lockout by a new password', async () => {
+    it('ends the lockout of a user name when the user gets a new password', async () => {
       const login = await oauth.login();
       for (let attempt = 0; attempt < 3; attempt++) await withWrongPassword(oauth, login);
       const password = 'another new long password';
@@ -83,7 +83,7 @@ describe('limits that hold across processes', () => {
       expect((await oauth.byPassword({ ...login, password })).status).toBe(200);
     });
 
-    it('counts unknown names, too, and stores no name in clear', async () => {
+    it('locks unknown user names, too, and stores no user name in clear', async () => {
       const login = await oauth.login();
       const username = 'a password typed into the wrong field';
       await oauth.byPassword({ ...login, username });
@@ -96,7 +96,7 @@ describe('limits that hold across processes', () => {
   });
 
   describe('the quota of an address', () => {
-    it('shares the quota between all processes, and answers 429 with Retry-After beyond it', async () => {
+    it('all processes share the quota of token requests per address, beyond which they answer 429 with Retry-After', async () => {
       const third = await startApp({
         env: { SECRETS_KEY, TOKEN_RATE_LIMIT_PER_MINUTE: '10' },
         databaseUrl: one.databaseUrl,
@@ -117,7 +117,7 @@ describe('limits that hold across processes', () => {
           expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
           expect(refused.headers.get('pragma')).toBe('no-cache');
         }
-        // The other routes are not limited.
+        // The quota of token requests does not limit other routes.
         expect((await elsewhere.post('/introspect', login, { token: 'x' })).status).toBe(200);
       } finally {
         await third.close();
@@ -139,7 +139,7 @@ describe('limits that hold across processes', () => {
     const refused = answers.find((answer) => answer.status === 503)!;
     expect(refused.body.error).toBe('temporarily_unavailable');
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-    // On the event loop, each step of an answer would wait for a hash: several hashes per answer.
+    // If hashing ran on the event loop, each API response would wait for several hashes.
     expect(answered).toBeGreaterThan(statuses.filter((status) => status === 200).length);
     // Hashing has low priority and is slow on a busy machine.
   }, 300_000);
@@ -160,7 +160,7 @@ describe('limits that hold across processes', () => {
       const sweep = one.app.get(TokenSweep, { strict: false });
 
       await sweep.run();
-      // Its access tokens still exist, and with them the family.
+      // The token family still exists, because some of its access tokens exist.
       expect(await one.given.sql(families, [family['family_id']])).toEqual([{ n: 1 }]);
 
       await one.given.sql(

@@ -20,7 +20,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
   const alive = async (token: string) => (await oauth.knock(login, token)).status === 404;
 
-  it('issues a new pair each time, and the earlier access token stays valid', async () => {
+  it('issues a new pair of tokens at each refresh, and the earlier access token stays valid', async () => {
     const first = await oauth.tokens(login);
     const answer = await oauth.byRefreshToken(login, first.refresh_token);
     expect(answer.status).toBe(200);
@@ -34,7 +34,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect((await oauth.byRefreshToken(login, answer.body.refresh_token)).status).toBe(200);
   });
 
-  it('revokes the whole family, access tokens included, when a used token is sent again', async () => {
+  it('revokes the whole token family, including access tokens, when a used refresh token is sent again', async () => {
     const first = await oauth.tokens(login);
     const second = (await oauth.byRefreshToken(login, first.refresh_token)).body;
     expectInvalidGrant(await oauth.byRefreshToken(login, first.refresh_token));
@@ -45,7 +45,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(row).toEqual({ actor: login.username });
   });
 
-  it("keeps the user's other token families", async () => {
+  it("revoking a token family keeps the user's other token families", async () => {
     const [one, other] = [await oauth.tokens(login), await oauth.tokens(login)];
     await oauth.byRefreshToken(login, one.refresh_token);
     expectInvalidGrant(await oauth.byRefreshToken(login, one.refresh_token));
@@ -63,7 +63,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     }
   });
 
-  it('answers unknown, malformed and used tokens with the same bytes', async () => {
+  it('answers unknown, malformed and used refresh tokens with the same bytes', async () => {
     const { refresh_token, access_token } = await oauth.tokens(login);
     await oauth.byRefreshToken(login, refresh_token);
     const answers = [
@@ -86,7 +86,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(await alive(second.body.access_token)).toBe(true);
   });
 
-  it('lets the access token have a smaller scope, never a larger one', async () => {
+  it('grants the refreshed access token a smaller scope on request, but never a larger scope', async () => {
     const first = await oauth.tokens(login, { scope: 'read update' });
     const shrunk = await oauth.byRefreshToken(login, first.refresh_token, { scope: 'read' });
     expect(shrunk.body.scope).toBe('read');
@@ -97,7 +97,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect([again.status, again.body.scope]).toEqual([200, 'read update']);
   });
 
-  it('does not use the token up when the request fails for another reason', async () => {
+  it('leaves the refresh token usable when the request fails for another reason', async () => {
     const { refresh_token } = await oauth.tokens(login);
     await oauth.post('/token', login, `grant_type=refresh_token&refresh_token=${refresh_token}&x=1&x=2`);
     await oauth.post(
@@ -108,7 +108,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect((await oauth.byRefreshToken(login, refresh_token)).status).toBe(200);
   });
 
-  it("expires at the end of the first grant's absolute lifetime, however often it was refreshed", async () => {
+  it("expires a refresh token at the end of the first grant's absolute lifetime, however often it was refreshed", async () => {
     const first = await oauth.tokens(login);
     const second = (await oauth.byRefreshToken(login, first.refresh_token)).body;
     const [{ family }] = (await app.given.sql(
@@ -122,7 +122,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(await alive(second.access_token)).toBe(true);
   });
 
-  it('expires access tokens on time', async () => {
+  it('refuses an access token once its lifetime is over', async () => {
     const { access_token, refresh_token } = await oauth.tokens(login);
     await app.given.sql(`UPDATE access_tokens SET expires_at = now()`);
     expect(await alive(access_token)).toBe(false);
@@ -202,7 +202,7 @@ describe('POST /token with grant_type=refresh_token', () => {
       expect([rest.status, rest.body.scope]).toEqual([200, 'read']);
     });
 
-    it('keeps tokens that were issued before a lockout', async () => {
+    it('tokens that were issued before a lockout stay valid', async () => {
       const { access_token, refresh_token } = await oauth.tokens(login);
       for (let attempt = 0; attempt < 5; attempt++) await oauth.byPassword({ ...login, password: 'wrong' });
       expectInvalidGrant(await oauth.byPassword(login));

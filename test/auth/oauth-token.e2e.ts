@@ -24,7 +24,7 @@ describe('POST /token with grant_type=password', () => {
     expect(answer.headers.get('pragma')).toBe('no-cache');
   };
 
-  it('answers with every member of RFC 6749 §5.1 and forbids storing', async () => {
+  it('returns every member of RFC 6749 §5.1 with Cache-Control: no-store', async () => {
     const answer = await oauth.byPassword(login);
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({
@@ -40,7 +40,7 @@ describe('POST /token with grant_type=password', () => {
     expect((await oauth.knock(login, answer.body.access_token)).status).toBe(404);
   });
 
-  it('answers a wrong method with 405', async () => {
+  it('POST /token answers any other method with 405', async () => {
     const answer = await app.call('GET', '/token');
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toContain('POST');
@@ -58,7 +58,7 @@ describe('POST /token with grant_type=password', () => {
     });
 
     it.each(['admin', 'read admin', 'openid', 'READ', 'read  update', ' read', 'read,update', 'read "x"'])(
-      'refuses %j as a whole and grants nothing',
+      'refuses the requested scope %j as a whole, and grants nothing',
       async (scope) => {
         const families = () => app.given.sql('SELECT count(*) FROM token_families');
         const before = await families();
@@ -102,7 +102,7 @@ describe('POST /token with grant_type=password', () => {
       expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
     });
 
-    it('decodes both halves of the credentials as form data', async () => {
+    it('decodes consumer key and secret in Basic credentials as form data', async () => {
       const encode = (text: string) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');
       const credentials = `${encode(login.consumer_key)}:${encode(login.consumer_secret)}`;
       const answer = await oauth.post(
@@ -114,7 +114,7 @@ describe('POST /token with grant_type=password', () => {
       expect(answer.status).toBe(200);
     });
 
-    it('refuses a secret or the name of another client in the body, even beside Basic', async () => {
+    it('refuses a token request with a client secret or the name of a second client in the body, even beside Basic', async () => {
       const { consumer_key, consumer_secret } = login;
       expectError(await oauth.byPassword(login, { client_secret: consumer_secret }), 400, 'invalid_request');
       expectError(await oauth.byPassword(login, { client_id: 'other' }), 400, 'invalid_request');
@@ -141,29 +141,29 @@ describe('POST /token with grant_type=password', () => {
       ['a NUL', 'application/x-www-form-urlencoded', 'grant_type=password&username=a%00&password=p'],
       ['invalid UTF-8', 'application/x-www-form-urlencoded', 'grant_type=password&username=%FF&password=p'],
       ['a stray percent sign', 'application/x-www-form-urlencoded', 'grant_type=password&username=%&password=p'],
-    ])('refuses %s', async (_what, type, body) => {
+    ])('refuses a token request with %s', async (_what, type, body) => {
       expectError(await oauth.post('/token', login, body, { 'content-type': type }), 400, 'invalid_request');
     });
 
-    it('refuses a request without a content type and a body', async () => {
+    it('refuses a token request without a content type and a body', async () => {
       const answer = await app.call('POST', '/token', { headers: { authorization: basic(login) } });
       expectError(answer, 400, 'invalid_request');
     });
 
     it.each(['username', 'password', 'client_secret', 'grant_type', 'refresh_token', 'client_id', 'scope'])(
-      'refuses %s in the address',
+      'refuses a token request with %s in the address',
       async (name) => {
         expectError(await oauth.post(`/token?${name}=x`, login, good()), 400, 'invalid_request');
       },
     );
 
-    it('refuses more than 16 KiB with 413, and accepts 16 KiB', async () => {
+    it('accepts a token request of 16 KiB, and refuses a larger request with 413', async () => {
       const filled = (bytes: number) => `${good()}&x=`.padEnd(bytes, 'y');
       expectError(await oauth.post('/token', login, filled(16 * 1024 + 1)), 413, 'invalid_request');
       expect((await oauth.post('/token', login, filled(16 * 1024))).status).toBe(200);
     });
 
-    it('ignores unknown parameters and the charset UTF-8', async () => {
+    it('ignores unknown parameters and the charset UTF-8 in a token request', async () => {
       const answer = await oauth.post('/token', login, `${good()}&audience=x%0A&resource=`, {
         'content-type': 'application/x-www-form-urlencoded; charset=UTF-8',
       });
@@ -173,7 +173,7 @@ describe('POST /token with grant_type=password', () => {
 
   describe('the grant types of an application', () => {
     it.each(['client_credentials', 'authorization_code', 'PASSWORD', 'constructor'])(
-      'does not support %s',
+      'refuses the unsupported grant type %s',
       async (grant) => {
         const answer = await oauth.post('/token', login, { grant_type: grant });
         expectError(answer, 400, 'unsupported_grant_type');
@@ -191,7 +191,7 @@ describe('POST /token with grant_type=password', () => {
   });
 
   describe('a login that fails', () => {
-    it('receives the same bytes in the same time for a wrong password, an unknown, a disabled and a locked user', async () => {
+    it('answers a wrong password and an unknown, disabled or locked user with the same bytes in the same time', async () => {
       const disabled = await oauth.login();
       await oauth.commands.execute(new UpdateUser(disabled.username, { disabled: true }));
       const locked = await oauth.login();
@@ -217,7 +217,7 @@ describe('POST /token with grant_type=password', () => {
         }
       expect(texts.size).toBe(1);
       const medians = Object.values(times).map((values) => values.sort((a, b) => a - b)[7]);
-      // Hashing takes at least 10 ms: a path without it would take a fraction of the others' time.
+      // Hashing takes at least 10 ms: a case without hashing would take a fraction of the time of the others.
       expect(Math.min(...medians) / Math.max(...medians)).toBeGreaterThan(0.6);
     });
   });
@@ -233,7 +233,7 @@ describe('POST /token with grant_type=password', () => {
     expect((await oauth.byPassword(login)).status).toBe(200);
   });
 
-  it('revokes tokens of the old password that were granted while the password changed', async () => {
+  it('revokes tokens that were granted for the old password while the password changed', async () => {
     const victim = await oauth.login();
     const grants = Array.from({ length: 30 }, () => oauth.byPassword(victim));
     await oauth.commands.execute(new UpdateUser(victim.username, { password: 'another long password' }));

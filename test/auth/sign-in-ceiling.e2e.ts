@@ -34,7 +34,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
   const guessed = (times: number) =>
     one.given.sql(`UPDATE login_attempts SET failures = $1 WHERE consumer_key = ''`, [times]);
 
-  it('checks at most 100 passwords of a name in an hour over all addresses, applications and processes', async () => {
+  it('checks at most 100 passwords per username and hour over all addresses, applications and processes', async () => {
     const login = await operator();
     const [through, elsewhere] = [new OAuth(one), new OAuth(two)];
     const refusal = (await elsewhere.byPassword(wrong(await operator()))).text;
@@ -57,7 +57,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     }
     for (const answer of [await through.byPassword(login), await elsewhere.byPassword(wrong(login))])
       expect([answer.status, answer.text]).toEqual([400, refusal]);
-    // A refused attempt extends nothing, and does not count for a lock-out.
+    // An attempt over the limit does not extend the limit, and does not count towards a lockout.
     expect(await counted()).toEqual(full);
     const locks = await one.given.sql(`SELECT max(failures) AS most FROM login_attempts WHERE consumer_key <> ''`);
     expect(locks).toEqual([{ most: 1 }]);
@@ -72,7 +72,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     expect(await counted()).toMatchObject([{ failures: 1 }]);
   });
 
-  it('answers the same for an unknown name as for a known name', async () => {
+  it('applies the hourly limit of wrong passwords to unknown usernames as to known usernames', async () => {
     const login = { ...(await operator()), username: 'nobody-here' };
     await signIn(one, login);
     await guessed(100);
@@ -80,7 +80,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     expect([answer.status, answer.body.code]).toEqual([429, 'rate_limited']);
   });
 
-  it('resets the limit when the user is unlocked', async () => {
+  it('resets the hourly limit of wrong passwords when the user is unlocked', async () => {
     const login = await operator();
     await signIn(one, wrong(login));
     await guessed(100);
@@ -90,7 +90,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     expect((await signIn(two, login)).status).toBe(204);
   });
 
-  it('applies the limit to simultaneous guesses', async () => {
+  it('applies the hourly limit of wrong passwords to simultaneous guesses', async () => {
     const login = await operator();
     await signIn(one, wrong(login));
     await guessed(97);

@@ -4,10 +4,10 @@ import { eventually } from '../support/eventually';
 import { basic, OAuth, type Login } from '../support/oauth';
 import { holdHashing, type HeldHashes } from '../support/races';
 
-/** More requests than are hashed and queued at a time. */
+/** The size of the flood: more password checks than run and wait in the queue at a time. */
 const FLOOD = 160;
 const REFUSED = FLOOD - THREADS - 128;
-/** Requests that started before the flood, and one turn of each waiting group. */
+/** The number of hashes before a new caller's turn: those already running, and one of each waiting group. */
 const SOON = THREADS + 3;
 
 let app: TestApp;
@@ -73,7 +73,7 @@ it('serves other addresses and other applications while token requests from one 
     const { body, headers } = grantOf(flooding, '203.0.113.1');
     return { body, headers: { ...headers, authorization: basic(flooding) } };
   });
-  // A user of the same application, from another address.
+  // The second user sends requests for the flooding application from a different address.
   const { consumer_key, consumer_secret } = flooding;
   const sameApplication = { ...elsewhere, consumer_key, consumer_secret };
   const beside = grantOf(sameApplication, '203.0.113.2');

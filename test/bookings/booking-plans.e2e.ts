@@ -11,7 +11,7 @@ import { rowsOf } from '../support/plans';
  */
 const RECORDS = 50_000;
 const BATCH = 30;
-/** The maximum number of rows that a statement may read: the batch, a few times. */
+/** The maximum number of rows that a statement may read: several times the batch, but far from all records. */
 const MOST = 1_000;
 
 let app: TestApp;
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it('looks up the records of a batch of bookings by their keys, even when the table was new at planning', async () => {
+it('looks up the records of a batch of bookings by index, even if the plan was made while the table was empty', async () => {
   const scene = await app.given.scene();
   // The server's own maintenance is not part of the test.
   await app.given.sql('ALTER TABLE eligibilities SET (autovacuum_enabled = off)');
@@ -36,7 +36,7 @@ it('looks up the records of a batch of bookings by their keys, even when the tab
        FROM generate_series(1, ${RECORDS}) AS n`,
       [scene.account, scene.testCode],
     );
-    // As every second; the server counts written rows about a second later.
+    // The service analyses grown tables every second; PostgreSQL counts written rows about a second later.
     await eventually(async () => {
       await app.app.get(DeliverySchedule).analyseGrown();
       expect(

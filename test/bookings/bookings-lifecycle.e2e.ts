@@ -30,7 +30,7 @@ const eventsOf = async (booking: Record_) =>
 const remote = { booking_on: inDays(3), delivery_mode: 'SVC_REMOTE_PROCTORED' };
 
 describe('§6 Bookings', () => {
-  it('POST answers 201 with every member of the booking, and GET returns the booking', async () => {
+  it('POST answers 201 with every member of the new booking, and GET returns the same booking', async () => {
     const record = await app.given.eligibility(scene);
     const sent = siteBooking();
     const answer = await call('POST', pathOf(record), sent);
@@ -48,7 +48,7 @@ describe('§6 Bookings', () => {
     expect((await call('GET', bookingPath(answer.body))).body).toEqual(answer.body);
   });
 
-  it('SVC_REMOTE_PROCTORED has no place, and its time zone is optional', async () => {
+  it('a SVC_REMOTE_PROCTORED booking has no location, and its time zone is optional', async () => {
     const without = await app.given.booking(scene, await app.given.eligibility(scene), {
       ...remote,
       ...{ location_code: null, location_name: undefined, location_address: undefined, location_timezone: null },
@@ -134,7 +134,7 @@ describe('§6 Bookings', () => {
       { ...siteBooking(), location_timezone: zone },
       [`/location_timezone ${zone === '' ? 'blank' : 'time_zone_invalid'}`],
     ]),
-  ])('%s is 400, for a booking and for a move', async (_title, body, faults) => {
+  ])('a request to book or move an exam with %s is 400', async (_title, body, faults) => {
     const record = await app.given.eligibility(scene);
     const booked = await call('POST', pathOf(record), body);
     expect([booked.status, booked.body.code, faultsOf(booked).sort()]).toEqual([400, 'validation_error', faults]);
@@ -154,7 +154,7 @@ describe('§6 Bookings', () => {
     expect(booking['location_timezone']).toBe(zone);
   });
 
-  it('a booking must be inside the window of the eligibility, both ends included, even if it is in the past', async () => {
+  it('a booking must be inside the window of its eligibility, both ends included, and may be in the past', async () => {
     const changes = { schedule_start_date: inDays(-10), eligibility_end_date: inDays(10) };
     const record = await app.given.eligibility(scene, changes);
     for (const booking_on of [inDays(-11), inDays(11)]) {
@@ -163,7 +163,7 @@ describe('§6 Bookings', () => {
       expect(answer.body).not.toHaveProperty('booking_code');
     }
     const booking = await app.given.booking(scene, record, { booking_on: changes.schedule_start_date });
-    // The open booking is the one that was to be moved.
+    // The refusal names the open booking, which is the booking that the request tried to move.
     expect((await call('PUT', bookingPath(booking), { ...siteBooking(), booking_on: inDays(12) })).body).toMatchObject({
       status: 403,
       code: 'not_eligible_to_schedule',
@@ -185,7 +185,7 @@ describe('§6 Bookings', () => {
     expect([answer.status, answer.body.code]).toEqual([404, 'eligibility_not_found']);
   });
 
-  it('an unknown booking, and a booking of another account, is 404 booking_not_found', async () => {
+  it('an unknown booking is 404 booking_not_found, and so is a booking of another account', async () => {
     const other = await app.given.scene();
     const foreign = await app.given.booking(other, await app.given.eligibility(other));
     for (const code of ['ABCDEFGHJK', 'x', foreign['booking_code'] as string]) {
@@ -208,7 +208,7 @@ describe('§6 Bookings', () => {
     [{ excused: 1 }, '/excused type_invalid'],
     [{ excused: true, reason: 'ill' }, '/reason unknown_field'],
     [undefined, ' required'],
-  ])('an absence of %j is 400', async (body, fault) => {
+  ])('a report of an absence with the body %j is 400', async (body, fault) => {
     const answer = await call('POST', `${bookingPath({ booking_code: 'ABCDEFGHJK' })}/absence`, body);
     expect([answer.status, faultsOf(answer)]).toEqual([400, [fault]]);
   });
@@ -236,7 +236,7 @@ describe('§6 Bookings', () => {
     }
   });
 
-  it('each change raises its event: sequence 1, 2, 3 …, strictly increasing seconds, and the trace of the request', async () => {
+  it('each change of a booking raises an event with the next sequence, a strictly later second, and the trace of the request', async () => {
     const record = await app.given.eligibility(scene, { client_eligibility_id: app.given.unique('EL-') });
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const booked = await call('POST', pathOf(record), siteBooking(), {

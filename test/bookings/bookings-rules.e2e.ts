@@ -67,7 +67,7 @@ async function statusOf(testCode = scene.testCode): Promise<string> {
 }
 
 describe('a PUT of the unchanged appointment', () => {
-  it('answers 200, changes nothing and raises no event', async () => {
+  it('answers 200 to a PUT of the unchanged appointment, changes nothing and raises no event', async () => {
     const code = await booked();
     await app.given.settled();
     const [before, told] = [await call('GET', code), await events()];
@@ -79,7 +79,7 @@ describe('a PUT of the unchanged appointment', () => {
     expect(await events()).toEqual(told);
   });
 
-  it('moves the booking as soon as one member differs', async () => {
+  it('moves the booking when the PUT differs in a single member', async () => {
     const code = await booked();
     await call('PUT', code, { ...at(0), location_name: 'Shelbyville Test Center' });
     await app.given.settled();
@@ -90,14 +90,14 @@ describe('a PUT of the unchanged appointment', () => {
 describe('two bookings of one candidate that overlap', () => {
   const overlap = (code: string) => ({ status: 403, code: 'booking_overlaps', booking_code: code });
 
-  it('refuses bookings at the same second, with the code of the other booking', async () => {
+  it('refuses a second booking of a candidate at the same second, and names the code of the first booking', async () => {
     const testCode = await otherTest();
     const first = await booked();
     expect((await book(testCode, at(0))).body).toMatchObject(overlap(first));
     expect((await book(testCode, at(1000))).status).toBe(201);
   });
 
-  it('refuses a booking until the other exam is over, and accepts one from its end on', async () => {
+  it("refuses a booking that begins before the candidate's other exam ends, and accepts one that begins at its end", async () => {
     await setTest(scene.testCode, 'duration_minutes', 90);
     const [during, after, before] = [await otherTest(), await otherTest(), await otherTest({ duration_minutes: 60 })];
     const first = await booked();
@@ -107,7 +107,7 @@ describe('two bookings of one candidate that overlap', () => {
     expect((await book(before, at(-60 * 60_000))).status).toBe(201);
   });
 
-  it('accepts an overlap with allow_overlap, or when the other booking was cancelled', async () => {
+  it('accepts an overlapping booking with allow_overlap, or when the first booking was cancelled', async () => {
     const [one, two] = [await otherTest(), await otherTest()];
     const first = await booked();
     expect((await book(one, { ...at(0), allow_overlap: true })).status).toBe(201);
@@ -133,7 +133,7 @@ describe('two bookings of one candidate that overlap', () => {
     }
   });
 
-  it('compares bookings of the candidate in one account only', async () => {
+  it('looks for overlapping bookings of a candidate only within one account', async () => {
     await booked();
     const other = await app.given.scene();
     const there = await app.given.eligibility(other, { candidate: { candidate_id: candidate } });
@@ -157,7 +157,7 @@ describe('the cut-off for changes of a test', () => {
     expect((await call('DELETE', second, undefined, await app.given.operator())).status).toBe(204);
   });
 
-  it('sets the cut-off with the test, and returns it', async () => {
+  it('sets and returns the cut-off for changes as a member of the test', async () => {
     const operator = await app.given.operator();
     const path = `/admin/accounts/${scene.account}/tests/CUT-OFF`;
     const portions = [{ portion_code: 'MAIN', portion_name: null }];
@@ -170,7 +170,7 @@ describe('the cut-off for changes of a test', () => {
 });
 
 describe('an absence that is excused afterwards', () => {
-  it('raises EXCUSED_ABSENT once, and makes the record ELIGIBLE again', async () => {
+  it('raises EXCUSED_ABSENT once when an absence is excused, and makes the record ELIGIBLE again', async () => {
     const code = await booked();
     expect((await absence(code, false)).status).toBe(204);
     expect(await statusOf()).toBe('ABSENT');
@@ -183,7 +183,7 @@ describe('an absence that is excused afterwards', () => {
     expect((await book(scene.testCode, at(0))).status).toBe(201);
   });
 
-  it('makes the record EXPIRED when its window is over', async () => {
+  it('makes the record of an excused absence EXPIRED when its window is over', async () => {
     const code = await booked();
     await absence(code, false);
     await app.given.sql(
@@ -194,7 +194,7 @@ describe('an absence that is excused afterwards', () => {
     expect(await statusOf()).toBe('EXPIRED');
   });
 
-  it('refuses the excuse when the candidate has a newer eligibility for the test, or a result since', async () => {
+  it('refuses to excuse an absence when the candidate has a newer eligibility for the test, or a result since the absence', async () => {
     const code = await booked();
     await absence(code, false);
     await app.given.eligibility(scene, { candidate: { candidate_id: candidate } });

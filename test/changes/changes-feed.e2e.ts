@@ -49,7 +49,7 @@ const endNow = (record: Entry) =>
   );
 
 describe('an entry of the change feed', () => {
-  it('lists an entry after the earlier changes of its record, even if its transaction began earlier', async () => {
+  it('lists an entry after the earlier changes of its record, even if the transaction of the entry began before theirs', async () => {
     const [first, second] = [await app.given.eligibility(scene), await app.given.eligibility(scene)];
     const id = second['svc_eligiblity_id'] as string;
     const unitOfWork = app.app.get(UnitOfWork);
@@ -74,7 +74,7 @@ describe('an entry of the change feed', () => {
     expect(told.map(({ change }) => change)).toEqual(['CREATED', 'HELD', 'RELEASED']);
   });
 
-  it('returns every member of an entry', async () => {
+  it('returns every member of a change feed entry', async () => {
     const record = await app.given.eligibility(scene);
     expect(await feed()).toEqual([
       {
@@ -94,7 +94,7 @@ describe('an entry of the change feed', () => {
     ]);
   });
 
-  it('keeps the id of an entry whenever and however it is read', async () => {
+  it('returns an entry of the change feed with the same id at every read, by any request', async () => {
     await app.given.eligibility(scene);
     await app.given.eligibility(scene);
     const ids = (await feed()).map((entry) => entry['id']);
@@ -130,7 +130,7 @@ describe('an entry of the change feed', () => {
     ]);
   });
 
-  it('adds no entry for a call that is refused or changes nothing', async () => {
+  it('adds no entry to the change feed for a request that is refused or changes nothing', async () => {
     const record = await app.given.eligibility(scene);
     await call('PUT', pathOf(record), (await call('GET', pathOf(record))).body[0]);
     await call('POST', `/accounts/${scene.account}/candidates`, app.given.eligibilityBody('unknown'));
@@ -227,7 +227,7 @@ describe('a result in the change feed', () => {
     expect(await changes()).toEqual(['CREATED', 'SCHEDULED', 'RESULT_RECEIVED', 'RESULT_REVISED']);
   });
 
-  it('adds an entry without a change of status for a simulated exam, and another when the exam is taken', async () => {
+  it('adds an entry without a change of status for a simulated exam, and a second entry when the exam is taken', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(scene);
     const examMetaData = { examCode: record['svc_eligiblity_id'] };
@@ -251,7 +251,7 @@ describe('a result in the change feed', () => {
     ]);
   });
 
-  it('names the booking that a result created for an exam without a booking', async () => {
+  it('a change feed entry names the booking that a result created for an exam without a booking', async () => {
     const record = await app.given.eligibility(scene);
     await new Deliveries(app).put(scene, accountBody(record['candidate'].candidate_id));
     const [entry] = await feed('?kind=RESULT');
@@ -320,7 +320,7 @@ describe('an expiry in the change feed', () => {
 });
 
 describe('the pages of the change feed', () => {
-  it('links every page to the next page, even an empty page', async () => {
+  it('links every page of the change feed to the next page, even an empty page', async () => {
     let { entries, next } = await page();
     expect(entries).toEqual([]);
     await app.given.eligibility(scene);
@@ -333,7 +333,7 @@ describe('the pages of the change feed', () => {
     expect(entries).toHaveLength(1);
   });
 
-  it('fills a page with limit entries, oldest first, each once', async () => {
+  it('fills a page with as many entries as limit allows, oldest first, each once', async () => {
     for (let n = 0; n < 7; n++) await app.given.eligibility(scene);
     const all = (await feed()).map((entry) => entry['id']);
     expect(all).toHaveLength(7);
@@ -348,7 +348,7 @@ describe('the pages of the change feed', () => {
     expect(walked).toEqual(all);
   });
 
-  it('begins at the current moment with after=now', async () => {
+  it('begins the change feed at the current moment when after=now is sent', async () => {
     await app.given.eligibility(scene);
     const { entries, next } = await page(`/accounts/${scene.account}/changes?after=now`);
     expect(entries).toEqual([]);
@@ -357,7 +357,7 @@ describe('the pages of the change feed', () => {
     expect((await page(next)).entries).toHaveLength(1);
   });
 
-  it('lists only the changes of the account', async () => {
+  it('lists only the changes of the account in the path', async () => {
     const other = await app.given.scene();
     await app.given.eligibility(other);
     expect(await feed()).toEqual([]);
@@ -368,12 +368,12 @@ describe('the pages of the change feed', () => {
     ['after=nonsense', 'after', 'cursor_invalid'],
     ['limit=0', 'limit', 'limit_invalid'],
     ['kind=ALL', 'kind', 'kind_unknown'],
-  ])('refuses %s with 400', async (query, parameter, code) => {
+  ])('the change feed refuses %s with 400', async (query, parameter, code) => {
     const answer = await call('GET', `/accounts/${scene.account}/changes?${query}`);
     expect([answer.status, answer.body.errors]).toEqual([400, [expect.objectContaining({ parameter, code })]]);
   });
 
-  it('refuses the cursor of another list', async () => {
+  it('refuses a cursor that was returned by another list', async () => {
     await app.given.eligibility(scene);
     await app.given.eligibility(scene);
     const list = await call('GET', `/accounts/${scene.account}/eligibilities?limit=1`);
@@ -393,7 +393,7 @@ describe('an entry whose retention has ended', () => {
       `SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = 'changes'::regclass ORDER BY 1`,
     )) as { relname: string }[];
 
-  it('deletes expired entries by the month, and answers 410 to a cursor from before', async () => {
+  it('deletes expired entries month by month, and answers 410 to a cursor that points to a deleted month', async () => {
     const { next } = await page();
     await app.given.sql(
       `CREATE TABLE changes_202001 PARTITION OF changes FOR VALUES FROM ('2020-01-01Z') TO ('2020-02-01Z')`,
@@ -436,12 +436,12 @@ describe('an entry of a past month after a cursor', () => {
     expect((await sandbox.call('POST', '/sandbox/clock', { token, body })).status).toBe(200);
   };
 
-  it('returns entries of a past month while they are retained, and 410 to the cursor afterwards', async () => {
+  it('the change feed returns entries of a past month while they are retained, and answers 410 to their cursor afterwards', async () => {
     const today = new Date();
     const lastDay = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 2, 0, 20));
     await move({ now: dateTime(lastDay.getTime()) });
     const { account, testCode } = await sandbox.given.scene();
-    // Tokens expire with the moved clock.
+    // Each call needs a new token, because tokens expire when the clock moves.
     const get = async (path: string) => sandbox.call('GET', path, { token: await sandbox.given.token([account]) });
     const nextOf = (answer: { headers: Headers }) =>
       /^<([^>]+)>/.exec(answer.headers.get('link')!)![1].slice(sandbox.url.length);
@@ -463,7 +463,7 @@ describe('an entry of a past month after a cursor', () => {
     expect(ids(await get(nextOf(page1)))).toEqual([second]);
     expect(ids(await get(`/accounts/${account}/changes`))).toEqual([]);
 
-    // The month has been over for a day: its partition is dropped.
+    // The month ended more than a day ago, so its partition is dropped.
     await move({ advance_s: 3 * 3600 });
     await eventually(async () => {
       await sandbox.app.get(ChangePartitions, { strict: false }).run();

@@ -12,7 +12,7 @@ import { eventually } from '../support/eventually';
  * `CHANGES_ROUNDS=10000 npx jest test/changes/changes-interleavings.e2e.ts` for a long run.
  */
 const ROUNDS = Number(process.env['CHANGES_ROUNDS'] ?? 1000);
-/** Enough rounds to find a planted fault several times. */
+/** The number of rounds with the planted fault: enough to find the fault several times. */
 const FAULTY_ROUNDS = 400;
 const WRITERS = 8;
 const READERS = 3;
@@ -134,7 +134,7 @@ function nextOf(answer: Answer): string {
   return /<([^>]+)>/.exec(answer.headers.get('link')!)![1].slice(app.url.length);
 }
 
-test(`skips no entry and repeats no entry in ${ROUNDS} transactions`, async () => {
+test(`the change feed skips no entry and repeats no entry in ${ROUNDS} rounds of concurrent transactions`, async () => {
   const { committed, ...faults } = await faultsIn(ROUNDS);
   expect(committed).toBeGreaterThan(ROUNDS);
   expect(faults).toEqual({ skipped: 0, twice: 0, undone: 0 });

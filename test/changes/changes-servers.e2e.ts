@@ -101,7 +101,7 @@ describe('the change feed after a failure of the database', () => {
   let scene: Scene;
 
   beforeAll(async () => {
-    // A write without a commit is flushed to the log late.
+    // With this delay, PostgreSQL flushes writes without a commit to its log late, so a crash loses them.
     server = await PostgresServer.start({ wal_writer_delay: '10s' });
     await server.query('CREATE DATABASE svc');
     await migrate(server.url('svc'));
@@ -114,7 +114,7 @@ describe('the change feed after a failure of the database', () => {
   });
 
   it.each(['an empty page', 'after=now'])(
-    'continues from %s after a crash in which transaction ids are reused',
+    'the change feed continues from %s after a crash in which transaction ids are reused',
     async (where) => {
       const first = await created(app, scene);
       await app.given.settled();
@@ -162,7 +162,7 @@ describe('the change feed after a failure of the database', () => {
           [beforeLost, []],
         ] as const)
           expect((await rest(copied, scene, cursor)).ids).toEqual([...told, ...added]);
-        // The reader's last entry never existed here, although another has its number by now.
+        // The reader's last entry does not exist on this server, although a different entry has its number by now.
         expect((await ask(copied, scene, lostCursor)).status).toBe(410);
       };
       await goesOn();
@@ -170,7 +170,7 @@ describe('the change feed after a failure of the database', () => {
       added.push(await created(copied, scene), await created(copied, scene), await created(copied, scene));
       await goesOn();
 
-      // Into another cluster, and into one whose transaction ids are behind those of the dump.
+      // Restores into a new cluster, and into a cluster whose transaction ids are behind those of the dump.
       for (const target of [third, copy]) {
         await dump.restore(target, 'restored');
         const restored = await open(target, 'restored');
@@ -216,7 +216,7 @@ describe('a failover to a synchronous standby', () => {
     for (const server of [standby, primary]) await server?.end();
   });
 
-  it('shows readers with a cursor every acknowledged change once, whatever other writes occur', async () => {
+  it('returns every acknowledged change once to readers with a cursor, whatever other writes occur', async () => {
     const acknowledged: string[] = [];
     let writing = true;
     const writers = Array.from({ length: 4 }, async () => {

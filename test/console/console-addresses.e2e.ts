@@ -36,7 +36,7 @@ async function expectHarmless(path: string): Promise<void> {
     handlers: [...document.querySelectorAll('*')].filter((element) => element.getAttributeNames().some((name) => name.startsWith('on'))).length,
   })`);
   expect([path, found]).toEqual([path, { foreign: [], links: [], handlers: 0 }]);
-  // Neither the policy nor the browser had to stop anything.
+  // No script was blocked, because the page contained none: the browser reports no violation of its policy.
   await driver.expectNoComplaints();
 }
 
@@ -54,7 +54,7 @@ describe('an address written by somebody else', () => {
     '/work/imports': 'account_code',
     '/audit': 'subject',
   };
-  it.each(Object.entries(lists))('shows the value of a filter of %s as text', async (path, name) => {
+  it.each(Object.entries(lists))('shows the value of a filter from the address of %s as text', async (path, name) => {
     for (const value of [MARKUP, SCRIPT, LINK, LONG, '\u0000', '__proto__', '%', "' OR 1=1 --"]) {
       await driver.goTo(`${path}${query(name, value)}`);
       await driver.page.locator('main').locator('.list-bar, .note.bad').first().waitFor();
@@ -66,7 +66,7 @@ describe('an address written by somebody else', () => {
     expect(driver.refusals().filter((refusal) => !/^4(00|03|04) GET /.test(refusal))).toEqual([]);
   });
 
-  it('shows the fault for an unknown choice of a filter in the address', async () => {
+  it('shows an error when the address contains an unknown value of a filter', async () => {
     for (const path of [
       `/queue/notifications${query('failure', SCRIPT)}`,
       `/queue/notifications${query('http_status', LINK)}`,
@@ -96,7 +96,7 @@ describe('an address written by somebody else', () => {
   });
 
   const named = ['/notifications/', '/jobs/', '/partners/', '/work/unmatched/', '/candidates/A/', '/setup/accounts/'];
-  it.each(named)('shows that an item does not exist below %s', async (path) => {
+  it.each(named)('shows that the item does not exist when an address below %s names an unknown id', async (path) => {
     for (const id of [UNKNOWN, MARKUP, SCRIPT, LINK, LONG.slice(0, 500), '..%2f..%2fadmin', '\u0000', "'"]) {
       const name = id.includes('%') ? id : encodeURIComponent(id);
       await driver.goTo(`${path}${name}`);
@@ -112,7 +112,7 @@ describe('an address written by somebody else', () => {
     expect(driver.refusals().filter((refusal) => !/^4(00|03|04|14) GET /.test(refusal))).toEqual([]);
   });
 
-  it('answers any address with the same page and policy, whatever text it contains', async () => {
+  it('serves the same page with the same content security policy at any address, whatever text the address contains', async () => {
     const plain = await fetch(`${app.url}/console/queue`);
     const html = await plain.text();
     for (const path of [`/queue${query('a', SCRIPT)}`, `/jobs?${encodeURIComponent(MARKUP)}`, `/queue#${MARKUP}`]) {
@@ -130,7 +130,7 @@ describe('an address written by somebody else', () => {
     }
   });
 
-  it('never leads to another origin after the sign-in', async () => {
+  it('never redirects to another origin after the sign-in', async () => {
     await driver.page.evaluate(`sessionStorage.setItem('console-return-to', '//evil.example/console/')`);
     await driver.goTo('');
     await driver.title('Overview');
@@ -139,7 +139,7 @@ describe('an address written by somebody else', () => {
 });
 
 it("shows a partner's or candidate's script address as text, never as a link", async () => {
-  // The service refuses such an address; a row with one from elsewhere is shown as text.
+  // The service refuses such an address; a row that already contains one is shown as text.
   const refused = await subscribed.patch({ partner_url: LINK });
   expect(refused.status).toBe(400);
   await app.given.sql('UPDATE subscriptions SET partner_url = $2 WHERE id = $1', [subscribed.id, LINK]);

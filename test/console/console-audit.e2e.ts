@@ -18,7 +18,7 @@ afterAll(async () => {
 const rows = () => driver.page.getByRole('row').count();
 
 describe('the audit page', () => {
-  it('keeps its filters in the address, which can be shared, and supports the back button', async () => {
+  it('keeps the filters of the audit page in the address, which can be shared, and supports the back button', async () => {
     const scene = await app.given.scene();
     const { svc_eligiblity_id: id } = await app.given.eligibility(scene);
     await driver.goTo('/audit');
@@ -48,7 +48,7 @@ describe('the audit page', () => {
     await driver.page.waitForURL(new RegExp(`subject=${id}`));
   });
 
-  it('shows the state of the seals, and whether the log was changed', async () => {
+  it('shows the state of the audit seals, and whether the audit log was changed', async () => {
     await driver.goTo('/audit');
     const seals = driver.page.getByRole('region', { name: 'Seals' });
     await seals.getByText('AGREES').waitFor();

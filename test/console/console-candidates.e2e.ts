@@ -51,7 +51,7 @@ async function act(button: string, yes: string, told: string): Promise<void> {
 }
 
 describe('candidates in the console', () => {
-  it('finds candidates by the beginning of a name, and the link to a match works', async () => {
+  it('finds candidates by the beginning of a name, and links each match to the page of its candidate', async () => {
     await driver.title('Candidates');
     await driver.page.getByLabel('Name, e-mail, id or code').fill('lovel');
     await driver.page.keyboard.press('Enter');
@@ -93,7 +93,7 @@ describe('candidates in the console', () => {
     await driver.page.locator('.record').getByText(voucher).waitFor();
   });
 
-  it('books an exam, moves and cancels the booking, by the rules of the document', async () => {
+  it('books an exam, then moves and cancels the booking, in forms with the rules of the OpenAPI document', async () => {
     await driver.button('Book …').click();
     await driver.inDialog('Book').click();
     await driver.dialog().getByText('Required.').waitFor();
@@ -114,7 +114,7 @@ describe('candidates in the console', () => {
     await changes.getByText('Rescheduled').waitFor();
   });
 
-  it('shows a result, and its photo only after an audited click', async () => {
+  it('shows a result, but its photo only after a click that writes an audit row', async () => {
     const deliveries = new Deliveries(app);
     const driverToken = await app.given.token([scene.account], ['results']);
     const examMetaData = { examCode: record['svc_eligiblity_id'] as string };
@@ -138,7 +138,7 @@ describe('candidates in the console', () => {
     expect(rows.filter(({ action }) => action === 'result.read-photo')).toHaveLength(1);
   });
 
-  it('exports a candidate as one document', async () => {
+  it('exports all data of a candidate as one document', async () => {
     await driver.button('Export …').click();
     const download = driver.page.waitForEvent('download');
     await driver.inDialog('Export').click();
@@ -148,7 +148,7 @@ describe('candidates in the console', () => {
     await driver.told('The export is ready.');
   });
 
-  it('erases a candidate after the id was typed and a reason given, and follows the job to its end', async () => {
+  it('erases a candidate once the operator has typed the id and given a reason, and shows the progress of the job until its end', async () => {
     await driver.button('Erase …').click();
     await driver.dialog().getByText('This cannot be undone.').waitFor();
     await driver.expectGoodPage('candidate-erase');

@@ -59,10 +59,10 @@ class Listener {
   }
 }
 
-/** Waits for two queries of the database. */
+/** Waits until the event stream has queried the database twice. */
 const aLook = () => new Promise((resolve) => setTimeout(resolve, 5_000));
 
-it('sends the names of changed topics, and nothing before a change', async () => {
+it('sends the names of changed topics on the event stream, and nothing before the first change', async () => {
   const listener = await Listener.of(subscribed.operator);
   const { headers } = listener.response;
   expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
@@ -83,7 +83,7 @@ it('sends the names of changed topics, and nothing before a change', async () =>
   listener.stop();
 }, 60_000);
 
-it('sends a change that occurs as soon as the stream is open', async () => {
+it('sends a change that occurs immediately after the event stream opens', async () => {
   const held = await app.given.eligibility(subscribed.scene);
   const listener = await Listener.of(subscribed.operator);
   await subscribed.admin('POST', `eligibilities/${held['svc_eligiblity_id']}/hold`, { reason: 'Identity' });
@@ -91,7 +91,7 @@ it('sends a change that occurs as soon as the stream is open', async () => {
   listener.stop();
 }, 60_000);
 
-it('sends a new item that arrives as another leaves the list', async () => {
+it('reports a list as changed when a new item arrives while another item leaves the list', async () => {
   const records = [await app.given.eligibility(subscribed.scene), await app.given.eligibility(subscribed.scene)];
   const [one, other] = records.map((record) => record['svc_eligiblity_id'] as string);
   await subscribed.admin('POST', `eligibilities/${one}/hold`, { reason: 'Identity' });
@@ -107,7 +107,7 @@ it('sends a new item that arrives as another leaves the list', async () => {
   listener.stop();
 }, 60_000);
 
-it('sends staff only the changes of their accounts', async () => {
+it('the event stream sends staff only the changes of their accounts', async () => {
   const mine = await Listener.of(await app.given.token([subscribed.scene.account], ['support']));
   const other = await Listener.of(await app.given.token([(await app.given.scene()).account], ['support']));
   await aLook();
@@ -119,7 +119,7 @@ it('sends staff only the changes of their accounts', async () => {
   other.stop();
 }, 60_000);
 
-it('sends staff of one account nothing about jobs and imports of another', async () => {
+it('sends staff of one account nothing about the jobs and imports of another account', async () => {
   const { account, testCode, token } = subscribed.scene;
   const [mine, other] = [account, (await app.given.scene()).account].map((one) => app.given.token([one], ['support']));
   const ofMine = await Listener.of(await mine);
@@ -140,7 +140,7 @@ it('sends staff of one account nothing about jobs and imports of another', async
   for (const listener of [ofMine, ofOther]) listener.stop();
 }, 60_000);
 
-it('closes the stream with the session, and does not extend the session', async () => {
+it('closes the event stream when the session ends, and does not extend the session', async () => {
   const login = await new OAuth(app).login({ scopes: SCOPES });
   const jar = new CookieJar();
   const { username, password } = login;
@@ -173,7 +173,7 @@ it('closes the stream with the session, and does not extend the session', async 
   expect(listener.text.endsWith('event: end\ndata: {}\n\n')).toBe(true);
 }, 60_000);
 
-it('refuses the stream to clients, and more than ten streams of one user', async () => {
+it('refuses the event stream to clients, and refuses more than ten streams of one user', async () => {
   expect((await Listener.of(subscribed.scene.token)).response.status).toBe(403);
   const token = await app.given.operator();
   const listeners = await Promise.all(Array.from({ length: 10 }, () => Listener.of(token)));
@@ -187,7 +187,7 @@ it('refuses the stream to clients, and more than ten streams of one user', async
   });
 });
 
-it('does not delay the shutdown of the process by an open stream', async () => {
+it('an open event stream does not delay the shutdown of the process', async () => {
   const other = await startApp();
   const token = await other.given.operator();
   const response = await fetch(`${other.url}/admin/events`, { headers: { authorization: `Bearer ${token}` } });

@@ -24,7 +24,7 @@ const unauthorized = () =>
   driver.refusals().filter((refusal) => refusal.startsWith('401 ') && !refusal.includes('GET'));
 
 describe('when the session expires over a half-filled form', () => {
-  it('the settings of a partner keep their input, and are saved once after the new sign-in', async () => {
+  it('the form of a partner keeps its input when the session expires, and saves the settings once after the new sign-in', async () => {
     await driver.goTo(`/partners/${subscribed.id}/settings`);
     await driver.page.getByLabel('Authentication at the partner').selectOption('basic');
     await driver.page.getByLabel('User name').fill('service');
@@ -41,7 +41,7 @@ describe('when the session expires over a half-filled form', () => {
     expect(unauthorized()).toEqual([`401 PATCH /admin/subscriptions/${subscribed.id}`]);
   });
 
-  it('a dialog with a reason keeps its input, and submits it once after the new sign-in', async () => {
+  it('a dialog keeps the typed reason when the session expires, and submits it once after the new sign-in', async () => {
     const record = await app.given.eligibility(subscribed.scene);
     const candidate = record['candidate'].candidate_id as string;
     const id = record['svc_eligiblity_id'] as string;
@@ -58,7 +58,7 @@ describe('when the session expires over a half-filled form', () => {
     expect(unauthorized()).toEqual([`401 POST /admin/eligibilities/${id}/hold`]);
   });
 
-  it('a form of the set-up keeps its input after a wrong password and Escape', async () => {
+  it('a set-up form keeps its input when the new sign-in fails with a wrong password or is closed with Escape', async () => {
     const username = app.given.unique('late-');
     await driver.goTo('/setup/users');
     await driver.button('New user …').click();
@@ -83,7 +83,7 @@ describe('when the session expires over a half-filled form', () => {
     expect(unauthorized()).toEqual(['401 POST /admin/users']);
   });
 
-  it('a resend of many keeps its reason, and creates one job after the new sign-in', async () => {
+  it('a bulk resend keeps its reason when the session expires, and creates one job after the new sign-in', async () => {
     await queueMany(subscribed, 3);
     await driver.goTo(`/queue/notifications?subscription_id=${subscribed.id}`);
     await driver.button('Resend …').click();

@@ -3,7 +3,7 @@ import { ConsoleDriver } from '../support/console';
 import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
-/** A busy service counts rarely: its last count is seconds old (`at` in the answer). */
+/** The waiting time for figures: a busy service counts rarely, so its last count may be seconds old. */
 const COUNTED = { timeout: 50_000 };
 
 describe('the home of the console', () => {
@@ -25,13 +25,13 @@ describe('the home of the console', () => {
   const tile = (label: string) => driver.link(new RegExp(`^${label}`));
   const live = (state: string) => driver.page.locator('.live', { hasText: state }).waitFor();
 
-  it('shows that all is well when there is nothing to do', async () => {
+  it('shows on the home page that there are no problems when there is nothing to do', async () => {
     await driver.page.getByText('All is well.').waitFor();
     await live('Live');
     await driver.expectGoodPage('home-well');
   });
 
-  it('shows without a reload that an UP partner fails, and what was not delivered', async () => {
+  it('shows without a reload that an UP partner fails, and the count of undelivered notifications', async () => {
     subscribed = await Subscribed.start(app);
     subscribed.partner.answer({ status: 400, body: ConsoleDriver.MARKUP });
     await subscribed.booking();
@@ -47,7 +47,7 @@ describe('the home of the console', () => {
     await driver.expectGoodPage('home');
   }, 120_000);
 
-  it('pauses while it is hidden, and is up to date when it is shown again', async () => {
+  it('the home page sends no requests while it is hidden, and is up to date when it is shown again', async () => {
     const see = (hidden: boolean) =>
       driver.page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, value: ${hidden} });
         document.dispatchEvent(new Event('visibilitychange'))`);
@@ -60,7 +60,7 @@ describe('the home of the console', () => {
     await tile('Not delivered').getByText('3', { exact: true }).waitFor(COUNTED);
   }, 120_000);
 
-  it('links to the pages with work to do', async () => {
+  it('links from the home page to the pages with work to do', async () => {
     await tile('Not delivered').click();
     await driver.title('Error queue');
     for (const [label, title] of [

@@ -7,7 +7,7 @@ import { queueMany } from '../support/queued';
 import { Subscribed } from '../support/subscribed';
 
 const ROWS = 60;
-/** Columns of buttons. */
+/** The headers of columns that contain buttons. */
 const DEEDS = ['Action', 'Actions', 'Read'];
 
 let app: TestApp;
@@ -34,7 +34,7 @@ const scrolled = () => driver.page.evaluate<number>('Math.round(scrollY)');
 const links = () => driver.page.locator('main tbody td.main a');
 
 describe('a list of the console', () => {
-  it('keeps its scroll position and loaded rows after going to a page and back', async () => {
+  it('keeps the scroll position and the loaded rows of a list after the operator opens an item and goes back', async () => {
     // Slow enough to be cancelled by the refetch when the page becomes live.
     await driver.page.route(
       /cursor=/,
@@ -64,7 +64,7 @@ describe('a list of the console', () => {
     expect(await links().count()).toBe(ROWS);
   });
 
-  it('is usable by keyboard: rows are selected, Escape closes a dialog, and the focus returns', async () => {
+  it('a list can be used by keyboard alone: rows are selected, Escape closes a dialog, and the focus returns to the list', async () => {
     await driver.goTo('/queue/notifications');
     await links().first().waitFor();
     await driver.page.getByLabel('All rows shown').focus();
@@ -118,19 +118,19 @@ describe('a list of the console', () => {
         await eventually(async () =>
           expect([path, name, await driver.button(name).count()]).toEqual([path, name, count]),
         );
-      // The actions of a row are not in the file.
+      // The CSV file has no column for the actions of a row.
       for (const button of await driver.button('CSV').all()) {
         const [file] = await Promise.all([driver.page.waitForEvent('download'), button.click()]);
         const [header] = readFileSync(await file.path(), 'utf8').split('\r\n');
         expect([path, DEEDS.filter((name) => header.endsWith(`,${name}`))]).toEqual([path, []]);
       }
-      // Rows, or a sentence that says why there are none.
+      // The page shows rows, or explains why there are none.
       const shown = driver.page.locator('main').locator('table.table, .empty');
       expect([path, (await shown.count()) >= count]).toEqual([path, true]);
     }
   }, 120_000);
 
-  it('copies an id', async () => {
+  it('copies an id from a list to the clipboard', async () => {
     await driver.page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: app.url });
     await driver.goTo('/queue/notifications');
     await driver.button('Columns').click();
@@ -145,7 +145,7 @@ describe('a list of the console', () => {
     expect(await driver.page.evaluate('navigator.clipboard.readText()')).toBe(await cell.locator('code').textContent());
   });
 
-  it('shows that loading failed, and works after "Try again"', async () => {
+  it('shows that loading a list failed, and loads the list after "Try again"', async () => {
     await app.given.sql('ALTER TABLE audit_log RENAME TO audit_log_away');
     try {
       await driver.goTo('/audit');
@@ -164,7 +164,7 @@ describe('a list of the console', () => {
     expect(new Set(driver.refusals())).toEqual(new Set(['500 GET /admin/audit', '500 GET /admin/audit/seals']));
   });
 
-  it('keeps its rows when a refresh fails, and shows their age', async () => {
+  it('keeps the rows of a list when a refresh fails, and shows the age of the rows', async () => {
     await driver.goTo('/queue/notifications');
     await driver.button('Show more').waitFor();
     await app.given.sql('ALTER TABLE notifications RENAME TO notifications_away');

@@ -61,7 +61,7 @@ describe('a page whose answers are slow', () => {
   beforeAll(() => answerSlowly());
   afterAll(() => driver.page.unrouteAll({ behavior: 'ignoreErrors' }));
 
-  it('shows that it is loading, and does not move when the answers arrive', async () => {
+  it('shows that a page is loading, without a layout shift when the responses arrive', async () => {
     for (const path of [
       '',
       '/queue',

@@ -48,7 +48,7 @@ async function signIn(jar = new CookieJar()): Promise<{ jar: CookieJar; status: 
 const session = async (jar: CookieJar) => (await call(jar, '/console/session')).body.session;
 
 describe('signing in at the organisation', () => {
-  it('gives admin to the admin group, by authorization code with PKCE, state and nonce', async () => {
+  it('grants the scope admin to members of the admin group who sign in by authorization code with PKCE, state and nonce', async () => {
     await provider.person({ sub: 'person-1', preferred_username: 'maria', groups: ['exam-admins', 'staff'] });
     const jar = new CookieJar();
     const first = await jar.visit(start());
@@ -69,14 +69,14 @@ describe('signing in at the organisation', () => {
 
     const done = await signIn(jar);
     expect([done.status, done.at]).toEqual([303, `${app.url}/console`]);
-    // The first attempt, which was not finished.
+    // The remaining cookie belongs to the first sign-in, which was not completed.
     expect(jar.header.match(/console-sign-in/g)).toHaveLength(1);
     expect(await session(jar)).toMatchObject({ username: 'maria', scopes: ['admin'], account_codes: [] });
     expect((await call(jar, '/admin/users')).status).toBe(200);
     expect((await call(jar, '/console/session')).body.sign_in).toEqual({ password: false, organisation: true });
   });
 
-  it('gives support for the existing accounts that groups name', async () => {
+  it('grants the scope support for the existing accounts that the names of groups contain', async () => {
     const groups = [`exam-support-${account}`, 'exam-support-GONE'];
     await provider.person({ sub: 'person-2', email: 'jo.doe@example.org', groups });
     const { jar } = await signIn();
@@ -90,7 +90,7 @@ describe('signing in at the organisation', () => {
     expect((await call(jar, '/admin/users')).status).toBe(403);
   });
 
-  it('reads the groups at each sign-in: a removed group removes its rights', async () => {
+  it('reads the groups at each sign-in, and removes the rights of a group that the person has left', async () => {
     const person = { sub: 'person-3', preferred_username: 'kim' };
     await provider.person({ ...person, groups: ['exam-admins'] });
     const { jar } = await signIn();
@@ -134,7 +134,7 @@ describe('signing in at the organisation', () => {
     expect((await session((await signIn()).jar)).username).toBe('person-10');
   });
 
-  it('refuses a user who was disabled here', async () => {
+  it('refuses the sign-in of a user who was disabled in the service', async () => {
     await provider.person({ sub: 'person-6', preferred_username: 'lee', groups: ['exam-admins'] });
     const { jar } = await signIn();
     await app.given.sql(`UPDATE users SET disabled = true WHERE username = 'lee'`);
@@ -142,7 +142,7 @@ describe('signing in at the organisation', () => {
     expect((await signIn()).status).toBe(403);
   });
 
-  it('accepts an answer of the provider once, and only in the browser that began the sign-in', async () => {
+  it('accepts a response of the identity provider once, and only in the browser that began the sign-in', async () => {
     await provider.person({ sub: 'person-7', preferred_username: 'noor', groups: ['exam-admins'] });
     const jar = new CookieJar();
     const [, address] = await jar.follow(start(), isCallback);
@@ -153,7 +153,7 @@ describe('signing in at the organisation', () => {
     }
     const kept = jar.header;
     expect((await jar.visit(address)).status).toBe(303);
-    // The same code again, with the first cookie.
+    // The callback is sent a second time, with the same code and the cookie of the first time.
     const again = await fetch(address, { redirect: 'manual', headers: { cookie: kept } });
     expect(again.status).toBe(400);
     expect(again.headers.getSetCookie().some((line) => line.startsWith('__Host-console-session='))).toBe(false);
@@ -162,7 +162,7 @@ describe('signing in at the organisation', () => {
     expect((await fetch(tampered, { redirect: 'manual', headers: { cookie: kept } })).status).toBe(400);
   });
 
-  it('completes a sign-in once, even with two processes at the same moment', async () => {
+  it('completes a sign-in once, even if two processes receive its callback at the same moment', async () => {
     await provider.person({ sub: 'person-12', preferred_username: 'once', groups: ['exam-admins'] });
     const second = await startApp({
       databaseUrl: app.databaseUrl,
@@ -178,7 +178,7 @@ describe('signing in at the organisation', () => {
         [address, elsewhere, address, elsewhere].map((each) => fetch(each, { redirect: 'manual', headers })),
       );
       expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400, 400]);
-      // A sign-in that the provider refused is finished as well.
+      // A sign-in that the identity provider refused is completed, too: its state cannot be used again.
       const refused = new CookieJar();
       await refused.visit(start());
       const state = new URL((await refused.visit(start())).headers.get('location')!).searchParams.get('state')!;
@@ -191,7 +191,7 @@ describe('signing in at the organisation', () => {
     }
   });
 
-  it('lets two tabs of a browser sign in at once, and keeps few cookies of unfinished sign-ins', async () => {
+  it('lets two tabs of a browser sign in at the same time, and limits the cookies of unfinished sign-ins', async () => {
     await provider.person({ sub: 'person-13', preferred_username: 'tabs', groups: ['exam-admins'] });
     const jar = new CookieJar();
     const first = await jar.visit(start());
@@ -205,7 +205,7 @@ describe('signing in at the organisation', () => {
     expect(jar.header.match(/console-sign-in/g)).toHaveLength(5);
   });
 
-  it('records in the audit log the rights that groups added and removed, and nothing unchanged', async () => {
+  it('records in the audit log only the rights that groups added or removed at the sign-in', async () => {
     const person = { sub: 'person-14', preferred_username: 'audited' };
     const changed = async () => {
       const rows = await app.given.sql(
@@ -248,21 +248,21 @@ describe('signing in at the organisation', () => {
   });
 
   it.each(['exam-support-A\u0000B', 'exam-support-\ud800', `exam-support-${'A'.repeat(1000)}`])(
-    'treats the group %j as a group without an account',
+    'grants no account for the group %j',
     async (group) => {
       await provider.person({ sub: 'person-16', preferred_username: 'odd\u0000', groups: [group, 'exam-admins'] });
       expect(await session((await signIn()).jar)).toMatchObject({ username: 'odd-', scopes: ['admin'] });
     },
   );
 
-  it.each([' ', 'ü', 'x'.repeat(256), 'a\u0007b'])('refuses the subject %j', async (sub) => {
+  it.each([' ', 'ü', 'x'.repeat(256), 'a\u0007b'])('refuses the sign-in with the subject %j', async (sub) => {
     await provider.person({ sub, preferred_username: 'nobody-at-all', groups: ['exam-admins'] });
     const { status, jar } = await signIn();
     expect([status, await session(jar)]).toEqual([502, null]);
     expect(await app.given.sql(`SELECT FROM users WHERE username = 'nobody-at-all'`)).toEqual([]);
   });
 
-  it('keeps the last operator who can sign in, even if no group gives her admin any more', async () => {
+  it('keeps the scope admin of the last operator who can sign in, even if none of her groups grants it any more', async () => {
     const person = { sub: 'person-17', preferred_username: 'last' };
     await provider.person({ ...person, groups: ['exam-admins'] });
     const { jar } = await signIn();
@@ -289,7 +289,7 @@ describe('signing in at the organisation', () => {
     expect([put.status, put.body.errors]).toMatchObject([400, [{ code: 'password_elsewhere' }]]);
   });
 
-  it('shows that the provider refused or cannot be reached', async () => {
+  it('shows on the sign-in page that the identity provider refused or cannot be reached', async () => {
     await provider.person(null);
     const { status, page } = await signIn();
     expect([status, page.includes('You were not signed in')]).toEqual([403, true]);
@@ -317,7 +317,7 @@ describe('signing out', () => {
     app.call('DELETE', path, { headers: { ...FROM_CONSOLE, cookie: jar.header } });
 
   it.each(['/console/session', '/console/sessions'])(
-    'continues the sign-out by DELETE %s at the provider if requested, and ends the session there',
+    'DELETE %s returns, if requested, the sign-out address of the identity provider, which ends the session there',
     async (path) => {
       await provider.person({ sub: 'person-8', preferred_username: 'robin', groups: ['exam-admins'] });
       const { jar } = await signIn();
@@ -341,7 +341,7 @@ describe('signing out', () => {
     },
   );
 
-  it('does not mention the provider unless requested, nor to a user who signed in by password', async () => {
+  it('returns the sign-out address of the identity provider only if requested, and never to a user who signed in by password', async () => {
     await provider.person({ sub: 'person-9', preferred_username: 'sam', groups: ['exam-admins'] });
     const { jar } = await signIn();
     const plain = await signOut(jar, '/console/session');
@@ -368,7 +368,7 @@ describe('in a browser', () => {
       await button('Sign in at your organisation').click();
       await heading('Overview').waitFor();
 
-      // Signed out here only: the provider still knows the browser, and asks nothing.
+      // Signs out of the console only: the identity provider's session continues, so it asks for no password.
       await button('Sign out').click();
       await heading('Sign in').waitFor();
       await provider.person(null);
@@ -387,7 +387,7 @@ describe('in a browser', () => {
     }
   });
 
-  it('a local user is not offered to sign out at the organisation', async () => {
+  it('offers a local user no sign-out at the organisation', async () => {
     const plain = await startApp({
       env: {
         OIDC_ISSUER: provider.issuer,
@@ -408,7 +408,7 @@ describe('in a browser', () => {
   });
 });
 
-it('offers no sign-in at an organisation without its settings', async () => {
+it('offers no sign-in at the organisation when the OIDC settings are missing', async () => {
   const plain = await startApp({ databaseUrl: app.databaseUrl });
   try {
     for (const path of ['/console/sign-in', CALLBACK]) expect((await plain.call('GET', path)).status).toBe(404);

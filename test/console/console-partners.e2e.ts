@@ -26,7 +26,7 @@ const head = (text: string) => driver.page.locator('.page-head', { hasText: text
 const open = () => driver.goTo(`/partners/${subscribed.id}`);
 
 describe('partners in the console', () => {
-  it('a partner is shown as FAILING when every attempt fails, with the count of waiting notifications', async () => {
+  it('shows a partner as FAILING when every attempt fails, with the count of its waiting notifications', async () => {
     await row().getByText('UP', { exact: true }).waitFor();
     subscribed.partner.answer({ status: 400, body: `No ${MARKUP}` });
     await subscribed.booking();
@@ -55,7 +55,7 @@ describe('partners in the console', () => {
     await driver.expectGoodPage('partner');
   });
 
-  it("a sample of any change is reported step by step, with the partner's answer as text", async () => {
+  it("reports a sample of any change step by step, with the partner's response as plain text", async () => {
     await driver.page.getByLabel('A sample of').selectOption('EXAM_COMPLETED');
     await driver.button('Send a sample').click();
     const report = driver.page.locator('.report');
@@ -69,7 +69,7 @@ describe('partners in the console', () => {
     expect(subscribed.partner.requests.at(-1)!.json).toMatchObject({ change_reason: 'EXAM_COMPLETED' });
   });
 
-  it('a new address must be verified: the page shows the reason of a refusal, and ACTIVE after a 200', async () => {
+  it('the page of a partner with a new address shows the reason of a failed verification, and ACTIVE after a 200', async () => {
     const answer = await subscribed.patch({ partner_url: `${subscribed.partner.url}/moved` });
     expect(answer.body).toMatchObject({ state: 'UNVERIFIED' });
     await open();
@@ -96,7 +96,7 @@ describe('partners in the console', () => {
     expect((await subscribed.post('verify')).status).toBe(200);
   });
 
-  it('changed settings are sent alone, and a fault is shown at its field', async () => {
+  it('the form of a partner sends only changed settings, and shows a fault at its field', async () => {
     const before = await subscribed.subscription();
     await driver.link('Settings').click();
     await driver.title('Settings of a partner');
@@ -120,7 +120,7 @@ describe('partners in the console', () => {
     expect({ ...before, ...after, wait_ms: before['wait_ms'], auth: before['auth'] }).toEqual(before);
   });
 
-  it('headers, and OAuth 2.0 with a signature, can be entered as authentication', async () => {
+  it('an operator can enter headers, or OAuth 2.0 with a signed assertion, as the authentication of a partner', async () => {
     const save = async (type: string, fields: Record<string, string>) => {
       await driver.link('Settings').click();
       await driver.page.getByLabel('Authentication at the partner').selectOption(type);
@@ -162,7 +162,7 @@ describe('partners in the console', () => {
     });
   });
 
-  it('a new host requires the credentials again, and a duplicate address is warned of', async () => {
+  it('the form of a partner requires the credentials again for a new host, and warns of a duplicate address', async () => {
     await driver.link('Settings').click();
     await driver.page.getByLabel('Address').fill('https://other.example/hooks');
     await driver.button('Save').click();
@@ -195,7 +195,7 @@ describe('partners in the console', () => {
     expect((await subscribed.subscription())['state']).toBe('ACTIVE');
   });
 
-  it('a new secret is shown once', async () => {
+  it('shows a new signing secret of a partner once', async () => {
     await driver.button('Rotate the secret …').click();
     await driver.inDialog('Create new secret').click();
     const secret = await driver.dialog('The new signing secret').locator('code').textContent();
@@ -205,7 +205,7 @@ describe('partners in the console', () => {
     expect(await driver.page.getByText(secret!).count()).toBe(0);
   });
 
-  it('notifications that a partner lost can be replayed', async () => {
+  it('an operator can replay the notifications that a partner lost', async () => {
     const booking = await subscribed.booking();
     const delivered = () => subscribed.partner.requests.filter(({ json }) => json?.booking_code === booking).length;
     await eventually(() => delivered() === 1);
@@ -219,7 +219,7 @@ describe('partners in the console', () => {
     await eventually(() => delivered() === 2);
   });
 
-  it('a partner is deleted after its name was typed, with the number of unsent notifications in the dialog', async () => {
+  it('deletes a partner after the operator has typed its name in a dialog that shows the number of unsent notifications', async () => {
     subscribed.partner.answer({ status: 400 });
     await subscribed.booking();
     await eventually(async () => (await subscribed.queue()).length === 2);

@@ -26,7 +26,7 @@ describe('the error queue in the console', () => {
     await app?.close();
   });
 
-  /** Returns the codes of new bookings whose first event is in the queue. */
+  /** Creates bookings whose first event enters the error queue; returns their codes. */
   async function failed(count: number): Promise<string[]> {
     const codes: string[] = [];
     const before = (await subscribed.queue()).length;
@@ -42,7 +42,7 @@ describe('the error queue in the console', () => {
   const fact = (term: string) => driver.page.locator('.facts > div', { hasText: term }).locator('dd').textContent();
   const legend = (text: string) => driver.page.locator('.progress-legend', { hasText: text }).first().waitFor();
 
-  it('shows each cause with its number, age, next exam and remedy', async () => {
+  it('shows each cause in the error queue with its count, age, next exam and remedy', async () => {
     const cause = row('Refused');
     await cause.waitFor();
     const cells = await cause.getByRole('cell').allTextContents();
@@ -57,7 +57,7 @@ describe('the error queue in the console', () => {
     await driver.expectGoodPage('queue');
   });
 
-  it('keeps its filters in the address, and finds a booking', async () => {
+  it('keeps the filters of the error queue in the address, and finds the notifications of a booking', async () => {
     await driver.link('Read the answers').click();
     await driver.title('Refused');
     await driver.page.getByText('4 rows', { exact: true }).waitFor();
@@ -74,7 +74,7 @@ describe('the error queue in the console', () => {
     await driver.expectGoodPage('queue-cause');
   });
 
-  it('shows one notification, and texts of partners and candidates as text', async () => {
+  it('shows a notification, in which texts of partners and candidates are never interpreted as markup', async () => {
     await driver.link(bookings[0]).click();
     await driver.title(`Booking created ${bookings[0]}`);
     await driver.page.getByText(`No such exam ${MARKUP}`).waitFor();
@@ -96,7 +96,7 @@ describe('the error queue in the console', () => {
     expect(command).toContain(MARKUP.replaceAll('"', '\\"'));
   });
 
-  it('resolves a notification with a reason, by keyboard alone', async () => {
+  it('an operator can resolve a notification with a reason by keyboard alone', async () => {
     await driver.button('Resolve …').focus();
     await driver.page.keyboard.press('Enter');
     await driver.dialog('Resolve this notification?').waitFor();
@@ -113,7 +113,7 @@ describe('the error queue in the console', () => {
     expect(resolved['state']).toBe('RESOLVED');
   });
 
-  it('resends a notification, and shows that it failed again', async () => {
+  it('resends a notification, and shows that the resend failed, too', async () => {
     await driver.goTo(`/notifications?booking_code=${bookings[1]}`);
     await driver.link(bookings[1]).click();
     await driver.button('Resend …').click();
@@ -123,7 +123,7 @@ describe('the error queue in the console', () => {
     await driver.page.locator('.page-head', { hasText: 'ERROR QUEUE' }).waitFor();
   });
 
-  it('resends selected rows', async () => {
+  it('resends the selected notifications of a list', async () => {
     subscribed.partner.answer({ status: 200 });
     await driver.goTo('/queue/notifications');
     const ids = (await subscribed.queue()).map(({ id }) => id as string);
@@ -152,7 +152,7 @@ describe('the error queue in the console', () => {
     await driver.title('Resend');
     await driver.page.locator('.page-head', { hasText: 'DONE' }).waitFor();
     await legend('2 delivered');
-    // The second half of a double click does nothing.
+    // The second click of a double click does nothing.
     expect(driver.clicks).toEqual(['Read the answers', 'Resend …', 'Resend 2', 'Resend 2']);
     expect(await fact('Reason')).toBe('They know the exam now');
     const jobs = await app.given.sql('SELECT reason, actor FROM jobs');
@@ -162,7 +162,7 @@ describe('the error queue in the console', () => {
     await driver.page.getByText('The error queue is empty').waitFor();
   });
 
-  it('leads in five clicks from the alert over the corrected partner to the resent group', async () => {
+  it('leads in five clicks from an alert, through the correction of the partner, to the resend of the cause', async () => {
     subscribed.partner.answer({ status: 401 });
     await failed(2);
     await driver.goTo('/queue');
@@ -184,13 +184,13 @@ describe('the error queue in the console', () => {
     expect(await subscribed.queue()).toHaveLength(0);
   });
 
-  it('lets another operator see, pause and abort a job', async () => {
+  it('a second operator can see, pause and abort the job of the first', async () => {
     subscribed.partner.answer({ status: 400 });
     await failed(2);
     subscribed.partner.answer({ status: 400, delayMs: 1500 });
     await driver.goTo('/queue');
     const other = await driver.another('/jobs');
-    // A list does not move under the pointer.
+    // The pointer moves away from the list, because a list under the pointer withholds new rows.
     await other.page.mouse.move(2, 2);
     await driver.button(/^Resend … Refused/).click();
     await driver.dialog().getByLabel('Reason').fill('Slowly');
@@ -223,7 +223,7 @@ describe('the error queue in the console', () => {
     expect(lines).toHaveLength(4);
   });
 
-  it('lets the operator choose columns, and remembers them', async () => {
+  it('remembers the columns of a list that the operator has chosen', async () => {
     await driver.goTo('/notifications');
     await driver.button('Columns').click();
     await driver.page.getByRole('menuitemcheckbox', { name: 'Account' }).click();

@@ -35,7 +35,7 @@ async function open(path: string): Promise<void> {
 
 /** Returns the requests of the page from the start of `perform` until shortly after `content` is visible. */
 async function askedFor(perform: () => Promise<void>, content: string): Promise<string[]> {
-  // The requests of the previous page, and the first ones of its stream, have been answered.
+  // Waits for the responses to the requests of the previous page and of its event stream.
   await driver.page.waitForTimeout(2500);
   asked.length = 0;
   await perform();
@@ -47,7 +47,7 @@ async function askedFor(perform: () => Promise<void>, content: string): Promise<
 const link = (name: string) => driver.page.locator('main').getByRole('link', { name }).first();
 
 describe('the requests of a page', () => {
-  it('are sent once for the causes, a single cause, its next rows and a notification', async () => {
+  it('loads the causes, one cause, its next rows and a notification without a repeated request', async () => {
     await open('');
     await driver.page.locator('.tile').first().waitFor();
     const area = driver.page.getByRole('navigation', { name: 'Areas' }).getByRole('link', { name: 'Error queue' });
@@ -69,7 +69,7 @@ describe('the requests of a page', () => {
     ]);
   });
 
-  it('are sent once for the resend dialog of a cause: the count and the first matches', async () => {
+  it('loads the count and the first matches in the resend dialog of a cause without a repeated request', async () => {
     await open('/queue');
     await driver.page.locator('main tbody tr').first().waitFor();
     const dialog = () => driver.button(/^Resend … Refused/).click();
@@ -79,7 +79,7 @@ describe('the requests of a page', () => {
     ]);
   });
 
-  it('are sent once for a partner', async () => {
+  it('loads the page of a partner without a repeated request', async () => {
     await open('/partners');
     await link(subscribed.partner.url).waitFor();
     const partner = `GET /admin/subscriptions/${subscribed.id}`;
@@ -89,7 +89,7 @@ describe('the requests of a page', () => {
     ]);
   });
 
-  it('are sent once for a candidate, with all parts of the page', async () => {
+  it('loads all parts of the page of a candidate without a repeated request', async () => {
     await driver.goTo(`/candidates?q=${candidate}`);
     const row = driver.page.locator('main tbody td.main a');
     await row.waitFor();

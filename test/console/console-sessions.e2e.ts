@@ -43,7 +43,7 @@ async function signedIn(login = operator): Promise<Browser> {
 const refusal = ({ status, body }: Answer) => [status, body?.code];
 
 describe('a session of the console', () => {
-  it('stores the session in a cookie that no script can read and no other site can send, and in no answer', async () => {
+  it('sends the session token only in a cookie that no script can read and no other site can send, never in a body', async () => {
     const browser = new Browser();
     const answer = await browser.signIn(operator);
     expect(answer.headers.getSetCookie()).toEqual([
@@ -69,7 +69,7 @@ describe('a session of the console', () => {
     expect(found).toBe(0);
   });
 
-  it('accepts the session like a token on every route, with the scopes of the user', async () => {
+  it('accepts a console session like a token on every route, with the scopes of its user', async () => {
     const browser = await signedIn();
     expect((await browser.call('GET', '/admin/error-queue')).status).toBe(200);
     expect((await browser.call('POST', '/admin/accounts', { name: 'From the console' })).status).toBe(201);
@@ -88,7 +88,7 @@ describe('a session of the console', () => {
     ]);
   });
 
-  it('refuses the session in a request that another site could make, and as a bearer token', async () => {
+  it('refuses a console session in a request that another site could send, and refuses it as a bearer token', async () => {
     const browser = await signedIn();
     const forgeries: Record<string, string>[] = [
       {},
@@ -115,7 +115,7 @@ describe('a session of the console', () => {
     expect(refusal(await app.call('GET', '/admin/error-queue', { token }))).toEqual([401, 'unauthorized']);
   });
 
-  it('keeps the session after a restart, in every process', async () => {
+  it('accepts a console session after a restart, and in every process', async () => {
     const browser = await signedIn();
     const other = await startApp({
       databaseUrl: app.databaseUrl,
@@ -131,7 +131,7 @@ describe('a session of the console', () => {
     }
   });
 
-  it('ends the session after half an hour without a call, and at its absolute lifetime in any case', async () => {
+  it('ends a console session after half an hour without a request, and always at its absolute lifetime', async () => {
     const browser = await signedIn();
     const family = `(SELECT family_id FROM token_families WHERE username = '${operator.username}')`;
     const lasts = async () =>
@@ -163,7 +163,7 @@ describe('a session of the console', () => {
     expect((await browser.call('GET', '/console/session')).body.session).toBeNull();
   });
 
-  it('ends the session by signing out, here or everywhere, and by a new sign-in in the same browser', async () => {
+  it('ends a console session at a sign-out in this browser or everywhere, and at a new sign-in in the same browser', async () => {
     const [here, there] = [await signedIn(), await signedIn()];
     const cookie = here.jar.header;
     expect((await here.call('DELETE', '/console/session')).status).toBe(204);
@@ -186,7 +186,7 @@ describe('a session of the console', () => {
     expect((await app.call('GET', '/admin/jobs', { token: access_token })).status).toBe(200);
   });
 
-  it('ends the session at once when the user is disabled, loses the scope or has a new password', async () => {
+  it('ends a console session at once when its user is disabled, loses the scope or gets a new password', async () => {
     const admin = await app.given.operator();
     const changes = [{ disabled: true }, { scopes: ['read'] }, { password: 'eleven slow otters sing' }];
     for (const change of changes) {
@@ -199,7 +199,7 @@ describe('a session of the console', () => {
 });
 
 describe('signing in by password at the console', () => {
-  it('refuses the sign-in identically to all users without permission, and audits it', async () => {
+  it('answers every refused sign-in identically, whatever the reason, and writes an audit row', async () => {
     const client = await new OAuth(app).login();
     const gone = await new OAuth(app).login({ scopes: SCOPES });
     await app.given.sql('UPDATE users SET disabled = true WHERE username = $1', [gone.username]);
@@ -242,7 +242,7 @@ describe('signing in by password at the console', () => {
     }
   });
 
-  it('counts sign-ins with the token requests of the address, and refuses them under OPERATOR_PASSWORDS=off', async () => {
+  it('counts sign-ins at the console together with the token requests of an address, and refuses sign-ins under OPERATOR_PASSWORDS=off', async () => {
     const strict = await startApp({
       databaseUrl: app.databaseUrl,
       env: { OPERATOR_PASSWORDS: 'off', TOKEN_RATE_LIMIT_PER_MINUTE: '2' },

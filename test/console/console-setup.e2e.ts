@@ -21,7 +21,7 @@ const field = (label: string) => driver.page.getByLabel(label).first();
 const inDialog = (label: string) => driver.dialog().getByLabel(label).first();
 
 describe('the set-up pages', () => {
-  it('opens an account and stores its settings, by the rules of the document', async () => {
+  it('opens an account and stores its settings, in forms with the rules of the OpenAPI document', async () => {
     await driver.title('Accounts');
     await driver.expectGoodPage('setup');
     await driver.button('Open an account …').click();
@@ -49,7 +49,7 @@ describe('the set-up pages', () => {
     ['accommodations', 'Accommodations', 'New accommodation …', 'Accommodation code', 'A-CONSOLE', 'Name'],
     ['attribute-keys', 'Attribute keys', 'New attribute key …', 'Key', 'k-console', 'Name'],
     ['vouchers', 'Vouchers', 'New voucher …', 'Voucher code', 'V-CONSOLE', 'Value'],
-  ])('creates, changes and deletes %s', async (kind, title, make, codeLabel, code, other) => {
+  ])('creates, changes and deletes %s on the set-up pages', async (kind, title, make, codeLabel, code, other) => {
     const account = await app.given.account();
     await driver.goTo(`/setup/accounts/${account}/${kind}`);
     await driver.title(title);
@@ -100,7 +100,7 @@ describe('the set-up pages', () => {
     await driver.expectGoodPage('setup-applications');
   });
 
-  it('connects a client with command lines that work', async () => {
+  it('shows command lines that connect a new client, and the command lines work', async () => {
     const { account } = await app.given.scene();
     const username = app.given.unique('client-');
     await driver.goTo('/setup/connect-client');

@@ -18,7 +18,7 @@ describe('the files of the console', () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(`${app.url}${path}`, { headers, redirect: 'manual' });
 
-  it('serves one page at every address, under a policy that allows no injected markup', async () => {
+  it('serves one page at every address, with a content security policy that allows no injected markup', async () => {
     for (const path of [
       '/console',
       '/console/queue',
@@ -41,7 +41,7 @@ describe('the files of the console', () => {
       expect([path, (await get(path)).status]).toEqual([path, 404]);
   });
 
-  it('lets browsers cache the files forever, and compresses them where accepted', async () => {
+  it("lets browsers cache the console's files forever, and compresses the files for browsers that accept it", async () => {
     const html = await (await get('/console')).text();
     const [, script] = /<script[^>]* src="([^"]+)"/.exec(html)!;
     const address = new URL(script, `${app.url}/console`).pathname.replace('/v1', '');
@@ -97,14 +97,14 @@ describe('the shell of the console', () => {
     await app?.close();
   });
 
-  it('opens the requested address after the sign-in, and stores nothing of the session where scripts can read it', async () => {
+  it('opens the requested address after the sign-in, and stores the session only where scripts cannot read it', async () => {
     await driver.title('Notifications');
     expect(await driver.page.getByLabel('State').inputValue()).toBe('PENDING');
     const kept = await driver.page.evaluate('JSON.stringify([{...localStorage}, document.cookie])');
     expect(kept).toBe('[{},""]');
   });
 
-  it('supports reload, a pasted link in a new tab, and the back button', async () => {
+  it('shows the same page after a reload, from a link pasted in a new tab, and after the back button', async () => {
     await driver.page.reload();
     await driver.title('Notifications');
     const tab = await driver.page.context().newPage();
@@ -119,7 +119,7 @@ describe('the shell of the console', () => {
     expect(driver.page.url()).toBe(`${app.url}/console/notifications?state=PENDING`);
   });
 
-  it('requests the session and the data of the page while the program is still loading', async () => {
+  it('requests the session and the data of the page while the JavaScript of the console is still loading', async () => {
     const tab = await driver.page.context().newPage();
     for (const [file, path] of [
       ['app', '/console/session'],
@@ -136,7 +136,7 @@ describe('the shell of the console', () => {
     await tab.close();
   });
 
-  it('shows an error when the program cannot be loaded', async () => {
+  it('shows an error when the JavaScript of the console cannot be loaded', async () => {
     const tab = await driver.page.context().newPage();
     await tab.route('**/assets/app-*.js', (route) => route.abort());
     await tab.goto(`${app.url}/console`);
@@ -144,7 +144,7 @@ describe('the shell of the console', () => {
     await tab.close();
   });
 
-  it('is usable by keyboard: skip link, palette, and / for the search of a page', async () => {
+  it('the console can be used by keyboard: skip link, command palette, and / for the search of a page', async () => {
     await driver.goTo('/notifications');
     await driver.title('Notifications');
     await driver.page.keyboard.press('Tab');
@@ -167,7 +167,7 @@ describe('the shell of the console', () => {
     );
   });
 
-  it('has no transitions under reduced motion, on a page and in a dialog', async () => {
+  it('the console shows no transitions under reduced motion, neither on a page nor in a dialog', async () => {
     const fading = () =>
       driver.page.evaluate<number>(
         `[...document.querySelectorAll('body *')].filter((element) => parseFloat(getComputedStyle(element).transitionDuration) > 0).length`,
@@ -184,7 +184,7 @@ describe('the shell of the console', () => {
     await driver.page.keyboard.press('Escape');
   });
 
-  it('keeps the input when the session expires, and repeats the call after a new sign-in', async () => {
+  it('keeps the input of a form when the session expires, and repeats the request after the new sign-in', async () => {
     await driver.goTo('/notifications');
     await driver.title('Notifications');
     await driver.expire();
@@ -236,7 +236,7 @@ describe('the shell of the console', () => {
     await driver.expectGoodPage('not-found');
   });
 
-  it('ends every session of the user and shows no data afterwards', async () => {
+  it('ends every session of the user at "Sign out everywhere", and shows no data afterwards', async () => {
     const there = await driver.another();
     await there.page.close();
     await driver.goTo('');

@@ -60,7 +60,7 @@ describe('a list with live updates', () => {
     await row('Middle').waitFor();
   });
 
-  it('holds back new rows and keeps removed rows while the pointer is on it, and shows their number', async () => {
+  it('a list holds back new rows and keeps removed rows while the pointer is on it, and shows the number of held-back updates', async () => {
     await row('Middle').getByRole('button').hover();
     const before = await place('Middle');
     await waiting('Later');
@@ -74,7 +74,7 @@ describe('a list with live updates', () => {
     expect(await names()).toEqual(['Later', 'Middle', 'Oldest']);
   });
 
-  it('applies the updates when the pointer leaves', async () => {
+  it('applies the held-back updates when the pointer leaves the list', async () => {
     await row('Middle').hover();
     await waiting('Last');
     await held('1 new').waitFor();
@@ -83,7 +83,7 @@ describe('a list with live updates', () => {
     expect(await held('1 new').count()).toBe(0);
   });
 
-  it('holds updates back while it has the keyboard focus, and keeps the focus when it applies them', async () => {
+  it('a list holds updates back while it has the keyboard focus, and keeps the focus when it applies the updates', async () => {
     await row('Middle').getByRole('button').focus();
     await driver.page.keyboard.press('Tab');
     await driver.page.keyboard.press('Shift+Tab');
@@ -97,7 +97,7 @@ describe('a list with live updates', () => {
     expect(await driver.page.evaluate(`document.activeElement.querySelector('table') !== null`)).toBe(true);
   });
 
-  it("shows the operator's own changes at once, wherever the pointer is", async () => {
+  it("a list shows the operator's own changes at once, wherever the pointer is", async () => {
     await row('Later').getByRole('button').click();
     await driver.inDialog('Approve').click();
     await row('Middle').hover();

@@ -22,7 +22,7 @@ beforeAll(async () => {
   await eventually(async () => (await subscribed.queue()).length === 1);
   await subscribed.cancel(booking);
   await eventually(async () => (await of(booking)).length === 4);
-  // However late the service created them, and whenever they take effect.
+  // Reverses the creation times, because the timeline must follow the order of events regardless of these times.
   await app.given.sql(`UPDATE notifications SET created_datetime = now() - event_sequence * interval '1 hour'`);
   driver = await ConsoleDriver.start(app, '/notifications');
 });
@@ -39,7 +39,7 @@ const texts = (selector: string) => events().locator(selector).allTextContents()
 const EVENTS = ['Booking created', 'Booking rescheduled', 'Booking rescheduled', 'Booking cancelled'];
 
 describe('the timeline of a booking', () => {
-  it("shows only the booking's events, in order, each with its outcome, and marks the current event", async () => {
+  it('the timeline of a booking shows only its events, in order, each with its outcome, and marks the current event', async () => {
     const [, second] = (await of(booking)).sort((one, other) => one['event_sequence'] - other['event_sequence']);
     await driver.goTo(`/notifications/${second['id']}`);
     await events().first().waitFor();
@@ -51,14 +51,14 @@ describe('the timeline of a booking', () => {
     expect(current).toEqual([null, 'true', null, null]);
   });
 
-  it('links from one event to the next', async () => {
+  it("links each event of a booking's timeline to the next event", async () => {
     await events().nth(3).getByRole('link').click();
     await driver.title(`Booking cancelled ${booking}`);
     await eventually(async () => expect(await events().nth(3).getAttribute('aria-current')).toBe('true'));
     expect(await texts('.sequence')).toEqual(['1', '2', '3', '4']);
   });
 
-  it('shows events and notifications also on the page of the candidate, newest first', async () => {
+  it("shows the events and notifications of a candidate's bookings on the page of the candidate, newest first", async () => {
     await driver.goTo(`/candidates/${subscribed.scene.account}/${record['candidate'].candidate_id}`);
     const rows = (name: string, column: string) =>
       driver.page.getByRole('region', { name }).locator(`td[data-label="${column}"]`);

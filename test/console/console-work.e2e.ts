@@ -28,7 +28,7 @@ const statusOf = async (id: string) =>
   (await app.given.sql('SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1', [id]))[0]['status'] as string;
 
 describe('the work lists', () => {
-  it('approves accommodations from a list that others change at the same time', async () => {
+  it('approves accommodations from a work list while other operators change the list', async () => {
     const code = await app.given.accommodation(scene.account, true);
     const special_accommodations = [code];
     const { svc_eligiblity_id: id } = await record({
@@ -51,7 +51,7 @@ describe('the work lists', () => {
     expect(await statusOf(id as string)).toBe('ELIGIBLE');
   });
 
-  it('releases holds by keyboard alone', async () => {
+  it('an operator can release holds by keyboard alone', async () => {
     const { svc_eligiblity_id: id } = await record({ last_name: 'Holder' });
     const operator = await app.given.operator();
     await app.call('POST', `/admin/eligibilities/${id}/hold`, {
@@ -72,7 +72,7 @@ describe('the work lists', () => {
     await driver.page.getByText('No record is on hold.').waitFor();
   });
 
-  it('shows an unmatched result beside its likely candidates, and accepts it for one of them', async () => {
+  it('shows an unmatched result beside the candidates that it may belong to, and accepts it for the chosen candidate', async () => {
     const named = { first_name: 'Grace', last_name: 'Unmatched', email: 'grace@example.org' };
     const { svc_eligiblity_id: id } = await record(named);
     await new Deliveries(app).register(
@@ -98,7 +98,7 @@ describe('the work lists', () => {
     expect(await statusOf(id as string)).toBe('COMPLETED');
   });
 
-  it('shows in three clicks which exam a typed code belongs to before the result is accepted', async () => {
+  it('shows within three clicks the exam of a typed code before an operator accepts the result for it', async () => {
     const eligibility = await record({ first_name: 'Typed', last_name: 'Exam' });
     const id = eligibility['svc_eligiblity_id'] as string;
     const { booking_code: code } = await app.given.booking(scene, eligibility);
@@ -124,7 +124,7 @@ describe('the work lists', () => {
     expect(await statusOf(id)).toBe('COMPLETED');
   });
 
-  it('downloads the bytes of a body that is not a JSON object', async () => {
+  it('downloads the bytes of a result body that is not a JSON object', async () => {
     const bytes = Buffer.from([0x7b, 0xff, 0x00, 0x22]);
     await app.call('PUT', `/accounts/${scene.account}`, { token: scene.token, body: bytes });
     await driver.goTo('/work/unmatched');
@@ -140,7 +140,7 @@ describe('the work lists', () => {
     await driver.told('Rejected.');
   });
 
-  it('rejects a result, with a reason', async () => {
+  it('rejects an unmatched result, with a reason', async () => {
     await new Deliveries(app).register(
       scene.token,
       registrationBody({ examMetaData: { examCode: 'NOWHERE' }, examTakerLastName: 'Stray' }),
@@ -156,7 +156,7 @@ describe('the work lists', () => {
     await driver.page.getByText('All results are matched to an exam.').waitFor();
   });
 
-  it('checks a file, imports it, and shows its report', async () => {
+  it('checks a file in a dry run, imports the file, and shows the report', async () => {
     await driver.goTo('/work/imports');
     await driver.title('Imports');
     const csv = `candidate_id,first_name,last_name,test_code\nUP-1,Ada,L,${scene.testCode}\nUP-2,Ada,L,NO-SUCH-TEST\n`;
@@ -189,7 +189,7 @@ describe('the work lists', () => {
     const gate = new pg.Client({ connectionString: app.databaseUrl });
     await gate.connect();
     await gate.query('SELECT pg_advisory_lock(1)');
-    // One of its last rows waits until the test continues it.
+    // A trigger makes one of the import's last rows wait until the test releases it.
     await gate.query(`
       CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS
         'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END';

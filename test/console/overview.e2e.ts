@@ -36,7 +36,7 @@ const showing = (members: object, token = support) =>
   }, 10_000);
 
 describe('the overview', () => {
-  it('shows no problems for an account without any', async () => {
+  it('the overview shows no problems for an account that has none', async () => {
     const body = await showing({ partners: { well: 1 } });
     expect(body).toEqual({
       at: expect.any(String),
@@ -74,7 +74,7 @@ describe('the overview', () => {
     expect([failed, delivered]).toEqual([4, 0]);
   });
 
-  it('shows partners with problems: failing while UP, DOWN, suspended, unverified, with an expiring certificate', async () => {
+  it('the overview shows partners with problems: failing while UP, DOWN, suspended, unverified, or with an expiring certificate', async () => {
     await refused(subscribed, 2);
     const failing = await showing({ partners: { well: 0, failing: 1, down: 0 } });
     const { id, scene } = subscribed;
@@ -94,7 +94,7 @@ describe('the overview', () => {
         queued: 2,
       },
     ]);
-    // A delivery ends it.
+    // After a successful delivery the partner no longer counts as failing.
     await subscribed.booking();
     await showing({ partners: { well: 1, failing: 0 } });
     await app.given.sql(`UPDATE subscriptions SET certificate_not_after = now() + interval '13 days' WHERE id = $1`, [
@@ -111,7 +111,7 @@ describe('the overview', () => {
     await showing({ partners: { suspended: 0, unverified: 1 } });
   });
 
-  it('counts unmatched results, approvals and holds, and lists running jobs', async () => {
+  it('the overview counts unmatched results, approvals and holds, and lists running jobs', async () => {
     const { scene } = subscribed;
     const accommodation = await app.given.accommodation(scene.account, true);
     await app.given.eligibility(scene, { candidate: { special_accommodations: [accommodation] } });
@@ -128,7 +128,7 @@ describe('the overview', () => {
     await showing({ jobs: [] });
   });
 
-  it('shows support staff their accounts, and operators all accounts', async () => {
+  it('the overview shows support staff their accounts, and operators all accounts', async () => {
     await refused(subscribed, 1);
     const elsewhere = await app.given.token([(await app.given.scene()).account], ['support']);
     await showing({ undelivered: { total: 1 } });
@@ -142,7 +142,7 @@ describe('the overview', () => {
     expect(answer.status).toBe(403);
   });
 
-  it('counts completed hours once, and the last two hours again', async () => {
+  it('the overview counts the attempts of the last two hours anew, and keeps the counts of earlier hours', async () => {
     await app.given.sql(
       `INSERT INTO notification_attempts (notification_position, subscription_id, at, duration_ms, trigger, http_status)
        SELECT 1, $1::uuid, date_trunc('hour', now()) - interval '1 minute', 7, 'FIRST', 200 FROM generate_series(1, 3)`,
@@ -160,7 +160,7 @@ describe('the overview', () => {
 describe('the list of partners', () => {
   const list = async (query = '', token = support) => app.call('GET', `/admin/partners${query}`, { token });
 
-  it("shows each partner's waiting notifications and its attempts by the hour", async () => {
+  it("the list of partners shows each partner's waiting notifications and its attempts by the hour", async () => {
     subscribed.partner.answer({ status: 400, delayMs: 20 });
     await subscribed.booking();
     await eventually(async () => expect(await subscribed.queue()).toHaveLength(1));
@@ -179,7 +179,7 @@ describe('the list of partners', () => {
     expect(p95_ms.at(-1)).toBeGreaterThanOrEqual(20);
   });
 
-  it('contains the accounts of the caller, page by page, without deleted partners', async () => {
+  it("the list of partners contains only partners of the caller's accounts, page by page, and no deleted partners", async () => {
     const other = await Subscribed.start(app);
     try {
       const first = await list('?limit=1', subscribed.operator);
@@ -197,7 +197,7 @@ describe('the list of partners', () => {
 });
 
 describe('the list of imports', () => {
-  it('contains the accounts of the caller, newest first, filtered by state', async () => {
+  it("the list of imports contains only imports of the caller's accounts, newest first, and can be filtered by state", async () => {
     const { scene } = subscribed;
     const send = (name: string) =>
       app.call('POST', `/accounts/${scene.account}/eligibility-imports?dry_run=true`, {
@@ -206,7 +206,7 @@ describe('the list of imports', () => {
         body: `candidate_id,first_name,last_name,test_code\n${name},A,B,${scene.testCode}\n`,
       });
     const ids = [(await send('C-1')).body.import_id, (await send('C-2')).body.import_id];
-    // Both arrived at the same moment.
+    // Gives both imports the same time of arrival.
     await app.given.sql('UPDATE eligibility_imports SET received_datetime = $1', [new Date()]);
     const list = (query = '', token = support) => app.call('GET', `/admin/imports${query}`, { token });
     const done = await eventually(async () => {

@@ -19,7 +19,7 @@ const ids = async (q: string, more = '') => {
 };
 
 describe('the search of candidates', () => {
-  it('finds a record by the beginning of any of its names and codes, in any case', async () => {
+  it('the search of candidates finds a record by the beginning of any of its names and codes, in any case', async () => {
     const record = await app.given.eligibility(scene, {
       client_eligibility_id: 'Zeta-77',
       candidate: {
@@ -50,7 +50,7 @@ describe('the search of candidates', () => {
     expect(found).toMatchObject({ account_code: scene.account, status: 'ELIGIBLE', candidate: record['candidate'] });
   });
 
-  it('compares the letters of every script without case', async () => {
+  it('the search of candidates compares the letters of every script without case', async () => {
     const record = await app.given.eligibility(scene, {
       candidate: { first_name: 'Ödön', last_name: 'ÅSTRÖM-Παπάς', email: 'ΝΊΚΟΣ@example.org' },
     });
@@ -60,7 +60,7 @@ describe('the search of candidates', () => {
     expect(await ids('odon')).toEqual([]);
   });
 
-  it('returns every record once, page by page, and only those of an account when one is named', async () => {
+  it('the search of candidates returns every record once, page by page, and only records of the account if one is named', async () => {
     const other = await app.given.scene();
     const made: string[] = [];
     for (let n = 0; n < 5; n++)
@@ -82,7 +82,7 @@ describe('the search of candidates', () => {
     expect(await ids('same')).toHaveLength(10);
   });
 
-  it('pages through all records whose bookings have codes with the searched beginning, each once', async () => {
+  it('the search of candidates lists page by page all records that have a booking code with the searched beginning, each once', async () => {
     const many = await app.given.scene();
     await app.given.records(230, many, {
       svc_eligiblity_id: `translate(lpad(to_hex(n), 8, 'y'), '0123456789abcdefy', 'ABCDEFGHJKMNPQRSY')`,
@@ -114,12 +114,12 @@ describe('the search of candidates', () => {
     expect([sizes, new Set(walked).size]).toEqual([[90, 90, 50], 230]);
   });
 
-  it('requires a text and the scope admin', async () => {
+  it('the search of candidates requires a text and the scope admin', async () => {
     expect((await search('')).status).toBe(400);
     expect((await app.call('GET', '/admin/candidates?q=a', { token: scene.token })).status).toBe(403);
   });
 
-  it('reads indexes, and no more records of an account than a page needs', async () => {
+  it('the search of candidates reads indexes, and no more records of an account than a page needs', async () => {
     await app.given.records(20_000, scene, { updated_datetime: `'2020-01-01Z'` });
     await app.given.sql('ANALYZE eligibilities');
     const since = `/accounts/${scene.account}/eligibilities?updated_since=2099-01-01T00:00:00Z`;

@@ -20,7 +20,7 @@ const count = async (candidateId: string) =>
   (await app.given.sql('SELECT count(*) AS n FROM eligibilities WHERE candidate_id = $1', [candidateId]))[0]['n'];
 
 describe('§5 Create', () => {
-  it('answers 200 with every member of the Eligibility Response Model, null or [] where there is no value', async () => {
+  it('creates an eligibility with 200 and every member of the Eligibility Response Model, null or [] where there is no value', async () => {
     const end = dateTime(Date.now() + 86_400_000);
     const answer = await create({
       test_code: scene.testCode,
@@ -48,7 +48,7 @@ describe('§5 Create', () => {
     });
   });
 
-  it('stores every member that was sent: GET returns the answer of create', async () => {
+  it('stores every member that was sent: GET returns the same record as the response of create', async () => {
     const [school, accommodation, key] = await Promise.all([
       app.given.school(scene.account),
       app.given.accommodation(scene.account, false),
@@ -78,7 +78,7 @@ describe('§5 Create', () => {
     expect(read.body).toEqual([created.body]);
   });
 
-  it('answers with the values in the database, not the values that were sent', async () => {
+  it('returns the stored values of a record, not the values that were sent', async () => {
     await app.given.sql(`CREATE FUNCTION other_suffix() RETURNS trigger LANGUAGE plpgsql
       AS $$ BEGIN NEW.suffix = 'III'; RETURN NEW; END $$`);
     await app.given.sql(`CREATE TRIGGER other_suffix BEFORE INSERT ON eligibilities FOR EACH ROW
@@ -87,7 +87,7 @@ describe('§5 Create', () => {
     expect(created.body.candidate.suffix).toBe('III');
   });
 
-  it('answers PENDING with an accommodation that requires approval, otherwise ELIGIBLE', async () => {
+  it('creates a record as PENDING if an accommodation requires approval, otherwise as ELIGIBLE', async () => {
     const free = await app.given.accommodation(scene.account, false);
     const reviewed = await app.given.accommodation(scene.account, true);
     const pending = await create(body({ candidate: { special_accommodations: [free, reviewed] } }));
@@ -97,13 +97,13 @@ describe('§5 Create', () => {
     expect(eligible.body).toMatchObject({ status: 'ELIGIBLE', eligibility_status_message: null });
   });
 
-  it('answers ELIGIBLE but not eligible_to_schedule before the window begins, with a reason', async () => {
+  it('returns a record before its window as ELIGIBLE but not eligible_to_schedule, with the reason', async () => {
     const { body: record } = await create(body({ schedule_start_date: dateTime(Date.now() + 3_600_000) }));
     expect(record).toMatchObject({ status: 'ELIGIBLE', eligible_to_schedule: false });
     expect(record.eligibility_status_message).toEqual(expect.any(String));
   });
 
-  it('ignores read-only members, whatever their values', async () => {
+  it('ignores read-only members of an eligibility, whatever their values', async () => {
     const answer = await create({
       ...body(),
       ...{ status: 'COMPLETED', eligible_to_schedule: 'no', eligibility_status_message: { constructor: [] } },
@@ -166,7 +166,7 @@ describe('§5 Create', () => {
     expect(voucher).toEqual({ uses: 0 });
   });
 
-  it('requires one or more known portions for a test of several portions', async () => {
+  it('requires at least one known portion in an eligibility for a test with portions', async () => {
     const portions = ['P1', 'P2'].map((portion_code) => ({ portion_code, portion_name: null }));
     const several = await app.given.test(scene.account, { portions });
     const withPortions = (codes?: unknown) => create({ ...app.given.eligibilityBody(several), portion_codes: codes });
@@ -176,7 +176,7 @@ describe('§5 Create', () => {
     expect((await withPortions(['P2', 'P2', 'P1'])).body.portion_codes).toEqual(['P2', 'P1']);
   });
 
-  it('redeems vouchers in the same transaction: one invalid code, and neither record nor redemption is stored', async () => {
+  it('redeems vouchers in the transaction that creates the record: if one code is invalid, neither record nor redemption is stored', async () => {
     const good = await app.given.voucher(scene.account);
     const refused = await create(
       body({ voucher_codes: [good, 'NONE', 'NONE'], candidate: { candidate_id: 'refused' } }),
@@ -212,7 +212,7 @@ describe('§5 Create: one live record for account, candidate and test', () => {
     },
   );
 
-  it('replaces a record whose window is over, which becomes EXPIRED', async () => {
+  it('creates a new record when the window of the old record is over, and makes the old record EXPIRED', async () => {
     const sent = body();
     const { body: first } = await create(sent);
     await app.given.sql(`UPDATE eligibilities SET eligibility_end_date = now() WHERE svc_eligiblity_id = $1`, [
@@ -229,7 +229,7 @@ describe('§5 Create: one live record for account, candidate and test', () => {
     ]);
   });
 
-  it('reads only records of the candidate and test, however many other records are expired', async () => {
+  it('reads only records of the candidate and test during create, however many other records are expired', async () => {
     for (let n = 0; n < 10; n++) expect((await create(body())).status).toBe(200);
     await app.given.records(20_000, scene, { candidate_id: `'over-' || n`, status: `'EXPIRED'` });
     const read = await app.given.recordsRead(async () => {
@@ -266,7 +266,7 @@ describe('§5 Create: one live record for account, candidate and test', () => {
     expect((await create(body({ client_eligibility_id: id }))).status).toBe(200);
   });
 
-  it('keeps candidate data per eligibility: a second record of a candidate does not change the first', async () => {
+  it('stores candidate data per eligibility: a second record of a candidate does not change the data of the first', async () => {
     const sent = body();
     await create(sent);
     const otherTest = await app.given.test(scene.account);

@@ -24,7 +24,7 @@ const sql = (assignment: string, record: Record_) =>
   app.given.sql(`UPDATE eligibilities SET ${assignment} WHERE svc_eligiblity_id = $1`, [idOf(record)]);
 
 describe('§5 Launch', () => {
-  it('testLaunchInfo answers a launch_url of 43 characters, valid for 300 s and one use', async () => {
+  it('testLaunchInfo returns a launch_url with a code of 43 characters, valid for 300 s and for one use', async () => {
     const record = await app.given.eligibility(scene);
     const before = Date.now();
     const { status, body } = await info(idOf(record));
@@ -43,7 +43,7 @@ describe('§5 Launch', () => {
     expect(life > 298_000 && life <= 301_000).toBe(true);
   });
 
-  it('redeeming needs no token and answers 303 to the test’s launch_url with a 60 s ES256 statement', async () => {
+  it('redeeming a launch link needs no token and redirects to the test’s launch_url with an ES256 statement valid for 60 s', async () => {
     const record = await app.given.eligibility(scene);
     const booking = await app.given.booking(scene, record);
     const answer = await app.call('GET', await launchPath(record));
@@ -71,7 +71,7 @@ describe('§5 Launch', () => {
     expect(decodeProtectedHeader(token).alg).toBe('ES256');
   });
 
-  it('the key set contains only public keys', async () => {
+  it('the key set for launch statements contains only public keys', async () => {
     const { status, body } = await app.call('GET', '/.well-known/jwks.json');
     expect(status).toBe(200);
     for (const key of body.keys) {
@@ -80,7 +80,7 @@ describe('§5 Launch', () => {
     }
   });
 
-  it('a link works once: a used link is 410, and of 20 redemptions at once one is 303', async () => {
+  it('a launch link works once: a used link is 410, and only one of 20 simultaneous redemptions is 303', async () => {
     const path = await launchPath(await app.given.eligibility(scene));
     const answers = await Promise.all(Array.from({ length: 20 }, () => app.call('GET', path)));
     expect(answers.filter((answer) => answer.status === 303)).toHaveLength(1);
@@ -88,13 +88,13 @@ describe('§5 Launch', () => {
     expect((await app.call('GET', path)).status).toBe(410);
   });
 
-  it('a HEAD request, as sent for a preview of the link, does not use it up', async () => {
+  it('a HEAD request, as sent for a preview of the launch link, does not use the link up', async () => {
     const path = await launchPath(await app.given.eligibility(scene));
     expect((await app.call('HEAD', path)).status).toBe(405);
     expect((await app.call('GET', path)).status).toBe(303);
   });
 
-  it('an earlier link stays valid beside a later link', async () => {
+  it('an earlier launch link stays valid when a later link is issued', async () => {
     const record = await app.given.eligibility(scene);
     const [first, second] = [await launchPath(record), await launchPath(record)];
     expect(first).not.toBe(second);
@@ -102,7 +102,7 @@ describe('§5 Launch', () => {
     expect((await app.call('GET', second)).status).toBe(303);
   });
 
-  it('an expired link is 410, an unknown link is 404', async () => {
+  it('an expired launch link is 410, and an unknown launch link is 404', async () => {
     const path = await launchPath(await app.given.eligibility(scene));
     await app.given.sql(`UPDATE launches SET expires_at = now() - interval '1 second' WHERE used_at IS NULL`);
     expect((await app.call('GET', path)).status).toBe(410);
@@ -110,7 +110,7 @@ describe('§5 Launch', () => {
       expect([code, (await app.call('GET', `/launch/${code}`)).status]).toEqual([code, 404]);
   });
 
-  it('links that expired unused a month ago are deleted; of the used links of a record the last is kept', async () => {
+  it('deletes launch links that expired unused a month ago, and keeps only the last used link of each record', async () => {
     const record = await app.given.eligibility(scene);
     const [unused, recent, used, last] = [
       await launchPath(record),
@@ -135,7 +135,7 @@ describe('§5 Launch', () => {
     expect((await app.call('GET', last)).status).toBe(410);
   });
 
-  it('a link is 410 when the candidate was cancelled or completed in the meantime', async () => {
+  it('a launch link is 410 when the record was cancelled or completed after the link was issued', async () => {
     for (const assignment of [`status = 'CANCELLED'`, `status = 'COMPLETED'`]) {
       const record = await app.given.eligibility(scene);
       const path = await launchPath(record);
@@ -150,7 +150,7 @@ describe('§5 Launch', () => {
     }
   });
 
-  it('a click during a hold is 403 and does not use the link up, for a booked record too', async () => {
+  it('redeeming a launch link during a hold is 403 and does not use the link up, even for a booked record', async () => {
     const booked = await app.given.eligibility(scene);
     await app.given.booking(scene, booked);
     const operator = await app.given.operator();
@@ -174,14 +174,14 @@ describe('§5 Launch', () => {
     ['sec-purpose', 'prefetch;prerender'],
     ['purpose', 'prefetch'],
     ['x-moz', 'prefetch'],
-  ])('a request with %s: %s is 204 and does not use the link up', async (name, value) => {
+  ])('a request for a launch link with %s: %s is 204 and does not use the link up', async (name, value) => {
     const path = await launchPath(await app.given.eligibility(scene));
     const answer = await app.call('GET', path, { headers: { [name]: value } });
     expect([answer.status, answer.headers.get('location')]).toEqual([204, null]);
     expect((await app.call('GET', path)).status).toBe(303);
   });
 
-  it('a browser receives a page that says what to do, a program receives the problem document', async () => {
+  it('a refused launch link shows a browser a page with the next step, and returns a problem document to a program', async () => {
     const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
     const path = await launchPath(await app.given.eligibility(scene));
     expect((await app.call('GET', path, { headers: { accept } })).status).toBe(303);
@@ -196,7 +196,7 @@ describe('§5 Launch', () => {
     }
   });
 
-  it('a link for a booked exam is issued from launch_minutes_before its start on', async () => {
+  it('a launch link for a booked exam is issued from launch_minutes_before minutes before its start', async () => {
     const early = await app.given.scene();
     await app.given.sql('UPDATE tests SET launch_minutes_before = 30 WHERE account_code = $1', [early.account]);
     const record = await app.given.eligibility(early);
@@ -220,7 +220,7 @@ describe('§5 Launch', () => {
   });
 
   it.each(['abc', 'ABCDEFGHJ', 'ABCD-FGH', 'ABCDEFG%C3%89', 'ABCDEFG%EF%BC%91', '%00', 'ABCD%2FFGH'])(
-    'an id that is not 8 alphanumerics (%s) is 400',
+    'testLaunchInfo answers 400 to an svc_eligiblity_id that is not 8 alphanumerics: %s',
     async (id) => {
       const answer = await info(id);
       expect([answer.status, answer.body.code]).toEqual([400, 'validation_error']);
@@ -228,7 +228,7 @@ describe('§5 Launch', () => {
     },
   );
 
-  it('an unknown id and an id of another account receive the same 404, except for the address', async () => {
+  it('testLaunchInfo answers the same 404 to an unknown id and to an id of another account, except for the instance', async () => {
     const other = await app.given.scene();
     const foreign = await info(idOf(await app.given.eligibility(other)));
     const unknown = await info('ZZZZZZZZ');
@@ -238,7 +238,7 @@ describe('§5 Launch', () => {
     expect((await info(idOf(await app.given.eligibility(scene)), await app.given.operator())).status).toBe(200);
   });
 
-  it('launching outside of the window, or a test without a launch_url, is 403 launch_not_available', async () => {
+  it('launching outside of the window, or for a test without a launch_url, is 403 launch_not_available', async () => {
     const early = await app.given.eligibility(scene, { schedule_start_date: dateTime(Date.now() + 60_000) });
     const bare = await app.given.scene({ launch_url: null });
     const late = await app.given.eligibility(scene);
@@ -254,7 +254,7 @@ describe('§5 Launch', () => {
     }
   });
 
-  it('only a hash of the link is stored', async () => {
+  it('stores only a hash of a launch link', async () => {
     const code = (await launchPath(await app.given.eligibility(scene))).split('/').at(-1)!;
     const rows = await app.given.sql(`SELECT encode(token_hash, 'escape') AS hash FROM launches`);
     expect(rows.some((row) => String(row['hash']).includes(code))).toBe(false);

@@ -75,13 +75,13 @@ describe('the list of an account', () => {
     ['client_eligibility_id=NOBODY', 0],
     ['client_eligibility_id=CL-7', 1],
     ['client_eligibility_id=cl-7', 0],
-  ])('reads no more than its page for %s', async (query, rows) => {
+  ])('reads no more records than the requested page for %s', async (query, rows) => {
     const found = await pagesOf(query.replace('EMPTY', empty).replace('TEST', scene.testCode));
     expect(found.rows).toBe(rows);
     expect(found.pages).toBeLessThan(MOST_PAGES);
   });
 
-  it('reads no more than its page in the middle of the list, too', async () => {
+  it('reads no more records than the requested page in the middle of the list, too', async () => {
     const first = await app.call('GET', `/accounts/${scene.account}/eligibilities?limit=200&status=eligible`, {
       token: scene.token,
     });
@@ -95,7 +95,7 @@ describe('the list of an account', () => {
 describe('the list filtered by updated_since', () => {
   const CHANGED = 1_500;
 
-  it('filters, sorts and reads a page in one SQL statement', async () => {
+  it('filters, sorts and reads a page of records in one SQL statement', async () => {
     await app.given.sql(
       `UPDATE eligibilities SET updated_datetime = '2022-01-01Z' WHERE position % ${RECORDS / CHANGED} = 0 AND account_code = $1`,
       [scene.account],
@@ -126,7 +126,7 @@ describe('the list filtered by updated_since', () => {
 });
 
 describe('a record whose window is over', () => {
-  it('lists the record only under EXPIRED, in its order, whether its expiry was recorded or not', async () => {
+  it('lists a record whose window is over only under EXPIRED, in order, whether the expiry is already stored or not', async () => {
     const own = await app.given.scene();
     const ids: string[] = [];
     for (let n = 0; n < 6; n++) ids.unshift((await app.given.eligibility(own))['svc_eligiblity_id'] as string);

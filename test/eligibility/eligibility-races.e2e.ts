@@ -56,7 +56,7 @@ describe('§5 races, on two applications and one database', () => {
     expect(tally(answers)).toEqual({ '200': 1, '400 client_eligibility_id_in_use': 19 });
   });
 
-  it('20 creates that replace a record whose window is over produce one 200', async () => {
+  it('20 simultaneous creates beside a record whose window is over produce one 200', async () => {
     const body = app.given.eligibilityBody(scene.testCode);
     const old = await app.given.eligibility(scene, body);
     await app.given.sql('UPDATE eligibilities SET eligibility_end_date = now() WHERE svc_eligiblity_id = $1', [
@@ -68,7 +68,7 @@ describe('§5 races, on two applications and one database', () => {
     });
   });
 
-  it('simultaneous bookings each have their own event, audit row and feed entry, and do not wait for a locked record', async () => {
+  it('simultaneous bookings each have their own event, audit row and feed entry, and do not wait for an unrelated locked record', async () => {
     const records = await Promise.all(Array.from({ length: 20 }, () => app.given.eligibility(scene)));
     const [held, over, ...free] = records;
     await app.given.sql('UPDATE eligibilities SET eligibility_end_date = now() WHERE svc_eligiblity_id = $1', [
@@ -114,7 +114,7 @@ describe('§5 races, on two applications and one database', () => {
     expect((shared[0] as { transactions: number }).transactions).toBeLessThan(free.length);
   });
 
-  it('accepts one of 20 redemptions of a one-use voucher, by create, update and vouchers', async () => {
+  it('accepts one of 20 simultaneous redemptions of a one-use voucher, by create, by update and by the vouchers route', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const code = await app.given.voucher(scene.account);
       const records = await Promise.all(Array.from({ length: 14 }, () => app.given.eligibility(scene)));
@@ -138,7 +138,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('vouchers that are swapped between records cause no deadlock, and uses agree with redemptions', async () => {
+  it('simultaneous swaps of vouchers between records cause no deadlock, and the uses agree with the redemptions', async () => {
     const codes = await Promise.all(Array.from({ length: 6 }, () => app.given.voucher(scene.account, { max_uses: 3 })));
     const records = await Promise.all(Array.from({ length: 5 }, () => app.given.eligibility(scene)));
     for (let round = 0; round < ROUNDS; round++) {
@@ -156,7 +156,7 @@ describe('§5 races, on two applications and one database', () => {
     for (const row of rows) expect([row['uses'], row['uses'] <= 3]).toEqual([row['redemptions'], true]);
   });
 
-  it('accepts one of two bookings of one eligibility with 201 and refuses the other with 403, with one event', async () => {
+  it('accepts the first of two simultaneous bookings of one eligibility with 201 and refuses the second with 403, with one event', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const record = await app.given.eligibility(scene);
       const answers = await Promise.all(
@@ -174,7 +174,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('accepts one of a simultaneous cancellation and booking, never both', async () => {
+  it('accepts either a cancellation or a simultaneous booking of a record, never both', async () => {
     for (let round = 0; round < 2 * ROUNDS; round++) {
       const record = await app.given.eligibility(scene);
       const [booked, cancelled] = await Promise.all([
@@ -199,7 +199,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('accepts one of a cancellation, an absence and an excused absence of a booking, or the absence and then its excuse', async () => {
+  it('accepts only one of a simultaneous cancellation, absence and excused absence of a booking, or the absence and then its excuse', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const booking = await app.given.booking(scene, await app.given.eligibility(scene));
       const path = `/accounts/${scene.account}/bookings/${booking['booking_code']}`;
@@ -218,7 +218,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('an update during a result is 204 or 403, never 500; the record is COMPLETED once and has the whole update or none', async () => {
+  it('an update that races with a result is 204 or 403, never 500; the record is COMPLETED once, with the whole update or none of it', async () => {
     for (let round = 0; round < 2 * ROUNDS; round++) {
       const record = await app.given.eligibility(scene);
       if (round % 2 === 0) await app.given.booking(scene, record);
@@ -246,7 +246,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('20 updates of one record are all 204, and the last is stored whole', async () => {
+  it('20 simultaneous updates of one record are all 204, and one of the updates is stored whole', async () => {
     const record = await app.given.eligibility(scene);
     const answers = await at20((at) =>
       call(at, 'PUT', pathOf(record), {
@@ -262,7 +262,7 @@ describe('§5 races, on two applications and one database', () => {
     expect(row['city']).toBe(row['suffix']);
   });
 
-  it('an expired record that is revived while another is created leaves one live record', async () => {
+  it('an update that revives an expired record and a simultaneous create leave one live record', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = app.given.eligibilityBody(scene.testCode);
       const record = await app.given.eligibility(scene, body);
@@ -282,7 +282,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('§5 20 creates with one Idempotency-Key produce one record; the others replay its answer or are refused as in progress', async () => {
+  it('§5 20 creates with one Idempotency-Key produce one record; the other 19 replay the first response or are refused with 409 idempotency_key_in_use', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = app.given.eligibilityBody(scene.testCode);
       const key = app.given.unique('key-');

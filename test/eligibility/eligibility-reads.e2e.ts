@@ -101,7 +101,7 @@ describe('§5 Read', () => {
         'status invalid_status_filter',
       ],
     ],
-  ])('GET %s is 400 invalid_status_filter, and the answer names every other fault, too', async (path, faults) => {
+  ])('GET %s is 400 invalid_status_filter, and the response reports every other fault, too', async (path, faults) => {
     const { status, body } = await get(path);
     expect([status, body.code]).toEqual([400, 'invalid_status_filter']);
     expect(body.errors.map(({ parameter, code }: any) => `${parameter} ${code}`).sort()).toEqual([...faults].sort());
@@ -133,7 +133,7 @@ describe('§5 Read', () => {
     }
   });
 
-  it('a known candidate without that test is 404 eligibility_not_found; codes are case-sensitive', async () => {
+  it('a known candidate without a record for the test is 404 eligibility_not_found, and test codes are case-sensitive', async () => {
     for (const test of ['NEVER', scene.testCode.toLowerCase()]) {
       const answer = await get(`/candidates/${candidate}/tests/${test}`);
       expect([answer.status, answer.body.code]).toEqual([404, 'eligibility_not_found']);
@@ -167,7 +167,7 @@ describe('§5 Read', () => {
     expect((await get(`/eligibilities/${ids[0]}`, launch)).status).toBe(403);
   });
 
-  it('a candidate id may contain characters that need encoding; an encoded slash is part of the id, and is refused', async () => {
+  it('a candidate_id may contain characters that a path must encode, except for an encoded slash, which is refused', async () => {
     const id = 'Zoë ?#&=+;,:@$!*()%41';
     const record = await app.given.eligibility(scene, { candidate: { candidate_id: id } });
     expect(idsOf(await get(`/candidates/${encodeURIComponent(id)}`))).toEqual([record['svc_eligiblity_id']]);
@@ -185,7 +185,7 @@ describe('§5 Cancel', () => {
   const cancel = (id: string, test = scene.testCode) =>
     app.call('DELETE', `/accounts/${scene.account}/candidates/${id}/tests/${test}`, { token: scene.token });
 
-  it('answers 204, keeps the record and releases its vouchers', async () => {
+  it('cancels a record with 204, keeps the cancelled record and releases its vouchers', async () => {
     const voucher = await app.given.voucher(scene.account);
     const record = await app.given.eligibility(scene, { voucher_codes: [voucher] });
     const id = record['candidate'].candidate_id as string;
@@ -199,12 +199,12 @@ describe('§5 Cancel', () => {
     expect((await cancel(id)).body.code).toBe('eligibility_not_found');
   });
 
-  it('answers 404 eligibility_not_found when there is no record', async () => {
+  it('answers 404 eligibility_not_found to the cancellation of a record that does not exist', async () => {
     expect((await cancel('nobody')).body).toMatchObject({ status: 404, code: 'eligibility_not_found' });
     expect((await cancel(candidate, 'NEVER')).body).toMatchObject({ status: 404, code: 'eligibility_not_found' });
   });
 
-  it('cancels only the live record when there are several', async () => {
+  it('cancels only the live record when a candidate has several records for the test', async () => {
     const body = app.given.eligibilityBody(scene.testCode);
     const id = body['candidate'].candidate_id as string;
     const first = await app.given.eligibility(scene, body);
@@ -228,7 +228,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     for (let at = 0; at < 7; at++) made.unshift((await app.given.eligibility(board))['svc_eligiblity_id'] as string);
   });
 
-  it('pages by Link with an absolute address, and pages stay stable while records are written', async () => {
+  it('links to the next page with an absolute address in Link, and returns each record once while records are written', async () => {
     const seen: string[] = [];
     let next: string | undefined =
       `${app.url}/accounts/${board.account}/eligibilities?limit=3&test_code=${board.testCode}`;
@@ -247,7 +247,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect(seen).toEqual(made);
   });
 
-  it('filters by status, test_code and updated_since, and returns an array without Link when all records fit', async () => {
+  it('filters eligibilities by status, test_code and updated_since, and returns an array without Link when all records fit', async () => {
     const all = await list();
     expect(all.body).toHaveLength(8);
     expect(all.headers.get('link')).toBeNull();
@@ -286,7 +286,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect([idsOf(page), await find(new URL(next).search.slice(1))]).toEqual([[again], [cancelled]]);
   });
 
-  it('finds a record by updated_since when its end date has passed', async () => {
+  it('finds a record by updated_since once its end date has passed', async () => {
     const sceneOfOne = await app.given.scene();
     const record = await app.given.eligibility(sceneOfOne);
     await app.given.sql(
@@ -319,13 +319,13 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     ['updated_since=yesterday', 'updated_since', 'date_time_invalid'],
     ['status=live', 'status', 'invalid_status_filter'],
     ['status=all&status=all', 'status', 'invalid_status_filter'],
-  ])('?%s is 400', async (query, parameter, code) => {
+  ])('GET …/eligibilities?%s is 400', async (query, parameter, code) => {
     const answer = await list(`?${query}`);
     expect(answer.status).toBe(400);
     expect(answer.body.errors).toEqual([expect.objectContaining({ parameter, code })]);
   });
 
-  it('names all faults of the query at once; a limit over 200 is treated as 200', async () => {
+  it('reports all faults of the query of eligibilities at once, and treats a limit over 200 as 200', async () => {
     const answer = await list('?limit=0&cursor=&test_code=%20&updated_since=x');
     expect(answer.body.errors.map((fault: any) => fault.parameter).sort()).toEqual(
       ['cursor', 'limit', 'test_code', 'updated_since'].sort(),

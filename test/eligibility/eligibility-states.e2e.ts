@@ -105,7 +105,7 @@ const TRIGGERS = {
 } satisfies Record<string, (subject: Subject) => Promise<Answer>>;
 type Trigger = keyof typeof TRIGGERS;
 
-/** Returns an answer, and the status that the record has then. */
+/** The expected response to a trigger, and the status of the record afterwards. */
 type Outcome = [answer: number | string, status: Status];
 
 const refusedBy = (answers: Partial<Record<Status, string>>) => answers;
@@ -212,7 +212,7 @@ describe('§5 the table of states, status × trigger', () => {
     expect(await statusOf(subject)).toBe(next);
   });
 
-  it.each(STATUSES)('a result for a record that is %s is accepted', async (status) => {
+  it.each(STATUSES)('a result completes a record that is %s, unless the record is CANCELLED', async (status) => {
     const subject = await REACH[status]();
     const completed = complete(subject);
     if (status === 'CANCELLED') await expect(completed).rejects.toThrow(DomainError);
@@ -229,7 +229,7 @@ describe('§5 the table of states, status × trigger', () => {
     ['cancel booking', 'EXPIRED'],
     ['excused absence', 'EXPIRED'],
     ['absence', 'ABSENT'],
-  ] as const)('a SCHEDULED record whose window is over is, after %s, %s', async (trigger, status) => {
+  ] as const)('the trigger "%s" makes a SCHEDULED record whose window is over %s', async (trigger, status) => {
     const subject = await scheduled();
     await app.given.sql(
       `UPDATE eligibilities SET eligibility_end_date = now(), booking_on = now() - interval '1 h' WHERE svc_eligiblity_id = $1`,
@@ -250,7 +250,7 @@ describe('§5 the table of states, status × trigger', () => {
     expect(record['eligibility_status_message']).toEqual(expect.any(String));
   });
 
-  it('a PENDING record becomes ELIGIBLE when its accommodations are approved and its hold is removed, in either order', async () => {
+  it('a PENDING record becomes ELIGIBLE when its accommodations are approved and its hold is released, in either order', async () => {
     for (const steps of [
       ['approve-accommodations', 'release'],
       ['release', 'approve-accommodations'],
@@ -264,7 +264,7 @@ describe('§5 the table of states, status × trigger', () => {
     }
   });
 
-  it('a hold requires a reason, which the client can read, and writes an audit row', async () => {
+  it('putting a record on hold requires a reason, which the client can read, and writes an audit row', async () => {
     const subject = await eligible();
     for (const body of [{}, { reason: '' }, { reason: ' ' }, { reason: 'x'.repeat(501) }, undefined])
       expect((await admin(subject, 'hold', body)).status).toBe(400);
@@ -278,7 +278,7 @@ describe('§5 the table of states, status × trigger', () => {
     expect(audit.map((row) => row['action'])).toEqual(['eligibility.create', 'eligibility.hold']);
   });
 
-  it('an unknown eligibility is 404 to an operator, and the routes are forbidden to a client', async () => {
+  it('the operator routes of an eligibility answer 404 to an unknown id, and are forbidden to a client', async () => {
     const unknown = await call('POST', '/admin/eligibilities/ZZZZZZZZ/release', undefined, operator);
     expect([unknown.status, unknown.body.code]).toEqual([404, 'eligibility_not_found']);
     const client = await call('POST', '/admin/eligibilities/ZZZZZZZZ/release');

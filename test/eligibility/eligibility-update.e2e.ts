@@ -46,14 +46,14 @@ const faultsOf = (answer: { body: any }) =>
   ((answer.body.errors ?? []) as { pointer: string; code: string }[]).map(({ pointer, code }) => `${pointer} ${code}`);
 
 describe('§5 Update', () => {
-  it('answers 204 without a body, and leaves members unchanged that the request leaves out', async () => {
+  it('answers an update with 204 without a body, and leaves members unchanged that the request omits', async () => {
     const record = await create({ client_eligibility_id: app.given.unique('EL-'), candidate: { suffix: 'III' } });
     const answer = await update(record, { candidate: { city: 'Troy' } });
     expect([answer.status, answer.text]).toEqual([204, '']);
     expect(await read(record)).toEqual({ ...record, candidate: { ...record['candidate'], city: 'Troy' } });
   });
 
-  it('clears a member that is sent as null', async () => {
+  it('clears a member of an eligibility that an update sends as null', async () => {
     const key = await app.given.attributeKey(scene.account);
     const filled = {
       ...{ middle_name: 'K', suffix: 'S', address1: 'a', address2: 'b', city: 'c', postal_code: '1' },
@@ -73,7 +73,7 @@ describe('§5 Update', () => {
       expect([name, cleared['candidate'][name]]).toEqual([name, name === 'additional_attributes' ? [] : null]);
   });
 
-  it('accepts the body that GET returned with 204 and changes nothing, not even the time of change', async () => {
+  it('answers 204 to an update with the body that GET returned, and changes nothing, not even updated_datetime', async () => {
     const record = await create({ candidate: { address1: '1 Main St', country: 'us' } });
     const row = () =>
       app.given.sql('SELECT * FROM eligibilities WHERE svc_eligiblity_id = $1', [record['svc_eligiblity_id']]);
@@ -88,7 +88,7 @@ describe('§5 Update', () => {
     ['candidate.candidate_id'],
     ['test_code'],
     ['candidate'],
-  ])('%s is required as on create', async (path) => {
+  ])('an update without %s is refused as on create', async (path) => {
     const record = await create();
     const body = structuredClone(record);
     const [name, member] = path.split('.') as [string, string?];
@@ -137,7 +137,7 @@ describe('§5 Update', () => {
     ]);
   });
 
-  it('reports faults of form before the state: 400 even if the record does not exist', async () => {
+  it('checks the form of an update before the state of the record: a malformed update is 400 even if the record does not exist', async () => {
     const nobody = {
       test_code: scene.testCode,
       candidate: { candidate_id: 'nobody', first_name: 'A', last_name: 'B' },
@@ -147,7 +147,7 @@ describe('§5 Update', () => {
     expect([faulty.status, faultsOf(faulty)]).toEqual([400, ['/eligibility_end_date date_time_invalid']]);
   });
 
-  it('answers 403 forbidden_operation with a pointer to each member that may not change, and changes nothing', async () => {
+  it('answers 403 forbidden_operation to an update, with a pointer to each member that may not change, and changes nothing', async () => {
     const free = await app.given.accommodation(scene.account, false);
     const record = await create({ client_eligibility_id: app.given.unique('EL-') });
     const answer = await update(record, {
@@ -169,7 +169,7 @@ describe('§5 Update', () => {
     expect(faultsOf(cleared)).toEqual(['/client_eligibility_id forbidden_operation']);
   });
 
-  it('refuses, while SCHEDULED, other portions or vouchers, and a window without the booking', async () => {
+  it('refuses to change the portions or vouchers of a SCHEDULED record, or to set a window that excludes its booking', async () => {
     const held = await app.given.voucher(scene.account);
     const other = await app.given.voucher(scene.account);
     const record = await create({ voucher_codes: [held] });
@@ -204,7 +204,7 @@ describe('§5 Update', () => {
     expect([now['status'], now['candidate'].last_name]).toEqual(['SCHEDULED', 'King']);
   });
 
-  it('makes the record EXPIRED when the end date moves into the past, and revives it when it moves into the future', async () => {
+  it('an update that moves the end date into the past makes the record EXPIRED, and one that moves it into the future revives the record', async () => {
     const record = await create();
     expect((await update(record, { eligibility_end_date: '2020-01-01T00:00:00Z' })).status).toBe(204);
     expect(await read(record)).toMatchObject({ status: 'EXPIRED', eligible_to_schedule: false });
@@ -214,7 +214,7 @@ describe('§5 Update', () => {
     expect(await read(record)).toMatchObject({ status: 'ELIGIBLE', eligible_to_schedule: true });
   });
 
-  it('makes an expired record PENDING again if it was PENDING', async () => {
+  it('makes a revived record PENDING again if it was PENDING before it expired', async () => {
     const reviewed = await app.given.accommodation(scene.account, true);
     const record = await create({ candidate: { special_accommodations: [reviewed] } });
     await update(record, { eligibility_end_date: '2020-01-01T00:00:00Z' });
@@ -223,7 +223,7 @@ describe('§5 Update', () => {
     expect(await read(record)).toMatchObject({ status: 'PENDING' });
   });
 
-  it('adds voucher codes to those of the record; null clears them', async () => {
+  it('adds the voucher codes of an update to those of the record; null removes all voucher codes', async () => {
     const [first, second] = [await app.given.voucher(scene.account), await app.given.voucher(scene.account)];
     const record = await create({ voucher_codes: [first] });
     expect((await update(record, { voucher_codes: [second, second] })).status).toBe(204);
@@ -235,7 +235,7 @@ describe('§5 Update', () => {
     expect(await vouchersOf(record)).toEqual([]);
   });
 
-  it('refuses vouchers beyond 20 for a record, and names other faults in the same answer', async () => {
+  it('refuses more than 20 vouchers for a record, and reports the other faults in the same response', async () => {
     const codes: string[] = [];
     for (let at = 0; at < 21; at++) codes.push(await app.given.voucher(scene.account));
     const [extra, ...held] = codes;
@@ -258,7 +258,7 @@ describe('§5 Update', () => {
     expect((await update(record, { voucher_codes: held })).status).toBe(204);
   });
 
-  it('accepts values of the record that were deleted from the catalogue since', async () => {
+  it('accepts an update that repeats values of the record which were deleted from the catalogue since', async () => {
     const key = await app.given.attributeKey(scene.account);
     const record = await create({ candidate: { additional_attributes: [{ key, value: 'v' }] } });
     await app.given.sql('DELETE FROM attribute_keys WHERE attribute_key = $1', [key]);

@@ -35,7 +35,7 @@ async function needingApproval(scene: typeof mine, changes: { candidate?: object
 }
 
 describe('the records of a candidate', () => {
-  it('shows the reasons for waiting and the possible actions of a record', async () => {
+  it('shows the reasons why a record waits and the actions that are possible on it', async () => {
     const voucher = await app.given.voucher(mine.account);
     const record = await app.given.eligibility(mine, { voucher_codes: [voucher] });
     const id = record['svc_eligiblity_id'] as string;
@@ -74,7 +74,7 @@ describe('the records of a candidate', () => {
     expect(bookings.body).toEqual([booking]);
   });
 
-  it('offers neither a booking before the window nor the approval of an approved accommodation', async () => {
+  it("offers an operator neither a booking before the record's window nor the approval of an approved accommodation", async () => {
     const later = new Date(Date.now() + 86_400_000).toISOString().slice(0, 19) + 'Z';
     const record = await needingApproval(mine, { schedule_start_date: later });
     const path = `/admin/eligibilities/${record['svc_eligiblity_id']}`;
@@ -84,7 +84,7 @@ describe('the records of a candidate', () => {
     for (const action of ['APPROVE', 'BOOK', 'LAUNCH']) expect(await allows()).not.toContain(action);
   });
 
-  it('lists the changes and audit rows of one candidate only', async () => {
+  it('lists only the changes and audit rows of the requested candidate', async () => {
     const record = await app.given.eligibility(mine);
     await app.given.eligibility(mine);
     const candidate = record['candidate'].candidate_id as string;
@@ -103,7 +103,7 @@ describe('the records of a candidate', () => {
     ]);
   });
 
-  it('lists results, whose photo and link are read one at a time and write an audit row', async () => {
+  it('lists results without photo and link, which are read by requests of their own that write audit rows', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(mine);
     const id = record['svc_eligiblity_id'] as string;
@@ -200,7 +200,7 @@ describe('the records that wait for an operator', () => {
     expect(first).toMatchObject({ account_code: foreign.account, hold_reason: 'Identity', approval_pending: false });
   });
 
-  it('leaves out records that are booked or cancelled, or whose window is over', async () => {
+  it('leaves out booked, cancelled and expired records from the records that wait for an operator', async () => {
     const record = await needingApproval(mine);
     const id = record['svc_eligiblity_id'];
     await app.given.sql(
@@ -218,7 +218,7 @@ describe('the records that wait for an operator', () => {
     expect([...idsOf(first), ...idsOf(await get(next))]).toEqual(made);
   });
 
-  it('requires a known reason for waiting and a known account', async () => {
+  it('the list of waiting records requires a known reason for waiting and a known account', async () => {
     expect(refusal(await waiting('NOTHING'))).toEqual([400, 'validation_error']);
     expect((await get('/admin/eligibilities')).status).toBe(400);
     expect(refusal(await waiting('HOLD', '&account_code=NOSUCHACCOUNT'))).toEqual([400, 'account_not_found']);

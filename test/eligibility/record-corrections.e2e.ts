@@ -62,7 +62,7 @@ describe('bookings of a candidate', () => {
   });
 });
 
-it('refuses a second booking with the code of the open booking', async () => {
+it('refuses a second booking of a record, and names the code of the open booking', async () => {
   const record = await app.given.eligibility(scene);
   const booking = await app.given.booking(scene, record);
   const { booking_on, location_timezone } = booking;
@@ -87,7 +87,7 @@ describe('vouchers', () => {
   });
 
   it.each([true, false])(
-    "transfers an expired record's voucher uses to its successor (with vouchers of its own: %s)",
+    "releases an expired record's voucher when its successor is created (the successor redeems the same voucher: %s)",
     async (asks) => {
       const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
       const { candidate } = await app.given
@@ -119,7 +119,7 @@ describe('vouchers', () => {
     [{ discount_value: 5.12, currency: 'JPY' }, 'too_many_decimals', '/discount_value'],
     [{ discount_value: 5.12, currency: 'EUR' }, null, null],
     [{ discount_value: 512, currency: 'xof' }, null, null],
-  ])('AMOUNT with %j: %s', async (members, code, pointer) => {
+  ])('checks the currency and the decimals of an AMOUNT voucher with %j: %s', async (members, code, pointer) => {
     const path = `/admin/accounts/${scene.account}/vouchers/V-1`;
     const answer = await call('PUT', path, { discount_type: 'AMOUNT', ...members }, operator);
     expect(answer.body.errors ?? []).toEqual(code === null ? [] : [expect.objectContaining({ code, pointer })]);
@@ -131,7 +131,7 @@ describe('a result that was refused and later accepted', () => {
   const unmatched = async () => (await new Deliveries(app).unmatched(operator)).body as Made[];
 
   it.each(['REGISTRATION', 'ACCOUNT'])(
-    'removes the result from the unmatched results when it is accepted later: %s',
+    'removes a refused result from the unmatched results when the same result is sent again and accepted: %s',
     async (source) => {
       const deliveries = new Deliveries(app);
       const candidateId = app.given.unique('late-');
@@ -172,7 +172,7 @@ it('writes an audit row when a launch link is redeemed', async () => {
   expect(rows).toHaveLength(1);
 });
 
-it('stores the year 1 as the year 1 in a process whose time zone is not UTC', async () => {
+it('stores a date in the year 1 unchanged in a process whose time zone is not UTC', async () => {
   const folder = dataFolder();
   const service = await ServiceProcess.start(folder.path, { TZ: 'America/New_York' });
   try {
@@ -193,7 +193,7 @@ it('stores the year 1 as the year 1 in a process whose time zone is not UTC', as
 }, 180_000);
 
 describe('a record that expires while it is being read', () => {
-  it('shows a record that expires while it is read with the status that the filter found', async () => {
+  it('returns a record that expires during the read with the status by which the filter selected it', async () => {
     const record = await app.given.eligibility(scene);
     const end = new Date(Math.floor(Date.now() / 1000) * 1000 + 3_600_000);
     await endAt(record, end);
@@ -216,7 +216,7 @@ describe('a record that expires while it is being read', () => {
 });
 
 describe('the filter updated_since', () => {
-  it('finds an expiry at its moment, even if a new record replaced the expired one or its creation failed', async () => {
+  it('updated_since finds an expired record by the time of its expiry, even if a new record replaced it or the creation of the new record failed', async () => {
     const since = new Date(Date.now() - 1000).toISOString().slice(0, 19) + 'Z';
     const ids = async () =>
       (

@@ -28,10 +28,10 @@ describe('the service from its bundled file', () => {
     data.remove();
   });
 
-  it('serves the same document as from its sources, with the names and rules of every model', async () => {
+  it('the bundled service serves the same OpenAPI document as the service from its sources', async () => {
     const committed = JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')) as Part;
     const served = (await (await fetch(`${url}/openapi.json`)).json()) as Part;
-    // The sandbox has more: its tools, its own codes in examples, its own address.
+    // The document of a sandbox also has the sandbox's tools, and its own codes and address.
     const paths = served['paths'] as Part;
     const tools = Object.keys(paths).filter((path) => path.startsWith('/sandbox/'));
     const named = JSON.stringify(tools.map((path) => paths[path]));
@@ -43,24 +43,24 @@ describe('the service from its bundled file', () => {
     expect({ ...withoutExamples(served), servers: null }).toEqual({ ...withoutExamples(committed), servers: null });
   });
 
-  it('contains only ASCII, so that V8 stores the text with one byte a character', () => {
+  it('the bundle contains only ASCII, so that V8 stores its text with one byte per character', () => {
     const text = readFileSync(join(__dirname, '../../dist/main.js'), 'latin1');
     expect(text.match(/.{0,20}[^\x00-\x7f].{0,20}/g)).toBeNull();
   });
 
-  it.each(['/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css'])('serves %s', async (path) => {
+  it.each(['/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css'])('the bundled service serves %s', async (path) => {
     const answer = await fetch(url + path);
     expect({ status: answer.status, empty: (await answer.text()) === '' }).toEqual({ status: 200, empty: false });
   });
 
-  it('serves the console and its files', async () => {
+  it('the bundled service serves the console and its files', async () => {
     const page = await fetch(`${url}/console/queue`);
     const files = [...(await page.text()).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address);
     expect(files.length).toBeGreaterThan(2);
     for (const file of files) expect([file, (await fetch(new URL(file, page.url))).status]).toEqual([file, 200]);
   });
 
-  it('checks a password and a body', async () => {
+  it('the bundled service checks a password and validates a body', async () => {
     const { client, account_code } = service.sandbox;
     const token = await service.token(client);
     const refused = await service.call(token, 'POST', `/accounts/${account_code}/candidates`, { candidate: 1 });
@@ -68,7 +68,7 @@ describe('the service from its bundled file', () => {
     expect(refused.body.errors.length).toBeGreaterThan(1);
   });
 
-  it('logs with the names that Nest gives its modules', () => {
+  it('the bundled service logs the original names of its classes', () => {
     const initialized = [...service.output.matchAll(/"context":"(\w+)","msg":"(\w+) dependencies initialized"/g)];
     expect(initialized.map(([, , name]) => name)).toEqual(expect.arrayContaining(['TypeOrmModule', 'CqrsModule']));
     const renamed = initialized.flatMap(([, ...names]) => names).filter((name) => /^_|\d$/.test(name));

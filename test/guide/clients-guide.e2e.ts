@@ -50,7 +50,7 @@ const update = (record: Entity, eligibility_end_date: string) =>
   succeeds('PUT', pathOf(record), { ...record, eligibility_end_date });
 const decide = (record: Entity, what: string, body?: object) =>
   succeeds('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/${what}`, body, operator);
-/** Simulates that time has passed: a booking prevents an update of the window. */
+/** Ends the window of a record in the database, because an update cannot move the window past a booking. */
 const end = (record: Entity) =>
   app.given.sql(
     `UPDATE eligibilities SET eligibility_end_date = now() - interval '1 hour' WHERE svc_eligiblity_id = $1`,
@@ -90,7 +90,7 @@ async function done(record: Entity, ...ways: ((record: Entity) => Promise<unknow
 
 type Way = (record: Entity) => Promise<unknown>;
 
-/** The calls for each label: one or several ways, each tried with a separate record. */
+/** Maps each arrow's label to the calls that cause its transition; each of several is tried with a separate record. */
 const WAYS: Record<string, Way[]> = {
   create: [() => Promise.resolve()],
   'approved, no hold left': [
@@ -124,14 +124,14 @@ const read = async (record: Entity) =>
 
 describe('the diagram of an eligibility', () => {
   const arrows = arrowsOf('An eligibility');
-  /** From these two states, the record needs its own history. */
+  /** These two arrows have tests of their own, because the record needs a special history. */
   const own = [
     '[*] PENDING create, accommodations to approve',
     'EXPIRED PENDING the same, on hold or with accommodations to approve',
   ];
   const common = arrows.filter(({ from, to, label }) => !own.includes(`${from} ${to} ${label}`));
 
-  it('contains every arrow once', () => {
+  it('the diagram of an eligibility contains every arrow once', () => {
     expect(new Set(arrows.map((arrow) => JSON.stringify(arrow))).size).toBe(arrows.length);
     expect(arrows.length - common.length).toBe(own.length);
   });
@@ -146,7 +146,7 @@ describe('the diagram of an eligibility', () => {
     }
   });
 
-  it('begins as PENDING with accommodations to approve, and returns to PENDING when its window is reopened', async () => {
+  it('an eligibility begins as PENDING with accommodations to approve, and is PENDING again when its window is reopened', async () => {
     const record = await createToApprove();
     expect(record['status']).toBe('PENDING');
     await end(record);

@@ -12,7 +12,7 @@ describe('npm run demo', () => {
   beforeAll(() => (folder = mkdtempSync(join(tmpdir(), 'eligibility-demo-test-'))));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('runs the whole flow, exits with code 0, and leaves nothing behind', async () => {
+  it('npm run demo runs the whole flow, exits with code 0, and leaves no process and no file behind', async () => {
     const { code, output } = await run(folder);
     expect(output).toContain('The demo succeeded');
     expect(code).toBe(0);
@@ -38,7 +38,7 @@ describe('npm run demo', () => {
   }, 240_000);
 });
 
-/** Runs it like a user, with the folder for temporary files. */
+/** Runs `npm run demo` like a user, with `folder` for temporary files. */
 function run(folder: string): Promise<{ code: number | null; output: string }> {
   const env = {
     ...process.env,

@@ -156,7 +156,7 @@ describe('the command lines of the documents', () => {
       const headers = fields.map((field) => field.split(': ') as [string, string]);
       const response = await fetch(url, {
         method,
-        // A reader of such files encodes the two parts.
+        // Programs that run .http files encode user and password of Basic, which the file contains in clear.
         headers: headers.map(([field, value]) => [
           field,
           value.replace(/^Basic (\S+) (\S+)$/, (_all, key, secret) => `Basic ${btoa(`${key}:${secret}`)}`),
@@ -173,17 +173,17 @@ describe('the command lines of the documents', () => {
     expect(JSON.stringify(last)).toContain('BOOKING_CREATED');
   });
 
-  it('shows a notification with every member in docs/notifications.md', () => {
+  it('docs/notifications.md shows a notification with every member', () => {
     const [body] = blocksOf('docs/notifications.md', 'The request', 'json').map((text) => JSON.parse(text) as object);
     const schema = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')).components.schemas
       .NotificationRequest as { properties: object };
     expect(Object.keys(body).sort()).toEqual(Object.keys(schema.properties).sort());
   });
 
-  it('shows the migrations, runs them and grants the role its rights with the lines of docs/install.md', async () => {
+  it('the lines of docs/install.md show the migrations, run them and grant the role its rights', async () => {
     const [lines] = blocksOf('docs/install.md', 'Upgrade', 'sh');
     const [install, ...rest] = lines.split('\n');
-    // The walk of the page installs.
+    // The install command is skipped here, because scripts/walk.mjs runs it.
     expect(install).toBe('npm ci && npm run build');
     const said = await type(rest.join('\n'), ofInstallation());
     expect(said).toMatch(/\[X\] \d+ Accounts\d+/);

@@ -69,7 +69,7 @@ describe('§14 alert rules, dashboards and runbook', () => {
   });
   afterAll(() => app.close());
 
-  it('uses only metrics that a process exports', () => {
+  it('the alerts and dashboards use only metrics that a process exports', () => {
     expect(alerts.length).toBeGreaterThan(15);
     expect(alerts.map(({ alert, expr }) => [alert, unknownIn(expr, exported)]).filter(([, u]) => u.length > 0)).toEqual(
       [],
@@ -93,7 +93,7 @@ describe('§14 alert rules, dashboards and runbook', () => {
     expect(unknownIn(query, exported)).toEqual(found);
   });
 
-  it('uses only existing values of the time until the exam', async () => {
+  it('the alerts and dashboards use only existing values of the time until the exam', async () => {
     await app.app.get(UndeliveredFigures).count();
     const text = await app.app.get(Metrics).registry.metrics();
     const asked = [...alerts.map(({ expr }) => expr), ...targets.map(({ expr }) => expr ?? '')].flatMap((expr) =>
@@ -103,13 +103,13 @@ describe('§14 alert rules, dashboards and runbook', () => {
     for (const value of asked) expect(text).toContain(`notifications_undelivered{exam_in="${value}"}`);
   });
 
-  it('uses only SQL that PostgreSQL accepts', async () => {
+  it('the alerts and dashboards use only SQL that PostgreSQL accepts', async () => {
     const statements = targets.filter(({ rawSql }) => rawSql !== undefined);
     expect(statements.length).toBeGreaterThan(5);
     for (const { rawSql } of statements) await app.database.pool.query(rawSql!);
   });
 
-  it('begins with undelivered notifications by the time left to the exam', () => {
+  it('the dashboard begins with undelivered notifications by the time left to the exam', () => {
     const [first] = dashboards.find(({ file }) => file === 'delivery.json')!.panels;
     expect(first.gridPos).toMatchObject({ x: 0, y: 0 });
     expect(first.targets[0].expr).toMatch(/by \(exam_in\) \(notifications_undelivered/);
@@ -142,7 +142,7 @@ describe('§14 alert rules, dashboards and runbook', () => {
     expect(missingIn('### A\n**Meaning** x **Check** y **Fix** z\n', ['A'])).toEqual(['A: **resolved when**']);
   });
 
-  it('has a test of each alert that fires', () => {
+  it('each alert has a test in which it fires', () => {
     const { tests } = parse(read('deploy/prometheus/rules.test.yml')) as {
       tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[];
     };

@@ -31,7 +31,7 @@ describe('the guide on the web', () => {
 
   const html = () => readdirSync(pages, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.html'));
 
-  it('has a public page for everybody, and the page at / links to it', async () => {
+  it('the guide is public, and the page at / links to it', async () => {
     const at = await app.call('GET', '/', { headers: { accept: 'text/html' } });
     expect(at.text).toContain('href="/v1/guide/"');
     expect((await app.call('GET', '/')).body.guide).toBe(`${app.url}/guide/`);
@@ -42,7 +42,7 @@ describe('the guide on the web', () => {
     expect(html().length).toBeGreaterThan(45);
   });
 
-  it('links only to existing pages', async () => {
+  it('links from the guide only to existing pages', async () => {
     const addresses = new Set<string>();
     for (const name of html())
       for (const [, address] of readFileSync(join(pages, name), 'utf8').matchAll(/(?:href|src)="([^"]+)"/g))
@@ -61,7 +61,7 @@ describe('the guide on the web', () => {
     }
   });
 
-  it('works under the strictest policy on every page, and its pictures are shown', async () => {
+  it('every page of the guide works under the strictest content security policy and shows its pictures', async () => {
     const { page, complaints, refusals } = await openPage(browser);
     const policy = (await fetch(`${app.url}/guide/`)).headers.get('content-security-policy');
     expect(policy).toContain("style-src 'self';");
@@ -85,7 +85,7 @@ describe('the guide on the web', () => {
     expect([complaints, refusals]).toEqual([[], []]);
   }, 180_000);
 
-  it('can be searched by words and by codes, with the keyboard alone', async () => {
+  it('the guide can be searched by words and by codes, with the keyboard alone', async () => {
     const { page, complaints } = await openPage(browser);
     await page.goto(`${app.url}/guide/install.html`);
     await page.keyboard.press('/');
@@ -99,7 +99,7 @@ describe('the guide on the web', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('serves each page as Markdown, at its own address and by the Accept header', async () => {
+  it('serves each page of the guide as Markdown, at its own address and by the Accept header', async () => {
     for (const name of html()) {
       const own = await fetch(`${app.url}/guide/${name.replace(/html$/, 'md')}`);
       expect([name, own.status, own.headers.get('content-type')]).toEqual([name, 200, 'text/markdown; charset=utf-8']);
@@ -119,7 +119,7 @@ describe('the guide on the web', () => {
     }
   });
 
-  it('has llms.txt, which lists every page; its links and those of the Markdown exist', async () => {
+  it('the guide has an llms.txt that lists every page, and the links in it and in the Markdown pages exist', async () => {
     const first = await fetch(`${app.url}/llms.txt`);
     expect([first.status, first.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
     expect(first.headers.get('etag')).not.toBeNull();
@@ -150,7 +150,7 @@ describe('the guide on the web', () => {
     expect(asked.size).toBeGreaterThan(60);
   });
 
-  it('answers 304 to a browser with the current page, and 404 outside of its folder', async () => {
+  it('the guide answers 304 to a browser that has the current page, and 404 to a path outside of its folder', async () => {
     const first = await fetch(`${app.url}/guide/clients.html`);
     const tag = first.headers.get('etag')!;
     await first.text();
@@ -160,7 +160,7 @@ describe('the guide on the web', () => {
       expect([path, (await fetch(`${app.url}/guide/${path}`)).status]).toEqual([path, 404]);
   });
 
-  it('is reported as faulty with a dead link, a diagram that was not drawn, or a missing document', () => {
+  it('the check of the guide reports a dead link, a diagram that was not drawn, or a missing document', () => {
     const copy = join(folder, 'copy');
     for (const name of ['site', 'docs', 'clients', 'deploy', 'package.json'])
       cpSync(join(ROOT, name), join(copy, name), { recursive: true });

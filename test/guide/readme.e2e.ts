@@ -39,13 +39,13 @@ class Running {
 }
 
 describe('README.md', () => {
-  it('names only scripts that exist', () => {
+  it('README.md names only scripts that exist', () => {
     const named = [...README.matchAll(/npm run ([a-z:]+)/g)].map(([, name]) => name);
     expect(named).toEqual(expect.arrayContaining(['demo', 'partner', 'check']));
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
   });
 
-  it('names only files that exist', () => {
+  it('README.md names only files that exist', () => {
     const files = [...README.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, file]) => file);
     expect(files.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
   });
@@ -73,7 +73,7 @@ describe('README.md', () => {
       return new Running(child);
     }
 
-    it('work exactly as they are written', async () => {
+    it('the commands of the walk-through work exactly as they are written', async () => {
       const [first, ...lines] = blocksOf(README, 'A walk through');
       expect(first).toBe('npm run partner\n');
       service = start('start', { PORT: '0', METRICS_PORT: '0', LOG_LEVEL: 'warn' });
@@ -96,12 +96,12 @@ describe('README.md', () => {
 
       await partner.says(/"EXAM_COMPLETED"/);
       const reasons = [...partner.output.matchAll(/"change_reason": "(\w+)"/g)].map(([, reason]) => reason);
-      // The first is the sample.
+      // The first notification is the sample of the verification.
       expect(reasons).toEqual(['BOOKING_CREATED', 'BOOKING_CREATED', 'EXAM_COMPLETED']);
       expect(partner.output.split(booking.booking_code)).toHaveLength(3);
     }, 240_000);
 
-    it('lead to the error queue of docs/operations.md, whose command lines work, too', async () => {
+    it('the commands of the walk-through lead to the error queue of docs/operations.md, whose commands work, too', async () => {
       const base = await service.says(/Ready: (\S+)/);
       const sandbox = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'));
       const { consumer_key, consumer_secret, username, password } = sandbox.operator;
@@ -113,7 +113,7 @@ describe('README.md', () => {
       const { api: operator } = client;
       const { data: [subscription] = [] } = await operator.GET('/admin/subscriptions');
       const params = { path: { id: subscription.id } };
-      // Without the partner's certificate its TLS is not trusted.
+      // Without `ca_pem` the service does not trust the partner's certificate, so the delivery fails.
       await operator.PATCH('/admin/subscriptions/{id}', { params, body: { ca_pem: null } });
       const path = { account_code: sandbox.account_code, candidate_id: 'grace', test_code: 'SANDBOX-ONE' };
       const candidate = { candidate_id: 'grace', first_name: 'Grace', last_name: 'Hopper' };
@@ -222,7 +222,7 @@ describe('docs/', () => {
   });
 });
 
-/** Returns a default of the source as the document writes it. */
+/** Returns a default value of the source in the notation of the document. */
 function written(fallback: string): string {
   const plain = fallback.replaceAll(/['_[\] ]/g, '');
   return plain === '' ? 'empty' : `\`${plain}\``;

@@ -102,21 +102,21 @@ const list = (of: EligibilityClient) =>
   of.api.GET('/accounts/{account_code}/eligibilities', { params: { path: { account_code: account } } });
 
 describe('the client for TypeScript', () => {
-  it('requests one token for many calls, and another when it was revoked', async () => {
+  it('the TypeScript client requests one token for many calls, and a new token when the first is revoked', async () => {
     const caller = client();
     await Promise.all(Array.from({ length: 8 }, () => list(caller)));
     expect(tokens()).toBe(1);
     await app.given.sql('UPDATE access_tokens SET expires_at = now()');
     await Promise.all(Array.from({ length: 8 }, () => list(caller)));
     expect(tokens()).toBe(2);
-    // The refresh token is invalid too, so the password is used.
+    // Deleting the family also invalidates the refresh token, so the client must use the password.
     await app.given.sql('DELETE FROM access_tokens');
     await app.given.sql('DELETE FROM token_families');
     await list(caller);
     expect(tokens()).toBe(4);
   });
 
-  it('throws the refusals of the token service and of the service', async () => {
+  it('the TypeScript client throws the refusals of the token service and of the API as errors', async () => {
     await expect(list(client({ password: 'wrong' }))).rejects.toThrow(TokenError);
     await expect(list(client({ password: 'wrong' }))).rejects.toMatchObject({ status: 400, code: 'invalid_grant' });
     const caller = client();
@@ -127,7 +127,7 @@ describe('the client for TypeScript', () => {
     await expect(refused).rejects.toMatchObject({ status: 403, code: 'account_forbidden' });
   });
 
-  it('retries temporary failures, and creates one record when an answer was lost', async () => {
+  it('the TypeScript client retries temporary failures, and creates one record when a response was lost', async () => {
     const caller = client();
     const path = `POST /accounts/${account}/candidates`;
     plan = (line, count) => (line === path && count <= 2 ? (count === 1 ? 503 : 'lose') : 'forward');
@@ -138,7 +138,7 @@ describe('the client for TypeScript', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('gives up after the last retry, and never retries a refusal', async () => {
+  it('the TypeScript client gives up after the last retry, and never retries a refusal', async () => {
     plan = (line) => (line.startsWith('GET') ? 503 : 'forward');
     await expect(list(client({}, 2))).rejects.toMatchObject({ status: 503, code: 'unreadable' });
     expect(seen.filter((line) => line.startsWith('GET'))).toHaveLength(3);
@@ -151,7 +151,7 @@ describe('the client for TypeScript', () => {
     expect(seen.filter((line) => line.startsWith('GET'))).toHaveLength(1);
   });
 
-  it('reads lists of several pages, and continues the feed from a cursor', async () => {
+  it('the TypeScript client reads lists of several pages, and continues the change feed from a cursor', async () => {
     const caller = client();
     const pages: string[] = [];
     for (let n = 0; n < 3; n += 1) await create(caller);

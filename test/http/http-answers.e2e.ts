@@ -14,7 +14,7 @@ const bearer = () => ({ authorization: `Bearer ${scene.token}` });
 const get = (path: string, headers: Record<string, string> = {}) =>
   app.call('GET', path, { token: scene.token, headers });
 
-/** One answer of each kind. */
+/** The kinds of responses, each with a request that receives it. */
 const KINDS: [string, () => Promise<{ status: number; headers: Headers; body: any }>][] = [
   ['200', () => get(`/accounts/${scene.account}/eligibilities`)],
   ['400', () => get(`/accounts/${scene.account}/eligibilities?limit=0`)],
@@ -37,7 +37,7 @@ const KINDS: [string, () => Promise<{ status: number; headers: Headers; body: an
   ['the token service', () => app.call('POST', '/token')],
 ];
 
-/** Requests that cannot be routed, with their answers. */
+/** Requests that the service cannot route, each with the status and code of its response. */
 const UNREADABLE: [string, string | Buffer, number, string][] = [
   ['no request line', 'garbage\r\n\r\n', 400, 'malformed_request'],
   ['an unknown method', 'FROB / HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'malformed_request'],
@@ -50,36 +50,39 @@ const UNREADABLE: [string, string | Buffer, number, string][] = [
 ];
 
 describe('§2 every answer', () => {
-  it.each(UNREADABLE)('is a problem document with its headers, even for %s', async (_title, bytes, status, code) => {
-    const [head, text] = (await rawBytes(app.url, bytes)).split('\r\n\r\n', 2);
-    expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-    const headers = new Headers(
-      head
-        .split('\r\n')
-        .slice(1)
-        .map((line) => line.split(': ', 2) as [string, string]),
-    );
-    expect(Object.fromEntries(headers)).toMatchObject({
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      'content-type': 'application/problem+json; charset=utf-8',
-      connection: 'close',
-    });
-    expect(JSON.parse(text)).toMatchObject({
-      status,
-      code,
-      type: `${app.url}/problems/${code}`,
-      request_id: headers.get('x-request-id'),
-    });
-    expect((await app.call('GET', `/problems/${code}`)).body.status).toBe(status);
-  });
+  it.each(UNREADABLE)(
+    'answers %s with a problem document and the usual headers',
+    async (_title, bytes, status, code) => {
+      const [head, text] = (await rawBytes(app.url, bytes)).split('\r\n\r\n', 2);
+      expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+      const headers = new Headers(
+        head
+          .split('\r\n')
+          .slice(1)
+          .map((line) => line.split(': ', 2) as [string, string]),
+      );
+      expect(Object.fromEntries(headers)).toMatchObject({
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'content-type': 'application/problem+json; charset=utf-8',
+        connection: 'close',
+      });
+      expect(JSON.parse(text)).toMatchObject({
+        status,
+        code,
+        type: `${app.url}/problems/${code}`,
+        request_id: headers.get('x-request-id'),
+      });
+      expect((await app.call('GET', `/problems/${code}`)).body.status).toBe(status);
+    },
+  );
 
-  it('ignores an unknown expectation, and the request is answered', async () => {
+  it('answers a request with an unknown value of Expect as if it had no Expect header', async () => {
     const answer = await rawCall(app.url, 'GET', '/health/live', { headers: { expect: 'the-unexpected' } });
     expect(answer.status).toBe(200);
   });
 
-  it('sends a complete answer even when unreadable bytes follow the request', async () => {
+  it('sends a complete response even when unreadable bytes follow the request', async () => {
     const whole = 'GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n';
     const texts = (await rawBytes(app.url, `${whole}garbage\r\n\r\n`)).split(/(?=HTTP\/1\.1 )/);
     for (const text of texts) {
@@ -89,7 +92,7 @@ describe('§2 every answer', () => {
   });
 
   it.each(KINDS)(
-    '%s carries X-Request-Id, Cache-Control: no-store, nosniff and security headers, and no X-Powered-By',
+    'a response of kind %s carries X-Request-Id, Cache-Control: no-store, nosniff and security headers, and no X-Powered-By',
     async (_kind, answer) => {
       const { headers } = await answer();
       expect(headers.get('x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
@@ -101,28 +104,31 @@ describe('§2 every answer', () => {
     },
   );
 
-  it.each(KINDS.filter(([kind]) => /^4/.test(kind)))('%s is an RFC 9457 problem', async (_kind, answer) => {
-    const { status, headers, body } = await answer();
-    expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);
-    expect(body).toMatchObject({
-      type: `${app.url}/problems/${body.code}`,
-      title: expect.any(String),
-      status,
-      detail: expect.any(String),
-      instance: expect.stringMatching(/^\//),
-      code: expect.stringMatching(/^[a-z0-9_]+$/),
-      request_id: headers.get('x-request-id'),
-    });
-    const entry = await app.call('GET', new URL(body.type as string).pathname);
-    expect(entry.body).toMatchObject({ code: body.code, status, title: body.title });
-  });
+  it.each(KINDS.filter(([kind]) => /^4/.test(kind)))(
+    'the body of a %s response is an RFC 9457 problem',
+    async (_kind, answer) => {
+      const { status, headers, body } = await answer();
+      expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);
+      expect(body).toMatchObject({
+        type: `${app.url}/problems/${body.code}`,
+        title: expect.any(String),
+        status,
+        detail: expect.any(String),
+        instance: expect.stringMatching(/^\//),
+        code: expect.stringMatching(/^[a-z0-9_]+$/),
+        request_id: headers.get('x-request-id'),
+      });
+      const entry = await app.call('GET', new URL(body.type as string).pathname);
+      expect(entry.body).toMatchObject({ code: body.code, status, title: body.title });
+    },
+  );
 
   it.each(['a', 'A-b_c.9', 'x'.repeat(64)])('repeats the caller’s X-Request-Id %s', async (id) => {
     expect((await get('/health/live', { 'x-request-id': id })).headers.get('x-request-id')).toBe(id);
   });
 
   it.each(['', 'x'.repeat(65), 'a b', 'a,b', 'é', 'a/b', '<script>'])(
-    'has a new id when the request sends X-Request-Id %j',
+    'generates a new request id when the request sends X-Request-Id %j',
     async (id) => {
       const answer = await get('/health/live', { 'x-request-id': id });
       expect(answer.headers.get('x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
@@ -132,7 +138,7 @@ describe('§2 every answer', () => {
 });
 
 describe('§2 problems', () => {
-  it('are all listed in the catalogue, and an unknown code is 404', async () => {
+  it('lists every problem code in the catalogue, and answers 404 to an unknown code', async () => {
     const { body } = await app.call('GET', '/problems');
     const codes = (body as { code: string; status: number }[]).map(({ code, status }) => `${code} ${status}`);
     for (const plain of [
@@ -145,7 +151,7 @@ describe('§2 problems', () => {
     expect((await app.call('GET', '/problems/no_such_code')).status).toBe(404);
   });
 
-  it('reveal no stack, SQL, path or library', async () => {
+  it('reveals no stack trace, SQL, file path or library name in a problem document', async () => {
     for (const [, answer] of KINDS.filter(([kind]) => kind.startsWith('4'))) {
       const { body } = await answer();
       expect(JSON.stringify(body)).not.toMatch(
@@ -169,7 +175,7 @@ describe('§2 methods', () => {
     ['/openapi.json', 'GET, HEAD'],
     ['/health/ready', 'GET, HEAD'],
     ['/', 'GET, HEAD'],
-  ])('%s accepts %s, and every other method is 405 with Allow', async (template, allow) => {
+  ])('%s accepts the methods %s, and answers 405 with Allow to every other method', async (template, allow) => {
     const path = template.replace('{a}', scene.account);
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']) {
       if (allow.split(', ').includes(method)) continue;
@@ -187,7 +193,7 @@ describe('§2 methods', () => {
       }
   });
 
-  it('a process without the role api answers its health routes in any case, and no others', async () => {
+  it('a process without the role api answers its health routes, however the path is written, and no other routes', async () => {
     const other = await startApp({ databaseUrl: app.databaseUrl, env: { ROLES: 'delivery' } });
     try {
       for (const [path, status] of [
@@ -202,7 +208,7 @@ describe('§2 methods', () => {
     }
   });
 
-  it('HEAD answers like GET, without a body', async () => {
+  it('HEAD returns the status and headers of GET, without a body', async () => {
     const path = `/accounts/${scene.account}/eligibilities`;
     const [head, plain] = [await rawCall(app.url, 'HEAD', path, { headers: bearer() }), await get(path)];
     expect([head.status, head.text, head.headers['content-length']]).toEqual([
@@ -229,7 +235,7 @@ describe('§2 odd addresses', () => {
     ['x%3Fstatus=all', 404],
     ['%F0%9F%98%80', 404],
     ['.%2e', 404],
-  ])('candidates/%s is %i', async (segment, status) => {
+  ])('a request for candidates/%s is answered with %i', async (segment, status) => {
     const answer = await rawCall(app.url, 'GET', `/accounts/${scene.account}/candidates/${segment}`, {
       headers: bearer(),
     });
@@ -237,14 +243,14 @@ describe('§2 odd addresses', () => {
   });
 
   it.each(['%FF', '%00', '%2F', '..', 'x'.repeat(3000), '%E2%80%8F', '__proto__', 'constructor'])(
-    'the account code %s is answered like an unknown account',
+    'a request for the account code %s is answered like one for an unknown account',
     async (segment) => {
       const answer = await rawCall(app.url, 'GET', `/accounts/${segment}/eligibilities`, { headers: bearer() });
       expect([400, 403, 404]).toContain(answer.status);
     },
   );
 
-  it('a request that is not HTTP is answered or closed, and the service stays up', async () => {
+  it('bytes that are not HTTP receive a response or a closed connection, and the service stays up', async () => {
     for (const bytes of [
       'GET / HTTP/1.1\r\n\r\n',
       'NONSENSE\r\n\r\n',
@@ -271,7 +277,7 @@ describe('a message with two possible meanings', () => {
     ['two types', () => [mine(), 'Content-Type: application/json', 'Content-Type: text/plain']],
     ['a transfer coding before chunked', () => [mine(), 'Transfer-Encoding: x, chunked']],
     ['chunked twice', () => [mine(), 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked']],
-  ])('refuses an ambiguous message with 400 and closes its connection: %s', async (_title, headers) => {
+  ])('refuses a request with two possible meanings with 400 and closes its connection: %s', async (_title, headers) => {
     const first = head(`GET ${path()} HTTP/1.1`, 'Host: localhost', ...headers());
     const answer = await rawBytes(app.url, `${first}${head('GET /health/live HTTP/1.1', 'Host: localhost')}`);
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -286,7 +292,7 @@ describe('a message with two possible meanings', () => {
 });
 
 describe('§2 the headers RateLimit', () => {
-  it('sends the headers on every answer, with or without a caller', async () => {
+  it('sends the RateLimit headers on every response, with or without a token', async () => {
     const limited = await startApp({
       env: { RATE_LIMIT_PER_MINUTE: '6000', TOKEN_RATE_LIMIT_PER_MINUTE: '60' },
       databaseUrl: app.databaseUrl,
@@ -326,10 +332,10 @@ describe('§2 the headers RateLimit', () => {
     }
   });
 
-  it('count down with each answer; a 429 has Retry-After, and another user has a separate quota', async () => {
+  it('counts RateLimit down with each response; a 429 has Retry-After, and each user has a separate quota', async () => {
     const limited = await startApp({ env: { RATE_LIMIT_PER_MINUTE: '5' }, databaseUrl: app.databaseUrl });
     try {
-      // The quota counts by the minute of the clock: do not begin just before its end.
+      // Waits for a new minute if the current one is about to end, because the quota counts by the minute.
       const left = 60_000 - (Date.now() % 60_000);
       if (left < 5000) await new Promise((resolve) => setTimeout(resolve, left + 50));
       const token = await app.given.token([scene.account]);

@@ -14,7 +14,7 @@ afterAll(() => app.close());
 const origin = () => new URL(app.url).origin;
 
 describe('§1 BASE_PATH=/v1', () => {
-  it('answers every route of the document below the base path, and 404 without it', async () => {
+  it('serves every route of the document below BASE_PATH, and answers 404 without the prefix', async () => {
     const document = (await app.call('GET', '/openapi.json')).body;
     expect(document.servers).toEqual([{ url: '/v1' }]);
     for (const [template, item] of Object.entries(document.paths as Record<string, object>)) {
@@ -40,13 +40,13 @@ describe('§1 BASE_PATH=/v1', () => {
     '/.well-known/jwks.json',
     '/.well-known/oauth-authorization-server',
     '/console',
-  ])('%s is below the base path', async (path) => {
+  ])('%s is served below BASE_PATH', async (path) => {
     const inside = await app.call('GET', path, { redirect: 'follow' });
     expect([path, inside.status]).toEqual([path, 200]);
     expect((await rawCall(origin(), 'GET', path)).status).toBe(404);
   });
 
-  it('includes BASE_PATH in the addresses of answers: problems, Link, launch_url, metadata', async () => {
+  it('includes BASE_PATH in the addresses of responses: problem types, Link, launch_url, metadata', async () => {
     const { body } = await app.call('GET', `/accounts/${scene.account}/eligibilities?limit=0`, { token: scene.token });
     expect(body).toMatchObject({
       type: `${origin()}/v1/problems/validation_error`,
@@ -70,7 +70,7 @@ describe('§1 BASE_PATH=/v1', () => {
     expect(metadata.token_endpoint).toBe(`${origin()}/v1/token`);
   });
 
-  it('applies to 405 and Allow', async () => {
+  it('answers 405 with Allow also below BASE_PATH', async () => {
     const answer = await rawCall(origin(), 'PATCH', `/v1/accounts/${scene.account}/candidates`);
     expect([answer.status, answer.headers.allow]).toEqual([405, 'POST']);
   });

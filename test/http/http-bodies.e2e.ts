@@ -38,7 +38,7 @@ describe('§2 strings', () => {
     ['a high surrogate alone', '\\ud800', 'lone_surrogate'],
     ['a low surrogate alone', '\\udc00x', 'lone_surrogate'],
     ['surrogates in the wrong order', '\\udc00\\ud800', 'lone_surrogate'],
-  ])('%s is refused with 400 in every text of a body', async (_title, escape, code) => {
+  ])('refuses %s in any text of a body with 400', async (_title, escape, code) => {
     expect(faultsOf(await create(withCity(`"a${escape}b"`)))).toEqual([`/candidate/city ${code}`]);
     const everywhere = json()
       .replace(/"(Ada|Lovelace|NY|US|ada@example.org)"/g, `"${escape}"`)
@@ -55,7 +55,7 @@ describe('§2 strings', () => {
     expect(faultsOf(readOnly).some((fault) => fault.startsWith('/status '))).toBe(true);
   });
 
-  it('a pair of surrogates, right-to-left marks and any script are stored exactly as sent', async () => {
+  it('stores surrogate pairs, right-to-left marks and letters of any script exactly as sent', async () => {
     const answer = await create(withCity('"\\ud83d\\ude00\\u200f مدينة Zürich e\\u0301 é"'));
     expect(answer.body.candidate.city).toBe('\u{1f600}\u200f مدينة Zürich e\u0301 é');
   });
@@ -66,7 +66,7 @@ describe('§2 strings', () => {
     ['a surrogate in UTF-8', [0xed, 0xa0, 0x80]],
     ['Latin-1', [0xe9]],
     ['a byte that never occurs', [0xff]],
-  ])('§2 invalid UTF-8, %s, is 400 malformed_json', async (_title, bytes) => {
+  ])('§2 refuses invalid UTF-8 with 400 malformed_json: %s', async (_title, bytes) => {
     const [before, after] = withCity('"@"').split('@');
     const answer = await create(Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)]));
     expect([answer.status, answer.body.code]).toEqual([400, 'malformed_json']);
@@ -87,12 +87,12 @@ describe('§2 malformed JSON is 400 malformed_json', () => {
     '{"a":NaN}',
     'test_code=X',
     '"\\x"',
-  ])('%j', async (text) => {
+  ])('refuses %j with 400 malformed_json', async (text) => {
     const answer = await create(text);
     expect([answer.status, answer.body.code]).toEqual([400, 'malformed_json']);
   });
 
-  it('JSON nested more than 64 levels deep is malformed, arrays and objects alike', async () => {
+  it('refuses arrays and objects nested more than 64 levels deep with 400 malformed_json', async () => {
     for (const deep of ['['.repeat(100_000) + ']'.repeat(100_000), '{"a":'.repeat(40_000) + '1' + '}'.repeat(40_000)]) {
       expect((await create(deep)).body).toMatchObject({ status: 400, code: 'malformed_json' });
       expect((await create(withCity(deep))).body).toMatchObject({ status: 400, code: 'malformed_json' });
@@ -100,7 +100,7 @@ describe('§2 malformed JSON is 400 malformed_json', () => {
   });
 
   it.each(['null', '5', '"text"', 'true', '[]'])(
-    '%s is valid JSON but not an object: 400 at the whole body',
+    'refuses the body %s, which is valid JSON but not an object, with a fault at the whole body',
     async (text) => {
       expect(faultsOf(await create(text))).toEqual([' type_invalid']);
     },
@@ -117,7 +117,7 @@ describe('§2 names of members that every JavaScript object inherits', () => {
     '__defineGetter__',
     'prototype',
     'then',
-  ])('%s is refused like any other unknown member', async (name) => {
+  ])('refuses a member named %s like any other unknown member', async (name) => {
     const text = json().replace('{', `{${JSON.stringify(name)}:{"admin":true},`);
     expect(faultsOf(await create(text))).toEqual([`/${name} unknown_field`]);
     const inside = json().replace('"first_name"', `${JSON.stringify(name)}:1,"first_name"`);
@@ -131,7 +131,7 @@ describe('§2 size and type of bodies', () => {
     return text + ' '.repeat(bytes - Buffer.byteLength(text));
   };
 
-  it('a body of 256 KiB is accepted and a larger body is 413, with or without a length', async () => {
+  it('accepts a body of 256 KiB and refuses a larger one with 413, with or without Content-Length', async () => {
     expect((await create(padded(256 * 1024))).status).toBe(200);
     expect((await create(padded(256 * 1024 + 1))).body).toMatchObject({ status: 413, code: 'payload_too_large' });
     const chunked = await raw([padded(256 * 1024 + 1)], {
@@ -141,7 +141,7 @@ describe('§2 size and type of bodies', () => {
     expect(chunked.status).toBe(413);
   });
 
-  it('a compressed body is measured after decompression', async () => {
+  it('applies the limit of a body after decompression', async () => {
     const gzip = { 'content-encoding': 'gzip' };
     expect((await create(gzipSync(json()), gzip)).status).toBe(200);
     expect((await create(gzipSync(' '.repeat(50_000_000) + json()), gzip)).status).toBe(413);
@@ -153,7 +153,7 @@ describe('§2 size and type of bodies', () => {
     });
   });
 
-  it('names 100 faults of a body with very many, and a note about the rest', async () => {
+  it('reports the first 100 faults of a body that has more, with a note about the rest', async () => {
     for (const wide of [
       `{${Array.from({ length: 20_000 }, (_, at) => `"m${at}":1`).join()}}`,
       json().replace('}', `,"additional_attributes":[${Array(60_000).fill('{}').join()}]}`),
@@ -175,12 +175,12 @@ describe('§2 size and type of bodies', () => {
     'application/json; charset=iso-8859-1',
     'json',
     '*/*',
-  ])('%s is 415 unsupported_media_type', async (type) => {
+  ])('refuses the content type %s with 415 unsupported_media_type', async (type) => {
     const answer = await create(json(), { 'content-type': type });
     expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
   });
 
-  it('a body without a content type is 415', async () => {
+  it('refuses a body without a content type with 415', async () => {
     expect((await raw([json()])).status).toBe(415);
   });
 
@@ -191,11 +191,11 @@ describe('§2 size and type of bodies', () => {
     'application/json ; charset=Utf-8 ; q=1',
     'application/json;',
     'application/json; version',
-  ])('%s is accepted as JSON', async (type) => {
+  ])('accepts a body with the content type %s as JSON', async (type) => {
     expect((await create(json(), { 'content-type': type })).status).toBe(200);
   });
 
-  it('a missing body, with or without Content-Length: 0, is 400 required; an empty chunked body is not JSON', async () => {
+  it('answers 400 required to a missing body, with or without Content-Length: 0, and malformed_json to an empty chunked body', async () => {
     expect(faultsOf(await create(undefined))).toEqual([' required']);
     const empty = await raw([], { 'content-length': '0', 'content-type': 'text/plain' });
     expect([empty.status, JSON.parse(empty.text).errors[0].code]).toEqual([400, 'required']);
@@ -203,7 +203,7 @@ describe('§2 size and type of bodies', () => {
     expect([chunked.status, JSON.parse(chunked.text).code]).toEqual([400, 'malformed_json']);
   });
 
-  it('a chunked body is accepted', async () => {
+  it('accepts a chunked body', async () => {
     const text = json();
     const answer = await raw([text.slice(0, 50), text.slice(50)], {
       'content-type': 'application/json',
@@ -212,7 +212,7 @@ describe('§2 size and type of bodies', () => {
     expect(answer.status).toBe(200);
   });
 
-  it('a body on a route without a body is ignored', async () => {
+  it('ignores a body on a route that takes no body', async () => {
     const record = await app.given.eligibility(scene);
     const one = `${path()}/${record['candidate'].candidate_id}`;
     const headers = { authorization: `Bearer ${scene.token}`, 'content-type': 'text/plain' };
@@ -228,7 +228,7 @@ describe('§2 size and type of bodies', () => {
     expect(cancel.status).toBe(204);
   });
 
-  it('§2 checks run in order: 401, scope, account, and only then the body', async () => {
+  it('§2 checks the token first, then the scope, then the account, and only then the body', async () => {
     const foreign = await app.given.account();
     const reader = await app.given.token([scene.account], ['read']);
     for (const [body, type] of [

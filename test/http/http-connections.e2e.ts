@@ -39,7 +39,7 @@ async function fill(app: TestApp, count: number): Promise<Socket[]> {
   return sockets;
 }
 
-it('limits the connections of one address, and accepts a new connection when one closes', async () => {
+it('limits the connections of one address, and accepts a new connection when an old one closes', async () => {
   const app = await startApp();
   const sockets = await fill(app, MOST_OF_AN_ADDRESS + AT_A_TIME);
   try {
@@ -57,7 +57,7 @@ it('limits the connections of one address, and accepts a new connection when one
   }
 });
 
-it('does not limit the connections of a proxy, which all have the same address', async () => {
+it('does not limit the connections of a trusted proxy, although all of them have the same address', async () => {
   const app = await startApp({ env: { TRUST_PROXY: '1' } });
   const sockets = await fill(app, MOST_OF_AN_ADDRESS + 1);
   try {

@@ -34,7 +34,7 @@ const rule = (model: string, member: string) => {
 const optionalText = (rest: object) => ({ type: ['string', 'null'], ...rest });
 
 describe('the OpenAPI document', () => {
-  it('describes the purpose, callers and answers of every operation', () => {
+  it('describes the purpose, callers and responses of every operation', () => {
     expect(operations().length).toBeGreaterThan(40);
     for (const { name, path, operation } of operations()) {
       expect([name, typeof operation.summary, operation.summary?.length > 5]).toEqual([name, 'string', true]);
@@ -61,7 +61,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('names the parts of readiness as the service does, also in its examples', async () => {
+  it('the OpenAPI document names the parts of readiness as the service does, also in its examples', async () => {
     const { '200': ready, '503': unready } = document.paths['/health/ready'].get.responses as Schema;
     const { parts } = (await app.call('GET', '/health/ready')).body as { parts: object };
     expect(Object.keys(parts).sort()).toEqual(['database', 'deliveries', 'delivery loop', 'migrations']);
@@ -73,11 +73,11 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('is published with a catalogue of errors that matches docs/problems.md', () => {
+  it('serves a catalogue of errors that matches docs/problems.md', () => {
     expect(readFileSync(join(__dirname, '../../docs/problems.md'), 'utf8')).toBe(catalogueMarkdown());
   });
 
-  it('describes every operation, and its tags in the order of a client’s day', () => {
+  it('describes every operation, and lists the tags in the order in which a client needs them', () => {
     const tags = (document.tags as Schema[]).map(({ name, description }) => [name, typeof description]);
     expect(tags.slice(0, 3)).toEqual([
       ['Token service', 'string'],
@@ -97,7 +97,7 @@ describe('the OpenAPI document', () => {
     expect(ofNothing.filter((name) => !name.includes(' /sandbox/'))).toEqual([]);
   });
 
-  it('has an example of every body and every required parameter', () => {
+  it('has an example of every request body and every required parameter', () => {
     for (const { name, operation } of operations()) {
       for (const media of Object.values((operation.requestBody?.content ?? {}) as Record<string, Schema>))
         expect([name, media['example']]).toEqual([name, expect.anything()]);
@@ -110,7 +110,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('requires Basic where the client authenticates, and no scheme on open routes', () => {
+  it('declares Basic authentication on the token routes, and no security scheme on open routes', () => {
     const securityOf = (path: string, method: string) => document.paths[path][method].security as object[];
     expect(document.components.securitySchemes.client).toMatchObject({ type: 'http', scheme: 'basic' });
     for (const path of ['/token', '/revoke', '/introspect']) expect(securityOf(path, 'post')).toEqual([{ client: [] }]);
@@ -127,7 +127,7 @@ describe('the OpenAPI document', () => {
     expect(document.servers).toEqual([{ url: '/' }]);
   });
 
-  it('names every parameter of every path', () => {
+  it('documents every parameter of every path', () => {
     for (const { name, path, operation } of operations()) {
       const named = ((operation.parameters ?? []) as Schema[])
         .filter((p) => p['in'] === 'path')
@@ -139,7 +139,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('documents the statuses of the specification for create, update and reads', () => {
+  it('documents the response statuses of the specification for create, update and reads', () => {
     const statuses = (path: string, method: string) => Object.keys(document.paths[path][method].responses as object);
     const candidate = '/accounts/{account_code}/candidates/{candidate_id}';
     expect(statuses('/accounts/{account_code}/candidates', 'post')).toEqual(
@@ -156,7 +156,7 @@ describe('the OpenAPI document', () => {
     expect(statuses('/launch/{launch_code}', 'get')).toEqual(expect.arrayContaining(['303', '404', '410']));
   });
 
-  it('contains the rules of the Eligibility Model', () => {
+  it('the OpenAPI document contains the rules of the Eligibility Model', () => {
     expect(schema('EligibilityModel')['required'].sort()).toEqual(['candidate', 'test_code']);
     expect(rule('EligibilityModel', 'test_code')).toEqual({
       type: 'string',
@@ -181,7 +181,7 @@ describe('the OpenAPI document', () => {
     expect([mode.test('voiceRESPONSE'), mode.test('Telegraph')]).toEqual([true, false]);
   });
 
-  it('contains the rules of the Candidate Model', () => {
+  it('the OpenAPI document contains the rules of the Candidate Model', () => {
     expect(schema('CandidateModel')['required'].sort()).toEqual(['candidate_id', 'first_name', 'last_name']);
     const lengths = Object.entries({
       address1: 200,
@@ -219,7 +219,7 @@ describe('the OpenAPI document', () => {
     expect(rule('CandidateAttribute', 'value')).toEqual({ type: 'string', maxLength: 1000 });
   });
 
-  it('contains the rules of bookings', () => {
+  it('the OpenAPI document contains the rules of bookings', () => {
     expect(schema('BookingRequest')['required'].sort()).toEqual(['booking_on', 'delivery_mode']);
     expect(rule('BookingRequest', 'delivery_mode')).toEqual({
       type: 'string',
@@ -236,7 +236,7 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  it('marks every member of answer models as required', () => {
+  it('marks every member of response models as required', () => {
     for (const model of ['EligibilityResponseModel', 'BookingModel', 'TestLaunchInfo'])
       expect([model, [...schema(model)['required']].sort()]).toEqual([
         model,
@@ -244,7 +244,7 @@ describe('the OpenAPI document', () => {
       ]);
   });
 
-  it('has only examples that its own rules accept', () => {
+  it('the OpenAPI document has only examples that its own schemas accept', () => {
     let examples = 0;
     for (const [name, model] of Object.entries(document.components.schemas as Record<string, Schema>))
       for (const [member, property] of Object.entries((model['properties'] ?? {}) as Record<string, Schema>)) {

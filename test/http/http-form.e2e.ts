@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { BodyPace } from '../../src/platform/overload/body-pace';
 import { startApp, type TestApp } from '../support/app';
 
-/** The rules of all routes on the form of a request. */
+/** Tests the rules on the form of a request that apply to all routes. */
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 let operator: string;
@@ -34,7 +34,7 @@ describe('§2 a query parameter that the route does not have', () => {
     ['GET', () => '/admin/audit?acter=x'],
     ['GET', () => '/admin/subscriptions?acount_code=x'],
     ['GET', () => '/admin/unmatched-results?x=1'],
-  ])('is refused: %s, %#', async (method, path) => {
+  ])('refuses an unknown query parameter: %s, case %#', async (method, path) => {
     const token = /^\/admin\//i.test(path()) ? operator : scene.token;
     const answer = await app.call(method, path(), {
       token,
@@ -64,7 +64,7 @@ describe('§2 a query parameter that the route does not have', () => {
 });
 
 describe('§2 the faults of a request', () => {
-  it('names all faults of path, query and body at once', async () => {
+  it('reports all faults of path, query and body at once', async () => {
     const answer = await app.call('PUT', `/accounts/${scene.account}/candidates/%20x/tests/a_b?x=1`, {
       token: scene.token,
       body: { test_cod: 'T' },
@@ -79,21 +79,21 @@ describe('§2 the faults of a request', () => {
     ]);
   });
 
-  it('names at most a hundred faults, followed by a note about the rest', async () => {
+  it('reports at most a hundred faults of a request, followed by a note about the rest', async () => {
     const body = Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`m${at}`, at]));
     const { errors } = (await create(body)).body;
     expect(errors).toHaveLength(101);
     expect(told(errors.slice(98))).toEqual(['/m98 unknown_field', '/m99 unknown_field', ' too_many_faults']);
   });
 
-  it.each(['.', '..'])('reports candidate_id %s as a fault', async (candidate_id) => {
+  it.each(['.', '..'])('reports the candidate_id %s as a fault', async (candidate_id) => {
     const body = app.given.eligibilityBody(scene.testCode);
     const { errors } = (await create({ ...body, candidate: { ...body.candidate, candidate_id } })).body;
     expect(told(errors)).toEqual(['/candidate/candidate_id candidate_id_invalid']);
   });
 
   it.each(['USA', 'U', '', 'XX', 'u\u0130', 'ſs', 'U S'])(
-    'country %j is country_invalid and nothing else',
+    'reports only country_invalid for the country %j',
     async (country) => {
       const body = app.given.eligibilityBody(scene.testCode);
       const { errors } = (await create({ ...body, candidate: { ...body.candidate, country } })).body;
@@ -102,7 +102,7 @@ describe('§2 the faults of a request', () => {
   );
 
   it.each(['\u0001', '\t', '\n', '\u007f', '\u0085', '\u009f'])(
-    'reports %j in a text as a fault',
+    'reports the control character %j in a text as a fault',
     async (character) => {
       const body = app.given.eligibilityBody(scene.testCode);
       const { errors } = (await create({ ...body, candidate: { ...body.candidate, city: `a${character}b` } })).body;
@@ -123,7 +123,7 @@ describe('§2 the faults of a request', () => {
 });
 
 describe('§2 the catalogue of errors', () => {
-  it('explains every fault code and the remedy', async () => {
+  it('explains every fault code and its remedy in the catalogue', async () => {
     for (const code of [
       'unknown_field',
       'unknown_parameter',
@@ -142,7 +142,7 @@ describe('§2 the catalogue of errors', () => {
     expect(new Set(codes).size).toBe(codes.length);
   });
 
-  it('names the additional members of a problem', async () => {
+  it('lists the additional members of each problem in the catalogue', async () => {
     const members = async (code: string) => (await app.call('GET', `/problems/${code}`)).body.members;
     expect(await members('duplicate_eligibility')).toEqual(['svc_eligiblity_id']);
     expect(await members('verification_failed')).toEqual(['failure', 'reason', 'http_status', 'excerpt']);
@@ -208,12 +208,12 @@ describe('§2 a hostile body', () => {
     return Math.max(...times, 2e6);
   }
 
-  // One caller sends all bodies here: its pauses are not part of the test.
+  // Disables the pauses between large bodies of one caller, because this test sends all bodies as one caller.
   beforeAll(() => void jest.spyOn(app.app.get(BodyPace), 'charge').mockReturnValue(undefined));
   afterAll(() => void jest.restoreAllMocks());
 
   it.each(HOSTILE)(
-    '%s blocks the event loop for no more than a small multiple of its reading time',
+    'a body %s blocks the event loop for no more than a small multiple of the time that JSON.parse needs',
     async (_name, body) => {
       expect(body.length).toBeLessThanOrEqual(256 * 1024);
       expect((await longestDelay(body)) / ownTime(body)).toBeLessThan(15);

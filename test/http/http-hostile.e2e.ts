@@ -13,14 +13,14 @@ let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 beforeAll(async () => {
   app = await startApp();
   scene = await app.given.scene();
-  // One caller sends all bodies here: its pauses are not part of the test.
+  // Disables the pauses between large bodies of one caller, because this test sends all bodies as one caller.
   jest.spyOn(app.app.get(BodyPace), 'charge').mockReturnValue(undefined);
 });
 afterAll(() => app.close());
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** The bytes of a body without its filling. */
+/** The size of a body without its filling, in bytes. */
 const REST = 1000;
 const members = (count: number, value: (at: number) => string) =>
   `{${Array.from({ length: count }, (_, at) => `"m${at}":${value(at)}`).join()}}`;
@@ -59,9 +59,9 @@ const hostile = (bytes: number): [string, string][] => {
   ];
 };
 
-/** Returns the longest blocking of the event loop meanwhile, in milliseconds. */
+/** Returns the longest blocking of the event loop during the work, in milliseconds. */
 async function longestDelay(work: () => Promise<unknown>): Promise<number> {
-  // Waits until garbage of earlier work is collected.
+  // Waits for the garbage collection of earlier work.
   await pause(50);
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
@@ -90,7 +90,7 @@ async function delayRatios(path: string, bodies: [string, string][]): Promise<Re
     const { status } = await rawCall(app.url, 'POST', path, { headers, chunks: [body] });
     expect([400, 413]).toContain(status);
   };
-  // The first body of each kind starts threads and compiles.
+  // Sends each body once without measuring, because the first body starts threads and compiles code.
   for (const [, body] of bodies) await send(Buffer.from(body));
   const ratios: Record<string, number> = {};
   for (const [name, text] of bodies) {
@@ -135,7 +135,7 @@ it('does not block the event loop for a content type of thousands of blanks', as
   expect((await longestDelay(send)) / ownTime()).toBeLessThan(1);
 });
 
-it('accepts a large result like a small one', async () => {
+it('accepts a large result as it accepts a small result', async () => {
   const { svc_eligiblity_id } = await app.given.eligibility(scene);
   const body = registrationBody({ examMetaData: { examCode: svc_eligiblity_id }, more: 'x'.repeat(3 * MIB) });
   const path = '/registrations/registration/results';

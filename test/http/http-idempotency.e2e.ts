@@ -31,7 +31,7 @@ function turned(value: any): any {
 }
 
 describe('§5 Idempotency-Key', () => {
-  it('replays the first answer with Idempotency-Replayed: true for the same key and body', async () => {
+  it('replays the first response with Idempotency-Replayed: true for the same Idempotency-Key and body', async () => {
     const [key, sent] = [newKey(), body()];
     const first = await create(sent, key);
     const second = await create(sent, key);
@@ -40,7 +40,7 @@ describe('§5 Idempotency-Key', () => {
     expect(second.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
   });
 
-  it('replays the first answer even if the record has changed since', async () => {
+  it('replays the first response to an Idempotency-Key even if the record has changed since', async () => {
     const [key, sent] = [newKey(), body()];
     const first = await create(sent, key);
     await app.call('DELETE', `${path()}/${sent['candidate'].candidate_id}/tests/${scene.testCode}`, {
@@ -49,21 +49,21 @@ describe('§5 Idempotency-Key', () => {
     expect((await create(sent, key)).body).toEqual(first.body);
   });
 
-  it('treats bodies as the same when they are the same JSON value, whatever the order of keys and the blanks', async () => {
+  it('treats two bodies with one Idempotency-Key as the same if their JSON values are equal, whatever the order of members and the blanks', async () => {
     const [key, sent] = [newKey(), body({ portion_codes: ['MAIN'] })];
     const first = await create(sent, key);
     const second = await create(JSON.stringify(turned(sent), null, 4).replace('"Ada"', '"\\u0041da"'), key);
     expect([second.status, replayed(second), second.body]).toEqual([200, 'true', first.body]);
   });
 
-  it('refuses another body with 422 idempotency_key_reused, even an invalid body', async () => {
+  it('refuses a second body under the same Idempotency-Key with 422 idempotency_key_reused, even an invalid body', async () => {
     const [key, sent] = [newKey(), body()];
     await create(sent, key);
     for (const other of [body(), { ...sent, registration_mode: 'Mail' }, { ...sent, nonsense: 1 }, {}])
       expect((await create(other, key)).body).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
   });
 
-  it('stores only 2xx answers: after a refusal the key can be used again', async () => {
+  it('stores only 2xx responses: an Idempotency-Key can be used again after a refusal', async () => {
     const key = newKey();
     expect((await create({}, key)).status).toBe(400);
     expect((await create({ ...body(), test_code: 'UNKNOWN' }, key)).status).toBe(400);
@@ -74,7 +74,7 @@ describe('§5 Idempotency-Key', () => {
     expect([answer.status, replayed(answer)]).toEqual([200, null]);
   });
 
-  it('refuses a key in progress with 409 idempotency_key_in_use, for the same body and another', async () => {
+  it('refuses an Idempotency-Key of a running request with 409 idempotency_key_in_use, whether the body is the same or different', async () => {
     const [key, record] = [newKey(), await app.given.eligibility(scene)];
     const book = (more = {}) =>
       app.call('POST', `${path()}/${record['candidate'].candidate_id}/tests/${scene.testCode}/bookings`, {
@@ -106,7 +106,7 @@ describe('§5 Idempotency-Key', () => {
     expect(replayed(await book())).toBe('true');
   });
 
-  it('keeps the keys of each application and user apart', async () => {
+  it('keeps the idempotency keys of each application and user apart', async () => {
     const [key, sent] = [newKey(), body()];
     await create(sent, key);
     const other = await app.given.token([scene.account]);
@@ -114,7 +114,7 @@ describe('§5 Idempotency-Key', () => {
     expect((await create(body(), key, other)).status).toBe(200);
   });
 
-  it('checks token, scope and account of a replay like those of any call', async () => {
+  it('checks the token, scope and account of a replayed request like those of any request', async () => {
     const [key, sent] = [newKey(), body()];
     const token = await app.given.token([scene.account]);
     await create(sent, key, token);
@@ -127,13 +127,13 @@ describe('§5 Idempotency-Key', () => {
     expect((await create(sent, key, token)).status).toBe(200);
     await app.given.sql('DELETE FROM user_accounts WHERE username = $1', [user['username']]);
     expect((await create(sent, key, token)).status).toBe(401);
-    // Makes the token valid again, like a newly obtained one.
+    // Makes the revoked token valid again, which is equivalent to a new token.
     await app.given.sql('UPDATE token_families SET revoked_at = NULL WHERE family_id = $1', [user['family_id']]);
     expect((await create(sent, key, token)).body).toMatchObject({ status: 403, code: 'account_forbidden' });
     expect((await create(sent, key, 'nonsense')).status).toBe(401);
   });
 
-  it('keeps a key for 24 hours', async () => {
+  it('keeps an Idempotency-Key for 24 hours', async () => {
     const [key, sent] = [newKey(), body()];
     await create(sent, key);
     const age = (interval: string) =>
@@ -147,7 +147,7 @@ describe('§5 Idempotency-Key', () => {
     expect((await create(body(), key)).status).toBe(200);
   });
 
-  it.each(['x'.repeat(256), 'é', 'tab\there', ''])('refuses the key %j with 400', async (key) => {
+  it.each(['x'.repeat(256), 'é', 'tab\there', ''])('refuses the Idempotency-Key %j with 400', async (key) => {
     const answer = await create(body(), key);
     expect([answer.status, answer.body.errors]).toEqual([
       400,
@@ -155,7 +155,7 @@ describe('§5 Idempotency-Key', () => {
     ]);
   });
 
-  it('names an invalid key with every other fault of the request, on every route that accepts keys', async () => {
+  it('reports an invalid Idempotency-Key with every other fault of the request, on every route that accepts the header', async () => {
     const record = await app.given.eligibility(scene);
     const bookings = `${path()}/${record['candidate'].candidate_id}/tests/${scene.testCode}/bookings`;
     const booking = await app.given.booking(scene, record);
@@ -180,7 +180,7 @@ describe('§5 Idempotency-Key', () => {
     expect(kept.body).toEqual(booking);
   });
 
-  it('accepts 1 to 255 printable ASCII characters as a key', async () => {
+  it('accepts 1 to 255 printable ASCII characters as an Idempotency-Key', async () => {
     for (const key of ['!', 'x'.repeat(255), `" {}~,;= ${newKey()}`]) {
       const sent = body();
       expect((await create(sent, key)).status).toBe(200);
@@ -188,7 +188,7 @@ describe('§5 Idempotency-Key', () => {
     }
   });
 
-  it('accepts a key on every writing booking route, and executes each request once', async () => {
+  it('accepts an Idempotency-Key on every route that changes bookings, and executes each request once', async () => {
     const record = await app.given.eligibility(scene);
     const events = async () =>
       (
@@ -227,7 +227,7 @@ describe('§5 Idempotency-Key', () => {
     expect([(await twice('POST', absence, { excused: false })).status, await events()]).toEqual([204, 5]);
   });
 
-  it('treats the same key on another route as another request', async () => {
+  it('treats the same Idempotency-Key on two routes as two requests', async () => {
     const [key, sent] = [newKey(), body()];
     await create(sent, key);
     const answer = await app.call('DELETE', `/accounts/${scene.account}/bookings/ABCDEFGHJK`, {
@@ -246,7 +246,7 @@ describe('§5 Idempotency-Key', () => {
     const transactionsOf = async (table: string, column: string, values: string[]) =>
       (await app.given.sql(`SELECT DISTINCT xmin::text FROM ${table} WHERE ${column} = ANY ($1)`, [values])).length;
 
-    it('writes records and bookings of many requests in batches, and stores each answer', async () => {
+    it('writes records and bookings of many requests in batches, and stores the response to each request', async () => {
       const sent = Array.from({ length: 40 }, () => ({ key: newKey(), body: body() }));
       const created = await Promise.all(sent.map((one) => create(one.body, one.key)));
       expect(created.map(({ status }) => status)).toEqual(sent.map(() => 200));
@@ -268,7 +268,7 @@ describe('§5 Idempotency-Key', () => {
       );
     });
 
-    it('executes each request once, however often it is sent', async () => {
+    it('executes a request with an Idempotency-Key once, however often it is sent', async () => {
       const one = siteBooking();
       const all = (await records(10)).map((record) => ({ record, key: newKey() }));
       const answers = await Promise.all(
@@ -285,7 +285,7 @@ describe('§5 Idempotency-Key', () => {
       }
     });
 
-    it('refuses only the faulty requests of a batch, and leaves their keys free at once', async () => {
+    it('refuses only the faulty requests of a batch, whose idempotency keys can be used again at once', async () => {
       const [refusedOne, ...others] = await records(20);
       await app.call('DELETE', `${path()}/${refusedOne['candidate'].candidate_id}/tests/${scene.testCode}`, {
         token: scene.token,
@@ -314,7 +314,7 @@ describe('§5 Idempotency-Key', () => {
       expect(answers[1].body).toMatchObject({ code: 'duplicate_eligibility' });
     });
 
-    it('delays no other account while one request waits for a locked record', async () => {
+    it('delays no requests of other accounts while a request waits for a locked record', async () => {
       const there = await app.given.scene();
       const made = await app.given.eligibility(scene);
       const others = await Promise.all(Array.from({ length: 3 }, () => app.given.eligibility(there)));
@@ -343,14 +343,14 @@ describe('§5 Idempotency-Key', () => {
       expect((await waiting).body).toMatchObject({ code: 'duplicate_eligibility' });
     });
 
-    it('replays answers that are long complete, and does not refuse them as in progress', async () => {
+    it('replays a completed response to simultaneous requests, and refuses none of them with 409 idempotency_key_in_use', async () => {
       const [key, sent] = [newKey(), body()];
       expect((await create(sent, key)).status).toBe(200);
       const answers = await Promise.all(Array.from({ length: 12 }, () => create(sent, key)));
       expect(answers.map((answer) => [answer.status, replayed(answer)])).toEqual(answers.map(() => [200, 'true']));
     });
 
-    it('executes the other requests of a batch while the record of one is locked', async () => {
+    it('executes the other requests of a batch while the record of one request is locked', async () => {
       const [locked, ...others] = await records(8);
       const release = await app.given.lock(
         `SELECT 1 FROM eligibilities WHERE svc_eligiblity_id = '${locked['svc_eligiblity_id']}' FOR UPDATE`,

@@ -74,7 +74,7 @@ describe('a body over the limit', () => {
     ['a result', 'POST', () => RESULTS, [JSON_TYPE], 8 * 1024 * 1024],
     ['a result of an account', 'PUT', () => `/accounts/${scene.account}`, [JSON_TYPE], 8 * 1024 * 1024],
   ])(
-    'refuses a large body of %s with 413 by its length alone, and closes the connection',
+    'refuses a large body of %s with 413 because of its Content-Length alone, and closes the connection',
     async (_route, method, path, headers, limit) => {
       for (const length of [limit + 1, 1_000_000_000]) {
         const wire = await Wire.open();
@@ -86,7 +86,7 @@ describe('a body over the limit', () => {
     },
   );
 
-  it('refuses a large body at the token service with 413 by its length alone, and closes the connection', async () => {
+  it('refuses a large body at the token service with 413 because of its Content-Length alone, and closes the connection', async () => {
     const { key, secret } = await client();
     const wire = await Wire.open();
     const basic = `Authorization: Basic ${btoa(`${key}:${secret}`)}`;
@@ -95,7 +95,7 @@ describe('a body over the limit', () => {
     expect(await wire.closes()).toBe(true);
   });
 
-  it('answers 413 even if the sender sends all of a large body', async () => {
+  it('answers 413 even if the client sends a large body to its end', async () => {
     const answer = await app.call('POST', candidates(), { token: scene.token, body: ' '.repeat(5_000_000) });
     expect([answer.status, answer.body.code]).toEqual([413, 'payload_too_large']);
   });
@@ -119,7 +119,7 @@ describe('a body over the limit', () => {
 });
 
 describe('Expect: 100-continue', () => {
-  it('answers 100 when the body will be read', async () => {
+  it('answers 100 Continue when the service will read the body', async () => {
     const body = JSON.stringify(app.given.eligibilityBody(scene.testCode));
     const wire = await Wire.open();
     wire.head('POST', candidates(), bearer(), JSON_TYPE, `Content-Length: ${body.length}`, 'Expect: 100-continue');
@@ -133,18 +133,21 @@ describe('Expect: 100-continue', () => {
     ['without a token', 401, () => [JSON_TYPE, 'Content-Length: 9']],
     ['of a wrong type', 415, () => [bearer(), 'Content-Type: text/plain', 'Content-Length: 9']],
     ['over the limit', 413, () => [bearer(), JSON_TYPE, 'Content-Length: 999999']],
-  ])('%s is answered with %i and without 100', async (_title, status, headers) => {
-    const wire = await Wire.open();
-    wire.head('POST', candidates(), ...headers(), 'Expect: 100-continue');
-    await wire.until('"request_id"');
-    expect(wire.text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-    expect(await wire.closes()).toBe(true);
-  });
+  ])(
+    'answers a request with Expect: 100-continue %s with %i, without 100 Continue',
+    async (_title, status, headers) => {
+      const wire = await Wire.open();
+      wire.head('POST', candidates(), ...headers(), 'Expect: 100-continue');
+      await wire.until('"request_id"');
+      expect(wire.text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+      expect(await wire.closes()).toBe(true);
+    },
+  );
 });
 
 describe('a body that stops arriving', () => {
   it('refuses a stopped body within 30 s with 408, or 500 on the result routes, and closes the connection', async () => {
-    // A test driver retries after a 500.
+    // Result routes answer 500, because a test driver retries only after a 500.
     const stopped: [string, string, string, number][] = [
       [candidates(), 'Content-Length: 5000', '{"a":', 408],
       [RESULTS, 'Content-Length: 7000000', '{"a":', 500],
@@ -198,7 +201,7 @@ describe('the number of values in a body', () => {
     expect((await send(wide(100_001))).body).toMatchObject({ status: 413, code: 'payload_too_large' });
   });
 
-  it('makes large bodies of one caller wait for each other; no other caller waits', async () => {
+  it('reads the large bodies of one caller one after another, without delaying other callers', async () => {
     const other = await app.given.scene();
     const order: string[] = [];
     const send = async (name: string, { account, token }: typeof scene) => {
@@ -213,7 +216,7 @@ describe('the number of values in a body', () => {
     expect(order).toEqual(['mine 400', 'theirs 400', 'mine 400', expect.stringMatching(/^mine (400|429)$/)]);
   });
 
-  it('counts values whose names are repeated', async () => {
+  it('counts every value in a body, even values under repeated names', async () => {
     const again = `{${Array(870_000).fill('"a":1').join()}}`;
     expect((await new Deliveries(app).register(scene.token, again)).status).toBe(413);
   });

@@ -58,7 +58,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('public documents under "
     '/console',
     '/.well-known/oauth-authorization-server',
     '/.well-known/jwks.json',
-  ])('%s has an ETag, and a caller with the current ETag receives 304 without a body', async (path) => {
+  ])('%s has an ETag, and a request with the current ETag is answered with 304 without a body', async (path) => {
     const first = await get(path);
     const tag = first.headers.get('etag')!;
     expect([first.status, tag]).toEqual([200, expect.stringMatching(/^(W\/)?"[^"]+"$/)]);
@@ -85,7 +85,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('public documents under "
     },
   );
 
-  it('answers that are not public documents are no-store', async () => {
+  it('sends responses that are not public documents with Cache-Control: no-store', async () => {
     for (const path of [
       '/problems/no_such_code',
       '/console/nothing.js',
@@ -154,7 +154,7 @@ describe('the quota of an address on public routes', () => {
     expect((await from('192.0.2.1', '/nowhere', token)).status).toBe(404);
   });
 
-  it('counts a document by its length, and a 304 as nearly nothing', async () => {
+  it('charges a document to the quota by its length, and a 304 with almost nothing', async () => {
     const small = left(await from('192.0.2.3', '/.well-known/jwks.json'));
     const document = await from('192.0.2.3', '/openapi.yaml');
     expect(small - left(document)).toBeGreaterThan(document.text.length / 32_768 - 1);
@@ -166,7 +166,7 @@ describe('the quota of an address on public routes', () => {
     expect(left(again) - left(streamed)).toBeGreaterThan(streamed.text.length / 32_768 - 1);
   });
 
-  it('counts refusals of strangers on every route, and delays refusals for too many requests', async () => {
+  it('charges refusals of unauthenticated requests on every route to the quota, and delays 429 responses', async () => {
     const paths = ['/nowhere', '/accounts/NOBODY/eligibilities', '/admin/users'];
     const [answered] = await untilRefused('192.0.2.4', paths, 6000);
     expect(answered).toBeGreaterThanOrEqual(1200);

@@ -28,7 +28,7 @@ afterAll(() => app.close());
 const SEED = 20_270_131;
 const REQUESTS = 2000;
 
-/** mulberry32: the same requests in every run. */
+/** Generates random numbers with mulberry32, so that a seed gives the same requests in every run. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -159,7 +159,7 @@ interface Shape {
 
 const shapes = async (): Promise<Shape[]> => {
   const { body } = await app.call('GET', '/openapi.json');
-  // A stream does not end.
+  // The event stream is left out, because its response never ends.
   const paths = Object.entries(body.paths as Record<string, object>).filter(([path]) => path !== '/admin/events');
   return paths.flatMap(([template, item]) =>
     Object.keys(item).map((method) => ({ method: method.toUpperCase(), template })),

@@ -19,7 +19,7 @@ describe('large reads of an account', () => {
     ['exports', 'eligibilities.csv', 'eligibilities'],
     ['reads of the feed', 'changes?limit=200', 'changes'],
   ])(
-    'sends at most two large reads of an account to the database at a time: %s',
+    'runs at most two large reads of an account in the database at a time: %s',
     async (_kind, path, table) => {
       const [reader, other] = [await app.given.scene(), await app.given.scene()];
       const locker = new pg.Client({ connectionString: app.databaseUrl });
@@ -35,12 +35,12 @@ describe('large reads of an account', () => {
         );
       const answers = Array.from({ length: CALLS }, () => get(reader));
       await eventually(async () => expect(await waiting()).toBe(2), WAIT_MS);
-      // Reads of another account do not wait for them: a third one runs, and no more of the first account.
+      // A read of a second account starts at once, while the waiting reads of the first account still wait.
       answers.push(get(other));
       await eventually(async () => expect(await waiting()).toBe(3), WAIT_MS);
       await locker.query('ROLLBACK');
       await locker.end();
-      // On a slow machine some have waited too long for the lock.
+      // On a slow machine some reads fail because they waited too long for the lock.
       await Promise.allSettled(answers);
     },
     120_000,

@@ -82,7 +82,7 @@ describe('the examples of the document, against a sandbox', () => {
     made['booking_code'] = (await tryOut(`POST ${ofTest}/bookings`)).body.booking_code;
   };
 
-  it('uses the sandbox’s account in every example', () => {
+  it('uses the sandbox’s account in every example of the OpenAPI document', () => {
     const [parameter] = document.paths[`${ofAccount}/candidates`].post.parameters;
     expect(parameter).toMatchObject({ name: 'account_code', example: sandbox.account_code });
   });
@@ -226,7 +226,7 @@ describe('the examples of the document, against a sandbox', () => {
     const change = (body: object) =>
       app.call('PATCH', `/admin/subscriptions/${made['id']}`, { token: tokens['operator'], body });
     await change({ partner_url: `${partner_url}/400`, ca_pem });
-    // Verified at an address that answers 200; afterwards it no longer exists.
+    // Sets the state without a verification, because the partner of the sandbox answers 400 at this address.
     await app.given.sql(`UPDATE subscriptions SET state = 'ACTIVE' WHERE id = $1`, [made['id']]);
     await create();
     await book();
@@ -272,7 +272,7 @@ describe('the examples of the document, against a sandbox', () => {
     const operations = Object.entries(document.paths as Record<string, object>).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     );
-    // These redirect a browser to an identity provider, which a sandbox lacks; and a stream does not end.
+    // Sign-in routes need an identity provider, which a sandbox lacks, and the event stream never ends.
     const tryable = operations.filter((name) => !name.includes(' /console/sign-in') && name !== 'GET /admin/events');
     expect([...tried].sort()).toEqual(tryable.sort());
   });

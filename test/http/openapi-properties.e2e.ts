@@ -22,7 +22,7 @@ interface Operation {
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema; example: unknown }> };
   security: Record<string, string[]>[];
 }
-/** A generated call; omitted parts are undefined. */
+/** A generated request; parts that it omits are undefined. */
 interface Input {
   parameters: Record<string, string | undefined>;
   type: string | undefined;
@@ -41,7 +41,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
   let operations: [string, Operation][];
   let sandbox: any;
   const tokens: Record<string, string> = {};
-  /** The existing things, by the names of parameters and members. */
+  /** Ids and codes that exist in the sandbox, by the names of the parameters and members that take them. */
   const known: Record<string, string[]> = {};
 
   beforeAll(async () => {
@@ -56,11 +56,11 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
         operation,
       ]),
     );
-    // A stream does not end.
+    // Event streams are left out, because their responses never end.
     operations = operations.filter(([, operation]) => !JSON.stringify(operation).includes('text/event-stream'));
     tokens['operator'] = await app.given.operator();
     tokens['client'] = await app.given.token([sandbox.account_code]);
-    // They stay valid when an input moves the clock.
+    // Extends the tokens, so that they stay valid when a generated request moves the clock.
     for (const table of ['access_tokens', 'token_families'])
       await app.given.sql(`UPDATE ${table} SET expires_at = '9998-12-31'`);
     await fill();
@@ -120,7 +120,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
     });
   }
 
-  /** The path decides the kind of `{id}`. */
+  /** Returns the known values of a parameter; for `{id}`, the path decides of which kind. */
   const knownAs = (path: string, name: string): string[] | undefined =>
     known[name === 'id' ? (/(subscription|unmatched|notification)/.exec(path)?.[1] ?? name) : name];
 
@@ -201,7 +201,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
         );
         body = new URLSearchParams(value as Record<string, string>).toString();
       } else body = input.type === 'application/json' ? JSON.stringify(value) : String(value);
-      // JSON leaves undefined members out; a file is text.
+      // Judges the input as the service receives it: JSON omits undefined members, and a file is text.
       let received: unknown = input.type === 'application/x-www-form-urlencoded' ? value : body;
       if (input.type === 'application/json' && body !== undefined) received = JSON.parse(body);
       isRight &&= body === undefined ? operation.requestBody!.required !== true : inputs.fits(schema, received);
@@ -216,7 +216,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
     return { method, address, options: { token, headers, body }, isRight };
   }
 
-  it('describes every answer that generated inputs receive: never a 5xx, and a refusal for invalid inputs', async () => {
+  it('describes the response to every generated request, which is never a 5xx, and is a refusal for every invalid input', async () => {
     const failures: string[] = [];
     const succeeded = new Set<string>();
     const refused = new Set<string>();
@@ -242,7 +242,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
       if (result.failed) failures.push(`${name}: ${(result.errorInstance as Error | null)?.message ?? 'interrupted'}`);
     }
     expect(failures).toEqual([]);
-    // Otherwise only refusals, or nothing, would have been checked.
+    // Most operations must succeed at least once, otherwise the test would check only refusals.
     const never = operations.map(([name]) => name).filter((name) => !succeeded.has(name));
     expect(never.length).toBeLessThan(operations.length / 2);
     expect(refused.size).toBeGreaterThan(40);

@@ -42,7 +42,7 @@ describe('every route', () => {
   });
   afterAll(() => app.close());
 
-  it('declares the scope or openness that decides its callers', () => {
+  it('every route declares its scope or that it is public', () => {
     expect(declaredRoutes(app.app).length).toBeGreaterThan(30);
     expect(() => assertAccessDeclared(app.app)).not.toThrow();
   });

@@ -52,7 +52,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     await page.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
   }
 
-  it('has a content security policy of its own, which no other page has', async () => {
+  it('Swagger UI has a content security policy that no other page has', async () => {
     const policyOf = async (path: string) => (await fetch(app.url + path)).headers.get('content-security-policy');
     expect(await policyOf('/docs')).toContain("style-src 'self' 'unsafe-inline'");
     expect(await policyOf('/docs')).toContain("script-src 'self';");
@@ -72,14 +72,14 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     expect(await page.locator('.opblock-tag').count()).toBe(tags.size);
   });
 
-  it('reports a wrong password', async () => {
+  it('Swagger UI reports a wrong password', async () => {
     await page.getByRole('button', { name: 'Authorize' }).click();
     await authorize({ ...login, password: 'not the password' });
     await page.locator('.auth-container .errors').waitFor();
     expect(watched.refusals.splice(0)).toEqual([`400 POST ${basePath}/token`]);
   });
 
-  it('gets a token of the chosen scope by the password grant, and sends no cookie', async () => {
+  it('Swagger UI gets a token with the chosen scope by the password grant, and sends no cookie', async () => {
     await page.context().addCookies([{ name: 'other', value: 'application', url: app.url }]);
     await page.locator('.scopes').getByText('read', { exact: true }).click();
     const [answer] = await Promise.all([page.waitForResponse(`${app.url}/token`), authorize(login)]);
@@ -90,7 +90,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     await page.locator('.auth-container').getByRole('button', { name: 'Close' }).first().click();
   });
 
-  it('calls a route with the token, and sends no filter that was not entered', async () => {
+  it('Swagger UI calls a route with the token, and sends no parameter that was left empty', async () => {
     const testCode = await app.given.test(login.account);
     await app.given.eligibility({ account: login.account, testCode, token: await app.given.token([login.account]) });
     const operation = page.locator('.opblock', {

@@ -41,7 +41,7 @@ describe('an import of CSV', () => {
     (await app.call('GET', `/accounts/${scene.account}/candidates/${encodeURIComponent(id)}`, { token: scene.token }))
       .body;
 
-  it('creates the records of its rows, by the rules of the single call', async () => {
+  it('an import creates the records of its rows, by the same rules as POST of one record', async () => {
     const key = await app.given.attributeKey(scene.account, 'badge');
     const two = await app.given.test(scene.account, {
       portions: [
@@ -77,7 +77,7 @@ describe('an import of CSV', () => {
     expect(audit[0]).toMatchObject({ action: 'eligibility.create', actor: expect.stringMatching(/^user-/) });
   });
 
-  it('reads quotes, a byte order mark, CRLF, empty lines and cells of several lines', async () => {
+  it('an import reads quotes, a byte order mark, CRLF, empty lines and cells of several lines', async () => {
     const result = await imported(
       `\ufeff"candidate_id","first_name","last_name","test_code"\r\n` +
         `Q-1,"Ada ""Countess""","King, Lovelace",${scene.testCode}\r\n\r\n` +
@@ -91,7 +91,7 @@ describe('an import of CSV', () => {
     });
   });
 
-  it('creates, updates and cancels in the order of its rows, each row independently', async () => {
+  it('an import creates, updates and cancels records in the order of its rows, each row independently', async () => {
     const line = (id: string, action: string, city: string) =>
       `${id},Ada,Lovelace,${scene.testCode},${city},${action}\n`;
     const result = await imported(
@@ -118,7 +118,7 @@ describe('an import of CSV', () => {
     expect((await candidate('S-3'))[0].status).toBe('CANCELLED');
   });
 
-  it('rolls back a refused row completely, and no other row', async () => {
+  it('an import rolls back a refused row completely, and no other row', async () => {
     const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
     const rows = ['V-1', 'V-2', 'V-3'].map(
       (id, index) => `${id},Ada,Lovelace,${scene.testCode},${index === 2 ? '' : voucher}`,
@@ -157,7 +157,7 @@ describe('an import of CSV', () => {
     expect(await uses()).toEqual([{ uses: 0 }]);
   });
 
-  it('changes nothing in a dry run, and reports the changes that it would make', async () => {
+  it('a dry run of an import changes nothing, and reports the changes that the import would make', async () => {
     const result = await imported(
       `candidate_id,first_name,last_name,test_code\nD-1,Ada,Lovelace,${scene.testCode}\nD-1,Ada,Lovelace,${scene.testCode}`,
       '?dry_run=true',
@@ -188,7 +188,7 @@ describe('an import of CSV', () => {
     ]);
   });
 
-  it('deletes the content of rows that are processed', async () => {
+  it('deletes the content of the rows of an import once they are processed', async () => {
     const { id } = await imported(`candidate_id,first_name,last_name,test_code\nK-1,Ada,Lovelace,${scene.testCode}`);
     const chunks = await app.given.sql('SELECT rows, outcomes FROM eligibility_import_chunks WHERE import_id = $1', [
       id,
@@ -197,7 +197,7 @@ describe('an import of CSV', () => {
     expect(chunks).toEqual([{ rows: null, outcomes: [['CREATED', 2, 'K-1', scene.testCode, svc_eligiblity_id]] }]);
   });
 
-  it('refuses unknown and repeated columns at once, with every fault', async () => {
+  it('refuses a file with unknown or repeated columns at once, and reports every such column', async () => {
     const answer = await send('candidate_id,frist_name,first_name,candidate.first_name,last_name\nX,A,A,A,B\n');
     expect(answer.status).toBe(400);
     expect(answer.body.errors).toEqual([
@@ -236,7 +236,7 @@ describe('an import of CSV', () => {
     sender.destroy();
   });
 
-  it('refuses only the line that has another number of cells', async () => {
+  it('refuses only the line whose number of cells differs from the header', async () => {
     const result = await imported(
       `candidate_id,first_name,last_name,test_code\nN-1,Ada,Lovelace\nN-2,Ada,Lovelace,${scene.testCode}`,
     );
@@ -251,7 +251,7 @@ describe('an import of CSV', () => {
     ['text/csv; charset=latin1', 202],
     ['text/csv; charset=klingon', 415],
     ['text/csv; charset=utf-8; header=present', 202],
-  ])('answers %s with %i', async (type, status) => {
+  ])('answers an import with the content type %s with %i', async (type, status) => {
     expect((await send('candidate_id,test_code\n', '', { 'content-type': type })).status).toBe(status);
   });
 
@@ -260,7 +260,7 @@ describe('an import of CSV', () => {
     expect([answer.status, answer.body.errors[0].parameter]).toEqual([400, 'dry_run']);
   });
 
-  it('requires the scope for the action of each row', async () => {
+  it('requires for each row of an import the scope of its action', async () => {
     scene.token = await app.given.token([scene.account], ['read', 'create']);
     const result = await imported(
       `candidate_id,first_name,last_name,test_code,action\nR-1,A,B,${scene.testCode},ADD\nR-1,A,C,${scene.testCode},UPDATE\nR-1,A,B,${scene.testCode},CANCEL\n`,
@@ -272,7 +272,7 @@ describe('an import of CSV', () => {
     ]);
   });
 
-  it('hides imports from other accounts, and refuses them without the scope', async () => {
+  it('hides an import from other accounts, and refuses callers without the scope', async () => {
     const { id } = await imported('candidate_id,test_code\n');
     const other = await app.given.scene();
     for (const path of ['', '/report'])

@@ -76,7 +76,7 @@ describe('a file for an import', () => {
     ],
     ['JSON', '\n [{"test_code":"A"}]', /JSON.*application\/x-ndjson/],
     ['only blank rows', '\n,,\n  \n', /empty/],
-  ])('refuses a file with the remedy when it is %s', async (_what, body, detail) => {
+  ])('refuses a file that is or contains %s, and explains the remedy', async (_what, body, detail) => {
     expect(await refusal(body)).toMatchObject({
       status: 400,
       code: 'malformed_csv',
@@ -84,7 +84,7 @@ describe('a file for an import', () => {
     });
   });
 
-  it('refuses a file with the line of the quote that is never closed', async () => {
+  it('refuses a file with a quote that is never closed, and reports its line', async () => {
     const rows = Array.from({ length: 3000 }, (_, number) => `C-${number},"two\r\nlines",B,T`);
     rows[1500] = 'C-1500,"first\r\nsecond","open,B,T';
     // One line for the columns, two for each row before, and the row's own first cell of two lines.
@@ -92,7 +92,7 @@ describe('a file for an import', () => {
     expect((await refusal(`${HEADER.join(',')}\nA,B,C,T\n\nA,"open,C,T\n`)).detail).toMatch(/line 4/);
   });
 
-  it('refuses an unknown column with its number and the nearest known name', async () => {
+  it('reports an unknown column with its number and the nearest known name', async () => {
     const { errors } = await refusal('candidate_id,test_code,End Date,familyName,givenName,Start-Date,colour\n');
     expect(errors.map(({ detail }: { detail: string }) => detail)).toEqual([
       'Column 3, "End Date": there is no such column. Did you mean "eligibility_end_date"?',
@@ -103,12 +103,12 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('refuses a file with an explanation when whole lines are in quotes', async () => {
+  it('refuses a file whose whole lines are in quotes, with an explanation', async () => {
     const { errors } = await refusal('"candidate_id,first_name,last_name,test_code"\n"A,B,C,T"\n');
     expect(errors[0].detail).toMatch(/whole line stands in one pair of quotes/);
   });
 
-  it('reports that a file has no rows', async () => {
+  it('reports that an imported file has no rows', async () => {
     const { report } = await imports().imported(`${HEADER.join(',')}\n`);
     expect(report).toMatchObject([{ outcome: 'NOT_DONE', code: 'import_empty' }]);
   });
@@ -126,7 +126,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('reports the record that blocks a row', async () => {
+  it('reports the id of the record that prevents a row of an import', async () => {
     const made = await app.given.eligibility(scene, {
       client_eligibility_id: 'EL-9',
       candidate: { candidate_id: 'W-1' },
@@ -152,7 +152,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('reports the correct value for blank cells and for a state that includes its country', async () => {
+  it('suggests the correct value for blank cells and for a state that includes its country', async () => {
     const { report } = await imports().imported(
       `${HEADER.join(',')},country,province_state,eligibility_end_date\nB-1,A,B,${scene.testCode},US,US-MA,  \nB-2,A,B,${scene.testCode},US,ny,2031-05-14\n`,
     );
@@ -178,7 +178,7 @@ describe('a file for an import', () => {
     expect(report).toMatchObject([{ code: 'malformed_json', detail: expect.stringContaining('ends with a comma') }]);
   });
 
-  it('begins the report and the export with a byte order mark', async () => {
+  it('the report of an import and the export begin with a byte order mark', async () => {
     const { body } = await imports().send(`${HEADER.join(',')}\nBOM-1,A,B,${scene.testCode}\n`);
     await imports().ended(body.import_id as string);
     const report = `${imports().path()}/${body.import_id}/report`;
@@ -188,7 +188,7 @@ describe('a file for an import', () => {
     }
   });
 
-  it('creates one import for one Idempotency-Key, and refuses another file with the key', async () => {
+  it('creates one import for one Idempotency-Key, and refuses a second file with the same key', async () => {
     const file = fileOf(',', 'I-1');
     const headers = { 'idempotency-key': 'season-1' };
     const [first, second] = [await imports().send(file, headers), await imports().send(file, headers)];
@@ -214,7 +214,7 @@ describe('a file for an import', () => {
     expect((await imports().send(fileOf(',', 'I-3'), headers)).status).toBe(202);
   });
 
-  it('reports no data of a candidate who was erased', async () => {
+  it('the report of an import contains no data of a candidate who was erased', async () => {
     const { import_id: id } = await imports().imported(
       `${HEADER.join(',')},country\nE-77,Edeltraud,B,${scene.testCode},\ne 77,A,B,${scene.testCode},Edeltraud\nE-78,A,B,${scene.testCode},XX\n`,
     );
@@ -233,7 +233,7 @@ describe('a file for an import', () => {
   });
 
   it.each(['\u2010', '\u2013', '\u2014', '\u2212'])(
-    'suggests the existing test when a test code is written with %j',
+    'suggests the existing test when a test code is written with the dash %j',
     async (dash) => {
       const code = scene.testCode.replace('-', dash);
       const { report } = await imports().imported(`${HEADER.join(',')}\nD-1,A,B,${code}\n`);

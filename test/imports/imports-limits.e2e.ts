@@ -52,7 +52,7 @@ function* rows(count: number): Iterable<string> {
 
 const kept = () => app.given.sql('SELECT state, rows FROM eligibility_imports');
 
-it('accepts 512 MiB; a larger file is 413 and stores nothing', async () => {
+it('accepts a file of 512 MiB, and refuses a larger file with 413 without storing any of its rows', async () => {
   expect((await send(blank(MOST_BYTES))).status).toBe(202);
   expect(await kept()).toEqual([{ state: 'DONE', rows: 0 }]);
   const answer = await send(blank(MOST_BYTES + 1));
@@ -61,7 +61,7 @@ it('accepts 512 MiB; a larger file is 413 and stores nothing', async () => {
   expect(await kept()).toHaveLength(1);
 }, 120_000);
 
-it('refuses a file with 1,000,001 rows with 413, and stores none of them', async () => {
+it('refuses a file with 1,000,001 rows with 413, and stores no row', async () => {
   const before = await kept();
   const answer = await send(rows(MOST_ROWS + 1));
   expect([answer.status, answer.body['code']]).toEqual([413, 'payload_too_large']);

@@ -31,7 +31,7 @@ describe('an import of NDJSON', () => {
     return { ...state, lines: report.text.trim().split('\r\n').slice(1) };
   };
 
-  it('accepts the Eligibility Model with an action', async () => {
+  it('accepts the Eligibility Model with an action in each line of an NDJSON import', async () => {
     const body = app.given.eligibilityBody(scene.testCode, { candidate: { candidate_id: 'N-1', city: 'Rome' } });
     const result = await imported([
       body,
@@ -81,11 +81,11 @@ describe('an import of NDJSON', () => {
     expect([answer.status, answer.body.code]).toEqual([status, code]);
   });
 
-  it('completes a file without rows at once', async () => {
+  it('completes an import of a file without rows at once', async () => {
     expect(await imported([])).toMatchObject({ state: 'DONE', rows: 0, done: 0, lines: [] });
   });
 
-  it('processes many rows of which later rows refer to earlier rows', async () => {
+  it('processes many rows in order when later rows refer to the records of earlier rows', async () => {
     const rows = Array.from({ length: 1000 }, (_, number) => ({
       action: number % 5 === 4 ? 'UPDATE' : 'ADD',
       test_code: scene.testCode,

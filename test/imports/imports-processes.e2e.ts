@@ -20,7 +20,7 @@ const rowsOf = (testCode: string, prefix: string, count: number): string =>
 describe('imports of several processes', () => {
   let app: TestApp;
 
-  // It only receives; the test decides which process handles the rows.
+  // This process only receives files; the test decides which process handles the rows.
   beforeEach(async () => (app = await startApp({ env: { ROLES: 'api' } })));
   afterEach(() => app.close());
 
@@ -43,7 +43,7 @@ describe('imports of several processes', () => {
   it('completes simultaneous imports of one account, and processes each row once', async () => {
     const scene = await app.given.scene();
     const workers = [await worker(), await worker()];
-    // The second half of each file is the same: the later row is refused.
+    // The second halves of the files are equal, so of each equal pair of rows the later one is refused.
     const shared = rowsOf(scene.testCode, 'both', 500);
     const paths = await Promise.all(
       ['a', 'b'].map((name) => start(scene, `${rowsOf(scene.testCode, name, 500)}\n${shared}`)),
@@ -62,9 +62,9 @@ describe('imports of several processes', () => {
     for (const each of workers) await each.close();
   });
 
-  it("alternates between accounts: a small import does not wait for another account's many imports", async () => {
+  it("alternates between the imports of different accounts: a small import does not wait for another account's many imports", async () => {
     const [many, one] = [await app.given.scene(), await app.given.scene()];
-    // In arrival order, the small one last.
+    // The small import arrives last.
     for (let number = 0; number < 20; number++) await start(many, rowsOf(many.testCode, `m${number}`, 20));
     const small = await start(one, rowsOf(one.testCode, 'small', 1));
     const workers = [await worker(), await worker()];
@@ -74,12 +74,12 @@ describe('imports of several processes', () => {
          AND served_datetime < (SELECT served_datetime FROM eligibility_imports WHERE account_code = $2)`,
       [many.account, one.account],
     );
-    // A turn for each process, and one that was claimed at the same moment.
+    // One import per process, and one more that was claimed at the same moment.
     expect(before.length).toBeLessThanOrEqual(workers.length + 1);
     for (const each of workers) await each.close();
   });
 
-  it('alternates between accounts even when an account sends only small imports', async () => {
+  it('alternates between the imports of different accounts even when one account sends only small imports', async () => {
     const [many, long] = [await app.given.scene(), await app.given.scene()];
     for (let number = 0; number < 6; number++) await start(many, rowsOf(many.testCode, `n${number}`, 1));
     for (let number = 0; number < 6; number++) await start(long, rowsOf(long.testCode, `l${number}`, 1));
@@ -112,7 +112,7 @@ describe('imports of several processes', () => {
     const left = await stateOf(path, scene.token);
     expect(left.state).toBe('RUNNING');
     expect(left.done).toBeLessThan(6000);
-    // The leases of the dead process would expire later; the test does not wait.
+    // Ends the leases of the dead process at once, so that the test need not wait for their expiry.
     await app.given.sql('UPDATE eligibility_imports SET leased_until = NULL');
     const heir = await worker();
     const end = await eventually(async () => {
@@ -128,7 +128,7 @@ describe('imports of several processes', () => {
     rmSync(folder, { recursive: true });
   }, 120_000);
 
-  it('stores nothing from a worker that has lost its lease', async () => {
+  it('discards the work of an import worker that has lost its lease', async () => {
     const scene = await app.given.scene();
     const path = await start(scene, rowsOf(scene.testCode, 'l', 100));
     await app.given.sql(`
@@ -142,7 +142,7 @@ describe('imports of several processes', () => {
     await heir.close();
   });
 
-  it('aborts an import: processed rows stay, other rows are never processed, and their content is deleted', async () => {
+  it('aborting an import keeps the effects of processed rows, and deletes the content of unprocessed rows', async () => {
     const scene = await app.given.scene();
     const path = await start(scene, rowsOf(scene.testCode, 'x', 500));
     const aborted = await app.call('POST', `${path}/abort`, { token: scene.token });
@@ -173,7 +173,7 @@ describe('imports of several processes', () => {
     await eventually(async () => expect(await app.given.sql('SELECT 1 FROM eligibility_imports')).toEqual([]));
   });
 
-  it('answers 503 to an import that FAILED while its body arrived, and 202 to one that was aborted', async () => {
+  it('answers 503 to an upload whose import FAILED while the body arrived, and 202 to one whose import was aborted', async () => {
     const scene = await app.given.scene();
     for (const [state, status] of [
       ['FAILED', 503],

@@ -62,7 +62,7 @@ describe('npm run import', () => {
     return { code, output };
   }
 
-  it('sends a file with the credentials of a file, and prints the path of the report', async () => {
+  it('npm run import sends a file with credentials that it reads from a second file, and prints the path of the report', async () => {
     const file = join(folder, 'season.csv');
     writeFileSync(
       file,
@@ -78,7 +78,7 @@ describe('npm run import', () => {
     expect(readFileSync(`${file}.report-2.csv`, 'utf8')).toContain('1,REFUSED,duplicate_eligibility');
   });
 
-  it('prints every fault of a file that is refused, and writes no report', async () => {
+  it('npm run import prints every fault of a refused file, and writes no report', async () => {
     const file = join(folder, 'refused.csv');
     writeFileSync(file, 'candidate_id,End Date,colour\nA,B,C\n');
     const { code, output } = await ended(start(file));
@@ -89,12 +89,12 @@ describe('npm run import', () => {
     expect(existsSync(`${file}.report.csv`)).toBe(false);
   });
 
-  it('explains how to convert an Excel workbook', async () => {
+  it('npm run import explains how to convert an Excel workbook', async () => {
     const { code, output } = await ended(start(join(folder, 'season.xlsx')));
     expect([code, output]).toEqual([1, expect.stringMatching(/workbook.*CSV UTF-8/)]);
   });
 
-  it('aborts its import on Ctrl-C, and prints its id', async () => {
+  it('npm run import aborts the import on Ctrl-C, and prints the id of the import', async () => {
     const file = join(folder, 'long.csv');
     const rows = Array.from({ length: 60_000 }, (_, number) => `L-${number},Ada,Lovelace,${testCode}\n`);
     writeFileSync(file, `candidate_id,first_name,last_name,test_code\n${rows.join('')}`);

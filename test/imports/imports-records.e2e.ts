@@ -28,7 +28,7 @@ describe('a line of a file with the id of its record', () => {
     return { closed: closed['svc_eligiblity_id'] as string, live: live['svc_eligiblity_id'] as string };
   }
 
-  it('changes nothing when an export with closed records is imported as UPDATE', async () => {
+  it('importing an export with closed records as UPDATE changes nothing', async () => {
     const { closed, live } = await closedAndLive('M-1');
     const before = await imports().records('M-1');
     const result = await imports().imported(withAction(await imports().exported(), 'UPDATE'));
@@ -38,21 +38,21 @@ describe('a line of a file with the id of its record', () => {
     expect(await imports().records('M-1')).toEqual(before);
   });
 
-  it('creates no new record when an unchanged export is imported', async () => {
+  it('importing an unchanged export creates no new record', async () => {
     const { closed, live } = await closedAndLive('M-2');
     const result = await imports().imported(await imports().exported());
     expect(told(result)).toEqual([`REFUSED record_exists ${live}`, `REFUSED record_exists ${closed}`]);
     expect(await imports().records('M-2')).toHaveLength(2);
   });
 
-  it('refuses a line with eligibility_closed when the exam was taken, and does not change the record', async () => {
+  it('refuses a line for a record whose exam was taken with eligibility_closed, and does not change the record', async () => {
     const { svc_eligiblity_id: id } = await app.given.eligibility(scene, { candidate: { candidate_id: 'M-3' } });
     await app.given.sql(`UPDATE eligibilities SET status = 'COMPLETED' WHERE svc_eligiblity_id = $1`, [id]);
     const result = await imports().imported(withAction(await imports().exported(), 'UPDATE'));
     expect(told(result)).toEqual([`REFUSED eligibility_closed ${id}`]);
   });
 
-  it('cancels only the record that it names', async () => {
+  it('a CANCEL line cancels only the record whose id it contains', async () => {
     const { closed, live } = await closedAndLive('M-4');
     const line = (id: string) => `M-4,${scene.testCode},CANCEL,${id}\n`;
     const result = await imports().imported(
@@ -61,7 +61,7 @@ describe('a line of a file with the id of its record', () => {
     expect(told(result)).toEqual([`REFUSED record_differs ${live}`, `CANCELLED  ${live}`]);
   });
 
-  it('cancels no record whose client_eligibility_id differs from the line', async () => {
+  it('a CANCEL line cancels no record whose client_eligibility_id differs from that of the line', async () => {
     const { svc_eligiblity_id: id } = await app.given.eligibility(scene, {
       client_eligibility_id: 'EL-1',
       candidate: { candidate_id: 'M-5' },
@@ -73,14 +73,14 @@ describe('a line of a file with the id of its record', () => {
     expect(told(result)).toEqual([`REFUSED record_differs ${id}`, `CANCELLED  ${id}`]);
   });
 
-  it('refuses a line whose id a spreadsheet has changed', async () => {
+  it('refuses a line of an import whose record id a spreadsheet has changed', async () => {
     const result = await imports().imported(
       `candidate_id,first_name,last_name,test_code,svc_eligiblity_id\nM-6,A,B,${scene.testCode},2.35E+81\n`,
     );
     expect(told(result)).toEqual(['REFUSED record_id_invalid ']);
   });
 
-  it('clears a member with an empty cell; without the id an empty cell changes nothing', async () => {
+  it("an empty cell clears the member of the record if the line contains the record's id, and otherwise changes nothing", async () => {
     const made = await app.given.eligibility(scene, { candidate: { candidate_id: 'M-7', city: 'Rome' } });
     const header = 'action,candidate_id,test_code,city,svc_eligiblity_id\n';
     const line = (id: string) => `${header}UPDATE,M-7,${scene.testCode},,${id}\n`;
@@ -90,7 +90,7 @@ describe('a line of a file with the id of its record', () => {
     expect((await imports().records('M-7'))[0]['candidate'].city).toBeNull();
   });
 
-  it('replaces the vouchers of the record when the line has its id, and adds them otherwise', async () => {
+  it("a line with the record's id replaces the vouchers of the record, and a line without the id adds vouchers", async () => {
     const [first, second] = [await app.given.voucher(scene.account), await app.given.voucher(scene.account)];
     const made = await app.given.eligibility(scene, {
       voucher_codes: [first],
@@ -113,7 +113,7 @@ describe('a line of a file with the id of its record', () => {
     expect(await applied()).toEqual([]);
   });
 
-  it('changes only the attribute of its column, and an empty cell clears the attribute if the line has the id', async () => {
+  it("an attribute column changes only its attribute, and an empty cell clears the attribute if the line contains the record's id", async () => {
     for (const key of ['badge', 'wing', 'shift']) await app.given.attributeKey(scene.account, key);
     const additional_attributes = [
       { key: 'badge', value: '1' },
@@ -136,7 +136,7 @@ describe('a line of a file with the id of its record', () => {
     ]);
   });
 
-  it('refuses a line when its attributes and those of the record are more than 50 together', async () => {
+  it('refuses a line if the record would have more than 50 attributes', async () => {
     const keys = Array.from({ length: 52 }, (_, n) => `key-${n}`);
     for (const key of keys) await app.given.attributeKey(scene.account, key);
     const additional_attributes = keys.slice(0, 49).map((key) => ({ key, value: 'v' }));
@@ -154,7 +154,7 @@ UPDATE,M-50,${scene.testCode},${added.map(() => 'w').join()}
     expect(await imports().imported(line(keys[0], keys[50]))).toMatchObject({ refused: 0 });
   });
 
-  it('extends a window by a line with only candidate, test and end', async () => {
+  it('an import line with only candidate, test and end date extends the window of the record', async () => {
     await app.given.eligibility(scene, { candidate: { candidate_id: 'M-10' } });
     const result = await imports().imported(
       `candidate_id,test_code,eligibility_end_date,action\nM-10,${scene.testCode},2032-01-31T08:00:00Z,UPDATE\n`,

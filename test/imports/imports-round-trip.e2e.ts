@@ -45,7 +45,7 @@ describe('an export in which one cell is edited, imported as UPDATE', () => {
   afterAll(() => app.close());
 
   it(
-    'changes that member of that record, or nothing when the record is closed',
+    'an edited cell of an imported export changes only that member of that record, or nothing when the record is closed',
     async () => {
       let changes = 0;
       let runs = 0;

@@ -6,7 +6,7 @@ import { holdAt } from '../support/races';
 import { Subscribed } from '../support/subscribed';
 
 const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
-/** Longer than a sweep of the delivery loop and several probes. */
+/** A pause that is longer than a sweep of the delivery loop and several probes. */
 const A_WHILE_MS = 1500;
 
 let first: TestApp;
@@ -78,10 +78,10 @@ test('creates no notifications for a subscription that was never verified, howev
   expect(codesOf(next.requests)).toEqual([after]);
 });
 
-test('begins no attempt once a change of partner_url was answered: other processes release the notifications that they claimed', async () => {
+test('begins no attempt at the old address once a change of partner_url was answered: other processes release the notifications that they claimed', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
-  // The following claims find nothing, and have ended.
+  // Waits until the claims that followed the delivery have found nothing and ended.
   await pause(A_WHILE_MS);
   const hold = holdAt(second, 'claimed');
   const held = await subscribed.booking();
@@ -101,7 +101,7 @@ test('begins no attempt once a change of partner_url was answered: other process
   expect(codesOf(next.requests)).toEqual([held]);
 });
 
-test('makes a suspended partner ACTIVE once its new address is verified, and sends it the notifications kept meanwhile', async () => {
+test('makes a suspended partner ACTIVE once its new address is verified, and sends it the notifications that waited', async () => {
   await subscribed.post('suspend');
   const suspended = await subscribed.booking();
   await isMade(1);
@@ -117,7 +117,7 @@ test('makes a suspended partner ACTIVE once its new address is verified, and sen
   expect(codesOf(next.requests)).toEqual([suspended, meanwhile]);
 });
 
-test('sends everything to the address that is verified last, even if the partner changes it twice or back', async () => {
+test('sends all notifications to the address that is verified last, even if partner_url changes twice or back to the old address', async () => {
   await move();
   const one = await subscribed.booking();
   await isMade(1);
@@ -194,7 +194,7 @@ test('makes bulk jobs wait and refuses single resends until the new address is v
     );
 });
 
-test('applies a change of change_reasons from the moment it is made, and counts waiting notifications in the statistics', async () => {
+test('applies a change of change_reasons to events from that moment on, and counts waiting notifications in the statistics', async () => {
   await move();
   await subscribed.booking();
   await isMade(1);
@@ -212,7 +212,7 @@ test('applies a change of change_reasons from the moment it is made, and counts 
   ]);
 });
 
-test('discards everything that it learned about the old address when the new one is verified', async () => {
+test('discards the pace, the pause and the certificate expiry of the old address when partner_url changes', async () => {
   await first.given.sql(
     `UPDATE subscriptions SET paused_from = now(), paused_until = now() + interval '1 hour', pace = 1, pace_ceiling = 2
      WHERE id = $1`,
@@ -227,7 +227,7 @@ test('discards everything that it learned about the old address when the new one
   await next.received(2);
 });
 
-test('does not apply a late answer of the old address to the new one', async () => {
+test('does not apply a late response of the old address to the new address', async () => {
   let answer!: () => void;
   const mayAnswer = new Promise<void>((resolve) => (answer = resolve));
   subscribed.partner.answer(async () => {
@@ -250,7 +250,7 @@ test.each([
   [429, { 'retry-after': '3600' }],
   [500, {}],
 ])(
-  'does not apply a %i of the old address to the new one when it comes after the verification',
+  'does not apply a %i response of the old address to the new address when it arrives after the verification',
   async (status, headers) => {
     let answer!: () => void;
     const mayAnswer = new Promise<void>((resolve) => (answer = resolve));
@@ -265,7 +265,7 @@ test.each([
     await subscribed.booking();
     await next.received(2);
     answer();
-    // The late answer is recorded, and the notification is sent to the new address.
+    // After the late response of the old address, the notification is sent to the new address.
     await next.received(3);
     await subscribed.booking();
     await next.received(4);
@@ -279,7 +279,7 @@ test.each([
   },
 );
 
-test('a process that misses the message about a new address asks the database again after a while', async () => {
+test('a process that missed the NOTIFY about a new address reads the address from the database after a while', async () => {
   subscribed.partner.answer({ status: 429, headers: { 'retry-after': '3600' } });
   await subscribed.booking();
   await eventually(async () => expect((await subscribed.subscription())['paused_until']).not.toBeNull());
@@ -291,7 +291,7 @@ test('a process that misses the message about a new address asks the database ag
   await next.received(2, 40_000);
 }, 60_000);
 
-test('delivers each event once under traffic, to one of the two addresses, in the order of its booking', async () => {
+test('delivers each event once, to the old or the new address, in the order of its booking, while events occur during the change of address', async () => {
   const BOOKINGS = 40;
   let halfway!: () => void;
   const isHalfway = new Promise<void>((resolve) => (halfway = resolve));
@@ -314,7 +314,7 @@ test('delivers each event once under traffic, to one of the two addresses, in th
   await traffic;
   const all = () => [...subscribed.partner.requests, ...next.requests.slice(1)];
   await eventually(() => expect(all()).toHaveLength(2 * BOOKINGS), 20_000);
-  // An attempt that had begun may still arrive.
+  // Attempts that had already begun may still arrive at the old address.
   expect(subscribed.partner.requests.length - atTheOld).toBeLessThanOrEqual(16);
   for (const code of codes) {
     const ofBooking = all().filter(({ json }) => json.booking_code === code);

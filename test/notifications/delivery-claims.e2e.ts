@@ -106,7 +106,7 @@ const resend = async (id: string) =>
 const leased = () =>
   app.given.sql('SELECT event_sequence FROM deliveries WHERE leased_until > clock_timestamp() ORDER BY event_sequence');
 
-test('does not let a claim that began before a manual resend take another event of the same booking at the same time', async () => {
+test('a claim that began before a manual resend does not take another event of the booking that is being resent', async () => {
   const [first] = await refusedAndNext();
   const late = await heldClaim();
   await resend(first);
@@ -115,7 +115,7 @@ test('does not let a claim that began before a manual resend take another event 
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
 });
 
-test('does not claim a manual resend while the claim of another event of its booking is uncommitted or has just committed', async () => {
+test('does not claim a manual resend while a claim of another event of the same booking is uncommitted or has just committed', async () => {
   const [first, second] = await refusedAndNext();
   const [early, other] = [await connect(), await connect()];
   await early.query('BEGIN');
@@ -128,7 +128,7 @@ test('does not claim a manual resend while the claim of another event of its boo
   expect(await leased()).toEqual([{ event_sequence: 2 }]);
 });
 
-test('does not let a probe that began before a manual resend take another event of the same booking at the same time', async () => {
+test('a probe that began before a manual resend does not take another event of the booking that is being resent', async () => {
   const [first] = await refusedAndNext();
   await app.given.sql(
     `UPDATE subscriptions SET health = 'DOWN', health_changed_at = clock_timestamp(), next_probe_at = clock_timestamp()
@@ -140,11 +140,11 @@ test('does not let a probe that began before a manual resend take another event 
   expect(await claim(await connect())).toEqual([first]);
   expect(await late.goOn()).toEqual([]);
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
-  // It is as due as before: no process probes.
+  // The probe is still due, because no process has claimed it.
   expect(await app.given.sql('SELECT FROM subscriptions WHERE next_probe_at <= clock_timestamp()')).toHaveLength(1);
 });
 
-test('does not change the time of the next probe when an earlier probe records its outcome late', async () => {
+test('the late outcome of an earlier probe does not change the time of the next probe', async () => {
   for (let n = 0; n < 3; n++) await subscribed.booking();
   await eventually(async () => expect(await subscribed.notifications()).toHaveLength(3));
   const due = () =>
@@ -184,7 +184,7 @@ test('does not change the time of the next probe when an earlier probe records i
     ]);
   await due();
   const late = await claimOne();
-  // Its process is paused: the probe becomes due again, and another process probes.
+  // The process of the first probe is paused, so the probe becomes due again and a second process claims it.
   await due();
   const latest = await claimOne();
   expect(latest.position).not.toBe(late.position);
@@ -225,14 +225,14 @@ test('does not claim a repaired early event of a booking while a later event of 
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
 });
 
-test('reads only rows that it claims, not all the notifications waiting for a partner, under a generic plan', async () => {
+test('a claim reads only the rows that it claims under a generic plan, not all notifications that wait for a partner', async () => {
   await queueMany(subscribed, 2000);
   await app.given.sql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
      SELECT subscription_id, position, booking_code, event_sequence, 'FIRST' FROM notifications WHERE subscription_id = $1`,
     [subscribed.id],
   );
-  // Most partners have hardly any rows: the planner expects the same of this one.
+  // Adds partners with one row each, so that the planner expects few rows for the tested partner, too.
   await app.given.sql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
      SELECT gen_random_uuid(), n, 'OTHER', 1, 'FIRST' FROM generate_series(1000001, 1002000) AS n`,

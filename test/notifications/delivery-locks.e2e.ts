@@ -8,7 +8,7 @@ let app: TestApp;
 let [locked, healthy]: Subscribed[] = [];
 
 beforeEach(async () => {
-  // No retry disturbs the counts.
+  // The first retry is a minute away, so that no retry disturbs the counts.
   app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
   [locked, healthy] = [await Subscribed.start(app), await Subscribed.start(app)];
 });
@@ -22,7 +22,7 @@ const states = async (of: Subscribed) => (await of.notifications()).map(({ state
 test.each([
   ['notification', `SELECT FROM notifications WHERE subscription_id = `],
   ['subscription', `SELECT FROM subscriptions WHERE id = `],
-])('records the outcomes of other partners while a lock is held on a %s of one partner', async (_what, rows) => {
+])('records the outcomes of other partners while another connection locks a %s of one partner', async (_what, rows) => {
   // Both answers arrive at the same moment: their outcomes are recorded together.
   let answer = (): void => undefined;
   const held = new Promise<void>((resolve) => (answer = resolve));
@@ -34,7 +34,7 @@ test.each([
   answer();
   await eventually(async () => expect(await states(healthy)).toEqual(['ERROR_QUEUE', 'ERROR_QUEUE']), 15_000);
   expect(await states(locked)).toEqual(['PENDING']);
-  // While it is held, the other continues.
+  // While the lock is held, the healthy partner receives further notifications.
   healthy.partner.answer({ status: 200 });
   await healthy.booking();
   await eventually(async () => expect(await states(healthy)).toContain('DELIVERED'), 15_000);

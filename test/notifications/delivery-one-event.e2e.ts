@@ -17,7 +17,7 @@ afterAll(() => app.close());
 const delivered = (count: number) =>
   eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === count, 20_000);
 
-test('delivers all other events while the partner answers 500 to one event every time', async () => {
+test('delivers all other events while the partner always answers 500 to one of its events', async () => {
   let bad: string | null = null;
   subscribed.partner.answer(({ json }) => ({ status: (bad ??= json.booking_code) === json.booking_code ? 500 : 200 }));
   const first = await subscribed.booking();
@@ -34,16 +34,16 @@ test('delivers all other events while the partner answers 500 to one event every
   const { attempts } = await subscribed.notification(id);
   expect(attempts).toHaveLength(4);
   expect(attempts.at(-1)).toMatchObject({ http_status: 500, failure: 'server_error', reason: 'ONLY_THIS_EVENT' });
-  // An operator who has fixed the cause resends it.
+  // An operator resends the event after the cause was fixed.
   subscribed.partner.answer({ status: 200 });
   await subscribed.admin('POST', `error-queue/${id}/resend`);
   await delivered(21);
 }, 40_000);
 
-test('turns a partner DOWN that fails for all events, and sets none of its events aside', async () => {
+test('turns a partner DOWN that answers 500 to all events, and sets none of its events aside', async () => {
   subscribed.partner.answer({ status: 500 });
   for (let made = 0; made < 3; made++) await subscribed.booking();
-  // Each of the three gets its three attempts, and then the oldest again.
+  // Each of the three events is attempted three times, and then the oldest is attempted again.
   await subscribed.partner.received(11, 20_000);
   const seen = subscribed.partner.requests.map(({ json }) => json.booking_code);
   expect(new Set(seen).size).toBe(3);

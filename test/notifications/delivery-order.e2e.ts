@@ -44,7 +44,7 @@ async function nothingLeft(): Promise<void> {
   );
 }
 
-test('does not send a probe before an earlier event of its booking whose attempt is running', async () => {
+test('does not probe with an event while the attempt of an earlier event of the same booking is running', async () => {
   const by: Record<string, { status: number; delayMs?: number }> = {};
   answers(by);
   const [x, y] = [await subscribed.booking(), await subscribed.booking()];
@@ -58,14 +58,14 @@ test('does not send a probe before an earlier event of its booking whose attempt
   await down();
   delete by[`${y} 2`];
   await nothingLeft();
-  // It began once, after the earlier one had ended.
+  // The later event was sent once, after the attempt of the earlier event had ended.
   const requests = await subscribed.partner.receivedFor(x, 3);
   const of = (sequence: string) => requests.filter(({ headers }) => headers['event-sequence'] === sequence);
   expect([of('2').length, of('3').length]).toEqual([1, 1]);
   expect(of('3')[0].at - of('2')[0].at).toBeGreaterThanOrEqual(2400);
 });
 
-test('makes a manual resend wait for the running attempt of its booking, and for nothing else', async () => {
+test('makes a manual resend wait only for a running attempt of the same booking', async () => {
   const by: Record<string, { status: number; delayMs?: number }> = {};
   const begun = answers(by);
   const x = await subscribed.booking();

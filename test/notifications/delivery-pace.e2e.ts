@@ -53,7 +53,7 @@ function seconds(): number[] {
 const delivered = (count: number, withinMs?: number) =>
   eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === count, withinMs);
 
-test('delivers a burst of 120 at 80 % of the rate of a partner that accepts five a second, with at most 5 % answered 429', async () => {
+test('delivers a burst of 120 notifications at no less than 80 % of the rate that a partner accepts, with at most 5 % answered 429', async () => {
   subscribed = await Subscribed.start(app);
   const codes = await suspendedWith(60);
   for (const code of codes) await subscribed.reschedule(code);
@@ -77,32 +77,35 @@ describe('a partner that says it is busy', () => {
   test.each([
     ['429', 429, undefined],
     ['503 that is retried', 503, ['503']],
-  ])('%s: keeps the event as AUTO until Retry-After, and the partner stays UP', async (_name, status, autoRetryOn) => {
-    subscribed = await Subscribed.start(app, autoRetryOn && { auto_retry_on: autoRetryOn });
-    subscribed.partner.answer((_request, index) =>
-      index === 0 ? { status, headers: { 'retry-after': '3' } } : { status: 200 },
-    );
-    await subscribed.booking();
-    const [queued] = await eventually(async () => {
-      const queue = await subscribed.queue();
-      expect(queue).toHaveLength(1);
-      return queue;
-    });
-    expect(queued).toMatchObject({ retry: 'AUTO', http_status: status });
-    const { health, paused_until, pace } = await subscribed.subscription();
-    expect([health, pace]).toEqual(['UP', 0.5]);
-    expect(Date.parse(paused_until) - Date.now()).toBeLessThanOrEqual(3_000);
-    // New events, and operators' resends, wait for the end of the same pause.
-    await subscribed.booking();
-    await subscribed.admin('POST', `error-queue/${queued['id']}/resend`);
-    await delivered(2);
-    expect(seconds()[1]).toBeGreaterThanOrEqual(2.9);
-    expect((await subscribed.subscription())['paused_until']).toBeNull();
-    const { attempts } = await subscribed.notification(queued['id']);
-    expect(attempts.map((attempt: Record<string, unknown>) => attempt['http_status'])).toEqual([status, 200]);
-  });
+  ])(
+    'keeps a notification answered %s as AUTO until Retry-After, while the partner stays UP',
+    async (_name, status, autoRetryOn) => {
+      subscribed = await Subscribed.start(app, autoRetryOn && { auto_retry_on: autoRetryOn });
+      subscribed.partner.answer((_request, index) =>
+        index === 0 ? { status, headers: { 'retry-after': '3' } } : { status: 200 },
+      );
+      await subscribed.booking();
+      const [queued] = await eventually(async () => {
+        const queue = await subscribed.queue();
+        expect(queue).toHaveLength(1);
+        return queue;
+      });
+      expect(queued).toMatchObject({ retry: 'AUTO', http_status: status });
+      const { health, paused_until, pace } = await subscribed.subscription();
+      expect([health, pace]).toEqual(['UP', 0.5]);
+      expect(Date.parse(paused_until) - Date.now()).toBeLessThanOrEqual(3_000);
+      // New events and operators' resends also wait until the partner's pause ends.
+      await subscribed.booking();
+      await subscribed.admin('POST', `error-queue/${queued['id']}/resend`);
+      await delivered(2);
+      expect(seconds()[1]).toBeGreaterThanOrEqual(2.9);
+      expect((await subscribed.subscription())['paused_until']).toBeNull();
+      const { attempts } = await subscribed.notification(queued['id']);
+      expect(attempts.map((attempt: Record<string, unknown>) => attempt['http_status'])).toEqual([status, 200]);
+    },
+  );
 
-  test('receives no probe before Retry-After, and a 500 with Retry-After sets the time of the next probe', async () => {
+  test('sends no probe before Retry-After; a 500 with Retry-After sets the time of the next probe', async () => {
     subscribed = await Subscribed.start(app);
     const answers = [
       { status: 500, headers: { 'retry-after': '2' } },
@@ -116,7 +119,7 @@ describe('a partner that says it is busy', () => {
     expect(third - second).toBeGreaterThanOrEqual(2.9);
   }, 20_000);
 
-  test('receives nothing from a bulk job before Retry-After, and the job is not paused', async () => {
+  test('sends a busy partner no item of a bulk job before Retry-After, and does not pause the job', async () => {
     subscribed = await Subscribed.start(app);
     subscribed.partner.answer({ status: 400 });
     for (let made = 0; made < 3; made++) await subscribed.booking();
@@ -141,7 +144,7 @@ describe('a partner that says it is busy', () => {
     );
   }, 20_000);
 
-  test('has its 429 left to an operator if auto_retry_on does not include 429', async () => {
+  test('leaves a notification answered 429 to an operator if auto_retry_on does not include 429', async () => {
     subscribed = await Subscribed.start(app, { auto_retry_on: ['500'] });
     subscribed.partner.answer({ status: 429 });
     await subscribed.booking();
@@ -151,7 +154,7 @@ describe('a partner that says it is busy', () => {
   });
 });
 
-test('gives up notifications for a partner that only ever answers "busy", and not for a partner that accepts some', async () => {
+test('gives up the notifications of a partner that only answers 429, and keeps those of a partner that accepts some', async () => {
   const impatient = await startApp({ env: { RETRY_GIVE_UP_H: String(3 / 3600) } });
   subscribed = await Subscribed.start(impatient);
   try {
@@ -170,7 +173,7 @@ test('gives up notifications for a partner that only ever answers "busy", and no
       expect(queue.map((row) => row['booking_code'])).toEqual(codes);
       return queue;
     }, 20_000);
-    // Only the oldest was sent.
+    // Only the oldest notification was attempted.
     expect(rows).toMatchObject([
       { failure: 'client_error', http_status: 429 },
       { failure: null, http_status: null },
@@ -181,7 +184,7 @@ test('gives up notifications for a partner that only ever answers "busy", and no
   }
 }, 60_000);
 
-test('max_per_second limits the rate for a partner that never answers "busy"', async () => {
+test('max_per_second limits the rate of notifications to a partner that never answers 429', async () => {
   subscribed = await Subscribed.start(app, { max_per_second: 10 });
   expect(await subscribed.subscription()).toMatchObject({ max_per_second: 10, pace: null });
   await suspendedWith(30);
@@ -192,7 +195,7 @@ test('max_per_second limits the rate for a partner that never answers "busy"', a
   for (const wrong of [0, 1001, 1.5]) expect((await subscribed.patch({ max_per_second: wrong })).status).toBe(400);
 }, 20_000);
 
-test('two processes together do not exceed max_per_second', async () => {
+test('two delivery processes together do not exceed max_per_second of a partner', async () => {
   subscribed = await Subscribed.start(app, { max_per_second: 10 });
   const other = await startApp({ databaseUrl: app.databaseUrl, env: { SECRETS_KEY: secretsKey } });
   try {
@@ -207,7 +210,7 @@ test('two processes together do not exceed max_per_second', async () => {
   }
 }, 30_000);
 
-test('the list, the single subscription and the overview show the same state of a busy partner', async () => {
+test('the list of subscriptions, the single subscription and the overview show the same state of a busy partner', async () => {
   subscribed = await Subscribed.start(app);
   subscribed.partner.answer({ status: 429, headers: { 'retry-after': '60' } });
   await subscribed.booking();

@@ -198,7 +198,7 @@ describe.each([
     const partners = partnersOf(count);
     await fill(partners);
     const owed = await owe();
-    // The server counts written rows about a second later.
+    // PostgreSQL counts written rows about a second after the write.
     await eventually(async () => {
       await app.app.get(DeliverySchedule).analyseGrown();
       expect(
@@ -226,7 +226,7 @@ describe.each([
       await app.given.sql(
         'VACUUM (ANALYZE) deliveries, notifications, notification_attempts, domain_events, subscriptions',
       );
-      // As every second.
+      // Analyses grown tables, as the service does every second.
       await app.app.get(DeliverySchedule).analyseGrown();
       await planAll();
       await expectFewLookedAt(await owe(), partners);

@@ -43,7 +43,7 @@ describe('races of delivery', () => {
     const [stale, owner] = [holdAt(first, 'attempt ended'), holdAt(second, 'attempt ended')];
     await subscribed.booking();
     await Promise.race([stale.reached, owner.reached]);
-    // The claiming worker loses it, until both have sent it.
+    // The lease of the claiming worker lapses repeatedly, until both processes have sent the notification.
     const both = Promise.all([stale.reached, owner.reached]).then(() => true);
     while (!(await Promise.race([both, pause(300, false)]))) await lapse();
     const [id] = ids();
@@ -77,13 +77,13 @@ describe('races of delivery', () => {
   }
 
   describe('translation of events', () => {
-    it('creates one notification for each event and sends them in order when two processes translate at once', async () => {
+    it('creates one notification for each event, and sends the notifications in order, when two processes translate at once', async () => {
       const booking = await known();
       const hold = holdAny(both(), 'translating');
       await subscribed.reschedule(booking);
       await hold.reached;
       await subscribed.reschedule(booking);
-      // The other process finds them as leftovers.
+      // The claims of the events expire, so that the second process finds the events as leftovers.
       await first.given.sql(
         `UPDATE domain_events SET claimed_until = clock_timestamp() - interval '1 second' WHERE settled_at IS NULL`,
       );
@@ -95,7 +95,7 @@ describe('races of delivery', () => {
       expect(sequences()).toEqual([2, 3]);
     });
 
-    it('sends no notification that was created with a claim once suspend has answered', async () => {
+    it('sends no notification that its translation already claimed once POST suspend has answered', async () => {
       await known();
       const hold = holdAny(both(), 'translated');
       await subscribed.booking();
@@ -118,7 +118,7 @@ describe('races of delivery', () => {
   });
 
   describe('suspending a partner', () => {
-    it('waits, when a partner is suspended, until a claimed probe is released', async () => {
+    it('suspending a partner waits until a claimed probe is released', async () => {
       subscribed.partner.answer({ status: 500 });
       const hold = holdAny(both(), 'probe claimed');
       await subscribed.booking();
@@ -136,7 +136,7 @@ describe('races of delivery', () => {
       expect(subscribed.partner.requests).toHaveLength(before);
     });
 
-    it('prevents claims while a suspension is about to commit, and new notifications wait for resume', async () => {
+    it('claims nothing for a partner while its suspension is about to commit, and keeps new notifications until resume', async () => {
       await known();
       const hold = holdAt(first, 'changing subscription');
       const suspended = subscribed.post('suspend');
@@ -166,7 +166,7 @@ describe('races of delivery', () => {
       const hold = holdAny(both(), 'handed over');
       const id = await resend();
       await hold.reached;
-      // Any sweep may find them; the abort takes them from their worker.
+      // The abort takes the claimed items from their worker; any later sweep may find the items.
       await jobs.steer(id, 'abort');
       const { sent } = await jobs.get(id);
       hold.release();

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Returns the physical place and transaction of each row: rewriting a row changes them. */
+/** Returns the physical place and the transaction of each row, both of which change when a row is rewritten. */
 const rows = () => app.given.sql('SELECT ctid::text, xmin::text FROM error_queue_causes ORDER BY ctid');
 const change = (times: number) =>
   app.given.sql(
@@ -19,16 +19,16 @@ const change = (times: number) =>
      FROM generate_series(1, ${CAUSES}) AS n, generate_series(1, ${times})`,
   );
 
-test('does not rewrite the counts of more than 1,000 causes while nothing changes', async () => {
+test('does not rewrite the counts of more than 1,000 causes of the error queue while nothing changes', async () => {
   await change(1);
   const before = await rows();
   expect(before).toHaveLength(CAUSES);
-  // Several rounds.
+  // Waits for several rounds of the upkeep.
   await pause(3500);
   expect(await rows()).toEqual(before);
 });
 
-test('folds changes into the counts once there are many, and writes only the causes that changed', async () => {
+test('merges accumulated changes into the counts of the error queue, and writes only the causes that changed', async () => {
   await app.given.sql(
     `INSERT INTO error_queue_causes
      SELECT '00000000-0000-4000-8000-000000000001', 'MANUAL', 'client_error', NULL, 400, 1 FROM generate_series(1, 1200)`,

@@ -8,7 +8,7 @@ let subscribed: Subscribed;
 let gone: Subscribed;
 let jobs: BulkJobs;
 
-/** Notifications refused with 400, with a refused connection, and of a DOWN partner, attempted or not. */
+/** Creates notifications refused with 400, by a closed port, and of a DOWN partner, attempted or not. */
 beforeAll(async () => {
   app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
   subscribed = await Subscribed.start(app);
@@ -44,7 +44,7 @@ test('filters notifications that were never attempted, and resends only those', 
   await jobs.having(id, { state: 'DONE', matched: 0 });
 });
 
-test('shows the reason of a failure in the attempt, the summary and the filter', async () => {
+test('shows the reason of a failure in the attempt and in the summary, and filters notifications by it', async () => {
   const [row] = await gone.queue();
   const { attempts } = await gone.notification(row['id']);
   expect(attempts).toEqual([
@@ -67,7 +67,7 @@ test('shows the reason of a failure in the attempt, the summary and the filter',
   expect(await body('error-queue?reason=none')).toHaveLength(2);
 });
 
-test.each(['error-queue', 'notifications'])('filters %s by candidate', async (list) => {
+test.each(['error-queue', 'notifications'])('filters notifications by candidate at %s', async (list) => {
   const [row] = await subscribed.queue();
   const candidate = (await subscribed.notification(row['id'])).body.candidate_id as string;
   expect((await body(`${list}?candidate_id=${candidate}`)).map(({ id }) => id)).toEqual([row['id']]);

@@ -9,7 +9,7 @@ beforeAll(async () => {
   app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
   subscribed = await Subscribed.start(app);
   let count = 0;
-  // 400, 403, 400, then 500, and one that is not attempted.
+  // The partner answers 400, 403, 400 and 500; then it is DOWN, so the fifth notification is not attempted.
   subscribed.partner.answer(() => ({ status: [400, 403, 400, 500][count++] ?? 200 }));
   for (let i = 0; i < 5; i++) {
     await subscribed.booking();
@@ -21,7 +21,7 @@ afterAll(async () => {
   await app.close();
 });
 
-test('the summary lists causes, the most frequent first', async () => {
+test('the summary of the error queue lists causes, the most frequent first', async () => {
   const rows = await subscribed.queue();
   const { body } = await subscribed.admin('GET', 'error-queue/summary');
   const cause = (failure: string | null, http_status: number | null, retry: string, count: number) => ({
@@ -65,18 +65,18 @@ test.each([
   ['reason=ECONNREFUSED', 0],
   ['from=2000-01-01T00:00:00Z&to=2000-01-02T00:00:00Z', 0],
   ['from=2000-01-01T00:00:00Z', 5],
-])('the filter %s finds %d notifications', async (query, found) => {
+])('the filter %s of the error queue finds %d notifications', async (query, found) => {
   expect(await subscribed.queue(`&${query}`)).toHaveLength(found);
 });
 
-test('filters by account and booking', async () => {
+test('filters the error queue by account and booking', async () => {
   const [row] = await subscribed.queue();
   const byBooking = await subscribed.admin('GET', `error-queue?booking_code=${row['booking_code']}`);
   expect(byBooking.body).toEqual([row]);
   expect((await subscribed.admin('GET', `error-queue?account_code=${subscribed.scene.account}`)).body).toHaveLength(5);
 });
 
-test('lists the newest first and links to the next page', async () => {
+test('lists the error queue newest first, and links to the next page', async () => {
   const all = (await subscribed.queue()).reverse();
   const found: unknown[] = [];
   let path: string | undefined = `/admin/error-queue?subscription_id=${subscribed.id}&limit=2`;
@@ -97,13 +97,13 @@ test.each([
   ['from=2024-02-30T00:00:00Z', 'from'],
   ['account_code=NOBODY', 'account_code'],
   ['limit=0', 'limit'],
-])('refuses the filter %s', async (query, parameter) => {
+])('the error queue refuses the filter %s', async (query, parameter) => {
   const answer = await subscribed.admin('GET', `error-queue?${query}`);
   expect(answer.status).toBe(400);
   expect(answer.body.errors).toEqual([expect.objectContaining({ parameter })]);
 });
 
-test.each(['error-queue', 'notifications'])('names all faults of the query of %s in one answer', async (path) => {
+test.each(['error-queue', 'notifications'])('reports all faults of the query of %s in one response', async (path) => {
   const answer = await subscribed.admin('GET', `${path}?failure=bad&retry=auto&limit=0&cursor=abc`);
   expect(answer.status).toBe(400);
   expect(answer.body.errors.map(({ parameter }: { parameter: string }) => parameter).sort()).toEqual([

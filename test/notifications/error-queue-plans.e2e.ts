@@ -23,7 +23,7 @@ async function summary() {
     const [{ rows, causes }] = await app.given.sql(
       'SELECT count(*) AS rows, count(DISTINCT subscription_id) AS causes FROM error_queue_causes',
     );
-    // A sweep sums the changes of their counts.
+    // Waits until a sweep has merged the changes of the counts into one row per cause.
     expect(rows).toBe(causes);
   }, 30_000);
   await app.given.sql('VACUUM ANALYZE notifications, error_queue_causes');
@@ -37,7 +37,7 @@ async function summary() {
 
 test('the summary reads only the first and last rows of a cause when many other partners have short queues', async () => {
   await queueMany(subscribed, 1_000);
-  // Rows of deleted partners; the planner sees no difference.
+  // Adds rows of 29 partners that do not exist: to the planner they look like the rows of any partner.
   await app.given.sql(
     `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
        effective_date, body, state, retry, failure, http_status, queued_datetime)
@@ -56,7 +56,7 @@ test('the summary reads only the first and last rows of a cause when many other 
  * smaller: at these numbers it has one level less. The planner therefore prefers it, even if the result must be sorted.
  */
 test.each([30_000, 60_000])(
-  'the summary reads only the first and last rows of a cause when its queue is long: %d more',
+  'the summary reads only the first and last rows of a cause however long its queue is: %d more rows',
   async (more) => {
     await queueMany(subscribed, more);
     const { causes, lookedAt } = await summary();
@@ -66,7 +66,7 @@ test.each([30_000, 60_000])(
   60_000,
 );
 
-test('counts the bookings that wait for a partner from an index', async () => {
+test('counts the bookings that wait for a partner by an index scan', async () => {
   await vacuumWhole((text, values) => app.given.sql(text, values), 'notifications');
   const { done, asked } = await whatIsAsked(app, () =>
     subscribed.get(`/admin/subscriptions/${subscribed.id}/statistics`),

@@ -38,7 +38,7 @@ describe('a single notification of the error queue', () => {
     expect([again.status, again.body.code]).toEqual([409, 'not_in_error_queue']);
   });
 
-  test('sends a notification once for ten resends at the same moment', async () => {
+  test('sends a notification once when ten requests resend it at the same moment', async () => {
     const [row] = await refused(subscribed, 1);
     subscribed.partner.answer({ status: 200, delayMs: 200 });
     const answers = await Promise.all(
@@ -90,7 +90,7 @@ describe('a single notification of the error queue', () => {
     expect(audit.body.map((entry: any) => entry.action)).toEqual(['notification.resolve']);
   });
 
-  test.each(['resend', 'resolve'])('%s of an unknown notification is 404', async (action) => {
+  test.each(['resend', 'resolve'])('answers 404 to the %s of an unknown notification', async (action) => {
     for (const id of [randomUUID(), 'nothing'])
       expect((await subscribed.admin('POST', `error-queue/${id}/${action}`, { reason: 'x' })).status).toBe(404);
   });

@@ -79,7 +79,7 @@ async function hold(id: string, lease: string): Promise<Values> {
      ORDER BY position LIMIT ${HELD} RETURNING subscription_id, notification_position`,
     [id, lease],
   );
-  // As the server does within a second.
+  // Analyses the table, as the service does within a second.
   await app.given.sql('ANALYZE deliveries');
   const positions = rows.map((row) => row['notification_position'] as number);
   return [rows.map((row) => row['subscription_id'] as string), positions, positions];
@@ -113,7 +113,7 @@ describe.each([
   ['that were never analysed', null],
   ['that were analysed when there was another job', 'ANALYZE job_items'],
 ])('with statistics of job items %s', (_, upkeep) => {
-  it.each(STATEMENTS)('%s without reading all of the job', async (_title, kind, statement, valuesOf) => {
+  it.each(STATEMENTS)('%s without a read of all items of the job', async (_title, kind, statement, valuesOf) => {
     await job(kind, 'ABORTED');
     if (upkeep !== null) await app.given.sql(upkeep);
     const values = await valuesOf(await job(kind, 'RUNNING'));

@@ -29,7 +29,7 @@ describe('a bulk job with the API in one process and delivery in two others', ()
     await api.close();
   });
 
-  test('sends each event once, and one event at a time until the first success', async () => {
+  test('a bulk job sends each event once, and sends one event at a time until the first success', async () => {
     await queueMany(subscribed, 500);
     let open = 0;
     let most = 0;

@@ -59,7 +59,7 @@ test('sends delivered notifications again with the same ids and bytes, in order 
   ]);
 });
 
-test('chooses notifications by booking, time and kind', async () => {
+test('a replay chooses notifications by booking, time and kind', async () => {
   const [one] = await delivered(2);
   const dry = async (filter: object) =>
     (await jobs.call('POST', 'notifications/replay', {
@@ -79,7 +79,7 @@ test('chooses notifications by booking, time and kind', async () => {
   expect(order(one)).toEqual([2, 3]);
 });
 
-test('replays only delivered notifications; a queued event stays queued', async () => {
+test('a replay sends only delivered notifications; a queued event stays queued', async () => {
   await delivered(1);
   subscribed.partner.answer({ status: 400 });
   await subscribed.booking();
@@ -92,7 +92,7 @@ test('replays only delivered notifications; a queued event stays queued', async 
 
 test('sends a replayed notification after the notifications that are still due for its booking', async () => {
   const [code] = await delivered(1);
-  // The next event waits for the partner's probe.
+  // The next event of the booking stays due, because the partner becomes DOWN.
   subscribed.partner.answer({ status: 500 });
   await subscribed.reschedule(code);
   await eventually(async () => expect((await subscribed.subscription())['health']).toBe('DOWN'));
@@ -108,7 +108,7 @@ test('sends a replayed notification after the notifications that are still due f
   expect(succeeded.slice(0, -3)).toContain(4);
 });
 
-test('does not let an event that occurs during a replay overtake a notification that is being replayed', async () => {
+test('an event that occurs during a replay does not overtake a notification of its booking that is being replayed', async () => {
   const [code] = await delivered(1);
   subscribed.partner.requests.length = 0;
   subscribed.partner.answer({ status: 200, delayMs: 400 });
@@ -122,7 +122,7 @@ test('does not let an event that occurs during a replay overtake a notification 
   expect(begun.filter((sequence) => sequence !== '4')).toEqual(['1', '2', '3']);
 });
 
-test('counts a failed replay as failed; its notification stays DELIVERED', async () => {
+test('a failed item of a replay is counted as failed, and its notification stays DELIVERED', async () => {
   await delivered(1);
   subscribed.partner.answer({ status: 400 });
   const id = await replay();
@@ -133,7 +133,7 @@ test('counts a failed replay as failed; its notification stays DELIVERED', async
   expect(await app.given.sql('SELECT FROM deliveries WHERE subscription_id = $1', [subscribed.id])).toEqual([]);
 });
 
-test('stops and turns the partner DOWN at a 500; delivered notifications stay DELIVERED', async () => {
+test('a 500 stops a replay and turns the partner DOWN, while the replayed notifications stay DELIVERED', async () => {
   await delivered(1);
   subscribed.partner.answer({ status: 500 });
   const id = await replay();
@@ -154,7 +154,7 @@ test('pauses and aborts a replay when an operator asks for it', async () => {
   expect(subscribed.partner.requests).toHaveLength(1);
 });
 
-test('creates one job for a double click; an unknown subscription is 404', async () => {
+test('two identical replay requests create one job, and a replay for an unknown subscription is 404', async () => {
   await delivered(1);
   const key = { 'idempotency-key': randomUUID() };
   const body = { subscription_id: subscribed.id, filter: {}, reason: 'restored a backup' };
@@ -184,7 +184,7 @@ describe('a DOWN partner without a notification that could be its probe', () => 
     subscribed.partner.answer({ status: 200 });
   }
 
-  test('is probed with an item of a resend', async () => {
+  test('probes a DOWN partner with an item of a resend when no notification can be the probe', async () => {
     await down();
     const id = await jobs.start('error-queue/resend', { filter: { subscription_id: subscribed.id } });
     await jobs.having(id, { state: 'DONE', sent: 1, delivered: 1 });
@@ -192,7 +192,7 @@ describe('a DOWN partner without a notification that could be its probe', () => 
     expect(subscribed.partner.requests).toHaveLength(1);
   });
 
-  test('is probed with an item of a replay, one at a time while it fails', async () => {
+  test('probes a DOWN partner with items of a replay, one at a time while the partner fails', async () => {
     await down();
     subscribed.partner.answer({ status: 500 });
     const id = await replay();

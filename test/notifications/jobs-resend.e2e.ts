@@ -27,7 +27,7 @@ const mine = () => ({ subscription_id: subscribed.id });
 const resend = (body: object = {}) => jobs.start('error-queue/resend', { filter: mine(), ...body });
 const sentIds = () => subscribed.partner.requests.map((request) => request.headers['webhook-id']);
 
-test('sends the oldest notification first, each once, and counts them', async () => {
+test('a bulk resend sends each notification once, the oldest first, and counts the notifications', async () => {
   const rows = await refused(subscribed, 12);
   const answer = await jobs.call('POST', 'error-queue/resend', { filter: mine(), reason: 'mended' });
   expect(answer.status).toBe(202);
@@ -65,7 +65,7 @@ test('sends the oldest notification first, each once, and counts them', async ()
     }
 });
 
-test('the routes of resends return jobs of every kind', async () => {
+test('the older routes for resends return jobs of every kind', async () => {
   const id = await jobs.start('error-queue/resolve', { filter: mine() });
   const found = await jobs.having(id, { state: 'DONE' });
   expect((await jobs.call('GET', `error-queue/resends/${id}`)).body).toEqual({ ...found, resend_id: id });
@@ -73,7 +73,7 @@ test('the routes of resends return jobs of every kind', async () => {
   expect(list).toEqual([{ ...found, resend_id: id }]);
 });
 
-test('counts the matches in a dry run and creates no job', async () => {
+test('a dry run of a bulk resend counts the matches and creates no job', async () => {
   await refused(subscribed, 3);
   const before = (await jobs.call('GET', 'jobs?limit=200')).body.length;
   const answer = await jobs.call('POST', 'error-queue/resend', { filter: mine(), reason: 'x', dry_run: true });
@@ -83,12 +83,12 @@ test('counts the matches in a dry run and creates no job', async () => {
   expect(subscribed.partner.requests).toHaveLength(0);
 });
 
-test('completes a job at once when nothing matches', async () => {
+test('completes a bulk resend at once when no notification matches', async () => {
   const id = await resend({ filter: { ...mine(), failure: 'tls' } });
   expect(await jobs.having(id, { state: 'DONE' })).toMatchObject({ matched: 0, waiting: 0, sent: 0 });
 });
 
-test('does not send notifications that enter the queue after the job was created', async () => {
+test('a bulk resend does not send notifications that enter the error queue after the job was created', async () => {
   await refused(subscribed, 1);
   await subscribed.post('suspend');
   const id = await resend();
@@ -110,7 +110,7 @@ test('does not send notifications that enter the queue after the job was created
   expect((await subscribed.queue()).map((row) => row['id'])).toEqual([later['id']]);
 });
 
-test('sends one event to the partner first; if the partner fails, the job is paused and shows the reason', async () => {
+test('a bulk resend first sends a single event to the partner; if the partner fails, the job is paused and shows the reason', async () => {
   const rows = await refused(subscribed, 5);
   subscribed.partner.answer({ status: 401 });
   const id = await resend();
@@ -123,7 +123,7 @@ test('sends one event to the partner first; if the partner fails, the job is pau
   expect(await jobs.outcomes(id)).toEqual(['FAILED', ...Array<string>(4).fill('DELIVERED')]);
 });
 
-test('pauses the job if the partner fails after the first success, too', async () => {
+test('a bulk resend is also paused if the partner fails after the first success', async () => {
   await refused(subscribed, 200);
   let count = 0;
   subscribed.partner.answer(() => ({ status: ++count <= 3 ? 200 : 401, delayMs: 30 }));
@@ -134,14 +134,14 @@ test('pauses the job if the partner fails after the first success, too', async (
   expect(waiting).toBeGreaterThan(100);
 });
 
-test('counts a client error as failed and sends the next event', async () => {
+test('a bulk resend counts a 4xx as failed and sends the next event', async () => {
   const rows = await refused(subscribed, 4);
   subscribed.partner.answer((request) => ({ status: request.headers['webhook-id'] === rows[0]['id'] ? 400 : 200 }));
   const id = await resend();
   expect(await jobs.having(id, { state: 'DONE' })).toMatchObject({ sent: 4, delivered: 3, failed: 1 });
 });
 
-test('turns the partner DOWN and pauses the job at a 500', async () => {
+test('a 500 during a bulk resend turns the partner DOWN and pauses the job', async () => {
   await refused(subscribed, 3);
   subscribed.partner.answer({ status: 500 });
   const id = await resend();
@@ -152,7 +152,7 @@ test('turns the partner DOWN and pauses the job at a 500', async () => {
 
 describe('one partner of a job', () => {
   let other: Subscribed;
-  /** Both have the same three events in the queue. */
+  /** Gives both partners the same three events in the error queue. */
   beforeEach(async () => {
     other = await Subscribed.start(app, {}, { scene: subscribed.scene });
     other.partner.answer({ status: 400 });
@@ -164,7 +164,7 @@ describe('one partner of a job', () => {
   const pair = () => jobs.start('error-queue/resend', { filter: { account_code: subscribed.scene.account } });
 
   test.each(['SUSPENDED', 'DOWN'])(
-    'keeps its part waiting while it is %s, and delays no other partner',
+    'the part of a job for a partner that is %s waits, and delays no other partner',
     async (condition) => {
       if (condition === 'SUSPENDED') await subscribed.post('suspend');
       else
@@ -186,7 +186,7 @@ describe('one partner of a job', () => {
     },
   );
 
-  test('pauses only its own part when it fails; the job is PAUSED when no other part can continue', async () => {
+  test('a failing partner pauses only its own part of a job; the job is PAUSED when no other part can continue', async () => {
     subscribed.partner.answer({ status: 403 });
     const id = await pair();
     await jobs.having(id, { state: 'PAUSED', paused_because: 'auth', waiting: 2, sent: 4, delivered: 3, failed: 1 });
@@ -195,7 +195,7 @@ describe('one partner of a job', () => {
     await jobs.having(id, { state: 'DONE', sent: 6, delivered: 5, failed: 1 });
   });
 
-  test('has its items skipped when its subscription was deleted', async () => {
+  test('a job skips the items of a partner whose subscription was deleted', async () => {
     await subscribed.post('suspend');
     const id = await pair();
     await jobs.having(id, { delivered: 3 });
@@ -216,7 +216,7 @@ describe('an operator who steers a job', () => {
   const before = () => subscribed.queue('&failure=client_error&http_status=400&retry=MANUAL');
 
   test.each(['pause', 'abort'] as const)(
-    'stops with %s all attempts that have not begun; the other notifications stay in the queue unchanged',
+    '%s stops all attempts of a job that have not begun, and leaves their notifications unchanged in the error queue',
     async (action) => {
       const id = await slowJob();
       const steered = await jobs.steer(id, action);
@@ -228,7 +228,7 @@ describe('an operator who steers a job', () => {
         return found;
       });
       expect(state).toBe(steered['state']);
-      // At most those that began at the moment of the answer.
+      // Only attempts that began at the moment of the response may be counted in addition.
       expect(sent - steered['sent']).toBeLessThanOrEqual(16);
       await pause(500);
       expect(subscribed.partner.requests).toHaveLength(sent);
@@ -248,7 +248,7 @@ describe('an operator who steers a job', () => {
     },
   );
 
-  test('sees items as SENT only when their attempts have begun', async () => {
+  test('shows items of a job as SENT only when their attempts have begun', async () => {
     await queueMany(subscribed, 40);
     subscribed.partner.answer({ status: 200, delayMs: 700 });
     const id = await resend();
@@ -260,7 +260,7 @@ describe('an operator who steers a job', () => {
   });
 });
 
-test('skips items that were resolved or delivered in the meantime', async () => {
+test('a bulk resend skips items that were resolved or delivered in the meantime', async () => {
   const rows = await refused(subscribed, 3);
   await subscribed.post('suspend');
   const id = await resend();
@@ -276,7 +276,7 @@ test('skips items that were resolved or delivered in the meantime', async () => 
   expect(sentIds()).toEqual([rows[1]['id'], rows[2]['id']]);
 });
 
-test('does not send an item whose partner is suspended before its request is sent; the item waits', async () => {
+test('keeps an item of a job waiting when its partner is suspended before the request is sent', async () => {
   const [{ id: notification }] = await refused(subscribed, 1);
   const { partner } = subscribed;
   await partner.goDown();
@@ -298,7 +298,7 @@ test('does not send an item whose partner is suspended before its request is sen
   expect(sentIds()).toEqual([]);
 });
 
-test('completes the job when the attempt of its last item was lost with its process and the item was resolved since', async () => {
+test('completes a job whose last item was resolved after the process of its attempt died', async () => {
   const [{ id: notification }] = await refused(subscribed, 1);
   await subscribed.post('suspend');
   const id = await resend();
@@ -319,7 +319,7 @@ test('completes the job when the attempt of its last item was lost with its proc
   await jobs.having(id, { state: 'DONE', sent: 0, waiting: 0, failed: 0, skipped: 1 });
 });
 
-test('completes the job when the recovered partner receives its events by automatic retry', async () => {
+test('completes a job when the recovered partner receives the events by automatic retry', async () => {
   subscribed.partner.answer({ status: 500 });
   await subscribed.booking();
   await eventually(async () => expect((await subscribed.subscription())['health']).toBe('DOWN'));
@@ -337,7 +337,7 @@ test('completes the job when the recovered partner receives its events by automa
   expect(sentIds()).toHaveLength(5);
 });
 
-test('creates one job for a double click', async () => {
+test('two identical bulk resend requests create one job', async () => {
   await refused(subscribed, 2);
   const key = { 'idempotency-key': randomUUID() };
   const click = () => jobs.call('POST', 'error-queue/resend', { filter: mine(), reason: 'mended' }, key);
@@ -348,7 +348,7 @@ test('creates one job for a double click', async () => {
   expect(subscribed.partner.requests).toHaveLength(2);
 });
 
-test('continues a job after a restart', async () => {
+test('continues a bulk job after a restart of the service', async () => {
   await refused(subscribed, 4);
   await subscribed.post('suspend');
   const id = await resend();
@@ -370,13 +370,13 @@ test.each([
   ['error-queue/resend', { dry_run: 'yes' }, '/dry_run', 'type_invalid'],
   ['error-queue/resolve', { reason: undefined }, '/reason', 'required'],
   ['error-queue/resolve', { filter: { account_code: 'NOBODY' } }, '/filter/account_code', 'account_not_found'],
-])('refuses %s with %j', async (path, body, pointer, code) => {
+])('refuses POST %s with the body %j', async (path, body, pointer, code) => {
   const answer = await jobs.call('POST', path, { filter: mine(), reason: 'mended', ...body });
   expect(answer.status).toBe(400);
   expect(answer.body.errors).toEqual([expect.objectContaining({ pointer, code })]);
 });
 
-test('pauses the part of a partner after ten failures in a row with the same status', async () => {
+test("pauses a partner's part of a bulk job after ten failures in a row with the same status", async () => {
   await refused(subscribed, 14);
   subscribed.partner.answer({ status: 410 });
   const id = await resend();

@@ -22,7 +22,7 @@ const mine = () => ({ subscription_id: subscribed.id });
 const resolve = (body: object = {}, headers?: Record<string, string>) =>
   jobs.call('POST', 'error-queue/resolve', { filter: mine(), reason: 'told by phone', ...body }, headers);
 
-test('resolves all matches: they are kept with the reason, and never sent', async () => {
+test('a bulk resolve keeps all matching notifications with the reason, and never sends them', async () => {
   const rows = await refused(subscribed, 3);
   const answer = await resolve();
   expect(answer.status).toBe(202);
@@ -47,7 +47,7 @@ test('resolves all matches: they are kept with the reason, and never sent', asyn
   expect((await subscribed.admin('POST', `error-queue/${rows[0]['id']}/resend`)).status).toBe(409);
 });
 
-test('resolves notifications of a DOWN partner, too, and retries them no more', async () => {
+test('resolves notifications of a DOWN partner, too, and ends their automatic retries', async () => {
   subscribed.partner.answer({ status: 500 });
   await subscribed.booking();
   await eventually(async () => expect((await subscribed.subscription())['health']).toBe('DOWN'));
@@ -72,7 +72,7 @@ test('waits for the outcome of a running attempt before it resolves the notifica
   expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(1);
 });
 
-test('counts in a dry run; a double click creates one job', async () => {
+test('a dry run of a bulk resolve counts the matches, and two identical requests create one job', async () => {
   await refused(subscribed, 2);
   const dry = await resolve({ dry_run: true });
   expect([dry.status, dry.body]).toEqual([200, { job_id: null, matched: 2 }]);
@@ -82,7 +82,7 @@ test('counts in a dry run; a double click creates one job', async () => {
   expect(second.headers.get('idempotency-replayed')).toBe('true');
 });
 
-test('resolves many notifications in batches, and the counts agree', async () => {
+test('resolves many notifications in batches, and keeps the counts of the error queue correct', async () => {
   await queueMany(subscribed, 3000);
   const id = (await resolve()).body.job_id as string;
   await jobs.having(id, { state: 'DONE', matched: 3000, waiting: 0, resolved: 3000 }, 30_000);
@@ -90,7 +90,7 @@ test('resolves many notifications in batches, and the counts agree', async () =>
   expect(body.filter((cause: any) => cause.subscription_id === subscribed.id)).toEqual([]);
 }, 60_000);
 
-test('lists jobs newest first, by kind, state and account, and their items by outcome, page by page', async () => {
+test('lists jobs newest first, filtered by kind, state and account, and lists their items by outcome, page by page', async () => {
   await refused(subscribed, 5);
   const resolved = (await resolve({ filter: { ...mine(), failure: 'tls' } })).body.job_id as string;
   await jobs.having(resolved, { state: 'DONE' });

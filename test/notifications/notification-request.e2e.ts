@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const full = { client_eligibility_id: 'CE-1', candidate: { middle_name: 'King' } };
 
-test('sends a body that matches the document, with every member in its order', async () => {
+test('sends a NotificationRequest that matches the OpenAPI document, with every member in its order', async () => {
   const eligibility = await app.given.eligibility(subscribed.scene, full);
   const booking = await app.given.booking(subscribed.scene, eligibility);
   const [request] = await subscribed.partner.receivedFor(booking['booking_code'], 1);
@@ -40,7 +40,7 @@ test('sends a body that matches the document, with every member in its order', a
   expect(isRequest({ ...request.json, more: 1 })).toBe(false);
 });
 
-test('leaves out members without a value; the rest matches the document', async () => {
+test('sends a NotificationRequest without the members that have no value, which matches the OpenAPI document', async () => {
   const bookingCode = await subscribed.booking({
     delivery_mode: 'SVC_REMOTE_PROCTORED',
     location_code: undefined,
@@ -61,7 +61,7 @@ test('sends a complete NotificationRequest as the sample of a verification', asy
   expect(Object.keys(sample.json)).toEqual(Object.keys(schema['properties']));
 });
 
-test('the document describes the call with its example, its headers and the answers', async () => {
+test('the OpenAPI document describes the request to a partner with an example, its headers and the responses', async () => {
   const bookingCode = await subscribed.booking();
   const [request] = await subscribed.partner.receivedFor(bookingCode, 1);
   for (const { name } of webhook['parameters']) expect(Object.keys(request.headers)).toContain(name.toLowerCase());

@@ -47,7 +47,7 @@ test('sends a booking to the partner as the NotificationRequest of the specifica
   );
 });
 
-test('leaves out members without a value; a remote booking has a time zone and no other place', async () => {
+test('a notification omits members without a value; a remote booking has a time zone but no location', async () => {
   await subscribed.booking({
     delivery_mode: 'SVC_REMOTE_PROCTORED',
     location_code: undefined,
@@ -71,7 +71,7 @@ test('leaves out members without a value; a remote booking has a time zone and n
   ]);
 });
 
-test('sends the id, signature, sequence and trace in headers', async () => {
+test('sends the id, signature, sequence and trace of a notification in headers', async () => {
   const bookingCode = await subscribed.booking();
   await subscribed.reschedule(bookingCode);
   const requests = await subscribed.partner.received(2);
@@ -144,7 +144,7 @@ test('shows the body and the attempt of a delivered notification', async () => {
   });
 });
 
-test('makes a later event of a booking wait for the earlier one', async () => {
+test('makes a later event of a booking wait for the earlier event', async () => {
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
   subscribed.partner.answer(async (request) => {
@@ -163,7 +163,7 @@ test('makes a later event of a booking wait for the earlier one', async () => {
   expect(requests.map((request) => request.headers['event-sequence'])).toEqual(['1', '2', '3']);
 });
 
-test('sends a later event when the earlier one waits for an operator', async () => {
+test('sends a later event of a booking when the earlier event waits for an operator', async () => {
   subscribed.partner.answer((request) => ({ status: request.headers['event-sequence'] === '1' ? 400 : 200 }));
   const bookingCode = await subscribed.booking();
   await subscribed.reschedule(bookingCode);
@@ -177,7 +177,7 @@ test('sends a later event when the earlier one waits for an operator', async () 
   });
 });
 
-test('delays no other partner when one partner does not answer', async () => {
+test('a partner that does not answer delays no other partner', async () => {
   const others = await Promise.all(Array.from({ length: 9 }, () => Subscribed.start(app)));
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
@@ -195,7 +195,7 @@ test('delays no other partner when one partner does not answer', async () => {
   await Promise.all(others.map((other) => other.stop()));
 });
 
-test('delays no other partner until the timeout when more partners than slots stop answering at once', async () => {
+test('other partners receive notifications before the timeout when more partners than slots stop answering at once', async () => {
   const SLOTS = 4;
   const small = await startApp({ env: { NOTIFICATION_CONCURRENCY: String(SLOTS) } });
   const [hanging, well] = [await Subscribed.start(small, { wait_ms: 60_000 }), await Subscribed.start(small)];
@@ -206,7 +206,7 @@ test('delays no other partner until the timeout when more partners than slots st
     expect((await hanging.admin('POST', `subscriptions/${id}/verify`)).status).toBe(200);
   }
   partner.requests.length = 0;
-  // All of them are known to answer.
+  // One successful delivery to each partner, so that the service counts each as responsive.
   await hanging.booking();
   await well.booking();
   await partner.received(3 * SLOTS);

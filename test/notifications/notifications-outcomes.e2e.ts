@@ -40,23 +40,26 @@ describe('a failure other than a 500', () => {
     ['a body that drips', { status: 200, body: 'x'.repeat(100), drip: 50 }, 'timeout', 200],
     ['a reset before the answer', { rst: 'before' }, 'connect', null],
     ['a body that breaks off', { status: 200, body: 'half', rst: 'body' }, 'protocol', 200],
-  ])('waits for an operator: %s', async (_name, answer, failure, status) => {
-    subscribed.partner.answer(answer);
-    await subscribed.booking();
-    const [row] = await queued();
-    expect(row).toMatchObject({ state: 'ERROR_QUEUE', retry: 'MANUAL', failure, http_status: status });
-    expect(row['next_attempt_at']).toBeNull();
-    expect((await subscribed.subscription())['health']).toBe('UP');
-    const { attempts } = await subscribed.notification(row['id']);
-    const triggers = answer.rst === 'before' ? ['FIRST', 'RENEWED'] : ['FIRST'];
-    expect(attempts).toMatchObject(triggers.map((trigger) => ({ trigger, failure, http_status: status })));
-    expect(attempts[0].reason).toBe(status === 400 ? 'NO_MATCHING_RECORD' : attempts[0].reason);
-    if (status === 400) expect(attempts[0].excerpt).toBe('no such candidate');
-    // A kept connection that breaks before any byte of the answer may have been stale: the attempt uses a new one.
-    expect(subscribed.partner.requests).toHaveLength(triggers.length);
-  });
+  ])(
+    'a notification waits for an operator after a failure other than a 500: %s',
+    async (_name, answer, failure, status) => {
+      subscribed.partner.answer(answer);
+      await subscribed.booking();
+      const [row] = await queued();
+      expect(row).toMatchObject({ state: 'ERROR_QUEUE', retry: 'MANUAL', failure, http_status: status });
+      expect(row['next_attempt_at']).toBeNull();
+      expect((await subscribed.subscription())['health']).toBe('UP');
+      const { attempts } = await subscribed.notification(row['id']);
+      const triggers = answer.rst === 'before' ? ['FIRST', 'RENEWED'] : ['FIRST'];
+      expect(attempts).toMatchObject(triggers.map((trigger) => ({ trigger, failure, http_status: status })));
+      expect(attempts[0].reason).toBe(status === 400 ? 'NO_MATCHING_RECORD' : attempts[0].reason);
+      if (status === 400) expect(attempts[0].excerpt).toBe('no such candidate');
+      // A kept connection that breaks before any byte of the answer may have been stale: the attempt uses a new one.
+      expect(subscribed.partner.requests).toHaveLength(triggers.length);
+    },
+  );
 
-  test('waits for an operator when the partner refuses connections', async () => {
+  test('a notification waits for an operator when the partner refuses connections', async () => {
     await subscribed.partner.goDown();
     await subscribed.booking();
     const [row] = await queued();
@@ -74,7 +77,7 @@ describe('the attempts of a notification', () => {
     return (await subscribed.notification(row['id'])).attempts as Record<string, unknown>[];
   };
 
-  test('records a 401 with OAuth2 as one attempt, and the PUT with the new token as another, RENEWED', async () => {
+  test('records a PUT that was answered 401 as one attempt, and the PUT with a new OAuth2 token as a second attempt, RENEWED', async () => {
     const issuer = await startPartner({ oauth: { clientId: 'ours', clientSecret: 'a long secret' } });
     try {
       const auth = { type: 'oauth2_client_credentials', client_id: 'ours', client_secret: 'a long secret' };
@@ -116,7 +119,7 @@ describe('the attempts of a notification', () => {
 });
 
 describe('automatic retry after a 500', () => {
-  test('turns the partner DOWN and queues later events unsent; the first 200 sends them all, oldest first', async () => {
+  test('a 500 turns the partner DOWN and queues later events unsent; after the first 200 all are sent, oldest first', async () => {
     subscribed.partner.answer({ status: 500 });
     const first = await subscribed.booking();
     await queued();
@@ -127,7 +130,7 @@ describe('automatic retry after a 500', () => {
     expect(rows.map((row) => row['retry'])).toEqual(['AUTO', 'AUTO', 'AUTO', 'AUTO']);
     expect(rows.map((row) => row['failure'])).toEqual(['server_error', null, null, null]);
     for (const row of rows) expect(row['next_attempt_at']).not.toBeNull();
-    // Only probes of the oldest were sent.
+    // Only the oldest notification was sent, as a probe.
     expect(new Set(subscribed.partner.requests.map(({ json }) => json.booking_code))).toEqual(new Set([first]));
     subscribed.partner.requests.length = 0;
     subscribed.partner.answer({ status: 200 });
@@ -159,7 +162,7 @@ describe('automatic retry after a 500', () => {
     expect(scheduled.at(-1)).toBeGreaterThanOrEqual(1200);
   });
 
-  test('makes a probe with another failure MANUAL, and probes with the next oldest notification', async () => {
+  test('a probe with a failure other than a 500 becomes MANUAL, and the next oldest notification becomes the probe', async () => {
     subscribed.partner.answer({ status: 500 });
     const first = await subscribed.booking();
     await queued();
@@ -177,7 +180,7 @@ describe('automatic retry after a 500', () => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
     const [row] = await queued();
-    // The next probe is far away.
+    // Postpones the next probe, so that only the resend can turn the partner UP.
     await app.given.sql(`UPDATE subscriptions SET next_probe_at = now() + interval '1 hour' WHERE id = $1`, [
       subscribed.id,
     ]);
@@ -199,7 +202,7 @@ describe('automatic retry after a 500', () => {
     ['408', { status: 408 }],
     ['timeout', { endless: 'silence' }],
     ['connection', { rst: 'before' }],
-  ])('is extended to other failures by auto_retry_on: %s', async (cause, answer) => {
+  ])('auto_retry_on extends automatic retry to other failures: %s', async (cause, answer) => {
     const { body } = await subscribed.patch({ auto_retry_on: [cause] });
     expect(body.auto_retry_on).toEqual(['500', cause]);
     subscribed.partner.answer(answer);
@@ -212,7 +215,7 @@ describe('automatic retry after a 500', () => {
     });
   });
 
-  test('gives up after RETRY_GIVE_UP_H', async () => {
+  test('gives up automatic retry after RETRY_GIVE_UP_H hours', async () => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
     await queued();
@@ -230,7 +233,7 @@ describe('automatic retry after a 500', () => {
 });
 
 describe('a subscription', () => {
-  test('keeps events while it is suspended and sends them when it is resumed', async () => {
+  test('keeps the events of a suspended subscription, and sends them when the subscription is resumed', async () => {
     expect((await subscribed.post('suspend')).body).toMatchObject({ state: 'SUSPENDED' });
     const first = await subscribed.booking();
     const second = await subscribed.booking();
@@ -242,7 +245,7 @@ describe('a subscription', () => {
     await subscribed.partner.receivedFor(second, 1);
   });
 
-  test('keeps its connections until a setting changes on which they depend', async () => {
+  test('keeps the connections of a subscription until a setting changes on which they depend', async () => {
     const first = await subscribed.booking();
     await subscribed.partner.receivedFor(first, 1);
     await subscribed.post('suspend');
@@ -258,7 +261,7 @@ describe('a subscription', () => {
     expect(subscribed.partner.connections).toBe(2);
   });
 
-  test('is not probed if it is suspended while DOWN', async () => {
+  test('does not probe a subscription that is suspended while its partner is DOWN', async () => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
     await queued();
@@ -274,7 +277,7 @@ describe('a subscription', () => {
     await queued(0);
   });
 
-  test('sends nothing while its new address is unverified, and keeps the notifications', async () => {
+  test('sends nothing for a subscription while its new address is unverified, and keeps the notifications', async () => {
     await subscribed.patch({ partner_url: `${subscribed.partner.url}/other` });
     await subscribed.booking();
     await eventually(async () => expect(await subscribed.notifications()).toMatchObject([{ state: 'PENDING' }]));
@@ -282,7 +285,7 @@ describe('a subscription', () => {
     expect(subscribed.partner.requests).toHaveLength(0);
   });
 
-  test('resolves its queued notifications when it is deleted', async () => {
+  test('resolves the queued notifications of a subscription when it is deleted', async () => {
     subscribed.partner.answer({ status: 400 });
     await subscribed.booking();
     await queued();

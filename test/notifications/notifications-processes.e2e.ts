@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const app of opened.splice(0)) await app.close();
 });
 
-test('sends nothing in a process without the role delivery, which wakes a process that has it', async () => {
+test('a process without the role delivery sends no notifications, but wakes a process that has the role', async () => {
   const api = await start({ ROLES: 'api' });
   const subscribed = await Subscribed.start(api);
   await subscribed.booking();
@@ -135,7 +135,7 @@ test('never issues a lease token twice, even if sequences are reset by a failove
   await subscribed.stop();
 });
 
-test('writes nothing in a worker whose lease was taken over', async () => {
+test('a delivery worker whose lease was taken over writes nothing', async () => {
   const app = await start();
   const subscribed = await Subscribed.start(app);
   subscribed.partner.answer({ status: 400, delayMs: 500 });
@@ -165,7 +165,7 @@ test('translates an event that no process translated, and creates one notificati
   await subscribed.stop();
 });
 
-test('finishes and records running attempts at shutdown, and leaves nothing leased', async () => {
+test('finishes and records running attempts at shutdown, and releases all leases', async () => {
   const keeper = await start({ ROLES: 'api' });
   const delivery = await start({ ROLES: 'delivery' }, keeper.databaseUrl);
   const subscribed = await Subscribed.start(keeper);

@@ -98,11 +98,11 @@ describe('a 200 that RFC 9112 allows', () => {
     ['after a thousand interim answers', interim(103).repeat(1000) + whole(lines(OK, 'Content-Length: 2', ''))],
   ];
 
-  it.each(rows)('is accepted %s', async (_title, bytes) => {
+  it.each(rows)('accepts a 200 of a partner %s', async (_title, bytes) => {
     expect(summary(await outcomeOf({ bytes }))).toEqual(taken);
   });
 
-  it('is accepted when it arrives byte by byte', async () => {
+  it('accepts a 200 of a partner that arrives byte by byte', async () => {
     const bytes =
       interim(103) +
       interim(100) +
@@ -110,7 +110,7 @@ describe('a 200 that RFC 9112 allows', () => {
     expect(summary(await outcomeOf({ bytes, drip: 1 }))).toEqual(taken);
   });
 
-  it('is accepted when it arrives over a kept connection', async () => {
+  it('accepts a 200 of a partner over a kept connection', async () => {
     const bytes = whole(lines(OK, 'X-Folded: one', ' two', 'Content-Length: 2', 'Content-Length: 2', ''));
     partner.answer({ bytes, keep: true });
     const { connections } = partner;
@@ -177,7 +177,7 @@ describe('an answer that is not HTTP', () => {
   ];
 
   it.each(rows)(
-    'is recorded with a reason and its first bytes as the excerpt: %s',
+    'records a response that is not HTTP with a reason, and its first bytes as the excerpt: %s',
     async (_title, bytes, reason, excerpt) => {
       expect(summary(await outcomeOf({ bytes }))).toEqual({ delivered: false, failure: 'protocol', reason, excerpt });
     },
@@ -189,14 +189,14 @@ describe('an answer that is not HTTP', () => {
     ['a status line without end', `HTTP/1.1 200 ${'x'.repeat(200_000)}`, 'headers_too_long'],
     ['interim answers without end', interim(103).repeat(20_000), 'answer_too_long'],
     ['a header line that ends with LF', `${OK}\r\nX: 1\n\nhello`, 'line_end_invalid'],
-  ])('is recorded with a reason: %s', async (_title, bytes, reason) => {
+  ])('records a response that is not HTTP with a reason: %s', async (_title, bytes, reason) => {
     const { excerpt, ...rest } = summary(await outcomeOf({ bytes, keep: true }));
     expect(rest).toEqual({ delivered: false, failure: 'protocol', reason });
     expect(excerpt).toMatch(/^HTTP\/1\.1 /);
     expect(Buffer.byteLength(excerpt!)).toBeLessThanOrEqual(2048);
   });
 
-  it('is recorded as not HTTP when a banner is sent before the request', async () => {
+  it('records a response as not HTTP when the partner sends a banner before it receives the request', async () => {
     const { good, authority } = await sharedCertificates();
     const server = createServer({ cert: good.certPem, key: good.keyPem }, (socket) => {
       socket.on('error', () => undefined);

@@ -95,7 +95,7 @@ const failed = (failure: string, httpStatus: number | null = null) => ({ deliver
 const delivered = { delivered: true, httpStatus: 200, failure: null };
 
 describe('the request to a partner', () => {
-  it('sends a PUT to {partner_url}/notifications with our headers and the unchanged bytes of the body', async () => {
+  it("sends a PUT to {partner_url}/notifications with the service's headers and the unchanged bytes of the body", async () => {
     const { outcome, partner } = await attempt({ status: 200, body: '{"ok":true}' }, {});
     expect(outcome).toMatchObject({ ...delivered, reason: null, excerpt: '{"ok":true}' });
     expect(outcome.durationMs).toBeGreaterThanOrEqual(0);
@@ -106,11 +106,14 @@ describe('the request to a partner', () => {
     expect(request.raw.toString()).toBe(body);
   });
 
-  it.each(['/hook', '/hook/'])('sends one slash after the path %s', async (path) => {
-    const [client, partner] = await Promise.all([aClient(), aPartner()]);
-    await client.put(endpointOf(partner, { url: partner.url + path }), headers, Buffer.from(body));
-    expect(partner.requests[0]).toMatchObject({ path: '/hook/notifications', raw: Buffer.from(body) });
-  });
+  it.each(['/hook', '/hook/'])(
+    'sends one slash between the path %s of partner_url and "notifications"',
+    async (path) => {
+      const [client, partner] = await Promise.all([aClient(), aPartner()]);
+      await client.put(endpointOf(partner, { url: partner.url + path }), headers, Buffer.from(body));
+      expect(partner.requests[0]).toMatchObject({ path: '/hook/notifications', raw: Buffer.from(body) });
+    },
+  );
 
   it.each([
     [
@@ -122,7 +125,7 @@ describe('the request to a partner', () => {
       { type: 'headers', headers: [{ name: 'Authorization', value: 'ApiKey abc' }] } satisfies PartnerEndpoint['auth'],
       'ApiKey abc',
     ],
-  ])('sends the authentication %o', async (auth, expected) => {
+  ])('sends the Authorization header of the auth setting %o', async (auth, expected) => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     await client.put(endpointOf(partner, { auth }), headers, body);
     expect(partner.requests[0].headers.authorization).toBe(expected);
@@ -133,23 +136,26 @@ describe('the request to a partner', () => {
     { type: 'headers' },
     { type: 'basic', username: 'ann', password: 'secret' },
     { type: 'bearer', token: 'abc.def' },
-  ])('sends the partner’s own headers beside %o, and asks for no content coding', async (auth) => {
-    const [client, partner] = await Promise.all([aClient(), aPartner()]);
-    const own = [
-      { name: 'X-Api-Key', value: 'k3y with blanks' },
-      { name: 'x-tenant', value: 't' },
-    ];
-    await client.put(endpointOf(partner, { auth: { ...auth, headers: own } }), headers, body);
-    expect(partner.requests[0].headers).toMatchObject({
-      ...headers,
-      'x-api-key': 'k3y with blanks',
-      'x-tenant': 't',
-      'user-agent': 'candidate-eligibility-service',
-      'accept-encoding': 'identity',
-    });
-  });
+  ])(
+    'sends the configured headers of a partner beside the auth setting %o, and asks for no content coding',
+    async (auth) => {
+      const [client, partner] = await Promise.all([aClient(), aPartner()]);
+      const own = [
+        { name: 'X-Api-Key', value: 'k3y with blanks' },
+        { name: 'x-tenant', value: 't' },
+      ];
+      await client.put(endpointOf(partner, { auth: { ...auth, headers: own } }), headers, body);
+      expect(partner.requests[0].headers).toMatchObject({
+        ...headers,
+        'x-api-key': 'k3y with blanks',
+        'x-tenant': 't',
+        'user-agent': 'candidate-eligibility-service',
+        'accept-encoding': 'identity',
+      });
+    },
+  );
 
-  it('does not send a bearer token with characters that a header forbids, and fails as auth', async () => {
+  it('fails an attempt as auth, without a request, when the bearer token has characters that a header forbids', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const outcome = await client.put(
       endpointOf(partner, { auth: { type: 'bearer', token: 'a\r\nb: c' } }),
@@ -368,7 +374,7 @@ describe('TLS to a partner', () => {
     ['a certificate that has expired', 'expired', 'own'],
     ['a certificate for another host', 'wrongHost', 'own'],
     ['a self-signed certificate', 'selfSigned', 'own'],
-  ] as const)('refuses %s', async (_name, identity, trust) => {
+  ] as const)('refuses a partner with %s', async (_name, identity, trust) => {
     const certificates = await sharedCertificates();
     const partner = await aPartner({ tls: certificates[identity] });
     const caPem = trust && { own: partner.caPem, other: certificates.otherAuthority.certPem }[trust];
@@ -377,7 +383,7 @@ describe('TLS to a partner', () => {
     expect(partner.requests).toHaveLength(0);
   });
 
-  it('trusts a self-signed certificate that is the ca_pem', async () => {
+  it('trusts a self-signed certificate of a partner that is its ca_pem', async () => {
     const { selfSigned } = await sharedCertificates();
     const partner = await aPartner({ tls: selfSigned });
     const outcome = await (await aClient()).put(endpointOf(partner, { caPem: selfSigned.certPem }), headers, body);
@@ -397,7 +403,7 @@ describe('TLS to a partner', () => {
     }
   });
 
-  it('sends the host of the URL as server name (SNI), without the dot of the root', async () => {
+  it('sends the host of the URL as the TLS server name (SNI), without a trailing dot', async () => {
     const partner = await aPartner();
     const url = partner.url.replace('localhost', 'localhost.');
     const outcome = await (
@@ -406,7 +412,7 @@ describe('TLS to a partner', () => {
     expect(summary(outcome)).toEqual(delivered);
   });
 
-  it('speaks TLS 1.2, but not 1.1', async () => {
+  it('connects to a partner by TLS 1.2, but not by TLS 1.1', async () => {
     const client = await aClient();
     const [old, older] = await Promise.all([
       aPartner({ maxTlsVersion: 'TLSv1.2' }),
@@ -416,7 +422,7 @@ describe('TLS to a partner', () => {
     expect(summary(await client.put(endpointOf(older, { key: 'sub_2:1' }), headers, body))).toEqual(failed('tls'));
   });
 
-  it('verifies certificates even if the environment switches verification off', async () => {
+  it("verifies partners' certificates even if NODE_TLS_REJECT_UNAUTHORIZED disables verification", async () => {
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
     stops.push(() => void delete process.env.NODE_TLS_REJECT_UNAUTHORIZED);
     const { selfSigned } = await sharedCertificates();
@@ -424,13 +430,13 @@ describe('TLS to a partner', () => {
     expect(summary(await (await aClient()).put(endpointOf(partner), headers, body))).toEqual(failed('tls'));
   });
 
-  it('fails as TLS when the port answers plain HTTP', async () => {
+  it("fails an attempt as tls when the partner's port answers plain HTTP", async () => {
     const partner = await aPartner();
     const url = await listening(createHttpServer((_request, response) => response.end()));
     expect(summary(await (await aClient()).put(endpointOf(partner, { url }), headers, body))).toEqual(failed('tls'));
   });
 
-  it('fails as a timeout when the handshake is not answered', async () => {
+  it('fails an attempt as timeout when the partner does not answer the TLS handshake', async () => {
     const partner = await aPartner();
     const url = await listening(createTcpServer((socket) => socket.on('error', () => undefined).resume()));
     const outcome = await (await aClient()).put(endpointOf(partner, { url, waitMs: 1000 }), headers, body);
@@ -451,7 +457,7 @@ describe('TLS to a partner', () => {
   });
 
   it.each(['TLSv1.2', 'TLSv1.3'] as const)(
-    'shows its client certificate to a partner that asks (%s)',
+    'presents the client certificate of a subscription to a partner that requests it (%s)',
     async (maxTlsVersion) => {
       const { authority, client: own, foreignClient } = await sharedCertificates();
       const partner = await aPartner({ clientCaPem: authority.certPem, maxTlsVersion });
@@ -546,7 +552,7 @@ describe('a partner that cannot be reached', () => {
     expect(outcome).toMatchObject({ ...failed(failure), reason: failure === 'dns' ? 'ENOTFOUND' : 'ECONNREFUSED' });
   });
 
-  it('reports silent name servers as a timeout', async () => {
+  it('reports name servers that do not answer as a timeout', async () => {
     const partner = await aPartner();
     const client = await aClient(LOOPBACK, () => new Promise(() => undefined));
     const outcome = await client.put(endpointOf(partner, { waitMs: 1000 }), headers, body);
@@ -597,7 +603,7 @@ describe('a partner that cannot be reached', () => {
     },
   );
 
-  it('reports the failure of the address that accepts connections', async () => {
+  it("reports the failure of the partner's address that accepts connections, not of an unreachable address", async () => {
     const { selfSigned } = await sharedCertificates();
     const partner = await aPartner({ tls: selfSigned });
     for (const addresses of [
@@ -609,7 +615,7 @@ describe('a partner that cannot be reached', () => {
     }
   });
 
-  it('reaches the partner again when it is back', async () => {
+  it('reaches a partner again after the partner was down', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const put = async () => summary(await client.put(endpointOf(partner), headers, body));
     expect(await put()).toEqual(delivered);
@@ -621,7 +627,7 @@ describe('a partner that cannot be reached', () => {
 });
 
 describe('connections to a partner', () => {
-  it('keeps connections up to the limit; a request that waits for a free connection in vain is a timeout', async () => {
+  it('opens connections to a partner up to the limit, and fails a request as timeout when no connection becomes free in time', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const endpoint = endpointOf(partner, { connections: 2, waitMs: 1500 });
     const outcomes = await Promise.all(Array.from({ length: 40 }, () => client.put(endpoint, headers, body)));
@@ -635,7 +641,7 @@ describe('connections to a partner', () => {
     expect(summary(await client.put(endpoint, headers, body))).toEqual(delivered);
   });
 
-  it('an answer that arrived in time counts even if the process was too busy to read it', async () => {
+  it('counts a response that arrived in time even if the process was too busy to read it', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     partner.answer(() => {
       // Once the answer is being sent, this process is blocked until the wait is over.
@@ -645,7 +651,7 @@ describe('connections to a partner', () => {
     expect(summary(await client.put(endpointOf(partner, { waitMs: 1000 }), headers, body))).toEqual(delivered);
   });
 
-  it('closes a connection without an error when its attempt is cancelled at the moment it opens', async () => {
+  it('closes a new connection without an error when the attempt for which it was opened is cancelled', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     for (let i = 0; i < 200; i += 1) {
       const attempt = client.put(endpointOf(partner), headers, body, () => false);
@@ -664,7 +670,7 @@ describe('connections to a partner', () => {
     expect(partner.requests).toHaveLength(20);
   });
 
-  it('keeps a connection while it sends to other partners, unless the partner announces a shorter keep-alive', async () => {
+  it('keeps a connection to a partner open while it sends to other partners, unless the partner announces a shorter keep-alive', async () => {
     const [client, silent, brief] = await Promise.all([aClient(), aPartner(), aPartner()]);
     silent.answer({ headers: { connection: 'keep-alive' } });
     brief.answer({ headers: { connection: 'keep-alive', 'keep-alive': 'timeout=3' } });
@@ -677,7 +683,7 @@ describe('connections to a partner', () => {
     expect([silent.connections, brief.connections]).toEqual([1, 2]);
   });
 
-  it('limits all idle connections together, and closes the connection that was idle for longest', async () => {
+  it('limits the idle connections to all partners together, and closes the connection that was idle for longest', async () => {
     const [client, partner] = await Promise.all([aClient(LOOPBACK, undefined, new IdleConnections(2)), aPartner()]);
     const put = async (key: string) => {
       expect(summary(await client.put(endpointOf(partner, { key }), headers, body))).toEqual(delivered);
@@ -700,7 +706,7 @@ describe('connections to a partner', () => {
   });
 
   it.each(['TLSv1.2', 'TLSv1.3'] as const)(
-    'resumes the TLS session on a new connection (%s)',
+    'resumes the TLS session with a partner on a new connection (%s)',
     async (maxTlsVersion) => {
       const [client, partner] = await Promise.all([aClient(), aPartner({ maxTlsVersion })]);
       for (let i = 0; i < 3; i += 1) {
@@ -711,7 +717,7 @@ describe('connections to a partner', () => {
     },
   );
 
-  it('fails one attempt, not one for each connection, when idle connections died silently', async () => {
+  it('only one attempt fails when all idle connections to a partner died silently', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const between = await freezable(Number(new URL(partner.url).port));
     const endpoint = endpointOf(partner, { url: between.url, waitMs: 2000 });
@@ -728,7 +734,7 @@ describe('connections to a partner', () => {
     expect((await puts()).map(summary)).toEqual(Array(4).fill(delivered));
   });
 
-  it('retries once when a connection breaks during a later request, but not during its first request', async () => {
+  it('retries a request once when a kept connection breaks, but not when a new connection breaks', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const put = async () => summary(await client.put(endpointOf(partner), headers, body));
     partner.answer((_request, index) => (index === 1 ? { rst: 'before' } : { status: 200 }));
@@ -740,7 +746,7 @@ describe('connections to a partner', () => {
     expect(partner.requests).toHaveLength(5);
   });
 
-  it('retries once when a connection breaks during a later request, even if no new attempt may begin', async () => {
+  it('retries a request once when a kept connection breaks, even if no new attempt may begin', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     await client.put(endpointOf(partner), headers, body);
     partner.answer((_request, index) => (index === 1 ? { rst: 'before' } : { status: 200 }));
@@ -750,7 +756,7 @@ describe('connections to a partner', () => {
     expect(partner.requests).toHaveLength(3);
   });
 
-  it('does not retry when a connection breaks during an answer', async () => {
+  it('does not retry a request when the connection breaks during the response', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const put = async () => summary(await client.put(endpointOf(partner), headers, body));
     expect(await put()).toEqual(delivered);
@@ -759,7 +765,7 @@ describe('connections to a partner', () => {
     expect(partner.requests).toHaveLength(2);
   });
 
-  it('closes connections in forget and close after running requests', async () => {
+  it('forget() and close() close connections only after their running requests', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     partner.answer({ delayMs: 200 });
     const first = client.put(endpointOf(partner), headers, body);
@@ -788,7 +794,7 @@ describe('the address guard of the client', () => {
     'https://0.0.0.0',
     'https://169.254.169.254',
     'https://[64:ff9b::7f00:1]',
-  ])('never dials %s', async (host) => {
+  ])('never connects to the forbidden address %s', async (host) => {
     const partner = await aPartner();
     const url = `${host}:${new URL(partner.url).port}`;
     const outcome = await (await aClient([])).put(endpointOf(partner, { url }), headers, body);
@@ -796,7 +802,7 @@ describe('the address guard of the client', () => {
     expect(partner.connections).toBe(0);
   });
 
-  it('checks every address of the name each time, and connects to the address that it checked', async () => {
+  it("checks every address of the partner's host at each attempt, and connects only to an address that it checked", async () => {
     const partner = await aPartner();
     const answers = [['127.0.0.1'], ['10.0.0.1'], ['127.0.0.1', '169.254.169.254']];
     let asked = 0;
@@ -812,7 +818,7 @@ describe('the address guard of the client', () => {
     expect(partner.connections).toBe(1);
   });
 
-  it('refuses addresses that no subscription may have', async () => {
+  it('refuses to connect to addresses that no subscription may have', async () => {
     const partner = await aPartner();
     const client = await aClient();
     for (const url of [partner.url.replace('https', 'http'), partner.url.replace('//', '//user@')]) {
@@ -844,7 +850,7 @@ describe('OAuth2 client credentials', () => {
     return { client, endpoint, partner, put };
   }
 
-  it('uses one token for many notifications at once', async () => {
+  it('uses one OAuth2 token for many simultaneous notifications', async () => {
     const { partner, put } = await anOAuthPartner({ scope: 'notify all' });
     const outcomes = await Promise.all(Array.from({ length: 10 }, put));
     expect(outcomes.every((outcome) => outcome.delivered)).toBe(true);
@@ -858,7 +864,7 @@ describe('OAuth2 client credentials', () => {
     expect(partner.requests[0].headers.authorization).toMatch(/^Bearer token-1-/);
   });
 
-  it('fetches a new token shortly before the old one expires', async () => {
+  it('requests a new OAuth2 token shortly before the old token expires', async () => {
     const { partner, put } = await anOAuthPartner({}, 1);
     await put();
     await put();
@@ -868,7 +874,7 @@ describe('OAuth2 client credentials', () => {
     expect(partner.tokenRequests).toHaveLength(2);
   });
 
-  it('discards the token at a 401, and tries once more within the attempt', async () => {
+  it('discards the OAuth2 token at a 401, and sends the request once more within the attempt', async () => {
     const { partner, put } = await anOAuthPartner();
     await put();
     partner.revokeTokens();
@@ -879,7 +885,7 @@ describe('OAuth2 client credentials', () => {
     expect([partner.tokenRequests.length, partner.requests.length]).toEqual([3, 5]);
   });
 
-  it('tries once more after a 401, even if no new attempt may begin', async () => {
+  it('sends the request once more after a 401, even if no new attempt may begin', async () => {
     const { client, endpoint, partner } = await anOAuthPartner();
     partner.answer((_request, index) => ({ status: index === 0 ? 401 : 200 }));
     let asked = 0;
@@ -887,7 +893,7 @@ describe('OAuth2 client credentials', () => {
     expect(outcome).toMatchObject({ ...delivered, earlier: [{ failure: 'auth', httpStatus: 401 }] });
   });
 
-  it('sends nothing when the process was stopped and reads the token after the wait time', async () => {
+  it('sends no notification when the process was blocked and reads the OAuth2 token only after the wait time', async () => {
     const { client, endpoint, partner } = await anOAuthPartner();
     partner.answerToken(() => {
       // Once the token is being sent, this process is blocked until the wait is over.
@@ -901,7 +907,7 @@ describe('OAuth2 client credentials', () => {
 
   const good = { access_token: 'abc', token_type: 'Bearer', expires_in: 60 };
 
-  it('sends a request that waits for a new token even if the settings change meanwhile', async () => {
+  it("sends a notification that waits for a new OAuth2 token even if the subscription's settings change meanwhile", async () => {
     const issuer = await aPartner({ oauth: secret });
     const { client, partner, put } = await withTokensOf(issuer, await aPartner());
     let issue = () => {};
@@ -920,7 +926,7 @@ describe('OAuth2 client credentials', () => {
     await forgotten;
   });
 
-  it('uses a token with an extremely long lifetime, and asks for it once', async () => {
+  it('requests an OAuth2 token with an extremely long lifetime once, and uses it', async () => {
     const issuer = await aPartner({ oauth: secret });
     const { put } = await withTokensOf(issuer, await aPartner());
     // As JSON text, because the value exceeds the range of a number.
@@ -970,7 +976,7 @@ describe('OAuth2 client credentials', () => {
     ['x-gzip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ])('reads a token answer in %s, although none was requested', async (coding, pack) => {
+  ])('reads a token response in the content coding %s, although none was requested', async (coding, pack) => {
     const { partner, put } = await anOAuthPartner();
     const answer = JSON.stringify({ ...good, access_token: 'abc' });
     partner.answerToken({ body: pack(answer), headers: { 'content-encoding': coding } });
@@ -983,13 +989,13 @@ describe('OAuth2 client credentials', () => {
     ['an unknown coding', { body: 'x', headers: { 'content-encoding': 'zstd2' } }],
     ['no gzip', { body: 'x', headers: { 'content-encoding': 'gzip' } }],
     ['a gzip bomb', { body: gzipSync(Buffer.alloc(20_000_000)), headers: { 'content-encoding': 'gzip' } }],
-  ])('reports a token answer in %s', async (_name, answer) => {
+  ])('reports a token response that cannot be decoded: %s', async (_name, answer) => {
     const { partner, put } = await anOAuthPartner();
     partner.answerToken(answer);
     expect(await put()).toMatchObject({ ...failed('auth'), reason: 'token_answer_encoded' });
   });
 
-  it('sends audience and resource, with id and secret in the form', async () => {
+  it('sends audience and resource to the token endpoint, with client id and secret in the form', async () => {
     const { partner, put } = await anOAuthPartner({
       client_auth: 'post',
       audience: 'https://api.partner.example/',
@@ -1011,7 +1017,7 @@ describe('OAuth2 client credentials', () => {
     expect(partner.requests[0].headers['x-api-key']).toBe('for the partner alone');
   });
 
-  it('accepts a token type in any case and a token without a lifetime', async () => {
+  it('accepts a token_type in any case, and a token without expires_in', async () => {
     const { partner, put } = await anOAuthPartner();
     partner.answerToken({ body: JSON.stringify({ access_token: 'abc', token_type: 'BEARER' }) });
     expect(summary(await put())).toEqual(failed('auth', 401));
@@ -1027,7 +1033,7 @@ describe('OAuth2 client credentials', () => {
     },
   );
 
-  it('does not show the token in the excerpt if the partner repeats it', async () => {
+  it('removes the OAuth2 token from the excerpt if the partner repeats it', async () => {
     const { partner, put } = await anOAuthPartner();
     partner.answer((request) => ({ status: 400, body: request.headers.authorization }));
     expect((await put()).excerpt).toMatch(/^Bearer \*+$/);

@@ -208,16 +208,16 @@ const faulty: [string, (partner: Answering) => Answering, string[]][] = [
 ];
 
 describe('npm run conformance', () => {
-  it('finds no fault in a partner that uses the package', async () => {
+  it('npm run conformance finds no fault in a partner that uses the package', async () => {
     expect(await foundIn(good())).toEqual([]);
   });
 
-  it.each(faulty)('finds a partner that %s', async (_title, spoil, expected) => {
+  it.each(faulty)('npm run conformance reports a partner that %s', async (_title, spoil, expected) => {
     expect(expected.length).toBeGreaterThan(0);
     expect(await foundIn(spoil(good()))).toEqual(expect.arrayContaining(expected));
   });
 
-  it('finds a partner that handles requests one after another', async () => {
+  it('npm run conformance reports a partner that handles requests one after another', async () => {
     let turns = Promise.resolve();
     const partner = good();
     const slow: Answering = (headers, body) => {
@@ -228,7 +228,7 @@ describe('npm run conformance', () => {
     expect(await foundIn(slow, 1000)).toEqual(titled(/same moment/));
   });
 
-  it('finds a partner that cannot be reached, or whose certificate is not trusted', async () => {
+  it('npm run conformance reports a partner that cannot be reached, or whose certificate is not trusted', async () => {
     const scene = (url: string) => new Scene(new PartnerEndpoint({ url, headers: {}, waitMs: 5000 }), SECRET, KNOWN);
     const { value } = await judge(scene('https://localhost:1')).next();
     expect(value).toMatchObject({ fault: 'no answer: ECONNREFUSED' });
@@ -241,7 +241,7 @@ describe('npm run conformance', () => {
     expect(() => scene('http://partner.example')).toThrow(TypeError);
   });
 
-  it('cites only sentences that the document contains', () => {
+  it('npm run conformance cites only sentences that docs/notifications.md contains', () => {
     const plain = (text: string) => text.replace(/[`*]/g, '').replace(/\s+/g, ' ');
     const document = plain(readFileSync(join(__dirname, '../../docs/notifications.md'), 'utf8'));
     expect(SITUATIONS.filter(({ sentence }) => !document.includes(plain(sentence)))).toEqual([]);

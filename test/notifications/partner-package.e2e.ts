@@ -169,7 +169,7 @@ describe('clients/partner/README.md', () => {
     expect(refused.output).toContain('The change feed answered 400 validation_error.');
   });
 
-  it('contains no program that these tests do not run', () => {
+  it('the README of the partner package contains no program that these tests do not run', () => {
     const named = [...README.matchAll(/^```js\n\/\/ (\S+)$/gm)].map(([, name]) => name);
     expect(named.length).toBe([...README.matchAll(/^```js$/gm)].length);
     expect(named).toEqual(['partner.mjs', 'express-partner.cjs', 'fastify-partner.mjs', 'catch-up.mjs']);
@@ -177,7 +177,7 @@ describe('clients/partner/README.md', () => {
 });
 
 describe('the packed package', () => {
-  it('contains its vectors and declarations for both kinds of module', () => {
+  it('the packed partner package contains its vectors and the declarations for both kinds of module', () => {
     const home = join(folder, 'node_modules', NAME);
     expect(readdirSync(home).sort()).toEqual(['README.md', 'dist', 'package.json', 'vectors.json']);
     const use = `
@@ -255,7 +255,7 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
     await pool.end();
   });
 
-  it('is verified, stores once each notification that failed at first, and catches up on those that a restored database lost', async () => {
+  it('a partner with the package and its own database stores each retried notification once, and catches up on notifications that a restore lost', async () => {
     const { authority } = await sharedCertificates();
     const { port } = server.address() as { port: number };
     const scene = await app.given.scene();
@@ -286,12 +286,12 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
     const cursor = await catchUp(receiver(), { ...feed, keepCursor });
     expect(await told(booking_code)).toEqual(both);
     expect(kept.at(-1)).toBe(cursor);
-    // Again from the beginning: everything is known.
+    // A second catch-up from the beginning changes nothing, because every notification is known.
     await catchUp(receiver(), feed);
     expect(await told(booking_code)).toEqual(both);
   });
 
-  it('applies a notification once when ten copies arrive at the same moment', async () => {
+  it('a partner with the package applies a notification once when ten copies arrive at the same moment', async () => {
     const received = {
       id: 'parallel',
       sequence: 1,

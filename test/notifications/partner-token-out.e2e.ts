@@ -54,7 +54,7 @@ test.each([
   ['no answer', ['500', '429', 'timeout'], { endless: 'silence' as const }],
   ['a connection that ends', ['500', '429', 'connection'], { rst: 'before' as const }],
 ])(
-  'asks a token endpoint that fails with %s once at a time, and sends the events later',
+  'sends one request at a time to a token endpoint that fails with %s, and sends the events once it recovers',
   async (_out, retried, answer) => {
     await burst(retried);
     issuer.answerToken(answer);
@@ -77,7 +77,7 @@ test.each([
   ['a 503', { status: 503 }, /^token_http_503$/],
   ['no answer', { endless: 'silence' as const }, /^token_(timeout_no_answer|late)$/],
 ])(
-  'leaves events to an operator when the token endpoint fails with %s and that is not retried',
+  'leaves events to an operator when the token endpoint fails with %s and auto_retry_on does not include that failure',
   async (_out, answer, reason) => {
     await burst(['500', '429']);
     issuer.answerToken(answer);

@@ -9,7 +9,7 @@ const BATCH = 1000;
 let app: TestApp;
 let subscribed: Subscribed[];
 
-// No other process does the upkeep.
+// This process has no delivery role, so only the test runs the upkeep.
 beforeAll(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
 });
@@ -28,7 +28,7 @@ function watched(): [string, number][] {
   const execute = app.database.execute.bind(app.database);
   jest.spyOn(app.database, 'execute').mockImplementation(async (statement: Statement, values?: unknown[]) => {
     const changed = await execute(statement, values);
-    // Other rounds of the process run meanwhile.
+    // Statements of other background work of the process are ignored.
     if (statement.name?.startsWith('queue-')) done.push([statement.name, changed]);
     return changed;
   });
@@ -43,7 +43,7 @@ test('resolves notifications of deleted partners in batches, with every other ki
   for (const one of subscribed) await queueMany(one, 1500);
   for (const one of subscribed) await one.admin('DELETE', `subscriptions/${one.id}`);
   const done = watched();
-  // The round has no time limit on a busy machine.
+  // Stops the clock, so that a busy machine does not end the round by its time limit.
   jest.spyOn(performance, 'now').mockReturnValue(performance.now());
   await upkeep();
   expect(await Promise.all(subscribed.map(unresolved))).toEqual([0, 0, 0]);
@@ -58,7 +58,7 @@ test('resolves notifications of deleted partners in batches, with every other ki
   expect(done.map(([name]) => name).slice(0, 15)).toEqual([...kinds, ...kinds, ...kinds]);
 });
 
-test('ends a round after some seconds, even if work is left; the next round continues', async () => {
+test('ends a round of queue upkeep after some seconds even if work is left, and continues in the next round', async () => {
   await queueMany(subscribed[0], 2500);
   await subscribed[0].admin('DELETE', `subscriptions/${subscribed[0].id}`);
   let now = performance.now();
@@ -108,7 +108,7 @@ describe('giving up', () => {
     expect(await Promise.all(subscribed.map(manual))).toEqual([3, 0, 0]);
   });
 
-  test('gives up the notifications of a partner that only answers "busy", and keeps those of a partner that accepts some', async () => {
+  test('gives up the notifications of a partner that only answers 429, and keeps those of a partner that also accepts notifications', async () => {
     const [busy, taking, lately] = subscribed;
     for (const one of subscribed) await retried(one, 3, '1 hour');
     const age = (one: Subscribed, hours: number) =>
@@ -137,7 +137,7 @@ describe('giving up', () => {
     const [suspended, once] = subscribed;
     await retried(suspended, 4000, '60 hours');
     await become(suspended, 'DOWN', `, state = 'SUSPENDED', suspended_datetime = now() - interval '50 hours'`);
-    // Of its 60 hours, 40 do not count.
+    // Of the notification's 60 hours, 40 do not count, because the partner was suspended.
     await retried(once, 4000, '60 hours');
     await retried(once, 2, '65 hours');
     await become(

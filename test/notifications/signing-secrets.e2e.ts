@@ -62,7 +62,7 @@ function isBy(secret: string, { raw, headers }: PartnerRequest): boolean {
   }
 }
 
-test('keeps signing with a replaced secret for 24 hours, even if its successors are replaced in the meantime', async () => {
+test('keeps signing with a replaced signing secret for 24 hours, even if its successors are replaced in the meantime', async () => {
   await rotate();
   expect(await signing()).toEqual([0, 1]);
   await setClock(10);
@@ -76,17 +76,17 @@ test('keeps signing with a replaced secret for 24 hours, even if its successors 
   expect(await signing()).toEqual([0]);
 });
 
-test('signs with the five newest secrets after many rotations', async () => {
+test('signs notifications with the five newest secrets after many rotations', async () => {
   for (let n = 0; n < 7; n++) await rotate();
   expect(await signing()).toEqual([0, 1, 2, 3, 4]);
 });
 
-test('signs with both new secrets when two processes rotate at once', async () => {
+test('signs notifications with both new secrets when two processes rotate at once', async () => {
   await Promise.all([rotate(), rotate(other)]);
   expect([await signing(), new Set(secrets).size]).toEqual([[0, 1, 2], 3]);
 });
 
-test('keeps every secret when the clock is a day ahead for a while', async () => {
+test('keeps every signing secret when the clock is a day ahead for a while', async () => {
   await rotate();
   expect(await signing()).toEqual([0, 1]);
   const { now } = Date;

@@ -39,7 +39,7 @@ describe('credentials of a subscription whose host changes', () => {
     ['OAuth 2.0 with a key', { ...oauth2, client_secret: undefined, client_auth: 'private_key_jwt' }],
   ];
 
-  test.each(WAYS)('%s must be sent again with another host', async (_, auth) => {
+  test.each(WAYS)('requires %s to be sent again when the host of a subscription changes', async (_, auth) => {
     const { id, auth: shown } = (await create(OLD, { auth })).body;
     const refused = await call('PATCH', `/${id}`, { partner_url: ELSEWHERE, wait_ms: 2000 });
     expect([refused.status, refused.body.code, faultsOf(refused.body.errors)]).toEqual([
@@ -52,14 +52,14 @@ describe('credentials of a subscription whose host changes', () => {
     expect([moved.status, moved.body.partner_url]).toEqual([200, ELSEWHERE]);
   });
 
-  test('null removes the credentials for another host', async () => {
+  test('null removes the credentials of a subscription when its host changes', async () => {
     const { id } = (await create(OLD, { auth: { type: 'bearer', token: 'of-the-old-host' } })).body;
     const moved = await call('PATCH', `/${id}`, { partner_url: ELSEWHERE, auth: null });
     expect([moved.status, moved.body.auth]).toEqual([200, { type: 'none' }]);
     expect((await call('PATCH', `/${id}`, { partner_url: OLD })).status).toBe(200);
   });
 
-  test('a client certificate must be sent again with its key, or be removed', async () => {
+  test('requires a client certificate to be sent again with its key, or to be removed, when the host changes', async () => {
     const { client } = await sharedCertificates();
     const certificate = { client_cert_pem: client.certPem, client_key_pem: client.keyPem };
     const { id } = (await create(OLD, { ...certificate, auth: { type: 'bearer', token: 'x' } })).body;
@@ -77,7 +77,7 @@ describe('credentials of a subscription whose host changes', () => {
     expect((await call('PATCH', `/${id}`, { partner_url: OLD, ...without })).status).toBe(200);
   });
 
-  test('names a missing auth together with the other faults of the request', async () => {
+  test('reports a missing auth together with the other faults of a request that changes the host', async () => {
     const { id } = (await create(OLD, { auth: { type: 'bearer', token: 'x' } })).body;
     const refused = await call('PATCH', `/${id}`, { partner_url: 'https://10.0.0.1/', ca_pem: 'none' });
     expect([refused.status, refused.body.code, faultsOf(refused.body.errors).sort()]).toEqual([
@@ -92,14 +92,14 @@ describe('credentials of a subscription whose host changes', () => {
   });
 
   test.each([`${OLD}/v2`, 'https://partner.example:8443/hooks', 'https://PARTNER.example./hooks'])(
-    'treats %s as the same host',
+    'treats %s as the same host as before',
     async (partner_url) => {
       const { id } = (await create(OLD, { auth: { type: 'bearer', token: 'x' } })).body;
       expect((await call('PATCH', `/${id}`, { partner_url })).status).toBe(200);
     },
   );
 
-  test('another token service requires the whole auth', async () => {
+  test('requires the whole auth when the host of token_url changes', async () => {
     const { id } = (await create(OLD, { auth: oauth2 })).body;
     const { client_secret: _, ...rest } = oauth2;
     const refused = await call('PATCH', `/${id}`, { auth: { ...rest, token_url: 'https://elsewhere.example/token' } });
@@ -115,7 +115,7 @@ describe('the same address in another spelling', () => {
   });
   afterEach(() => partner.stop());
 
-  test('keeps the subscription verified and changes nothing else', async () => {
+  test('keeps a subscription verified when its address is sent in a different spelling', async () => {
     const port = new URL(partner.url).port;
     const { id } = (await create(`${partner.url}/a~b/%2f`, { ca_pem: partner.caPem })).body;
     expect((await call('POST', `/${id}/verify`)).body.state).toBe('ACTIVE');
@@ -188,7 +188,7 @@ describe('a setting that can only fail', () => {
     },
   );
 
-  test('accepts the longest valid host names', async () => {
+  test('accepts a subscription with the longest valid host name', async () => {
     for (const host of [`${LABEL.slice(1)}.example`, `${LONG.slice(4)}`])
       expect((await create(`https://${host}/`)).status).toBe(201);
   });

@@ -68,14 +68,14 @@ test('removes a deleted partner, and no other, from the loop and the metrics', a
   await eventually(async () => {
     await retain();
     expect(await shown()).toEqual([false, true]);
-    // Not while a claim is running.
+    // The delivery loop forgets a partner only when no claim is running.
     const known = app.app.get(DeliveryLoop).known();
     expect([subscribed, other].map(({ id }) => known.includes(id))).toEqual([false, true]);
   });
   await other.stop();
 });
 
-test('keeps suspensions as long as they count towards giving up', async () => {
+test('keeps the suspensions of a subscription as long as they count towards giving up', async () => {
   const hours = (ago: number) => new Date(Date.now() - ago * 3600_000).toISOString();
   const suspensions = async () =>
     (
@@ -89,7 +89,7 @@ test('keeps suspensions as long as they count towards giving up', async () => {
     [subscribed.id, `{[${hours(300)},${hours(200)}),[${hours(80)},${hours(60)}),[${hours(45)},${hours(5)})}`],
   );
   await retain();
-  // The duration of the current suspension is not known yet.
+  // All suspensions are kept while the current suspension has no end.
   expect(await suspensions()).toBe(3);
   await app.given.sql('UPDATE subscriptions SET suspended_datetime = NULL WHERE id = $1', [subscribed.id]);
   await retain();
@@ -102,7 +102,7 @@ test('keeps suspensions as long as they count towards giving up', async () => {
        VALUES (gen_random_uuid(), $1, $2, 'BOOKING_CREATED', 'X', 1, now(), '{}', 'ERROR_QUEUE', 'AUTO', 'server_error', 500, $3)`,
       [subscribed.id, subscribed.scene.account, hours(ago)],
     );
-  // Suspended for 60 of the hours since.
+  // For 60 of these hours the subscription was suspended.
   await queue(83.9);
   await queue(84.1);
   await app.given.sql(

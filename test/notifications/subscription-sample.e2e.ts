@@ -17,7 +17,7 @@ afterAll(() => app.close());
 
 const outcomes = (body: any) => body.steps.map(({ outcome }: any) => outcome);
 
-test('signs and sends a sample of any change, stores no notification, and reports and audits each step', async () => {
+test('signs and sends a sample of any change without storing a notification, reports each step, and writes an audit row', async () => {
   const { status, body } = await subscribed.post('sample', { change_reason: 'EXAM_COMPLETED' });
   expect(status).toBe(200);
   expect(body).toMatchObject({
@@ -50,7 +50,7 @@ test.each([
   [400, 'ANSWER', 'client_error', ['OK', 'OK', 'OK', 'OK', 'FAILED']],
   [401, 'SIGN_IN', 'auth', ['OK', 'OK', 'OK', 'FAILED', 'NOT_REACHED']],
   [302, 'ANSWER', 'redirect', ['OK', 'OK', 'OK', 'OK', 'FAILED']],
-])('an answer of %s fails at the step %s', async (status, step, failure, steps) => {
+])('a sample that is answered %s fails at the step %s', async (status, step, failure, steps) => {
   subscribed.partner.answer({ status, body: 'not <b>like</b> this' });
   const { body } = await subscribed.post('sample', {});
   expect(body).toMatchObject({ delivered: false, change_reason: 'BOOKING_CREATED', failure, http_status: status });
@@ -58,7 +58,7 @@ test.each([
   expect(body.steps.find(({ outcome }: any) => outcome === 'FAILED').step).toBe(step);
 });
 
-test('shows a certificate that is not accepted, and sends nothing', async () => {
+test('a sample shows a certificate that is not accepted, and sends no notification', async () => {
   const { certPem } = await selfSigned('somebody.example');
   await subscribed.patch({ ca_pem: certPem });
   const { body } = await subscribed.post('sample', {});
@@ -68,7 +68,7 @@ test('shows a certificate that is not accepted, and sends nothing', async () => 
   expect(subscribed.partner.requests).toEqual([]);
 });
 
-test('reports an unknown name, an address that refuses connections, and a forbidden address', async () => {
+test('a sample reports an unknown host name, an address that refuses connections, and a forbidden address', async () => {
   await subscribed.patch({ partner_url: 'https://nobody.invalid/hooks' });
   const unknown = (await subscribed.post('sample', {})).body;
   expect([unknown.failure, ...outcomes(unknown)]).toEqual(['dns', 'FAILED', ...Array(4).fill('NOT_REACHED')]);
@@ -80,7 +80,7 @@ test('reports an unknown name, an address that refuses connections, and a forbid
   expect([blocked.failure, ...outcomes(blocked)]).toEqual(['blocked', 'OK', 'FAILED', ...Array(3).fill('NOT_REACHED')]);
 });
 
-test('fails at the step ANSWER when the partner accepts the connection, reads and closes it', async () => {
+test('a sample fails at the step ANSWER when the partner accepts the connection, reads the request and closes the connection', async () => {
   subscribed.partner.answer({ rst: 'before' });
   const { body } = await subscribed.post('sample', {});
   expect([body.failure, body.http_status, body.protocol]).toEqual(['connect', null, 'TLSv1.3']);
@@ -91,7 +91,7 @@ test('fails at the step ANSWER when the partner accepts the connection, reads an
   });
 });
 
-test('fails at the step TLS when the address accepts connections and speaks no TLS, whether it closes or stays silent', async () => {
+test('a sample fails at the step TLS when the address accepts connections without TLS, whether it closes them or stays silent', async () => {
   for (const ending of ['hangs up', 'says nothing']) {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);
@@ -106,7 +106,7 @@ test('fails at the step TLS when the address accepts connections and speaks no T
   }
 });
 
-test('explains that a sample needs a 200 when the partner answers 400', async () => {
+test('explains that a sample requires a 200 when the partner answers 400', async () => {
   await subscribed.patch({ partner_url: `${subscribed.partner.url}/new` });
   subscribed.partner.answer({ status: 400, body: 'no such candidate' });
   const { body } = await subscribed.post('verify');
@@ -136,7 +136,7 @@ test('makes the subscription ACTIVE only after a 200 with `verify`', async () =>
   expect(await subscribed.subscription()).toMatchObject({ state: 'ACTIVE' });
 });
 
-test('a sample may be sent by operators and staff of the account only', async () => {
+test('only operators and staff of the account may send a sample', async () => {
   const support = await app.given.token([subscribed.scene.account], ['support']);
   const path = `/admin/subscriptions/${subscribed.id}/sample`;
   expect((await app.call('POST', path, { token: support, body: {} })).status).toBe(200);

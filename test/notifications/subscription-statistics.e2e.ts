@@ -41,7 +41,7 @@ test('returns every hour of seven days with zero attempts for a partner without 
     expect(hour).toEqual({ delivered: 0, failed: {}, p50_ms: null, p95_ms: null });
 });
 
-test('counts attempts by hour and class, and their durations', async () => {
+test('the statistics of a subscription count attempts by hour and class of outcome, with their durations', async () => {
   let count = 0;
   subscribed.partner.answer(() => ({ status: [200, 400, 403, 200, 400][count++] ?? 200, delayMs: 20 }));
   for (let i = 0; i < 5; i++) await subscribed.booking();
@@ -57,7 +57,7 @@ test('counts attempts by hour and class, and their durations', async () => {
   expect(hour.p95_ms).toBeGreaterThanOrEqual(hour.p50_ms);
 });
 
-test('leaves out attempts older than seven days, and returns observed durations as p50 and p95', async () => {
+test('the statistics of a subscription omit attempts older than seven days, and return observed durations as p50 and p95', async () => {
   await subscribed.booking();
   await eventually(async () => expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(1));
   await app.given.sql('DELETE FROM notification_attempts WHERE subscription_id = $1', [subscribed.id]);
@@ -74,7 +74,7 @@ test('leaves out attempts older than seven days, and returns observed durations 
   ]);
 });
 
-test('returns how many bookings wait, since when, and the next exam among them', async () => {
+test('the statistics of a subscription return the count of waiting bookings, the time of the oldest, and the next exam among them', async () => {
   subscribed.partner.answer({ status: 400 });
   const [later, sooner] = [await bookedIn(9), await bookedIn(5)];
   await eventually(async () => expect(await subscribed.queue()).toHaveLength(2));
@@ -85,7 +85,7 @@ test('returns how many bookings wait, since when, and the next exam among them',
     bookings_waiting: 2,
     next_booking_on: sooner.on,
   });
-  // The booking is moved behind the other: its last event counts.
+  // The booking is moved to a time after the second booking: the last event of a booking decides its time.
   await subscribed.reschedule(sooner.code, { booking_on: dateTime(Date.now() + 20 * DAY_MS) });
   await eventually(async () => expect(await subscribed.queue()).toHaveLength(3));
   expect(await statistics()).toMatchObject({ bookings_waiting: 2, next_booking_on: later.on });
@@ -96,13 +96,13 @@ test('returns how many bookings wait, since when, and the next exam among them',
   });
 });
 
-test('counts notifications that wait for a SUSPENDED partner, too', async () => {
+test('the statistics of a subscription also count notifications that wait for a SUSPENDED partner', async () => {
   await subscribed.post('suspend');
   const { on } = await bookedIn(4);
   await eventually(async () => expect(await statistics()).toMatchObject({ bookings_waiting: 1, next_booking_on: on }));
 });
 
-test('does not return a past exam as the next exam', async () => {
+test('the statistics of a subscription do not return a past exam as the next exam', async () => {
   subscribed.partner.answer({ status: 400 });
   await bookedIn(5);
   await eventually(async () => expect(await subscribed.queue()).toHaveLength(1));
@@ -127,7 +127,7 @@ test('returns the expiry of the certificate that the partner presented last, at 
   expect(Date.parse(certificate_not_after)).toBeGreaterThan(Date.now());
 });
 
-test('answers 404 for an unknown subscription', async () => {
+test('answers 404 to a request for the statistics of an unknown subscription', async () => {
   const answer = await subscribed.get(`/admin/subscriptions/${randomUUID()}/statistics`);
   expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
 });

@@ -113,7 +113,7 @@ test.each([
     { type: 'headers', headers: [{ name: 'Authorization', value: 'ApiKey a-key-of-ours' }] },
     { type: 'headers', headers: [{ name: 'Authorization' }] },
   ],
-])('never shows secrets, and stores them encrypted: %j', async (auth, shown) => {
+])('never returns the secrets of a subscription, and stores them encrypted: %j', async (auth, shown) => {
   const created = await call('POST', '', minimal({ auth }));
   expect(created.body.auth).toEqual(shown);
   const { headers = [], ...members } = auth as { headers?: { value: string }[] };
@@ -127,7 +127,7 @@ test.each([
   expect(row['row']).not.toContain(Buffer.from(secret).toString('hex'));
 });
 
-test('returns certificates, and never the private key', async () => {
+test('returns the certificates of a subscription, but never its private key', async () => {
   const { client, authority } = await sharedCertificates();
   const body = { ca_pem: authority.certPem, client_cert_pem: client.certPem, client_key_pem: client.keyPem };
   const created = await call('POST', '', minimal(body));
@@ -251,13 +251,13 @@ test.each<[object, string, string]>([
   [{ wait_ms: 60_001 }, '/wait_ms', 'out_of_range'],
   [{ auto_retry_on: ['404'] }, '/auto_retry_on/0', 'auto_retry_unknown'],
   [{ state: 'ACTIVE' }, '/state', 'unknown_field'],
-])('refuses %j', async (changes, pointer, code) => {
+])('refuses a subscription with %j', async (changes, pointer, code) => {
   const answer = await call('POST', '', minimal(changes));
   expect(answer.status).toBe(400);
   expect(answer.body.errors).toEqual([expect.objectContaining({ pointer, code })]);
 });
 
-test('names all faults of addresses and certificates at once, on create and on update', async () => {
+test('reports all faults in the addresses and certificates of a subscription at once, on create and on update', async () => {
   const wrong = { partner_url: 'https://10.0.0.1/', client_key_pem: 'x' };
   const created = await call('POST', '', minimal());
   for (const answer of [await call('POST', '', minimal(wrong)), await call('PATCH', `/${created.body.id}`, wrong)]) {
@@ -269,7 +269,7 @@ test('names all faults of addresses and certificates at once, on create and on u
   }
 });
 
-test('verify sends a complete, signed sample with the authentication, and stores nothing', async () => {
+test("verify sends a complete, signed sample with the partner's authentication, and stores no notification", async () => {
   const created = await call('POST', '', {
     account_code: account,
     partner_url: partner.url,
@@ -326,7 +326,7 @@ test('signs client assertions with a key of the key set, which only the token se
   await Promise.all([issuer.stop(), other.stop()]);
 });
 
-test('a failed verify shows the answer of the partner', async () => {
+test('a failed verify returns the response of the partner', async () => {
   const other = await startPartner();
   other.answer({ status: 418, body: 'I am a teapot' });
   const created = await call('POST', '', { account_code: account, partner_url: other.url, ca_pem: other.caPem });
@@ -346,7 +346,7 @@ test('a failed verify shows the answer of the partner', async () => {
   });
 });
 
-test('a patch changes the members that it names, and null restores the default', async () => {
+test('a PATCH changes only the members that it contains, and null restores the default of a member', async () => {
   const created = await call(
     'POST',
     '',

@@ -26,10 +26,10 @@ afterAll(async () => {
   await first.close();
 });
 
-test('begins no attempt once suspend has answered: other processes release the notifications that they claimed', async () => {
+test('begins no attempt once POST suspend has answered: other processes release the notifications that they claimed', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
-  // The following claims find nothing, and have ended.
+  // Waits until the claims that followed the delivery have found nothing and ended.
   await pause(1500);
   const hold = holdAt(second, 'claimed');
   await subscribed.booking();
@@ -52,7 +52,7 @@ test('begins no attempt once suspend has answered: other processes release the n
   await subscribed.partner.received(2);
 });
 
-test('lets running attempts finish, and suspend does not wait for them', async () => {
+test('POST suspend lets running attempts finish, and does not wait for them', async () => {
   subscribed.partner.answer({ status: 200, delayMs: 4000 });
   await subscribed.booking();
   await subscribed.partner.received(1);
@@ -62,7 +62,7 @@ test('lets running attempts finish, and suspend does not wait for them', async (
   await eventually(async () => expect((await subscribed.notifications())[0]['state']).toBe('DELIVERED'));
 });
 
-test('sends a busy partner nothing more once suspend has answered', async () => {
+test('sends a busy partner nothing more once POST suspend has answered', async () => {
   subscribed.partner.answer({ status: 200, delayMs: 100 });
   const bookings = Array.from({ length: 30 }, () => subscribed.booking());
   await subscribed.partner.received(5);
@@ -94,7 +94,7 @@ test('does not count the time of a suspension towards giving up', async () => {
   await subscribed.post('resume');
   await pause(2500);
   expect((await subscribed.queue()).map((row) => row['retry'])).toEqual(['AUTO']);
-  // 20 hours without a suspension: at most four more.
+  // 20 of the hours count, because the partner was not suspended then; it is given up after at most four more.
   await first.given.sql(
     `UPDATE notifications SET queued_datetime = now() - interval '55 hours' WHERE subscription_id = $1`,
     [id],

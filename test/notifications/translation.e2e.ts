@@ -86,7 +86,7 @@ test('sends the first event of a booking under the claim with which its notifica
   expect(await tokens()).toEqual(born);
 });
 
-test("translates another booking while one is locked, and sends the locked booking's events in order afterwards", async () => {
+test("translates the events of other bookings while one booking is locked, and sends the locked booking's events in order afterwards", async () => {
   const { partner } = subscribed;
   const hold = holdAt(app, 'translating', false);
   const held = await subscribed.booking();
@@ -117,7 +117,7 @@ describe('an event that cannot be translated', () => {
     );
   });
 
-  test('is set aside and reported by the metrics, and does not delay other events', async () => {
+  test('an event that cannot be translated is set aside, is reported by the metrics, and does not delay other events', async () => {
     await leftOver(40);
     await app.given.sql(
       `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
@@ -134,7 +134,7 @@ describe('an event that cannot be translated', () => {
     expect((await app.call('GET', '/health/ready')).status).toBe(200);
   });
 
-  test('is translated after it was repaired and queued again', async () => {
+  test('translates a repaired event after it was queued again', async () => {
     await leftOver(13);
     await eventually(async () => expect(await count('domain_events WHERE set_aside_at IS NOT NULL')).toBe(1), 30_000);
     await app.given.sql('DROP TRIGGER refuse_one ON notifications');
@@ -154,13 +154,13 @@ test('creates the same notification when an event is translated again, as after 
   const [, again] = await subscribed.partner.received(2, 15_000);
   expect(again.headers['webhook-id']).toBe(before.headers['webhook-id']);
   expect(again.headers['webhook-id']).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);
-  // The newest are at the end of their index.
+  // The id begins with the time of the event, so that new notifications are at the end of the index.
   const [{ made_at }] = await app.given.sql('SELECT left(event_id::text, 13) AS made_at FROM domain_events');
   expect(String(again.headers['webhook-id']).slice(0, 13)).toBe(made_at);
   expect(again.raw).toEqual(before.raw);
 });
 
-test('leaves an event that only a newer release knows to that release, and delays no other event', async () => {
+test('leaves an event that only a newer release knows to processes of that release, and delays no other event', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   await leftOver(3);
@@ -169,7 +169,7 @@ test('leaves an event that only a newer release knows to that release, and delay
   expect(await untranslated()).toBe(1);
 });
 
-test('leaves an event that another process has locked to that process, and delays no other event', async () => {
+test('skips an event that a second process has locked, and delays no other event', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   await leftOver(3);
@@ -183,7 +183,7 @@ test('turns readiness red when events stay untranslated for a minute, however of
   await subscribed.booking();
   await subscribed.partner.received(1);
   await app.given.sql('ALTER TABLE notifications ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID');
-  // The fault concerns all events: none is set aside while the test checks.
+  // Prevents setting events aside, because the fault concerns all events and the test needs them untranslated.
   await app.given.sql('ALTER TABLE domain_events ADD CONSTRAINT none_aside CHECK (set_aside_at IS NULL)');
   await leftOver(1, `- interval '2 minutes'`);
   await app.app.get(DeliveryInvariant).check();

@@ -21,7 +21,7 @@ let app: TestApp;
 
 beforeAll(async () => {
   app = await startApp({ env: { SECRETS_KEY: key } });
-  // Only the test adds seals.
+  // Stops the background sealing, so that only the test adds seals.
   const registry = app.app.get(SchedulerRegistry, { strict: false });
   for (const name of registry.getIntervals()) registry.deleteInterval(name);
 });
@@ -30,7 +30,7 @@ beforeEach(() => tamper('TRUNCATE audit_log, audit_seals'));
 
 const sql = (text: string, values: unknown[] = []) => app.given.sql(text, values);
 const secretsOf = (keys: string) => new Secrets(new Config({ DATABASE_URL: app.databaseUrl, SECRETS_KEY: keys }));
-/** Another process, with another `SECRETS_KEY`. */
+/** Returns the sealing of a process that has these keys in `SECRETS_KEY`. */
 const sealsOf = (keys: string) => new AuditSeals(app.app.get(Database), secretsOf(keys), app.app.get(Logger));
 const seal = (keys = key) => sealsOf(keys).seal();
 const verify = (anchor: string | null = null, keys = key) => verifyAudit(app.databaseUrl, secretsOf(keys), anchor);
@@ -54,7 +54,7 @@ async function sealed(rows = 2, keys = key): Promise<{ ids: number[]; seal: stri
   return { ids, seal: hash as string };
 }
 
-/** Moves the time of the seals, re-signed by a holder of the key. */
+/** Moves the times of the seals, and signs the seals again like a holder of the key. */
 async function shift(interval: string): Promise<void> {
   await tamper('UPDATE audit_seals SET at = at + $1::interval', [interval]);
   for (const row of (await sql(`SELECT ${SIGNED_COLUMNS} FROM audit_seals`)) as unknown as SignedSeal[])
@@ -77,7 +77,7 @@ async function command(argv: string[], by = app): Promise<[code: number, out: st
 }
 
 describe('an audit seal that was copied to another place', () => {
-  it('finds a copied seal in a history that has grown since', async () => {
+  it('finds a copied seal in an audit history that has grown since', async () => {
     const first = await sealed();
     const last = await sealed(1);
     expect(await verify(first.seal)).toMatchObject({ agrees: true, rows: 3, upToAnchor: { rows: 2, seals: 1 } });
@@ -101,7 +101,7 @@ describe('an audit seal that was copied to another place', () => {
     ]);
   });
 
-  it('detects by a copied seal that a history was emptied, or sealed again by the service after a change', async () => {
+  it('detects by a copied seal that the audit history was emptied, or that its rows were changed and sealed again', async () => {
     const { seal: kept } = await sealed();
     await tamper('TRUNCATE audit_seals');
     await tamper(`UPDATE audit_log SET actor = 'nobody'`);
@@ -112,7 +112,7 @@ describe('an audit seal that was copied to another place', () => {
     expect(await verify(kept)).toMatchObject({ agrees: false, because: NOT_THERE });
   });
 
-  it('reports that the history agrees up to a copied seal when only a later row was changed', async () => {
+  it('reports that the audit history agrees up to a copied seal when only a later row was changed', async () => {
     const first = await sealed();
     const { ids } = await sealed();
     await tamper(`UPDATE audit_log SET actor = 'nobody' WHERE id = $1`, [ids[0]]);
@@ -123,7 +123,7 @@ describe('an audit seal that was copied to another place', () => {
     });
   });
 
-  it('accepts a seal of 64 hexadecimal digits; anything else is a usage error', async () => {
+  it('accepts only a seal of 64 hexadecimal digits, and reports any other argument as a usage error', async () => {
     for (const rest of [['--from', 'abc'], ['--from'], ['--to', 'a'.repeat(64)], ['x']])
       expect(await command(['verify-audit', ...rest])).toEqual([2, expect.stringContaining('--from')]);
   });
@@ -136,7 +136,7 @@ describe('the signature of a seal', () => {
     await tamper(`UPDATE audit_log SET actor = 'nobody' WHERE id = $1`, [ids[1]]);
     await seal(foreignKey);
     expect(await verify()).toMatchObject({ agrees: false, fromRow: ids[0], because: UNSIGNED });
-    // With the key id that the owner has seen in the table.
+    // The owner copies the key id that the table shows, but still lacks the key.
     await tamper('UPDATE audit_seals SET key_id = $1', [secretsOf(key).signingKeyId]);
     expect(await verify()).toMatchObject({ agrees: false, fromRow: ids[0], because: CHANGED });
   });
@@ -154,7 +154,7 @@ describe('the signature of a seal', () => {
     ['hash', `decode(repeat('ab', 32), 'hex')`],
     ['mac', `decode(repeat('ab', 32), 'hex')`],
     ['key_id', `decode(repeat('ab', 4), 'hex')`],
-  ])('covers the column %s of a seal (%s)', async (column, value) => {
+  ])('the signature of a seal covers its column %s (%s)', async (column, value) => {
     await sealed();
     await shift('-20 minutes');
     await sealed();
@@ -166,7 +166,7 @@ describe('the signature of a seal', () => {
     expect(state.body).toMatchObject({ agrees: false, from_row: ids[0], checked_seals: column === 'key_id' ? 3 : 2 });
   });
 
-  it('can verify seals after keys rotate, and reencrypt makes the old key unnecessary', async () => {
+  it('seals can be verified after the keys rotate, and reencrypt makes the old key unnecessary', async () => {
     const old = await sealed();
     const both = `${newKey},${key}`;
     expect(await verify(null, both)).toMatchObject({ agrees: true, underNewestKey: false });
@@ -187,7 +187,7 @@ describe('the signature of a seal', () => {
     expect(await verify(null, newKey)).toMatchObject({ agrees: false, fromRow: old.ids[1] });
   });
 
-  it('signs seals with the newest key by reencrypt, in a process that has both keys', async () => {
+  it('reencrypt signs seals with the newest key in a process that has both keys', async () => {
     await sealed();
     const rotated = await startApp({ env: { SECRETS_KEY: `${newKey},${key}` }, databaseUrl: app.databaseUrl });
     try {
@@ -202,7 +202,7 @@ describe('the signature of a seal', () => {
     expect(await verify(null, newKey)).toMatchObject({ agrees: true, rows: 2, seals: 2 });
   });
 
-  it('adds no signature to a seal that no known key has signed, neither by the service nor by reencrypt', async () => {
+  it('neither the service nor reencrypt adds a signature to a seal that no known key has signed', async () => {
     const { ids } = await sealed(1, foreignKey);
     await sealed();
     expect(await sql('SELECT count(*)::int AS count FROM audit_seals')).toEqual([{ count: 1 }]);
@@ -220,7 +220,7 @@ describe('the sealed history', () => {
     expect(await verify()).toMatchObject({ agrees: false, fromRow: ids[0], because: CHANGED });
   });
 
-  it('agrees where rolled back rows left gaps, until a row is inserted into a gap', async () => {
+  it('the audit history agrees where rolled back rows left gaps, until a row is inserted into a gap', async () => {
     await sealed(1);
     const [{ id: gap }] = await sql(`SELECT nextval(pg_get_serial_sequence('audit_log', 'id'))::int AS id`);
     await sealed(1);
@@ -238,7 +238,7 @@ describe('the sealed history', () => {
     });
   });
 
-  it('agrees after the clock was set back and a row was committed late', async () => {
+  it('the audit history agrees after the clock was set back and a row was committed late', async () => {
     const [{ id: late }] = await sql(`SELECT nextval(pg_get_serial_sequence('audit_log', 'id'))::int AS id`);
     await sealed();
     await shift('1 hour');
@@ -257,7 +257,7 @@ describe('the metrics of seals', () => {
     return app.app.get(Metrics).registry.metrics();
   };
 
-  it('shows the newest seal of the previous minute, and the last sealed row', async () => {
+  it('the metrics of seals show the newest seal of the previous minute, and the last sealed row', async () => {
     expect(await figures()).toMatch(/^audit_sealed_through 0$/m);
     const first = await sealed();
     await shift('-2 minutes');
@@ -273,7 +273,7 @@ describe('the metrics of seals', () => {
     expect(await figures()).toMatch(new RegExp(`^audit_sealed_through ${first.ids[1]}$`, 'm'));
   });
 
-  it('shows no value until the database has answered, because 0 would mean a shrunken history', async () => {
+  it('the metrics of seals have no value until the database has answered, because 0 would mean that the history shrank', async () => {
     const metrics = new Metrics(app.config);
     const figures = new AuditMetrics(app.app.get(Database), app.app.get(Logger), metrics);
     expect(await metrics.registry.metrics()).not.toMatch(/^audit_seal/m);

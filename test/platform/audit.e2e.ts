@@ -30,7 +30,7 @@ const rowsOf = async (query: string): Promise<Row[]> => {
   return body as Row[];
 };
 
-/** Returns the caller of the token as the rows name it. */
+/** Returns the user and application of a token in the form of audit rows. */
 async function ownerOf(token: string): Promise<{ actor: string; application: string }> {
   const [owner] = await app.given.sql(
     `SELECT family.username AS actor, family.consumer_key AS application
@@ -41,7 +41,7 @@ async function ownerOf(token: string): Promise<{ actor: string; application: str
 }
 
 describe('an audit row', () => {
-  it('records actor, application, account, subject, request and changed members of an action, and no values', async () => {
+  it('an audit row records actor, application, account, subject, request and changed members of an action, but no values', async () => {
     const scene = await app.given.scene();
     const owner = await ownerOf(scene.token);
     const created = await app.given.eligibility(scene);
@@ -72,7 +72,7 @@ describe('an audit row', () => {
     expect(JSON.stringify(rows)).not.toContain('Springfield');
   });
 
-  it('records the members of an administrative body, and the account of the subject', async () => {
+  it("an audit row names the members of an administrative request's body, and the account of its subject", async () => {
     const scene = await app.given.scene();
     const [id] = [(await app.given.eligibility(scene))['svc_eligiblity_id'] as string];
     await app.call('POST', `/admin/eligibilities/${id}/hold`, { token: operator, body: { reason: 'Fee is open' } });
@@ -94,7 +94,7 @@ describe('an audit row', () => {
     ]);
   });
 
-  it('records the redemption of a launch link', async () => {
+  it('an audit row records the redemption of a launch link', async () => {
     const scene = await app.given.scene();
     const { svc_eligiblity_id: id } = await app.given.eligibility(scene);
     const info = await app.call('GET', `/eligibilities/${id}/testLaunchInfo`, { token: scene.token });
@@ -107,7 +107,7 @@ describe('an audit row', () => {
   });
 });
 
-test('lists only the rows of the account that the query names', async () => {
+test('lists only the audit rows of the account in the query', async () => {
   const [one, other] = [await app.given.scene(), await app.given.scene()];
   const { svc_eligiblity_id: id } = await app.given.eligibility(one);
   await app.given.eligibility(other);
@@ -196,7 +196,7 @@ describe('the seals of the audit log', () => {
   it.each([
     ['changed', (id: number) => [`UPDATE audit_log SET actor = 'nobody' WHERE id = ${id}`, 'the row was changed']],
     ['taken away', (id: number) => [`DELETE FROM audit_log WHERE id = ${id}`, 'the row is gone']],
-  ])('reports the row from which a history does not agree when one is %s', async (_what, tampering) => {
+  ])('reports the first audit row that does not agree with its seal when a row is %s', async (_what, tampering) => {
     still();
     const ids: number[] = [];
     for (let at = 0; at < 6; at++) {
@@ -223,7 +223,7 @@ describe('the seals of the audit log', () => {
     expect([code, out]).toEqual([1, expect.stringContaining(`from row ${ids[3]} on`)]);
   });
 
-  it('detects an inserted row, and a seal that was changed or deleted', async () => {
+  it('detects an inserted audit row, and a seal that was changed or deleted', async () => {
     still();
     const [{ id: between }] = await sealed.given.sql(
       `SELECT nextval(pg_get_serial_sequence('audit_log', 'id'))::int AS id`,
@@ -247,7 +247,7 @@ describe('the seals of the audit log', () => {
     expect(await verify()).toMatchObject({ agrees: false, fromRow: Number(second) });
   });
 
-  it('reports how far the log is sealed, and the rows without a seal', async () => {
+  it('reports up to which row the audit log is sealed, and the number of rows without a seal', async () => {
     still();
     expect((await state()).body).toEqual({
       sealed_through: null,
@@ -276,7 +276,7 @@ describe('the seals of the audit log', () => {
     expect((await sealed.call('GET', '/admin/audit/seals', { token: support })).status).toBe(403);
   });
 
-  it('prevents changes of seals and of rows', async () => {
+  it('the database prevents changes of audit seals and audit rows', async () => {
     await add('row');
     await seal();
     for (const statement of ['UPDATE audit_seals SET at = now()', 'DELETE FROM audit_log', 'TRUNCATE audit_seals'])
@@ -295,7 +295,7 @@ describe('npm run admin -- grants', () => {
     said.mockRestore();
     expect(code).toBe(0);
     await owner.given.sql(sql);
-    // Running it twice does no harm.
+    // A second run of the printed SQL has no effect.
     await owner.given.sql(sql);
     const url = new URL(owner.databaseUrl);
     url.username = encodeURIComponent(role);

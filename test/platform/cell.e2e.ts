@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it("makes every generated value begin with the cell's letter, as long and random as without CELL", async () => {
+it("generated values begin with the cell's letter, and are as long and as random as without CELL", async () => {
   const operator = await app.given.token([], ['admin']);
   const ask = async (method: string, path: string, body?: object, token = operator) =>
     (await app.call(method, path, { token, body })).body;
@@ -37,7 +37,7 @@ it("makes every generated value begin with the cell's letter, as long and random
   const refreshed = await grant({ grant_type: 'refresh_token', refresh_token: granted[1] });
   expect(refreshed).toEqual(generated);
   const [token] = refreshed;
-  // 43 characters of base64url hold 256 bits: after the letter none is missing, and no token repeats.
+  // After the letter, 43 characters of base64url hold 256 bits, as without a cell; all tokens differ.
   const behind = [...granted, ...refreshed].map((one) => one.slice(1));
   expect(behind.map((one) => Buffer.from(one, 'base64url').length)).toEqual([32, 32, 32, 32]);
   expect(new Set(behind).size).toBe(4);
@@ -58,7 +58,7 @@ it("makes every generated value begin with the cell's letter, as long and random
   expect(launchToken).toMatch(/^B[\w-]{43}$/);
   expect((await app.call('GET', `/launch/${launchToken}`)).status).toBe(303);
 
-  // An exam that was never booked gets its booking code with its result.
+  // The result of an exam that was never booked generates the booking code.
   const unbooked = await app.given.eligibility(scene);
   expect((await new Deliveries(app).put(scene, accountBody(unbooked['candidate'].candidate_id))).status).toBe(200);
   const [row] = await app.given.sql('SELECT booking_code FROM bookings WHERE svc_eligiblity_id = $1', [
@@ -67,7 +67,7 @@ it("makes every generated value begin with the cell's letter, as long and random
   expect(row['booking_code']).toMatch(/^B[A-Z2-9]{9}$/);
 });
 
-it("makes codes created by an import begin with the cell's letter", async () => {
+it("codes that an import generates begin with the cell's letter", async () => {
   const scene = await app.given.scene();
   const path = `/accounts/${scene.account}/eligibility-imports`;
   const headers = { 'content-type': 'application/x-ndjson' };
@@ -87,7 +87,7 @@ it("makes codes created by an import begin with the cell's letter", async () => 
   expect(letters).toEqual(['B', 'B', 'B']);
 });
 
-it('accepts values made before CELL was set until they expire', async () => {
+it('accepts values that were generated before CELL was set until they expire', async () => {
   const database = await cloneDatabase();
   const secret = Buffer.alloc(32, 7).toString('base64');
   const before = await startApp({ databaseUrl: database.url, env: { SECRETS_KEY: secret } });

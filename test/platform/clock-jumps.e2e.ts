@@ -21,7 +21,7 @@ const delivered = (withinMs?: number) =>
 const DISTANCES = ['25 hours', '1 hour'];
 
 test.each(DISTANCES)(
-  'probes a partner, once the clock is right, that turned DOWN while it was %s ahead',
+  'once the clock is right, probes a partner that turned DOWN while the clock was %s ahead',
   async (ahead) => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
@@ -37,25 +37,28 @@ test.each(DISTANCES)(
   },
 );
 
-test.each(DISTANCES)('ignores, once the clock is right, a pause that was set while it was %s ahead', async (ahead) => {
-  subscribed.partner.answer({ status: 429, headers: { 'retry-after': '3' } });
-  await subscribed.booking();
-  await eventually(async () => (await subscribed.subscription())['paused_until'] !== null);
-  subscribed.partner.answer({ status: 200 });
-  await app.given.sql(
-    `UPDATE subscriptions SET paused_until = paused_until + $2::interval, paused_from = paused_from + $2::interval,
+test.each(DISTANCES)(
+  'once the clock is right, ignores a pause that was set while the clock was %s ahead',
+  async (ahead) => {
+    subscribed.partner.answer({ status: 429, headers: { 'retry-after': '3' } });
+    await subscribed.booking();
+    await eventually(async () => (await subscribed.subscription())['paused_until'] !== null);
+    subscribed.partner.answer({ status: 200 });
+    await app.given.sql(
+      `UPDATE subscriptions SET paused_until = paused_until + $2::interval, paused_from = paused_from + $2::interval,
        paced_to = now() + $2::interval WHERE id = $1`,
-    [subscribed.id, ahead],
-  );
-  expect((await subscribed.subscription())['paused_until']).toBeNull();
-  await delivered();
-});
+      [subscribed.id, ahead],
+    );
+    expect((await subscribed.subscription())['paused_until']).toBeNull();
+    await delivered();
+  },
+);
 
-test('lets a lease that was given while the clock was an hour ahead expire after the wait time and 30 seconds', async () => {
+test('a lease that was granted while the clock was an hour ahead expires after the wait time and 30 seconds', async () => {
   await subscribed.post('suspend');
   await subscribed.booking();
   await eventually(async () => (await subscribed.notifications()).length === 1);
-  // As a killed process leaves it.
+  // Sets a lease on the notification, as a killed process leaves it.
   await app.given.sql(
     `UPDATE deliveries SET lease_token = 1, leased_until = now() + interval '1 hour' WHERE subscription_id = $1`,
     [subscribed.id],

@@ -23,7 +23,7 @@ describe('kill -9 of service and database in the middle of the flow', () => {
     folder.remove();
   });
 
-  it('loses nothing that was acknowledged: every booking is stored, and the partner is notified of each', async () => {
+  it('after kill -9, every acknowledged booking is stored, and the partner is notified of each', async () => {
     const { account_code: account, tests, client, operator } = service.sandbox;
     const testCode = tests[0].test_code;
     const admin = await service.token(operator);
@@ -60,7 +60,7 @@ describe('kill -9 of service and database in the middle of the flow', () => {
     expect(acknowledged.size).toBeGreaterThan(WRITERS);
 
     service = await ServiceProcess.start(folder.path, { RATE_LIMIT_PER_MINUTE: '0' });
-    // The tokens were acknowledged, too.
+    // The token of before the crash is still valid, because the service had issued it.
     for (const [booking, candidate] of acknowledged) {
       const found = await service.call(token, 'GET', `/accounts/${account}/bookings/${booking}`);
       expect(found).toMatchObject({ status: 200, body: { candidate_id: candidate, status: 'BOOKED' } });
@@ -73,7 +73,7 @@ describe('kill -9 of service and database in the middle of the flow', () => {
 
   it('stops with exit code 0 on SIGTERM, as soon as the current request is answered', async () => {
     const body = 'grant_type=password';
-    // A connection that would be kept for a next request.
+    // Opens a keep-alive connection, which must not delay the stop.
     const socket = connect(Number(new URL(service.server.base_url).port), '127.0.0.1');
     socket.write(`POST /token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n`);
     socket.write(`Authorization: Basic eDp5\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`);
@@ -85,13 +85,13 @@ describe('kill -9 of service and database in the middle of the flow', () => {
     expect(String((await answered)[0])).toMatch(/^HTTP\/1\.1 401 /);
     const answeredAt = performance.now();
     expect(await stopped).toBe(0);
-    // None of the ten seconds of grace are used.
+    // The process does not wait for the ten seconds of its grace period.
     expect(performance.now() - answeredAt).toBeLessThan(4_000);
     service = await ServiceProcess.start(folder.path);
     expect(service.output).toContain('Ready: ');
   });
 
-  it('prints no secret', () => {
+  it('prints no secret before or after kill -9', () => {
     const { client, operator } = service.sandbox;
     for (const secret of [client.password, client.consumer_secret, operator.password, operator.consumer_secret])
       expect(service.output).not.toContain(secret);

@@ -18,7 +18,7 @@ let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 class Relay {
   private readonly sockets = new Set<Socket>();
   private isSilent = false;
-  /** Connections opened before the silence stay silent. */
+  /** Counts periods of silence: connections of an earlier generation stay silent. */
   private generation = 0;
 
   private constructor(
@@ -107,7 +107,7 @@ it('ends running requests soon and refuses new requests at once while the databa
   for (const { answer, ms } of first) {
     expect([answer.status, answer.body.code]).toEqual([503, 'service_unavailable']);
     expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
-    // Less than a statement may take.
+    // The call ended before the timeout of a statement.
     expect(ms).toBeLessThan(7_000);
   }
   for (const call of [read, create]) {
@@ -126,7 +126,7 @@ it('ends running requests soon and refuses new requests at once while the databa
   expect((await read()).status).toBe(200);
 });
 
-it('receives signals of other processes again after the server was silent, and after a firewall dropped the connection', async () => {
+it('receives NOTIFY of other processes again after the database server was silent, and after a firewall dropped the connection', async () => {
   const wake = jest.spyOn(app.app.get(DeliveryLoop), 'wake');
   const id = randomUUID();
   const signalled = () =>
@@ -159,7 +159,7 @@ it('does not treat a statement that waits for a lock as a silent server', async 
     await pause(4_500);
     expect((await ready()).status).toBe(200);
     await holder.query('COMMIT');
-    // It gave up waiting for its lock within the lock timeout of a statement outside a unit of work.
+    // The statement gave up waiting for its lock after the lock timeout that applies outside a unit of work.
     const { answer, ms } = await waiting;
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
     expect(ms).toBeLessThan(4_500);
@@ -170,7 +170,7 @@ it('does not treat a statement that waits for a lock as a silent server', async 
   expect(row['id']).toEqual(expect.any(String));
 });
 
-it('opens new connections when the old connections are cut', async () => {
+it('opens new database connections when the old connections are cut', async () => {
   relay.cut();
   expect(await eventually(async () => (await read()).status === 200, 10_000)).toBe(true);
 });
@@ -178,7 +178,7 @@ it('opens new connections when the old connections are cut', async () => {
 it('turns readiness red and answers writes with 503 while the database is read-only', async () => {
   const name = new URL(database.url).pathname.slice(1);
   await app.given.sql(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-  // Open sessions stay writable, and new ones do not.
+  // The setting applies only to new sessions, so open sessions stay writable.
   expect((await ready()).body.parts.database).toBe('read-only');
   relay.cut();
   await eventually(async () => (await ready()).body.parts.database === 'read-only', 10_000);

@@ -54,7 +54,7 @@ afterAll(async () => {
   for (const server of [two, one, primary]) await server?.end();
 });
 
-it('uses the writable server of several, and does not start with a standby only', async () => {
+it('connects to the writable server of several, and does not start when only a standby can be reached', async () => {
   expect(await create()).toBe(200);
   const refused = await migrate(one.url('svc')).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(ConfigError);
@@ -79,7 +79,7 @@ it('notifies a partner once a standby has the event; until then the event waits,
   expect(await figure('replication_standbys_attached')).toBe(2);
 });
 
-it('loses nothing that was acknowledged when the primary is killed under synchronous replication, and callers recover', async () => {
+it('loses no acknowledged change when the primary is killed under synchronous replication, and serves callers again', async () => {
   await primary.query(`ALTER SYSTEM SET synchronous_standby_names = 'one'`);
   await primary.query('SELECT pg_reload_conf()');
   await eventually(async () => {

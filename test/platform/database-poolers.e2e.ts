@@ -6,7 +6,7 @@ import { startApp, type TestApp } from '../support/app';
 import { cloneDatabase } from '../support/database';
 import { Pooler } from '../support/pooler';
 
-/** Contract section 13: behind a pooler. */
+/** Contract section 13: tests the service behind a connection pooler. */
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 
 beforeAll(async () => {
@@ -48,19 +48,19 @@ describe('a pooler in session mode', () => {
     pooler.close();
   });
 
-  it('refuses a setting that PostgreSQL would accept as a start-up parameter', async () => {
+  it('the pooler in session mode refuses a start-up parameter that PostgreSQL would accept', async () => {
     const client = new pg.Client({ connectionString: pooler.url, statement_timeout: 7_000 });
     await expect(client.connect()).rejects.toThrow('unsupported startup parameter: statement_timeout');
   });
 
-  it("works with the service's default configuration", async () => {
+  it('the service works behind a pooler in session mode with its default configuration', async () => {
     const scene = await app.given.scene();
     const eligibility = await app.given.eligibility(scene);
     await app.given.booking(scene, eligibility);
     expect((await app.call('GET', '/health/ready')).status).toBe(200);
   });
 
-  it('limits a connection after it is opened, also in units of work', async () => {
+  it('sets the time limits of a connection after it is opened, also for units of work', async () => {
     const limits = async () =>
       (
         await app.given.sql(
@@ -80,13 +80,13 @@ describe('a pooler in session mode', () => {
 });
 
 describe('a pooler in transaction mode', () => {
-  it('prevents the start with one line of explanation, and leaves no lock behind', async () => {
+  it('a pooler in transaction mode prevents the start with one line of explanation, and no lock stays behind', async () => {
     const pooler = await Pooler.before(database.url, 'transaction');
     const faults = await faultsOf(migrate(pooler.url));
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatch(/^DATABASE_URL .*session mode/);
     expect(faults[0]).not.toMatch(/\n/);
-    // The pooler still has its server processes.
+    // The pooler still has its connections to the server, which would keep a session lock.
     expect(pooler.idle.length).toBeGreaterThan(0);
     expect(await locks()).toBe(0);
     pooler.close();
@@ -94,7 +94,7 @@ describe('a pooler in transaction mode', () => {
 });
 
 describe('starting the service', () => {
-  it('gives up with one line of explanation behind another process that migrates', async () => {
+  it('the start fails with one line of explanation when a second process is still migrating', async () => {
     const holder = new pg.Client({ connectionString: database.url });
     await holder.connect();
     await holder.query('SELECT pg_advisory_lock(7031946)');
@@ -107,7 +107,7 @@ describe('starting the service', () => {
     await migrate(database.url, { waitS: 4 });
   });
 
-  it('fails with one line of explanation on a read-only server', async () => {
+  it('the start fails with one line of explanation on a read-only server', async () => {
     const name = new URL(database.url).pathname.slice(1);
     const admin = new pg.Client({ connectionString: database.url });
     await admin.connect();
@@ -121,7 +121,7 @@ describe('starting the service', () => {
     expect(await locks()).toBe(0);
   });
 
-  it('fails with one line of explanation for a role without rights, whatever right is missing', async () => {
+  it('the start fails with one line of explanation for a role without rights, whichever right is missing', async () => {
     const admin = new pg.Client({ connectionString: database.url });
     await admin.connect();
     const name = new URL(database.url).pathname.slice(1);

@@ -41,13 +41,13 @@ it('ends running requests before their statement timeout and refuses new request
   expect((await timed()).status).toBe(200);
   server.freeze(true);
   const first = await Promise.all(Array.from({ length: 10 }, timed));
-  // A statement may take 7 seconds.
+  // The timeout of a statement is 7 seconds.
   expect(first.filter(({ status, ms }) => status !== 503 || ms > 7_000)).toEqual([]);
   const refusedAtOnce = async (): Promise<void> => {
     const { status, ms } = await timed();
     expect([status, ms < 1_000]).toEqual([503, true]);
   };
-  // A caller that only waited for a new connection was refused before the silence was detected.
+  // Requests that only waited for a connection were refused before the service detected the silence.
   await eventually(refusedAtOnce, 7_000);
   await refusedAtOnce();
   server.freeze(false);

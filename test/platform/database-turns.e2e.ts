@@ -24,7 +24,7 @@ async function doneBefore(work: () => Promise<unknown>, other: Caller | null): P
   const flood = Array.from({ length: FLOOD }, () =>
     inTheNameOf(callerOf('hostile'), null, work).then(
       () => void done++,
-      // On a slow machine the last ones wait too long.
+      // On a slow machine the last requests of the flood wait too long and are refused.
       (error: unknown) => expect(isNoConnectionFree(error)).toBe(true),
     ),
   );
@@ -44,7 +44,7 @@ const kinds: [string, () => Promise<unknown>, number][] = [
   [
     'units of work that share a transaction',
     () => app.app.get(UnitOfWork).runWithOthers(randomUUID(), () => app.database.query(SHORT_WORK)),
-    // Three run at a time, of fifty each.
+    // Up to three transactions of up to fifty units run at a time.
     (2 * FLOOD) / 3,
   ],
 ];
@@ -53,12 +53,12 @@ describe.each(kinds)('%s', (_kind, work, most) => {
   it.each([
     ['another caller', callerOf('other')],
     ['background work', null],
-  ])('gives %s a connection before most of one caller’s flood', async (_who, other) => {
+  ])('gives %s a connection before most requests of one caller’s flood', async (_who, other) => {
     expect(await doneBefore(work, other)).toBeLessThan(most);
   });
 });
 
-it('changes the record of another tenant while most of the flood still waits', async () => {
+it("updates a record of one tenant while most of another tenant's flood of updates still waits", async () => {
   const changeOf = async () => {
     const scene = await app.given.scene();
     const body = app.given.eligibilityBody(scene.testCode);
@@ -72,11 +72,11 @@ it('changes the record of another tenant while most of the flood still waits', a
   expect((await other()).status).toBe(204);
   expect(statuses.length).toBeLessThan(FLOOD / 2);
   await Promise.all(flood);
-  // On a slow machine the last ones wait too long.
+  // On a slow machine the last requests of the flood wait too long and are refused.
   expect(statuses.filter((status) => status !== 204 && status !== 503)).toEqual([]);
 });
 
-it('tries once more for a connection that opened while the process was busy', async () => {
+it('requests a connection once more if it opened while the process was too busy to notice', async () => {
   const pool = new pg.Pool({ connectionString: app.databaseUrl, connectionTimeoutMillis: 1_000, max: 1 });
   takeTurns(pool);
   const connected = pool.connect();

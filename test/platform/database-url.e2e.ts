@@ -70,7 +70,7 @@ describe('a fault in DATABASE_URL', () => {
       (url) => (url.search = '?sslmode=require'),
       /asks for TLS, which the server does not speak/,
     ],
-  ])('reports a fault in one line, without the password: %s', async (_, change, expected) => {
+  ])('reports a fault in DATABASE_URL in one line, without the password: %s', async (_, change, expected) => {
     const fault = await faultOf(changed(change));
     expect(fault).toMatch(expected);
     expect(fault).not.toContain('tr0ub4dor');
@@ -133,7 +133,7 @@ describe('sslmode', () => {
     ['?sslmode=require', '127.0.0.1', true],
     ['?sslmode=verify-ca&sslrootcert=ROOT', '127.0.0.1', true],
     ['?sslmode=verify-full&sslrootcert=ROOT', 'localhost', true],
-  ])('"%s" connects to %s, by TLS: %s', async (query, host, tls) => {
+  ])('sslmode "%s" connects to %s, by TLS: %s', async (query, host, tls) => {
     expect(await speaksTls(url(query.replace('ROOT', root), host))).toBe(tls);
   });
 
@@ -164,7 +164,7 @@ describe('sslmode', () => {
       /ERR_OSSL\w+\) has an sslcert or sslkey that cannot be used/,
     ],
     ['verify-full with another name', '?sslmode=verify-full&sslrootcert=ROOT', '127.0.0.1', /for another host/],
-  ])('reports in one line that it refuses %s', async (_, query, host, expected) => {
+  ])('the service reports in one line that it refuses %s', async (_, query, host, expected) => {
     const files = { ROOT: root, FOREIGN: foreignRoot, NONE: noCertificate, STRANGE: strangeKey };
     const address = url(
       Object.entries(files).reduce((filled, [name, path]) => filled.replace(name, path), query),

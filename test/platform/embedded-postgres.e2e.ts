@@ -215,7 +215,7 @@ const uidOf = (pid: number) => Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/
 const portOf = (url: string) => new URL(url).port;
 
 describe('starting an embedded PostgreSQL', () => {
-  it('creates a cluster, and keeps it and its port from run to run', async () => {
+  it('creates a PostgreSQL cluster, and keeps the cluster and its port from run to run', async () => {
     const data = join(room, 'data');
     const first = run(data);
     const { url, adopted } = await first.started();
@@ -266,7 +266,7 @@ describe('starting an embedded PostgreSQL', () => {
     expect(readFileSync(join(data, 'postgres.log'), 'utf8')).not.toContain('personal datum');
   });
 
-  it('uses another port when the last port is taken', async () => {
+  it('starts PostgreSQL on a new port when the last port is taken', async () => {
     const data = join(room, 'data');
     const first = run(data);
     const { url } = await first.started();
@@ -281,13 +281,13 @@ describe('starting an embedded PostgreSQL', () => {
     }
   });
 
-  it('reports the reason why a server cannot start', async () => {
+  it('reports the reason why PostgreSQL cannot start', async () => {
     await expect(run(join(room, 'data'), { settings: { no_such: '1' } }).started()).rejects.toThrow(
       /unrecognized.*no_such/,
     );
   });
 
-  it('truncates a log that has grown too large', async () => {
+  it('truncates a PostgreSQL log that has grown too large', async () => {
     const data = join(room, 'data');
     const first = run(data);
     await first.started();
@@ -403,7 +403,7 @@ describe('the programs of PostgreSQL', () => {
     expect(realpathSync(`/proc/${postmasterPid(data)}/exe`).startsWith(project)).toBe(false);
   });
 
-  it('searches PATH for the programs, and names the missing program in an error', async () => {
+  it('searches PATH for the programs of PostgreSQL, and names a missing program in an error', async () => {
     const project = join(room, 'project');
     const lone = join(project, 'node_modules', PACKAGE, 'dist');
     mkdirSync(lone, { recursive: true });
@@ -421,21 +421,24 @@ describe('the programs of PostgreSQL', () => {
 });
 
 describe('a killed predecessor', () => {
-  it.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)('leaves the server to its successor after %s', async (signal) => {
-    const data = join(room, 'data');
-    const first = run(data);
-    const { url } = await first.started();
-    const pid = postmasterPid(data);
-    await first.kill(signal);
-    expect(await answers(url)).toBe(true);
-    const second = run(data);
-    const again = await second.started();
-    console.log(`adopted after ${signal} in ${again.ms.toFixed()} ms`);
-    expect(again).toMatchObject({ url, adopted: true });
-    expect(postmasterPid(data)).toBe(pid);
-    await second.stop();
-    expect(isAlive(pid)).toBe(false);
-  });
+  it.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)(
+    'a process that ends by %s leaves its PostgreSQL running for its successor',
+    async (signal) => {
+      const data = join(room, 'data');
+      const first = run(data);
+      const { url } = await first.started();
+      const pid = postmasterPid(data);
+      await first.kill(signal);
+      expect(await answers(url)).toBe(true);
+      const second = run(data);
+      const again = await second.started();
+      console.log(`adopted after ${signal} in ${again.ms.toFixed()} ms`);
+      expect(again).toMatchObject({ url, adopted: true });
+      expect(postmasterPid(data)).toBe(pid);
+      await second.stop();
+      expect(isAlive(pid)).toBe(false);
+    },
+  );
 
   const serverUser = isRoot ? NOBODY : {};
   const stalePid = {
@@ -455,7 +458,7 @@ describe('a killed predecessor', () => {
     },
   };
 
-  it.each(Object.entries(stalePid))('does not block the start by a postmaster.pid of %s', async (_name, makePid) => {
+  it.each(Object.entries(stalePid))('starts PostgreSQL despite a postmaster.pid of %s', async (_name, makePid) => {
     const data = join(room, 'data');
     mkdirSync(data);
     if (isRoot) chownSync(data, NOBODY.uid, NOBODY.gid);
@@ -502,7 +505,7 @@ describe('a killed predecessor', () => {
 });
 
 describe('supervision of the server', () => {
-  it('restarts a killed server on the same port, whether it started or adopted it', async () => {
+  it('restarts a killed PostgreSQL on the same port, whether the process had started or adopted the server', async () => {
     const data = join(room, 'data');
     const first = run(data);
     const { url } = await first.started();
@@ -521,7 +524,7 @@ describe('supervision of the server', () => {
     expect(await answers(url)).toBe(false);
   });
 
-  it('waits for the backends of a killed postmaster', async () => {
+  it('waits for the backends of a killed postmaster before it restarts PostgreSQL', async () => {
     const data = join(room, 'data');
     const service = run(data);
     const { url } = await service.started();
@@ -538,7 +541,7 @@ describe('supervision of the server', () => {
     await service.stop();
   });
 
-  it('reports that the server cannot be restarted', async () => {
+  it('reports that PostgreSQL cannot be restarted', async () => {
     const data = join(room, 'data');
     const service = run(data);
     await service.started();
@@ -567,7 +570,7 @@ describe('supervision of the server', () => {
 });
 
 describe('several processes', () => {
-  it('share one server until the last stops when they start at the same moment on a new folder', async () => {
+  it('processes that start at the same moment on a new folder share one PostgreSQL until the last process stops', async () => {
     const data = join(room, 'data');
     const all = [run(data), run(data), run(data)];
     const started = await Promise.all(all.map((service) => service.started()));
@@ -583,7 +586,7 @@ describe('several processes', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it('restart a killed server once, together', async () => {
+  it('several processes restart a killed PostgreSQL only once', async () => {
     const data = join(room, 'data');
     const all = [run(data), run(data)];
     const [{ url }] = await Promise.all(all.map((service) => service.started()));
@@ -596,7 +599,7 @@ describe('several processes', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it('lets one process start while another process stops', async () => {
+  it('a process can start while a second process on the same folder stops', async () => {
     const data = join(room, 'data');
     let previous = run(data);
     await previous.started();
@@ -610,7 +613,7 @@ describe('several processes', () => {
 });
 
 describe('stopping', () => {
-  it('kills a server whose fast shutdown hangs', async () => {
+  it('kills a PostgreSQL whose fast shutdown hangs', async () => {
     const data = join(room, 'data');
     const service = run(data);
     const { url } = await service.started();

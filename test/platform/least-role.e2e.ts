@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000;
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let admin: pg.Client;
-/** The owner of the tables, without any other right. */
+/** The role that owns the tables and has no other right. */
 let owner: string;
 let role: string;
 const urlOf = (user: string) => {
@@ -82,8 +82,8 @@ it('grants the rights by `npm run migrate -- --grant-to`, or says in one line th
   );
 });
 
-it('the role starts the service, serves, stores and deletes for two months, and starts again', async () => {
-  // The owner moves the sandbox's time in SQL.
+it('the role with the fewest rights starts the service, serves, stores and deletes for two months, and starts the service again', async () => {
+  // The owner of the tables installs the sandbox's clock, and moves it by SQL.
   await installClock(urlOf(owner));
   const name = new URL(database.url).pathname.slice(1);
   await asOwner([

@@ -48,7 +48,7 @@ describe('§14 the metrics of a process', () => {
   });
   afterAll(() => app.close());
 
-  it('measures by pool how long calls wait for a connection', async () => {
+  it('measures for each connection pool how long requests wait for a connection', async () => {
     const acquired = async (pool: string) =>
       Number(
         new RegExp(`^database_pool_acquisition_seconds_count\\{pool="${pool}"\\} (\\d+)$`, 'm').exec(
@@ -80,14 +80,14 @@ describe('§14 the metrics of a process', () => {
     expect(text).not.toMatch(/ada-0001|nowhere|ACCOUNT/);
   });
 
-  it('shows the connection pools and the running version', async () => {
+  it('the metrics show the connection pools and the running version', async () => {
     const text = await metricsOf(app);
     for (const pool of ['statements', 'units_of_work'])
       expect(text).toMatch(new RegExp(`^database_pool_waiting\\{pool="${pool}"\\} 0$`, 'm'));
     expect(text).toMatch(/^build_info\{version="\d+\.\d+\.\d+[^"]*",node="v\d+[^"]*",roles="api,delivery"\} 1$/m);
   });
 
-  it('gives metrics names and types that Prometheus accepts', async () => {
+  it('gives the metrics names and types that Prometheus accepts', async () => {
     const named = namesIn(await metricsOf(app));
     expect(named.length).toBeGreaterThan(20);
     expect(named.filter(({ name, type }) => name.endsWith('_total') !== (type === 'counter'))).toEqual([]);
@@ -96,7 +96,7 @@ describe('§14 the metrics of a process', () => {
   it.each([
     ['api', /^http_/, /^notification|^domain_events/],
     ['delivery', /^notification/, /^http_/],
-  ])('exports only the metrics of the role from a process with the role %s', async (role, has, hasNot) => {
+  ])('a process with the role %s exports only the metrics of that role', async (role, has, hasNot) => {
     const other = await startApp({ databaseUrl: app.databaseUrl, env: { ROLES: role } });
     const names = namesIn(await metricsOf(other)).map(({ name }) => name);
     await other.close();

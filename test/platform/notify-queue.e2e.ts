@@ -35,7 +35,7 @@ beforeAll(async () => {
   stranger = new pg.Client({ connectionString: server.url.replace(/[^/]+$/, 'postgres') });
   await stranger.connect();
   await stranger.query('LISTEN something');
-  // A listener inside a transaction receives nothing, and its queue entries are kept.
+  // A listener inside a transaction reads no notifications, so PostgreSQL keeps them and the queue fills.
   await stranger.query('BEGIN');
   await stranger.query('SELECT 1');
   await fill();
@@ -68,34 +68,37 @@ async function fill(): Promise<void> {
 }
 
 describe('while the NOTIFY queue of the server is full', () => {
-  it('NOTIFY fails', async () => {
+  it('NOTIFY fails while the NOTIFY queue of the server is full', async () => {
     await expect(app.given.sql(`SELECT pg_notify('deliveries', 'due x')`)).rejects.toMatchObject({ code: FULL });
   });
 
-  it('a booking that is made in a process without delivery reaches the partner', async () => {
+  it('the partner is notified of a booking of a process without delivery while the NOTIFY queue is full', async () => {
     const { scene } = subscribed;
     const record = await api.given.eligibility(scene);
     await api.given.booking(scene, record);
     await eventually(() => subscribed.partner.requests.length === 1);
   });
 
-  it.each(['api', 'app'] as const)('a subscription can be changed in the process %s', async (name) => {
-    const { operator: token, id, partner, scene } = subscribed;
-    const through = { api, app }[name];
-    const admin = (method: string, path: string, body?: unknown) =>
-      through.call(method, `/admin/subscriptions${path}`, { token, body });
-    expect((await admin('POST', `/${id}/suspend`)).status).toBe(200);
-    expect((await admin('POST', `/${id}/resume`)).status).toBe(200);
-    expect((await admin('POST', `/${id}/rotate-secret`)).status).toBe(200);
-    expect((await admin('PATCH', `/${id}`, { wait_ms: 5_000 })).status).toBe(200);
-    expect((await admin('POST', `/${id}/verify`)).status).toBe(200);
-    const body = { account_code: scene.account, partner_url: `${partner.url}/other`, ca_pem: partner.caPem };
-    const other = await admin('POST', '', body);
-    expect(other.status).toBe(201);
-    expect((await admin('DELETE', `/${other.body.id}`)).status).toBe(204);
-  });
+  it.each(['api', 'app'] as const)(
+    'a subscription can be changed while the NOTIFY queue is full, in the process %s',
+    async (name) => {
+      const { operator: token, id, partner, scene } = subscribed;
+      const through = { api, app }[name];
+      const admin = (method: string, path: string, body?: unknown) =>
+        through.call(method, `/admin/subscriptions${path}`, { token, body });
+      expect((await admin('POST', `/${id}/suspend`)).status).toBe(200);
+      expect((await admin('POST', `/${id}/resume`)).status).toBe(200);
+      expect((await admin('POST', `/${id}/rotate-secret`)).status).toBe(200);
+      expect((await admin('PATCH', `/${id}`, { wait_ms: 5_000 })).status).toBe(200);
+      expect((await admin('POST', `/${id}/verify`)).status).toBe(200);
+      const body = { account_code: scene.account, partner_url: `${partner.url}/other`, ca_pem: partner.caPem };
+      const other = await admin('POST', '', body);
+      expect(other.status).toBe(201);
+      expect((await admin('DELETE', `/${other.body.id}`)).status).toBe(204);
+    },
+  );
 
-  it('an operator can resend an event, alone and as a job', async () => {
+  it('an operator can resend an event, singly and by a job, while the NOTIFY queue is full', async () => {
     subscribed.partner.answer({ status: 404 });
     const codes = [await subscribed.booking(), await subscribed.booking()];
     const queued = await eventually(async () => {
@@ -114,7 +117,7 @@ describe('while the NOTIFY queue of the server is full', () => {
     expect(codes).toHaveLength(2);
   });
 
-  it('the clock of the sandbox advances in each process', async () => {
+  it('the clock of the sandbox advances in each process while the NOTIFY queue is full', async () => {
     const token = subscribed.operator;
     const { body } = await api.call('POST', '/sandbox/clock', { token, body: { advance_s: 600 } });
     const moved = Date.parse(body.now as string);

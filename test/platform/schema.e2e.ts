@@ -31,18 +31,18 @@ describe('the schema', () => {
     return upQueries.map(({ query }) => query).filter((query) => !MIGRATIONS_ALONE.some((own) => own.test(query)));
   };
 
-  it('matches the entities when the migrations have run', async () => {
+  it('the schema matches the entities when the migrations have run', async () => {
     expect(await drift()).toEqual([]);
   });
 
-  it('is reported as different when a column changes type, is added or is dropped', async () => {
+  it('reports the schema as different when a column changes type, is added or is dropped', async () => {
     await dataSource.query('ALTER TABLE schools ADD COLUMN extra text');
     await dataSource.query('ALTER TABLE accounts ALTER COLUMN name DROP NOT NULL');
     await dataSource.query('ALTER TABLE tests DROP COLUMN exam_code');
     expect((await drift()).length).toBeGreaterThanOrEqual(3);
   });
 
-  it('has an entity for every table', async () => {
+  it('the schema has an entity for every table', async () => {
     const tables = await dataSource.query<{ tablename: string }[]>(
       `SELECT relname AS tablename FROM pg_class WHERE relnamespace = 'public'::regnamespace
          AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'migrations'`,
@@ -51,7 +51,7 @@ describe('the schema', () => {
     expect(tables.map(({ tablename }) => tablename).filter((name) => !described.has(name))).toEqual([]);
   });
 
-  it('has a line in docs/data.md for every table, with the limit of its size', async () => {
+  it('docs/data.md has a line for every table, with the limit of its size', async () => {
     const tables = await dataSource.query<{ tablename: string }[]>(
       `SELECT relname AS tablename FROM pg_class WHERE relnamespace = 'public'::regnamespace
          AND relkind IN ('r', 'p') AND NOT relispartition`,
@@ -61,7 +61,7 @@ describe('the schema', () => {
     expect([...lines].sort()).toEqual(tables.map(({ tablename }) => tablename).sort());
   });
 
-  it('has an explicit name for every constraint', async () => {
+  it('the schema has an explicit name for every constraint', async () => {
     const unnamed = await dataSource.query<{ conname: string }[]>(
       `SELECT conname FROM pg_constraint JOIN pg_class ON pg_class.oid = conrelid
        WHERE connamespace = 'public'::regnamespace AND contype <> 'n' AND relname <> 'migrations'
@@ -72,7 +72,7 @@ describe('the schema', () => {
 });
 
 describe('migrations', () => {
-  it('run once when several processes start on an empty database at once', async () => {
+  it('migrations run once when several processes start on an empty database at once', async () => {
     const database = await cloneDatabase({ migrated: false });
     await Promise.all(Array.from({ length: 5 }, () => migrate(database.url)));
     const dataSource = await new DataSource(dataSourceOptions(database.url, 2)).initialize();

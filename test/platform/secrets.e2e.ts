@@ -93,7 +93,7 @@ describe('after the whole flow', () => {
     folder.remove();
   });
 
-  it('the flow left data to search', () => {
+  it('the main flow leaves database rows, log lines and responses to search for secrets', () => {
     expect(Object.keys(secrets)).toHaveLength(14);
     expect(dump).toContain('EXAM_COMPLETED');
     expect(dump).toContain('Lovelace');
@@ -113,7 +113,7 @@ describe('after the whole flow', () => {
     for (const personal of ['Lovelace', '"S-1"', '/S-1']) expect(service.output).not.toContain(personal);
   });
 
-  it('no secret is in any answer to operators', () => {
+  it('no secret is in any response to operators', () => {
     for (const [name, secret] of Object.entries(secrets))
       expect({ name, found: answers.includes(secret) }).toEqual({ name, found: false });
   });

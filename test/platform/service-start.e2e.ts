@@ -96,7 +96,7 @@ describe('§1 starting the service', () => {
     }
   });
 
-  it('stopping npm stops the service', async () => {
+  it('stopping npm also stops the service that npm has started', async () => {
     await withService(['npm', 'start'], async ({ dataDir, url, end }) => {
       await eventually(async () => (await status(url)) === 200, 60_000);
       end();

@@ -111,7 +111,7 @@ describe('under a role with other settings', () => {
       `SELECT DISTINCT application_name FROM pg_stat_activity WHERE usename = $1 ORDER BY 1`,
       [role],
     );
-    // `idle_session_timeout` would have ended the listener.
+    // The LISTEN connection still exists, although `idle_session_timeout` of the role would have ended it.
     expect(sessions.rows.map((row) => row.application_name)).toEqual([
       'candidate-eligibility-service',
       'candidate-eligibility-service listener',
@@ -129,7 +129,7 @@ describe('under a role with other settings', () => {
     expect(rows).toEqual([{ style: 'ISO, MDY', memory: '8MB', statement: '3s', commits: 'local' }]);
   });
 
-  it('keeps a stronger synchronous_commit than the default', async () => {
+  it("keeps a role's synchronous_commit that is stronger than the default", async () => {
     await admin.query(`ALTER ROLE ${role} SET synchronous_commit = 'remote_apply'`);
     const client = await connectTo(url);
     const { rows } = await client.query<{ synchronous_commit: string }>('SHOW synchronous_commit');
@@ -138,7 +138,7 @@ describe('under a role with other settings', () => {
     expect(rows[0].synchronous_commit).toBe('remote_apply');
   });
 
-  it('creates, reads and updates records correctly', async () => {
+  it('creates, reads and updates records correctly under a role with other settings', async () => {
     const record = await app.given.eligibility(scene, { eligibility_end_date: '2027-03-02T03:04:05Z' });
     const candidate = encodeURIComponent(record['candidate'].candidate_id);
     const { status, body } = await call('GET', `candidates/${candidate}`);
@@ -151,7 +151,7 @@ describe('under a role with other settings', () => {
     expect((await call('GET', 'eligibilities?status=active&updated_since=2026-01-02T03:04:05Z')).status).toBe(200);
   });
 
-  it('moves bookings of many records at the same time', async () => {
+  it('moves bookings of many records at the same time under a role with other settings', async () => {
     const { scene } = subscribed;
     const codes = await Promise.all(Array.from({ length: 12 }, () => subscribed.booking()));
     for (let round = 0; round < 3; round++) await Promise.all(codes.map((code) => subscribed.reschedule(code)));
@@ -164,7 +164,7 @@ describe('under a role with other settings', () => {
     expect(body).toHaveLength(12 * 5);
   });
 
-  it('imports a file, imports its export again, and searches by name', async () => {
+  it('imports a file, imports its export again, and searches by name under a role with other settings', async () => {
     const { exported, imported } = importsOf(app, () => scene);
     const end = dateTime(Date.now() + 86_400_000);
     const rows = Array.from({ length: 30 }, (_, n) => `hostile-${n},${scene.testCode},Zoë,O'Brien \\${n},US,${end}`);
@@ -177,7 +177,7 @@ describe('under a role with other settings', () => {
     expect(found.body).toHaveLength(30);
   });
 
-  it('is ready, and the command line confirms that the audit log agrees with its seals', async () => {
+  it('the service is ready under a role with other settings, and the command line confirms that the audit log agrees with its seals', async () => {
     expect((await app.call('GET', '/health/ready')).status).toBe(200);
     const said: string[] = [];
     const write = jest.spyOn(process.stdout, 'write').mockImplementation((text) => said.push(String(text)) > 0);
@@ -187,7 +187,7 @@ describe('under a role with other settings', () => {
 });
 
 it.each(['LATIN1', 'SQL_ASCII'])(
-  'does not start on a database in %s, with one line of explanation',
+  'refuses to start on a database in %s, with one line of explanation',
   async (encoding) => {
     const name = `${encoding.toLowerCase()}_${process.pid}`;
     await admin.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING '${encoding}' LOCALE 'C'`);

@@ -96,13 +96,13 @@ describe('§14 with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(published.name).toBe('publish booking.created');
     const put = named('PUT');
     expect(told.split('-')[2]).toBe(put.spanId);
-    // Every span but the request's has its parent in the trace.
+    // Every span except that of the request has its parent in the trace.
     const ids = new Set(inTrace().map(({ spanId }) => spanId));
     expect(inTrace().filter((span) => span !== request && !ids.has(span.parentSpanId!))).toEqual([]);
     expect(JSON.stringify(inTrace())).not.toContain(eligibility['candidate'].candidate_id);
   });
 
-  it('includes in a trace no work for other requests', async () => {
+  it('a trace includes no work for other requests', async () => {
     const scene = await app.given.scene();
     const records = await Promise.all(Array.from({ length: 30 }, () => app.given.eligibility(scene)));
     const headers = (n: number) => ({ traceparent: `00-${n.toString(16).padStart(32, 'e')}-${PARENT}-01` });
@@ -126,7 +126,7 @@ describe('§14 with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(statements.sort()).toEqual([...new Set(statements)].sort());
   });
 
-  it('includes in a trace no statement that serves several requests in one transaction', async () => {
+  it('a trace includes no statement that serves several requests in one transaction', async () => {
     const scene = await app.given.scene();
     const traceOf = (n: number) => n.toString(16).padStart(32, 'd');
     const all = Array.from({ length: 20 }, (_, n) => n);
@@ -149,7 +149,7 @@ describe('§14 with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
   });
 });
 
-it('creates no span without the setting, and still forwards a received trace', async () => {
+it('creates no span without OTEL_EXPORTER_OTLP_ENDPOINT, but forwards a received trace', async () => {
   const app = await startApp();
   const subscribed = await Subscribed.start(app);
   const eligibility = await app.given.eligibility(subscribed.scene);

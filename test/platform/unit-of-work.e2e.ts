@@ -7,7 +7,7 @@ import { UnitOfWork } from '../../src/platform/unit-of-work/unit-of-work';
 import { startApp, type TestApp } from '../support/app';
 import { callerOf } from '../support/callers';
 
-/** A name is unique; a second insert waits for the first one's transaction. */
+/** Inserts a unique name: a second insert of the name waits for the transaction of the first insert. */
 const INSERT = prepared('name-insert', 'INSERT INTO names VALUES ($1)');
 const LOCK = prepared('name-lock', 'SELECT * FROM names WHERE name = $1 FOR UPDATE');
 const KEEP = prepared(
@@ -47,14 +47,14 @@ describe('statements that a unit of work sends without waiting', () => {
     expect(await audited('sent-a')).toBe(1);
   });
 
-  it('shows the effect of sent statements to later queries of the unit', async () => {
+  it('later queries of a unit of work see the effect of its sent statements', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['a']);
       expect(await database.query(LOCK, ['a'])).toEqual([{ name: 'a', seen: 0 }]);
     });
   });
 
-  it('fails the whole unit when the database refuses a sent statement: nothing is committed, and that error is thrown', async () => {
+  it('fails the whole unit of work when the database refuses a sent statement: nothing is committed, and the error is thrown', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     let published = false;
     const work = unitOfWork.run(async () => {
@@ -71,7 +71,7 @@ describe('statements that a unit of work sends without waiting', () => {
     expect(published).toBe(false);
   });
 
-  it('throws the error of a sent statement when a later query fails because of it', async () => {
+  it('a unit of work throws the error of a sent statement when a later query fails because of that statement', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     const work = unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['taken']);
@@ -80,7 +80,7 @@ describe('statements that a unit of work sends without waiting', () => {
     await expect(work).rejects.toMatchObject({ code: '23505' });
   });
 
-  it('leaves the connection usable after a refusal', async () => {
+  it('leaves the connection usable after the database refused a sent statement', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     for (let round = 0; round < 30; round++) {
       const refused = unitOfWork.run(() => Promise.resolve(unitOfWork.send(INSERT, ['taken'])));
@@ -90,7 +90,7 @@ describe('statements that a unit of work sends without waiting', () => {
     expect(await names()).toEqual(['free', 'taken']);
   });
 
-  it('repeats all sent statements after a deadlock', async () => {
+  it('repeats all sent statements of a unit of work after a deadlock', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('one'), ('two')`);
     let runs = 0;
     let met: () => void = () => undefined;
@@ -126,7 +126,7 @@ describe('rows that a unit of work buffers', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('rolls buffered rows back with the part of the unit that buffered them, and with no other part', async () => {
+  it('rolls buffered rows back only with the part of the unit of work that buffered them', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.keep(KEEP, { name: 'before' });
       const failing = unitOfWork.part(() => {
@@ -151,7 +151,7 @@ describe('units of work that share a transaction', () => {
         unitOfWork.audit('shared', subjectOf(name));
       }),
     );
-  /** Returns the names in each transaction. */
+  /** Returns the names, grouped by the transaction that wrote them. */
   const transactions = async () =>
     (
       (await app.given.sql(
@@ -164,14 +164,14 @@ describe('units of work that share a transaction', () => {
     );
   beforeEach(() => (round += 1));
 
-  it('commits units together, each under the name of its own caller', async () => {
+  it('commits several units of work in one transaction, each under the name of its own caller', async () => {
     await Promise.all(['a', 'b', 'c', 'd'].map((name) => shared(name)));
-    // The first finds no running transaction.
+    // The first unit finds no running transaction, so it begins alone; the others gather meanwhile.
     expect(await transactions()).toEqual([['a'], ['b', 'c', 'd']]);
     for (const name of ['a', 'b', 'c', 'd']) expect(await actorOf(name)).toEqual([name]);
   });
 
-  it('commits the other units when one unit is refused, which leaves no rows', async () => {
+  it('commits the other units of a transaction when one unit is refused, and stores no rows of the refused unit', async () => {
     const called: string[] = [];
     const refuse = () => {
       keep('refused');
@@ -192,7 +192,7 @@ describe('units of work that share a transaction', () => {
     expect(called).toEqual(['a', 'b']);
   });
 
-  it('repeats each unit alone when the database refuses the rows of one, and only that unit fails', async () => {
+  it('repeats each unit of a transaction alone when the database refuses the rows of one unit, so that only that unit fails', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     const outcomes = await Promise.allSettled(['a', 'b', 'taken', 'c'].map((name) => shared(name)));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
@@ -201,7 +201,7 @@ describe('units of work that share a transaction', () => {
     for (const name of ['a', 'b', 'c']) expect(await actorOf(name)).toEqual([name]);
   });
 
-  it('repeats each unit alone when one breaks the transaction', async () => {
+  it('repeats each unit of a transaction alone when one unit breaks the transaction', async () => {
     const broken = () => database.query({ text: 'SELECT 1 / 0' });
     const outcomes = await Promise.allSettled([shared('a'), shared('b'), shared('broken', broken), shared('c')]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
@@ -209,7 +209,7 @@ describe('units of work that share a transaction', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('repeats each unit alone when writing the rows of one takes longer than allowed', async () => {
+  it('repeats each unit of a transaction alone when writing the rows of one unit takes longer than allowed', async () => {
     const release = await app.given.lock(`INSERT INTO names VALUES ('waited for')`);
     const waits = async () => {
       if (unitOfWork.isShared) await database.query({ text: `SET LOCAL statement_timeout = '100ms'` });
@@ -223,7 +223,7 @@ describe('units of work that share a transaction', () => {
     expect(await names()).toEqual(['a', 'b', 'c', 'waited for']);
   });
 
-  it('does not repeat units when the answer to COMMIT is lost, by whatever error', async () => {
+  it('does not repeat units of work when the response to COMMIT is lost, whatever the error', async () => {
     let tries = 0;
     const lost = () => {
       tries++;
@@ -247,7 +247,7 @@ describe('units of work that share a transaction', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('commits the other units whole when one unit has already written and is then refused', async () => {
+  it('commits the other units of a transaction whole when one unit is refused after it has written', async () => {
     const write = async () => {
       await database.execute({ text: `INSERT INTO names VALUES ('written')` });
       throw validationError.error();
@@ -263,7 +263,7 @@ describe('units of work that share a transaction', () => {
     expect(await transactions()).toEqual([['a'], ['b', 'c'], ['own']]);
   });
 
-  it('reports a refusal only when the transaction has ended and released its locks', async () => {
+  it('reports the refusal of a unit only when its transaction has ended and released its locks', async () => {
     const lock = async () => {
       const [{ locked }] = await database.query<{ locked: boolean }>({
         text: 'SELECT pg_try_advisory_xact_lock(4711) AS locked',
@@ -286,7 +286,7 @@ describe('units of work that share a transaction', () => {
     expect(told.status).toBe('fulfilled');
   });
 
-  it('never combines two units of the same record', async () => {
+  it('never combines two units of work on the same record in one transaction', async () => {
     const twice = () => {
       keep(`same-${unitOfWork.isShared ? 'shared' : 'alone'}`);
     };
@@ -322,7 +322,7 @@ describe('units of work that share a transaction', () => {
 });
 
 describe('units of work that wait for a lock', () => {
-  it('releases the connections of waiting units to other units, and answers 503 with Retry-After beyond the limit', async () => {
+  it('units of work that wait for a lock return their connections to other units, and requests beyond the limit are 503 with Retry-After', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('held')`);
     const holder = await database.pool.connect();
     await holder.query(`BEGIN; SELECT * FROM names WHERE name = 'held' FOR UPDATE`);
@@ -331,7 +331,7 @@ describe('units of work that wait for a lock', () => {
     try {
       expect((await app.call('GET', '/health/ready')).body).toMatchObject({ status: 'ok' });
       expect(await names()).toEqual(['held']);
-      // The first three have waited for the lock, the last six for a connection.
+      // Units 0 to 2 have timed out waiting for the lock, and the last six waiting for a connection.
       for (const unit of [...units.slice(0, 3), ...units.slice(6)])
         expect(isDatabaseUnavailable(await unit.catch((error: unknown) => error))).toBe(true);
     } finally {
@@ -339,7 +339,7 @@ describe('units of work that wait for a lock', () => {
       holder.release();
     }
     const fulfilled = (await outcomes).flatMap(({ status }, n) => (status === 'fulfilled' ? [n] : []));
-    // Of two that wait for one lock, the second starts waiting again when the first gives up.
+    // When the first of two units that wait for a lock gives up, the second starts to wait anew.
     expect(fulfilled.slice(0, 2)).toEqual([3, 4]);
     expect(await app.given.sql('SELECT seen FROM names')).toEqual([{ seen: fulfilled.length }]);
   });

@@ -17,7 +17,7 @@ import { leaveDatabase } from '../fixtures/fill';
 /** Tables that always stay small: an index on them may be built under a lock. */
 const SMALL = ['accounts', 'tests', 'users', 'applications', 'subscriptions', 'jobs', 'signing_keys', 'migrations'];
 
-// The work of a process of the last release; each call is rolled back, so that the rows can be compared.
+// Statements of a process of the last release; each is rolled back, so that the rows stay comparable.
 const TRAFFIC = [
   `INSERT INTO eligibilities (svc_eligiblity_id, account_code, candidate_id, test_code, status, approval_pending,
      portion_codes, first_name, last_name, special_accommodations, additional_attributes, created_datetime, updated_datetime)
@@ -33,7 +33,7 @@ const TRAFFIC = [
   `UPDATE unmatched_results SET code = code WHERE id = (SELECT id FROM unmatched_results LIMIT 1)`,
 ];
 
-/** A migration of the next release. */
+/** Builds a migration of the next release, which does not exist yet. */
 function next(up: (runner: QueryRunner) => Promise<unknown>, transaction = true): new () => MigrationInterface {
   return class Next4102444800000 implements MigrationInterface {
     readonly transaction = transaction;
@@ -49,7 +49,7 @@ const present = join(folder, 'present.json.gz');
 beforeAll(() => leaveDatabase(present, 120, 12), 120_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A database of the file, migrated under traffic, with the effects of the migrations. */
+/** Restores a release's database, migrates it under traffic, and records the effects of the migrations. */
 class Upgrade {
   readonly refused: unknown[] = [];
   rounds = 0;
@@ -82,7 +82,7 @@ class Upgrade {
     const files = await filesOf(url);
     let migrated = false;
     const traffic = connected(url, async (client) => {
-      // A round before the migrations, and one after them.
+      // Runs at least one round before the migrations, and one after them.
       for (let last = false; !last;) {
         last = migrated;
         await client.query('BEGIN');
@@ -148,8 +148,8 @@ describe.each([
   }, 60_000);
   afterAll(() => upgrade.database.drop());
 
-  it('has rows of every kind', () => {
-    // Counted in memory, folded, or deleted when done; and data that only an identity provider creates.
+  it('the database of the earlier release has rows in every table', () => {
+    // These tables may be empty: their rows are short-lived, or exist only with an identity provider.
     const mayBeEmpty = [
       'login_attempts',
       'token_request_counts',
@@ -163,16 +163,16 @@ describe.each([
     expect(JSON.parse(upgrade.before.get('eligibilities')!).length).toBeGreaterThan(records);
   });
 
-  it('keeps every row and every value through the migrations', () => {
+  it('the migrations keep every row and every value', () => {
     expect(upgrade.changed()).toEqual([]);
   });
 
-  it('accepts every statement of a process of that release during the migrations', () => {
+  it('accepts every statement of a process of the earlier release during the migrations', () => {
     expect(upgrade.refused).toEqual([]);
     expect(upgrade.rounds).toBeGreaterThan(1);
   });
 
-  it('is migrated without rewriting tables, and its indexes are built without a lock', () => {
+  it('the migrations rewrite no table, and build indexes without a lock', () => {
     expect(upgrade.rewritten).toEqual([]);
     expect(upgrade.locking).toEqual([]);
   });
@@ -216,7 +216,7 @@ describe.each([
       expect(body.map((record: { status: string }) => record.status)).toEqual(['ELIGIBLE', 'EXPIRED']);
     });
 
-    it('updates and books a record and moves its booking', async () => {
+    it('updates and books a record of the earlier release, and moves its booking', async () => {
       const path = testOf('launched');
       const [record] = (await get(path)).body as Record<string, any>[];
       const token = facts.client_token;
@@ -228,14 +228,14 @@ describe.each([
       expect((await get(testOf('booked'))).body[0].status).toBe('ELIGIBLE');
     });
 
-    it('returns results with photo and link', async () => {
+    it('returns results of the earlier release with photo and link', async () => {
       const { body } = await get(`${testOf('completed by registration')}/results`);
       expect(body.map((result: { revision: number }) => result.revision)).toEqual([2, 1]);
       expect(body[0].body.userPhotoBase64String).toMatch(/^[A-Za-z0-9+/]{64}$/);
       expect(body[0].body.videoReviewLink).toMatch(/^https:\/\/video\.example\//);
     });
 
-    it('stores a result for a completed exam as another revision', async () => {
+    it('stores a new result for an exam that the earlier release completed as a further revision', async () => {
       const { booking_code, svc_eligiblity_id } = facts.records['completed by registration'];
       const deliveries = new Deliveries(app);
       const body = registrationBody({ examMetaData: { examCode: booking_code }, marker: 'after the upgrade' });
@@ -302,7 +302,7 @@ describe('a migration of the next release', () => {
 });
 
 describe('a role without rights', () => {
-  it('fails the start with one line that names the setting and the remedy', async () => {
+  it('a role without rights fails the start with one line that names the setting and the remedy', async () => {
     const database = await cloneDatabase({ migrated: false });
     const role = `poor_${Date.now()}`;
     await connected(database.url, async (client) => {
@@ -353,7 +353,7 @@ function filesOf(url: string): Promise<Map<string, string>> {
   });
 }
 
-/** Returns the work's statements that build an index under a lock on an existing, possibly large table. */
+/** Returns the statements of the work that build an index under a lock on an existing, possibly large table. */
 async function recorded(work: () => Promise<void>): Promise<string[]> {
   const statements: string[] = [];
   const made = new Set<string>();

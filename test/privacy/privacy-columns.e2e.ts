@@ -24,7 +24,7 @@ function declared(): Map<string, string> {
 }
 
 describe('the list of columns with personal data', () => {
-  it('says for every column of the schema what an erasure does with it', async () => {
+  it('the list says for every column of the schema what an erasure does with its values', async () => {
     const database = await cloneDatabase();
     const dataSource = await new DataSource(dataSourceOptions(database.url, 1)).initialize();
     try {

@@ -11,7 +11,7 @@ import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody } from '../support/deliveries';
 import { Subscribed } from '../support/subscribed';
 
-/** Values that identify a person; none is part of another. */
+/** Creates values that identify a person; no value is a part of another value. */
 function planted() {
   const mark = randomUUID().slice(0, 8);
   const names = [
@@ -193,7 +193,7 @@ describe('the data of a candidate', () => {
     expect(answer.body.records.map((record: any) => record.svc_eligiblity_id)).toContain(created.svc_eligiblity_id);
   });
 
-  it('erases a candidate: no value is left in any table or answer, and counts are kept', async () => {
+  it('after an erasure no value of the candidate is in any table or response, and counts are unchanged', async () => {
     const { values, scene, created, open, booking } = await known();
     const everything = Object.values(values);
     expect((await whereIs(everything)).length).toBeGreaterThan(20);
@@ -275,7 +275,7 @@ describe('the data of a candidate', () => {
   const keptUnmatched = async () =>
     (await app.given.sql(`SELECT body::json->>'marker' AS marker FROM unmatched_results`)).map(({ marker }) => marker);
 
-  it('includes unmatched results with the client_eligibility_id, or with an e-mail address equal by the rules of matching', async () => {
+  it("an export includes unmatched results with the candidate's client_eligibility_id, or with an e-mail address that matches the candidate's", async () => {
     const { account, token } = subscribed.scene;
     const mark = app.given.unique('m');
     const clientId = app.given.unique('CE');
@@ -296,7 +296,7 @@ describe('the data of a candidate', () => {
     expect((await keptUnmatched()).filter((marker) => marker?.startsWith(mark))).toEqual([`${mark}-else`]);
   });
 
-  it('includes no unmatched results of another account, whatever they name', async () => {
+  it('an export of a candidate includes no unmatched results of another account, whatever they contain', async () => {
     const mine = subscribed.scene;
     const other = await app.given.scene();
     const marker = app.given.unique('m');
@@ -323,10 +323,10 @@ describe('the data of a candidate', () => {
     expect(await unmatchedOf(mine.account, again['candidate'].candidate_id as string)).toEqual([marker]);
   });
 
-  it('erases the candidate in a second attempt when the first is ended by a deadlock', async () => {
+  it('erases the candidate in a second attempt when a deadlock ends the first attempt', async () => {
     const { account } = subscribed.scene;
     const record = await app.given.eligibility(subscribed.scene);
-    // A rollback does not return the numbers of a sequence.
+    // A sequence counts the attempts, because a rollback does not reset it.
     await app.given.sql('CREATE SEQUENCE goes');
     await app.given.sql(`CREATE FUNCTION deadlock_once() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
@@ -345,7 +345,7 @@ describe('the data of a candidate', () => {
     }
   });
 
-  it('refuses an erasure while a booking is open, and changes nothing', async () => {
+  it('refuses an erasure while a booking of the candidate is open, and changes nothing', async () => {
     const eligibility = await app.given.eligibility(subscribed.scene);
     const { booking_code } = await app.given.booking(subscribed.scene, eligibility);
     const id = eligibility['candidate'].candidate_id;
@@ -399,7 +399,7 @@ describe('the data of a candidate', () => {
     await fresh.end();
   });
 
-  it('answers 404 for an unknown candidate, and refuses another account or a client', async () => {
+  it('export and erasure answer 404 for an unknown candidate, and refuse staff of another account and clients', async () => {
     const { account, token } = subscribed.scene;
     expect((await admin('GET', ofCandidate(account, 'nobody', 'export'))).status).toBe(404);
     expect((await admin('POST', ofCandidate(account, 'nobody', 'erase'), { reason: 'x' })).status).toBe(404);
@@ -424,7 +424,7 @@ describe('the data of a candidate', () => {
     const { account, testCode, token } = subscribed.scene;
     await app.given.eligibility(subscribed.scene, { candidate: { candidate_id: values.candidate_id } });
     const second = await app.given.test(account);
-    // No worker runs before the erasure.
+    // A trigger leases each import forever, so that no worker processes it before the erasure.
     const path = `/accounts/${account}/eligibility-imports`;
     await app.given.sql(`CREATE FUNCTION keep_away() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN NEW.leased_until := 'infinity'; RETURN NEW; END $$`);
@@ -460,7 +460,7 @@ describe('the retention of an account', () => {
   beforeAll(async () => (app = await startApp()));
   afterAll(() => app.close());
 
-  it('sets the retention of an account by PUT, which merges, and shows it by GET', async () => {
+  it('PUT of an account merges its retention periods, and GET returns them', async () => {
     const operator = await app.given.operator();
     const account = await app.given.account();
     const path = `/admin/accounts/${account}`;
@@ -511,7 +511,7 @@ describe('the retention of an account', () => {
       token: operator,
       body: { photo_retention_days: 30 },
     });
-    // More records than one statement reads, before the relevant ones.
+    // Creates more recent records than one statement reads, which sort before the relevant records.
     await app.given.records(5100, scene, {
       candidate_id: `'0-' || n`,
       status: `'COMPLETED'`,
@@ -583,7 +583,7 @@ describe('the retention of an account', () => {
     }
   });
 
-  it("runs the deletion in a round of its own, every ten minutes of the service's clock", async () => {
+  it("deletes data whose retention has ended every ten minutes of the service's clock", async () => {
     const operator = await app.given.operator();
     const scene = await app.given.scene();
     const eligibility = await app.given.eligibility(scene);

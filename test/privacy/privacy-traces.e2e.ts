@@ -65,7 +65,7 @@ const keptMarkers = async () =>
   (await app.given.sql(`SELECT body::json->>'marker' AS marker FROM unmatched_results`)).map(({ marker }) => marker);
 
 describe('an erasure', () => {
-  it('removes stored answers of calls without a body', async () => {
+  it('an erasure removes stored responses to requests without a body', async () => {
     const { scene, who, record } = await known();
     const booking = await app.given.booking(scene, record as any);
     const key = `cancel-${randomUUID()}`;
@@ -77,7 +77,7 @@ describe('an erasure', () => {
     expect(await whereIs(key)).toEqual([]);
   });
 
-  it('removes names from reasons of jobs, holds, rejections and of the erasure itself, and keeps other reasons', async () => {
+  it("an erasure removes the candidate's names from the reasons of jobs, holds, rejections and the erasure itself, and keeps other reasons", async () => {
     const { scene, who } = await known();
     const other = await app.given.eligibility(scene);
     const held = await app.given.eligibility(scene);
@@ -108,7 +108,7 @@ describe('an erasure', () => {
     for (const value of [who.first, who.last, who.id]) expect(await whereIs(value)).toEqual([]);
   });
 
-  it('removes unmatched results whose id differs by blanks, case or punctuation, and keeps those of other candidates', async () => {
+  it('an erasure removes unmatched results whose candidate id differs only by blanks, case or punctuation, and keeps those of other candidates', async () => {
     const { scene, who, svcId } = await known();
     const put = (marker: string, candidateId: string) =>
       deliveries.put(scene, accountBody(candidateId, { marker: `${who.mark}-${marker}` }));
@@ -124,7 +124,7 @@ describe('an erasure', () => {
     expect((await keptMarkers()).filter((marker) => marker?.startsWith(who.mark))).toEqual([`${who.mark}-else`]);
   });
 
-  it('lists unmatched results that only a name connects to the candidate, and erases them by one more call', async () => {
+  it('an erasure lists unmatched results that only a name connects to the candidate, and a second request erases them', async () => {
     const { scene, who } = await known();
     const named = (marker: string, changes: object) =>
       deliveries.register(scene.token, registrationBody({ marker: `${who.mark}-${marker}`, ...changes }));
@@ -152,11 +152,11 @@ describe('an erasure', () => {
     expect(audit.body).toMatchObject([{ account_code: scene.account }]);
   });
 
-  it('writes one entry, however often the candidate is erased', async () => {
+  it('repeated erasures of a candidate write one entry in the change feed', async () => {
     const { scene, who } = await known();
     const path = `accounts/${scene.account}/candidates/${encodeURIComponent(who.id)}/erase`;
     const calls = await Promise.all(Array.from({ length: 5 }, () => admin('POST', path, { reason: 'asked for' })));
-    // The first may be erased before the last is read: then nobody has this id any more.
+    // The first erasure may finish before the last request arrives, which then finds no candidate with this id.
     for (const { status } of calls) expect([202, 404]).toContain(status);
     const begun = calls.filter(({ status }) => status === 202);
     expect(begun).not.toHaveLength(0);
@@ -187,7 +187,7 @@ describe('a result for an erased record', () => {
     note: `note${mark}`,
   });
 
-  it('stores a revised registration result for an erased record without personal members, photo and link', async () => {
+  it('stores without personal members, photo and link a revised registration result for an erased record', async () => {
     const { scene, who, svcId } = await known();
     const meta = { examCode: svcId, extRecordLocator: `Loc${who.mark}` };
     await deliveries.register(scene.token, registrationBody({ examMetaData: meta }));
@@ -212,7 +212,7 @@ describe('a result for an erased record', () => {
     expect(await whereIs(who.mark)).toEqual([]);
   });
 
-  it('stores a revised account result for an erased record without personal members, by the id of the result', async () => {
+  it('stores without personal members a revised account result that the result_id assigns to an erased record', async () => {
     const { scene, who, svcId } = await known();
     const body = accountBody(who.id, { result_id: `R${who.mark}` });
     expect((await deliveries.put(scene, body)).status).toBe(200);
@@ -225,7 +225,7 @@ describe('a result for an erased record', () => {
     expect(await whereIs(who.mark)).toEqual([]);
   });
 
-  it('stores an unmatched result that an operator accepts for an erased record without personal members', async () => {
+  it('stores without personal members an unmatched result that an operator accepts for an erased record', async () => {
     const { scene, who, svcId } = await known();
     await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: svcId } }));
     await erase(scene.account, who.id);
@@ -243,7 +243,7 @@ describe('a result for an erased record', () => {
     expect(await whereIs(who.mark)).toEqual([]);
   });
 
-  it('stores two results for an erased record that arrive at the same moment without personal members', async () => {
+  it('stores without personal members two results for an erased record that arrive at the same moment', async () => {
     for (let round = 0; round < 6; round++) {
       const { scene, who, svcId } = await known();
       await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: svcId } }));

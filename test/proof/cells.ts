@@ -129,7 +129,7 @@ async function main(): Promise<boolean> {
     proxy.start();
     stage.onClear(() => proxy.kill('SIGTERM'));
     const front = new Front(`http://127.0.0.1:${port}`, () => proxy.log);
-    // Both are health-checked before they count as up.
+    // Waits until HAProxy's health checks have marked both cells as up.
     await pause(3_000);
 
     const tokens = { A: await mainFlow(front, 'A', cells.A), B: await mainFlow(front, 'B', cells.B) };

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface DaemonOptions {
-  /** The folder of its output. */
+  /** The folder of the program's log file. */
   readonly folder: string;
   readonly env?: Record<string, string>;
   /** The user of the program: PostgreSQL, pgbouncer and Patroni refuse to run as root. */
   readonly user?: string;
-  /** The input of the command. */
+  /** The text that is written to the program's standard input. */
   readonly input?: string;
 }
 
@@ -43,7 +43,7 @@ export class Daemon {
     const as = user === undefined ? [] : ['setpriv', '--reuid', user, '--regid', user, '--init-groups'];
     const [program, ...rest] = [...as, ...this.command];
     const output = openSync(this.logFile, 'a');
-    // A separate process group: a signal to this program must not reach the child before it is stopped.
+    // The child has its own process group, so that Ctrl-C does not reach it before this program stops it.
     this.child = spawn(program, rest, {
       env: { ...process.env, ...env },
       stdio: ['pipe', output, output],

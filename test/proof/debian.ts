@@ -15,7 +15,7 @@ const PROGRAMS = {
 
 /** The folder of Debian's PostgreSQL programs. */
 export const POSTGRES_BIN = '/usr/lib/postgresql/15/bin';
-/** A package that finds this file does not start its service. */
+/** While this file exists, Debian's packages do not start their services. */
 const POLICY = '/usr/sbin/policy-rc.d';
 
 /**

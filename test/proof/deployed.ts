@@ -11,7 +11,7 @@ export function haproxy(folder: string, files: readonly string[], names: Readonl
   const unused = new Set(Object.keys(names));
   const written = files.map((file) => {
     let text = readFileSync(join(DEPLOY, 'haproxy', file), 'utf8')
-      // Docker's own name server.
+      // Removes Docker's name server, which does not exist outside of containers.
       .replace(/^resolvers compose\n(?: .*\n)*/m, '')
       .replaceAll(' resolvers compose', '');
     for (const [name, address] of Object.entries(names)) {
@@ -29,7 +29,7 @@ export function haproxy(folder: string, files: readonly string[], names: Readonl
 
 export interface PoolerOptions {
   readonly database: { readonly host: string; readonly port: number };
-  /** The role that uses it. */
+  /** The database role that connects through the pooler. */
   readonly user: string;
   readonly password: string;
   readonly port: number;
@@ -40,7 +40,7 @@ export interface PoolerOptions {
 export function pgbouncer(folder: string, { database, user, password, port, mode = 'session' }: PoolerOptions): Daemon {
   const own = join(folder, `pgbouncer-${mode}`);
   mkdirSync(own, { recursive: true });
-  // It runs as PostgreSQL's user.
+  // pgbouncer runs as PostgreSQL's user, who needs access to the folder.
   const { uid, gid } = statSync('/var/lib/postgresql');
   chownSync(own, uid, gid);
   return new Daemon(`pgbouncer-${mode}`, ['/bin/sh', '-s'], {

@@ -20,7 +20,7 @@ beforeEach(async () => {
 const HOUR_MS = 3_600_000;
 const hoursFromNow = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString().slice(0, 19) + 'Z';
 
-/** Creates an exam of the candidate, each for a different test. */
+/** Creates an exam of the candidate, for a new test at each call. */
 async function anExam(state: { bookedAt?: string; status?: string; candidate?: string } = {}): Promise<string> {
   const where = { ...scene, testCode: await app.given.test(scene.account) };
   const eligibility = await app.given.eligibility(where, { candidate: { candidate_id: state.candidate ?? candidate } });
@@ -105,7 +105,7 @@ describe('the result_id of an account result', () => {
     expect(await deliver({ result_id: result_id.toUpperCase() })).toBe(first);
   });
 
-  it('accepts a result_id for one candidate, and refuses it for another who sends it at the same moment', async () => {
+  it('accepts a result_id for only one of two candidates when it is sent for both at the same moment', async () => {
     await anExam();
     const other = app.given.unique('C-');
     await anExam({ candidate: other });
@@ -138,7 +138,7 @@ describe('the candidate_id of an account result', () => {
 });
 
 describe("the candidate's exams are searched group by group", () => {
-  it('searches in the order (a) COMPLETED, (b) SCHEDULED in the past, (c) SCHEDULED in the future, (d) all others', async () => {
+  it("searches the candidate's exams in the order (a) COMPLETED, (b) SCHEDULED in the past, (c) SCHEDULED in the future, (d) all others", async () => {
     const future = await anExam({ bookedAt: hoursFromNow(2) });
     const open = await anExam();
     const past = await anExam({ bookedAt: hoursFromNow(-2) });
@@ -147,12 +147,15 @@ describe("the candidate's exams are searched group by group", () => {
     expect(went).toEqual([completed, past, future, open, 'candidate_exam_not_found']);
   });
 
-  it.each([['ELIGIBLE'], ['PENDING'], ['EXPIRED'], ['ABSENT']])('the group (d) contains %s exams', async (status) => {
-    const id = await anExam(status === 'ELIGIBLE' ? {} : { status });
-    expect(await deliver()).toBe(id);
-    expect(await deliveries.status(id)).toBe('COMPLETED');
-    expect(await deliveries.completions(id)).toBe(1);
-  });
+  it.each([['ELIGIBLE'], ['PENDING'], ['EXPIRED'], ['ABSENT']])(
+    "group (d) of a candidate's exams contains %s exams",
+    async (status) => {
+      const id = await anExam(status === 'ELIGIBLE' ? {} : { status });
+      expect(await deliver()).toBe(id);
+      expect(await deliveries.status(id)).toBe('COMPLETED');
+      expect(await deliveries.completions(id)).toBe(1);
+    },
+  );
 
   it('the exam with the latest booking_on is chosen within a group', async () => {
     const early = await anExam({ bookedAt: hoursFromNow(-9), status: 'COMPLETED' });
@@ -186,7 +189,7 @@ describe("the candidate's exams are searched group by group", () => {
 });
 
 describe('an account result without result_id', () => {
-  it('compares the hash of a result without result_id first, so the same body again is 200', async () => {
+  it('compares the hash of a result without result_id first, so a second delivery of the same body is 200', async () => {
     const first = await anExam();
     const body = accountBody(candidate);
     expect((await deliveries.put(scene, body)).status).toBe(200);
@@ -197,7 +200,7 @@ describe('an account result without result_id', () => {
     expect(await deliveries.status(second)).toBe('COMPLETED');
   });
 
-  it('treats bodies that differ only in the order of members as the same', async () => {
+  it('treats result bodies that differ only in the order of members as the same', async () => {
     const id = await anExam();
     const body = accountBody(candidate);
     await deliveries.put(scene, body);
@@ -206,7 +209,7 @@ describe('an account result without result_id', () => {
   });
 });
 
-it('answers 200 to twenty identical PUTs in parallel, and records one result and one event', async () => {
+it('answers 200 to twenty identical simultaneous PUTs, and stores one result and one event', async () => {
   for (const result_id of [undefined, app.given.unique('R-')]) {
     const id = await anExam({ bookedAt: hoursFromNow(-1) });
     await anExam();
@@ -220,7 +223,7 @@ it('answers 200 to twenty identical PUTs in parallel, and records one result and
   expect(await accountResults()).toHaveLength(2);
 });
 
-it('stores all of twenty different PUTs with one result_id in parallel, and records one event', async () => {
+it('stores twenty simultaneous PUTs of different bodies with one result_id, and raises one event', async () => {
   const id = await anExam();
   const result_id = app.given.unique('R-');
   const answers = await Promise.all(
@@ -235,7 +238,7 @@ it('stores all of twenty different PUTs with one result_id in parallel, and reco
   expect(await deliveries.completions(id)).toBe(1);
 });
 
-it('assigns two different results in parallel to two exams, never both to one', async () => {
+it('assigns two different simultaneous results to two exams, never both to the same exam', async () => {
   const exams = [await anExam({ bookedAt: hoursFromNow(-1) }), await anExam({ bookedAt: hoursFromNow(-2) })];
   const answers = await Promise.all([1, 2].map((n) => deliveries.put(scene, accountBody(candidate, { n }))));
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);
@@ -243,7 +246,7 @@ it('assigns two different results in parallel to two exams, never both to one', 
 });
 
 describe('permission to deliver account results', () => {
-  it('requires a token with the scope results for an account of its own', async () => {
+  it('delivering account results requires a token with the scope results for the account', async () => {
     const body = accountBody(candidate);
     expect((await app.call('PUT', `/accounts/${scene.account}`, { body })).status).toBe(401);
     const token = await app.given.token([scene.account], ['update']);

@@ -78,7 +78,7 @@ describe('examPassword and extExamToken', () => {
         examMetaData: { examCode: 'NOWHERE' },
       });
     }
-    // Audit rows of those who saw them.
+    // The audit log has a row for each reading of the photo and of the link.
     expect(await audited('unmatched-result.read-photo', listed.id as string)).toHaveLength(1);
     expect(await audited('unmatched-result.read-video-link', listed.id as string)).toHaveLength(1);
   });
@@ -138,7 +138,7 @@ describe('examPassword and extExamToken', () => {
 });
 
 describe('the unmatched results that support sees', () => {
-  it('includes those of its accounts, and registration results that their users sent or that name their exams', async () => {
+  it('support sees unmatched results of its accounts, and registration results that their users sent or that name their exams', async () => {
     const mine = await app.given.scene();
     const foreign = await app.given.scene();
     const support = await app.given.token([mine.account], ['support']);

@@ -29,14 +29,14 @@ const put = (changes: Record<string, unknown> = {}) => deliveries.put(scene, acc
 const numbers = async () => (await deliveries.revisions(id)).map(({ revision }) => revision as number);
 
 describe('every accepted body becomes a revision', () => {
-  it('answers 200 without a body', async () => {
+  it('answers an accepted result with 200 without a body', async () => {
     for (const answer of [await register(), await put()]) {
       expect([answer.status, answer.text]).toEqual([200, '']);
       expect(answer.headers.get('content-type')).toBeNull();
     }
   });
 
-  it('answers 200 to the same body again and changes nothing', async () => {
+  it('answers 200 to a second delivery of the same result body, and changes nothing', async () => {
     const body = registrationBody({ examMetaData: { examCode: id }, userPhotoBase64String: 'QUJD' });
     await deliveries.register(scene.token, body);
     const before = await snapshot();
@@ -47,12 +47,12 @@ describe('every accepted body becomes a revision', () => {
       { ...body, webCamComments: null, examTakerEmail: null, videoReviewLink: null },
     ])
       expect((await deliveries.register(scene.token, again)).status).toBe(200);
-    // webCamComments was [] and is omitted in the last one: that is another body.
+    // The last body omits webCamComments, which was [], so it is a new revision.
     expect(await numbers()).toEqual([1, 2]);
     expect({ ...(await snapshot()), revisions: 1, audited: before.audited }).toEqual(before);
   });
 
-  it('creates a new revision for another body of the same exam, keeps all, and the newest is current', async () => {
+  it('creates a new revision for each different body of an exam, keeps all revisions, and makes the newest current', async () => {
     await register({ reviewStatus: 'Pending' });
     await register({ reviewStatus: 'Clean' });
     const { body } = await deliveries.read(scene, candidate);
@@ -62,7 +62,7 @@ describe('every accepted body becomes a revision', () => {
     ]);
   });
 
-  it('creates a new revision when only the photo or link differs', async () => {
+  it('creates a new revision of a result when only the photo or link differs', async () => {
     for (const changes of [
       { userPhotoBase64String: 'QUJD' },
       { userPhotoBase64String: 'QUJE' },
@@ -74,7 +74,7 @@ describe('every accepted body becomes a revision', () => {
     expect(await numbers()).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it('creates three revisions for A, B, A, because a body is compared with the newest of the same source', async () => {
+  it('creates three revisions for the bodies A, B and A, because a body is compared only with the newest of its source', async () => {
     await register({ n: 'A' });
     await register({ n: 'B' });
     await register({ n: 'A' });
@@ -120,7 +120,7 @@ async function snapshot() {
 }
 
 describe('the first accepted result of an exam', () => {
-  it('sets COMPLETED on the exam and raises EXAM_COMPLETED once', async () => {
+  it('the first accepted result sets the exam to COMPLETED, and raises EXAM_COMPLETED once', async () => {
     const booking = await app.given.booking(scene, eligibility);
     await register({ n: 1 });
     await register({ n: 2 });
@@ -151,7 +151,7 @@ describe('the first accepted result of an exam', () => {
     expect(event['data']).not.toHaveProperty('delivery_mode');
   });
 
-  it('books a launched exam at the time of its launch', async () => {
+  it('the result of a launched exam without a booking books the exam at the time of its launch', async () => {
     const info = await app.call('GET', `/eligibilities/${id}/testLaunchInfo`, { token: scene.token });
     await fetch(info.body.launch_url as string, { redirect: 'manual' });
     await app.given.sql(`UPDATE launches SET used_at = '2026-01-02T03:04:05Z' WHERE svc_eligiblity_id = $1`, [id]);
@@ -162,7 +162,7 @@ describe('the first accepted result of an exam', () => {
 });
 
 describe('a late result', () => {
-  it('completes an EXPIRED exam', async () => {
+  it('a late result completes an EXPIRED exam', async () => {
     await app.given.sql(
       `UPDATE eligibilities SET eligibility_end_date = now() - interval '1 day' WHERE svc_eligiblity_id = $1`,
       [id],
@@ -171,7 +171,7 @@ describe('a late result', () => {
     expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['COMPLETED', 1]);
   });
 
-  it('completes the exam that a newer record has replaced, not the newer record', async () => {
+  it('a late result completes the exam of the replaced record, not the newer record', async () => {
     await app.given.sql(
       `UPDATE eligibilities SET eligibility_end_date = now() - interval '1 day' WHERE svc_eligiblity_id = $1`,
       [id],
@@ -183,7 +183,7 @@ describe('a late result', () => {
     expect(await deliveries.status(newer['svc_eligiblity_id'] as string)).toBe('ELIGIBLE');
   });
 
-  it('completes an ABSENT exam under the missed booking', async () => {
+  it('a late result completes an ABSENT exam under the missed booking', async () => {
     const { booking_code } = await app.given.booking(scene, eligibility);
     const path = `/accounts/${scene.account}/bookings/${booking_code}/absence`;
     expect((await app.call('POST', path, { token: scene.token, body: { excused: false } })).status).toBe(204);
@@ -200,19 +200,19 @@ describe('a late result', () => {
 });
 
 describe('results of both sources for one exam', () => {
-  it('accepts the account result before the registration result', async () => {
+  it('accepts the account result of an exam before its registration result', async () => {
     expect((await put()).status).toBe(200);
     expect((await register()).status).toBe(200);
     expect([await numbers(), await deliveries.completions(id)]).toEqual([[1, 2], 1]);
   });
 
-  it('accepts the registration result before the account result', async () => {
+  it('accepts the registration result of an exam before its account result', async () => {
     expect((await register()).status).toBe(200);
     expect((await put()).status).toBe(200);
     expect([await numbers(), await deliveries.completions(id)]).toEqual([[1, 2], 1]);
   });
 
-  it('accepts both results at once', async () => {
+  it('accepts the account result and the registration result of one exam at the same moment', async () => {
     const answers = await Promise.all([put(), register(), put(), register()]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect([await numbers(), await deliveries.completions(id)]).toEqual([[1, 2], 1]);
@@ -245,7 +245,7 @@ describe('results in parallel for one exam', () => {
     expect([(await numbers()).length, await deliveries.completions(id)]).toEqual([20, 1]);
   });
 
-  it('stores the result while the booking is being cancelled, whichever comes first', async () => {
+  it('stores a result that arrives during the cancellation of the booking, whichever comes first', async () => {
     for (let round = 0; round < 10; round++) {
       eligibility = await app.given.eligibility(scene);
       id = eligibility['svc_eligiblity_id'] as string;
@@ -256,7 +256,7 @@ describe('results in parallel for one exam', () => {
       ]);
       const bookings = await deliveries.bookings(id);
       if (result.status === 400) {
-        // The code of a cancelled booking names no exam.
+        // The cancellation came first, so the booking code finds no exam.
         expect([round % 2, cancelled.status, result.body.code]).toEqual([0, 204, 'registration_not_found']);
         expect(result.body.unmatched_result_id).toEqual(expect.any(String));
         expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['ELIGIBLE', 0]);
@@ -289,7 +289,7 @@ describe('reading results', () => {
   const path = () => `/accounts/${scene.account}/candidates/${candidate}/tests/${scene.testCode}/results`;
   const photo = { userPhotoBase64String: 'QUJD', videoReviewLink: 'https://v.example/1' };
 
-  it('returns an array, newest revision first, each with source, revision, received_datetime and body', async () => {
+  it('returns the revisions of a result as an array, newest first, each with source, revision, received_datetime and body', async () => {
     await register({ n: 1 });
     await put({ n: 2 });
     const { status, body } = await deliveries.read(scene, candidate);
@@ -334,13 +334,13 @@ describe('reading results', () => {
     expect(rest.body[0].body).toEqual(registrationBody({ examMetaData: { examCode: id } }));
   });
 
-  it('returns the body exactly as it was sent: numbers, escapes and repeated names', async () => {
+  it('returns the body of a result exactly as it was sent: numbers, escapes and repeated names', async () => {
     const json = `{"examMetaData":{"examCode":"${id}"},"big":12345678901234567890,"one":1.0,"twice":1,"twice":2,"text":"\\u00e4\\/"}`;
     expect((await deliveries.register(scene.token, json)).status).toBe(200);
     expect((await deliveries.read(scene, candidate)).text).toContain(`"body":${json}}`);
   });
 
-  it('returns [] when there are no results yet', async () => {
+  it('returns [] for an exam that has no results yet', async () => {
     expect(await deliveries.read(scene, candidate)).toMatchObject({ status: 200, body: [] });
   });
 
@@ -350,7 +350,7 @@ describe('reading results', () => {
     expect((await deliveries.read(other, candidate)).body.code).toBe('eligibility_not_found');
   });
 
-  it('requires the scope read and the account', async () => {
+  it('reading results requires the scope read for the account', async () => {
     expect((await app.call('GET', path())).status).toBe(401);
     const token = await app.given.token([scene.account], ['results']);
     expect((await app.call('GET', path(), { token })).body.code).toBe('insufficient_scope');
@@ -381,14 +381,14 @@ describe('photos and video links', () => {
     await expect(deliveries.read(scene, candidate)).rejects.toThrow();
   });
 
-  it('accepts and returns photos of 5 MiB', async () => {
+  it('accepts and returns results with photos of 5 MiB', async () => {
     const userPhotoBase64String = Buffer.alloc(5 * 1024 * 1024, 7).toString('base64');
     expect((await register({ userPhotoBase64String })).status).toBe(200);
     const { body } = await deliveries.read(scene, candidate);
     expect(body[0].body.userPhotoBase64String === userPhotoBase64String).toBe(true);
   });
 
-  it('stores photos of more than 5 MiB, and names them in the faults of the revision', async () => {
+  it('stores a photo of more than 5 MiB, and reports it in the faults of the revision', async () => {
     const userPhotoBase64String = Buffer.alloc(5 * 1024 * 1024 + 1, 7).toString('base64');
     const answer = await register({ userPhotoBase64String });
     expect(answer.status).toBe(200);
@@ -397,7 +397,7 @@ describe('photos and video links', () => {
     expect(body[0].body.userPhotoBase64String === userPhotoBase64String).toBe(true);
   });
 
-  it('accepts an empty photo or link', async () => {
+  it('accepts a result with an empty photo or link', async () => {
     expect((await register({ userPhotoBase64String: '', videoReviewLink: '' })).status).toBe(200);
     const { body } = await deliveries.read(scene, candidate);
     expect(body[0].body).toMatchObject({ userPhotoBase64String: '', videoReviewLink: '' });
@@ -428,7 +428,7 @@ describe('unusual bodies that real drivers send', () => {
     expect(await deliveries.status(id)).toBe('COMPLETED');
   });
 
-  it('refuses bodies that cannot be stored as sent with 400, all faults and their pointers; no exam gets them', async () => {
+  it('refuses a result that cannot be stored as sent with 400 and the pointers of all faults, and assigns it to no exam', async () => {
     const before = await snapshot();
     const answer = await register({
       examDate: 20150715,
@@ -446,12 +446,15 @@ describe('unusual bodies that real drivers send', () => {
     expect(await snapshot()).toEqual({ ...before, unmatched: before.unmatched + 1 });
   });
 
-  it.each([['[]'], ['"text"'], ['7'], ['null']])('refuses a body that is not an object with 400: %s', async (json) => {
-    for (const answer of [await deliveries.register(scene.token, json), await deliveries.put(scene, json)])
-      expect(answer.body).toMatchObject({ status: 400, code: 'validation_error', errors: [{ pointer: '' }] });
-  });
+  it.each([['[]'], ['"text"'], ['7'], ['null']])(
+    'refuses a result that is not a JSON object with 400: %s',
+    async (json) => {
+      for (const answer of [await deliveries.register(scene.token, json), await deliveries.put(scene, json)])
+        expect(answer.body).toMatchObject({ status: 400, code: 'validation_error', errors: [{ pointer: '' }] });
+    },
+  );
 
-  it('refuses a body that is not JSON, not UTF-8 or not declared as JSON', async () => {
+  it('refuses a result that is not JSON, not UTF-8 or not declared as JSON', async () => {
     expect((await deliveries.register(scene.token, '{"a":')).body.code).toBe('malformed_json');
     expect((await deliveries.put(scene, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))).body.code).toBe(
       'malformed_json',
@@ -465,7 +468,7 @@ describe('unusual bodies that real drivers send', () => {
     expect((await app.call('PUT', `/accounts/${scene.account}`, { token: scene.token })).status).toBe(400);
   });
 
-  it('refuses a body with 100,000 comments with 413', async () => {
+  it('refuses a result with 100,000 comments with 413', async () => {
     const comment = {
       comments: 'The candidate looked away.',
       duration: 1,
@@ -480,7 +483,7 @@ describe('unusual bodies that real drivers send', () => {
     expect(await deliveries.revisions(id)).toEqual([]);
   });
 
-  it('accepts a body with 19,000 comments that make 95,000 values', async () => {
+  it('accepts a result with 19,000 comments, which have 95,000 values', async () => {
     const comment = { comments: 'The candidate looked away.', duration: 1, eventStart: 1, eventFinish: 2 };
     expect((await register({ webCamComments: Array(19_000).fill(comment) })).status).toBe(200);
   });

@@ -40,7 +40,7 @@ const counted = async (token: string) => (await ask(token, 'GET', '/admin/overvi
 
 const seen = ({ status, body }: Answer) => [status, body.code];
 
-/** Sends a result that is refused; returns its id. */
+/** Sends a result that the service refuses; returns the id of the unmatched result. */
 async function accountResult(scene: Scene): Promise<string> {
   const marker = app.given.unique('m');
   const body = accountBody(app.given.unique('NOBODY-'), { marker });
@@ -79,7 +79,7 @@ async function expectHidden(id: string, token: string): Promise<void> {
 }
 
 describe('an account result sent by a driver of two accounts', () => {
-  it('hides the result from the staff of an account that is not in its path', async () => {
+  it('hides an account result from the staff of accounts other than the one in its path', async () => {
     const [atA, atZ] = [await counted(staffOfA), await counted(staffOfZ)];
     const id = await accountResult(a);
     await expectHidden(id, staffOfZ);
@@ -89,7 +89,7 @@ describe('an account result sent by a driver of two accounts', () => {
     expect([await counted(staffOfA), await counted(staffOfZ)]).toEqual([atA + 1, atZ]);
   });
 
-  it('lets the staff of the account in the path read and reject the result', async () => {
+  it('the staff of the account in the path can read and reject an account result', async () => {
     const id = await accountResult(a);
     expect((await ask(staffOfA, 'GET', `/admin/unmatched-results/${id}`)).body).toMatchObject({
       account_code: a.account,
@@ -100,14 +100,14 @@ describe('an account result sent by a driver of two accounts', () => {
 });
 
 describe('a registration result', () => {
-  it('shows a result that names no exam, from a user of two accounts, to operators only', async () => {
+  it('shows a registration result that names no exam, sent by a user of two accounts, only to operators', async () => {
     const id = await registrationResult('NOWHERE');
     await expectHidden(id, staffOfA);
     await expectHidden(id, staffOfZ);
     expect(await listed(operator)).toContain(id);
   });
 
-  it('shows a result to the staff of the account whose exam it names, and to no other account', async () => {
+  it('shows a registration result only to the staff of the account whose exam it names', async () => {
     const cancelled = await app.given.eligibility(a);
     const { svc_eligiblity_id, candidate } = cancelled as { svc_eligiblity_id: string; candidate: any };
     await ask(a.token, 'DELETE', `/accounts/${a.account}/candidates/${candidate.candidate_id}/tests/${a.testCode}`);
@@ -122,7 +122,7 @@ describe('a registration result', () => {
     expect(await listed(staffOfA)).toContain(id);
   });
 
-  it("shows an operator's result to operators only, whatever accounts the operator has", async () => {
+  it('shows a result that an operator sent only to operators, whatever accounts the sender has', async () => {
     const id = await registrationResult('NOWHERE', await app.given.token([a.account], ['results', 'admin']));
     await expectHidden(id, staffOfA);
     expect(await listed(operator)).toContain(id);

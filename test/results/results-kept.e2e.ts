@@ -59,26 +59,29 @@ describe('a wrong type in a member that identifies the exam or is a score', () =
       { candidate_id: 'C-1', overall_score_scaled: 'high', result: {} },
       ['/overall_score_scaled', '/result'],
     ],
-  ])('refuses %s with every fault, and an operator can accept the body', async (route, body, pointers) => {
-    const sent = { ...body, marker: app.given.unique('m') };
-    const { status, body: problem } = await send(route, JSON.stringify(sent));
-    expect([status, problem['code']]).toEqual([400, 'validation_error']);
-    expect(problem['errors'].map(({ pointer }: any) => pointer as string).sort()).toEqual(pointers);
-    expect(problem['detail']).toContain('unmatched_result_id');
-    const kept = (await unmatched(problem['unmatched_result_id'] as string)).body;
-    expect(kept).toMatchObject({ code: 'validation_error', body: sent, source: route });
-    expect(kept.faults.map(({ pointer }: any) => pointer as string).sort()).toEqual(pointers);
-    expect(Object.keys(kept.faults[0] as object)).toEqual(['pointer', 'code']);
-    const accepted = await accept(kept.id as string, { svc_eligiblity_id: id, reason: 'The driver’s type error' });
-    expect(accepted.status).toBe(204);
-    expect((await deliveries.read(scene, candidate)).body).toMatchObject([{ body: sent, faults: kept.faults }]);
-    expect((await unmatched(kept.id as string)).body.accept_reason).toBe('The driver’s type error');
-    expect((await send(route, JSON.stringify(sent))).status).toBe(200);
-    expect(await deliveries.revisions(id)).toHaveLength(1);
-  });
+  ])(
+    'refuses a wrongly typed result of the source %s with all faults, and stores the result for an operator to accept',
+    async (route, body, pointers) => {
+      const sent = { ...body, marker: app.given.unique('m') };
+      const { status, body: problem } = await send(route, JSON.stringify(sent));
+      expect([status, problem['code']]).toEqual([400, 'validation_error']);
+      expect(problem['errors'].map(({ pointer }: any) => pointer as string).sort()).toEqual(pointers);
+      expect(problem['detail']).toContain('unmatched_result_id');
+      const kept = (await unmatched(problem['unmatched_result_id'] as string)).body;
+      expect(kept).toMatchObject({ code: 'validation_error', body: sent, source: route });
+      expect(kept.faults.map(({ pointer }: any) => pointer as string).sort()).toEqual(pointers);
+      expect(Object.keys(kept.faults[0] as object)).toEqual(['pointer', 'code']);
+      const accepted = await accept(kept.id as string, { svc_eligiblity_id: id, reason: 'The driver’s type error' });
+      expect(accepted.status).toBe(204);
+      expect((await deliveries.read(scene, candidate)).body).toMatchObject([{ body: sent, faults: kept.faults }]);
+      expect((await unmatched(kept.id as string)).body.accept_reason).toBe('The driver’s type error');
+      expect((await send(route, JSON.stringify(sent))).status).toBe(200);
+      expect(await deliveries.revisions(id)).toHaveLength(1);
+    },
+  );
 });
 
-it('stores a result as sent, and names the fault, when any other member is wrong', async () => {
+it('stores a result as sent, and reports the fault, when a member that neither identifies the exam nor is a score is wrong', async () => {
   const body = registrationBody({
     examMetaData: { examCode: id },
     examDate: { of: 1 },
@@ -118,7 +121,7 @@ describe('a member that occurs twice in one object', () => {
     },
   );
 
-  it('stores the result as sent, and names the member, when another member has two values', async () => {
+  it('stores a result as sent, and reports the member, when a member that neither identifies the exam nor is a score has two values', async () => {
     const json = `{"examMetaData":{"examCode":"${id}"},"examDate":"1","examDate":"2","own":[{"a":1,"a":2}]}`;
     expect((await send('REGISTRATION', json)).status).toBe(200);
     const { body, text } = await deliveries.read(scene, candidate);
@@ -129,14 +132,14 @@ describe('a member that occurs twice in one object', () => {
     ]);
   });
 
-  it('accepts a member that occurs twice with equal values', async () => {
+  it('accepts a result with a member that occurs twice with equal values', async () => {
     const json = `{"candidate_id":"${candidate}","candidate_id": "${candidate}"}`;
     expect((await send('ACCOUNT', json)).status).toBe(200);
     expect((await deliveries.read(scene, candidate)).body[0].faults).toEqual([]);
   });
 });
 
-it('finds the exam by numbers as well as by texts', async () => {
+it('finds the exam of a result whose identifying members are numbers instead of texts', async () => {
   const record = await app.given.eligibility(scene, { candidate: { candidate_id: '4711' } });
   expect((await deliveries.put(scene, accountBody(null, { candidate_id: 4711, result_id: 12 }))).status).toBe(200);
   expect(await deliveries.revisions(record['svc_eligiblity_id'] as string)).toHaveLength(1);
@@ -200,7 +203,7 @@ describe('a body that is not a JSON object', () => {
     expect((await app.call('GET', path, { token })).body.code).toBe('insufficient_scope');
   });
 
-  it('stores such a body, and also a valid body that is refused for its address', async () => {
+  it('stores a valid result that is refused because of its query string, too', async () => {
     const data = accountBody(candidate, { marker: app.given.unique('m') });
     const answer = await app.call('PUT', `/accounts/${scene.account}?mistyped=1`, { token: scene.token, body: data });
     expect([answer.status, answer.body.errors[0].code]).toEqual([400, 'unknown_parameter']);
@@ -240,7 +243,7 @@ it('shows which exam a typed code belongs to before an operator accepts the resu
 });
 
 describe('one body of a result', () => {
-  it('completes one exam with one body, whether the driver’s retry or the operator’s accept for another exam comes first', async () => {
+  it('one result body completes one exam, whether the driver’s retry or the operator’s acceptance for a different exam comes first', async () => {
     for (let round = 0; round < 8; round++) {
       const code = app.given.unique('LATE-');
       const body = registrationBody({ examMetaData: { examCode: code, extRecordLocator: app.given.unique('L-') } });
@@ -268,7 +271,7 @@ describe('one body of a result', () => {
 });
 
 describe('any body that a driver may send', () => {
-  /** Generates null this many times for each other value. */
+  /** Generates null `nulls` times as often as other values. */
   const rarely = <T>(nulls: number, arbitrary: fc.Arbitrary<T>) =>
     fc.oneof({ weight: nulls, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
   /** Removes null photos and links, which count as omitted. */
@@ -302,7 +305,7 @@ describe('any body that a driver may send', () => {
     route: fc.constantFrom<'REGISTRATION' | 'ACCOUNT'>('REGISTRATION', 'ACCOUNT'),
   });
 
-  it('stores any body exactly once when the answer is 200, 400 or 415', async () => {
+  it('stores any result body exactly once when the response is 200, 400 or 415', async () => {
     let n = 0;
     await fc.assert(
       fc.asyncProperty(members, async ({ outer, meta, api, leads, cut, type, route }) => {

@@ -54,7 +54,7 @@ it('serves the same tenant and others while twelve clients send large results sl
   for (const socket of slow) socket.destroy();
 });
 
-it('counts clients that stop just before the end against their own tenant; other tenants do not wait', async () => {
+it('clients that stop just before the end of a body delay only their own tenant', async () => {
   const slow = await Promise.all(Array.from({ length: 12 }, () => slowSender(6 * 1024 * 1024)));
   await pause(500);
   const other = await app.given.scene();
@@ -62,7 +62,7 @@ it('counts clients that stop just before the end against their own tenant; other
   for (const socket of slow) socket.destroy();
 });
 
-it('does not make small bodies wait for large ones', async () => {
+it('small results do not wait for large results', async () => {
   const slow = await Promise.all(Array.from({ length: 6 }, () => slowSender()));
   await pause(100);
   expect((await deliveries.register(scene.token, registrationBody())).status).toBe(400);

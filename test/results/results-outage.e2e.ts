@@ -79,10 +79,10 @@ const UNAVAILABLE = {
   request_id: expect.any(String),
 };
 
-/** Runs a delivery until it waits for the table, and cuts its connection there. */
+/** Runs a delivery until it waits for the locked table, and then cuts its database connection. */
 async function cutOff(table: string, statement: string, deliver: () => Promise<Answer>): Promise<Answer> {
   const blocker = await connect();
-  // A view of activity is fixed within a transaction: another connection has to look.
+  // A separate connection watches, because pg_stat_activity does not change within a transaction.
   const watcher = await connect();
   try {
     await blocker.query(`BEGIN; LOCK TABLE ${table} IN EXCLUSIVE MODE`);
@@ -115,7 +115,7 @@ describe.each(routes)('%s', (_route, deliver) => {
     ['when all is written but the event', 'domain_events', 'INSERT INTO domain_events'],
     ['when all is written but the audit row', 'audit_log', 'INSERT INTO audit_log'],
   ])(
-    'answers 500 when it is cut off %s, stores nothing half-written, and counts the second try once',
+    'answers 500 to a result when the database connection breaks %s, stores no part of it, and counts the second delivery once',
     async (_when, table, statement) => {
       const before = await rows();
       const answer = await cutOff(table, statement, deliver);
@@ -130,7 +130,7 @@ describe.each(routes)('%s', (_route, deliver) => {
     },
   );
 
-  it('answers 500, not the refusal, when an unmatched result cannot be stored for an operator', async () => {
+  it('answers 500 instead of the refusal when an unmatched result cannot be stored for an operator', async () => {
     await app.given.sql(`UPDATE eligibilities SET status = 'CANCELLED' WHERE svc_eligiblity_id = $1`, [id]);
     const answer = await cutOff('unmatched_results', 'INSERT INTO unmatched_results', deliver);
     expect(answer.body).toMatchObject(UNAVAILABLE);
@@ -138,7 +138,7 @@ describe.each(routes)('%s', (_route, deliver) => {
   });
 });
 
-it('answers 500 at once on both routes and 503 elsewhere while the database is down, and counts each result once afterwards', async () => {
+it('answers 500 at once on both result routes and 503 elsewhere while the database is down, and counts each result once afterwards', async () => {
   await server.stop();
   const begun = Date.now();
   for (const [, deliver] of routes) {
@@ -155,7 +155,7 @@ it('answers 500 at once on both routes and 503 elsewhere while the database is d
   expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['COMPLETED', 1]);
 });
 
-it('answers 500 with Retry-After on both routes when a lock is held for too long', async () => {
+it('answers 500 with Retry-After on both result routes when a lock is held for too long', async () => {
   const holder = await connect();
   await holder.query('BEGIN');
   await holder.query('LOCK TABLE result_revisions IN ACCESS EXCLUSIVE MODE');

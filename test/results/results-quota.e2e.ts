@@ -5,7 +5,7 @@ const MIB = 1024 * 1024;
 
 let app: TestApp;
 
-/** A MiB a day for an account, and a quarter of it for results that match no exam. */
+/** The daily quota: one MiB for an account, a quarter of which may be results that match no exam. */
 beforeAll(async () => {
   app = await startApp({ env: { RESULT_MIB_PER_DAY: '1' } });
 });
@@ -31,10 +31,10 @@ function expectQuota(answer: Answer): void {
   expect(Math.abs(((seconds - left + 43_200) % 86_400) - 43_200)).toBeLessThan(60);
 }
 
-it('stores unmatched results once each, up to their share of the daily quota', async () => {
+it('stores each unmatched result once, up to their share of the daily quota', async () => {
   const scene = await app.given.scene();
   expect(refusal(await deliver(scene, 'nowhere', 'first'))).toEqual([400, 'registration_not_found']);
-  // The same body again uses no quota.
+  // A second delivery of the same body uses no quota.
   expect(refusal(await deliver(scene, 'nowhere', 'first'))).toEqual([400, 'registration_not_found']);
   expectQuota(await deliver(scene, 'nowhere', 'second'));
   expect(await rowsOf(scene)).toHaveLength(1);
@@ -50,7 +50,7 @@ it('counts the quota of each account separately, and matched results separately 
   expect((await deliver(scene, record['svc_eligiblity_id'], 'found')).status).toBe(200);
 });
 
-it('stores revisions of an account up to its quota, however many arrive at once, and nothing of the next', async () => {
+it('stores result revisions of an account up to its daily quota, however many arrive at once, and no part of the next', async () => {
   const scene = await app.given.scene();
   const record = await app.given.eligibility(scene);
   const id = record['svc_eligiblity_id'] as string;
@@ -83,7 +83,7 @@ it('resets the quota on the next day, and deletes the old counts', async () => {
   expect(await app.given.sql('SELECT day FROM result_bytes')).toHaveLength(1);
 });
 
-it('disables the quota with 0', async () => {
+it('a quota of 0 disables the daily quota of results', async () => {
   const free = await startApp({ databaseUrl: app.databaseUrl, env: { RESULT_MIB_PER_DAY: '0' } });
   try {
     const scene = await app.given.scene();

@@ -41,7 +41,7 @@ it('serves other tenants, and holds no database connection, while 110 clients do
   const answers = await Promise.all(Array.from({ length: 4 }, () => app.call('GET', mine, { token: other.token })));
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   expect(answers[0].text.length).toBeGreaterThan(5 * 1024 * 1024);
-  // Their own application has used up its slots.
+  // The application of the stalled readers has used all its slots.
   const refused = await app.call('GET', big, { token: hostile.token });
   expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([
     503,
@@ -69,7 +69,7 @@ it('closes a connection whose client reads nothing, within twice the idle timeou
   const socket = await silentReader(path, scene.token);
   const [peer] = await accepted;
   await eventually(() => peer.destroyed, 30_000);
-  // The bytes sent before can still be read; the end of the answer cannot.
+  // The client can still read the bytes sent before the close, but not the end of the response.
   let bytes = 0;
   socket.on('data', (part: Buffer) => (bytes += part.length));
   socket.resume();

@@ -126,7 +126,7 @@ describe('the exam code of a registration result', () => {
 });
 
 describe('the record locator of a registration result', () => {
-  it('finds the registration of a locator again, in any case', async () => {
+  it('finds the registration by its record locator, in upper or lower case', async () => {
     const id = await anExam();
     const locator = aLocator();
     expect(await deliver(meta(null, locator))).toBe('registration_not_found');
@@ -136,7 +136,7 @@ describe('the record locator of a registration result', () => {
     expect(await deliver(meta(null, locator.toLowerCase()))).toBe(id);
   });
 
-  it('finds the registration when locator and code agree', async () => {
+  it('finds the registration when its record locator and its exam code agree', async () => {
     const id = await anExam();
     const locator = aLocator();
     await deliver(meta(id, locator));
@@ -152,7 +152,7 @@ describe('the record locator of a registration result', () => {
     expect(await deliveries.status(second)).toBe('ELIGIBLE');
   });
 
-  it('answers registration_mismatch when the registration already has another locator', async () => {
+  it('answers registration_mismatch when the registration already has a different locator', async () => {
     const id = await anExam();
     await deliver(meta(id, aLocator()));
     expect(await deliver(meta(id, aLocator()))).toBe('registration_mismatch');
@@ -166,7 +166,7 @@ describe('the record locator of a registration result', () => {
     expect(await deliver(meta('NOWHERE', locator))).toBe(id);
   });
 
-  it('assigns a locator to one of two registrations that send it at once', async () => {
+  it('assigns a locator to only one of two concurrent registrations that contain it', async () => {
     const [first, second] = [await anExam(), await anExam()];
     const locator = aLocator();
     const codes = await Promise.all(
@@ -187,7 +187,7 @@ describe('when neither code nor locator finds a registration', () => {
     expect(await deliver(byTest(email.toUpperCase()))).toBe(id);
   });
 
-  it('the same body again is 200, even if the record is no longer live', async () => {
+  it('a second delivery of the same registration result is 200, even if the record is no longer live', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     const id = await anExam({ candidate: { email } });
     const body = registrationBody({ ...byTest(email) });
@@ -206,7 +206,7 @@ describe('when neither code nor locator finds a registration', () => {
     expect(await deliver(byTest(`${delivered}.${mark}@example.org`))).toBe(id);
   });
 
-  it('a match by e-mail address stores the locator, too', async () => {
+  it('a match by e-mail address also assigns the locator to the registration', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     const id = await anExam({ candidate: { email } });
     const locator = aLocator();
@@ -214,7 +214,7 @@ describe('when neither code nor locator finds a registration', () => {
     expect(await deliver(meta(null, locator))).toBe(id);
   });
 
-  it('more than one live record is registration_ambiguous', async () => {
+  it('answers registration_ambiguous when more than one live record matches', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     const [first, second] = [await anExam({ candidate: { email } }), await anExam({ candidate: { email } })];
     expect(await deliver(byTest(email))).toBe('registration_ambiguous');
@@ -222,7 +222,7 @@ describe('when neither code nor locator finds a registration', () => {
     expect(await deliver(byTest(email))).toBe(second);
   });
 
-  it('no record, or no live record, is registration_not_found', async () => {
+  it('answers registration_not_found when no live record matches', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     expect(await deliver(byTest(email))).toBe('registration_not_found');
     const id = await anExam({ candidate: { email } });
@@ -242,7 +242,7 @@ describe('when neither code nor locator finds a registration', () => {
     );
   });
 
-  it('a UUID instead of the e-mail address, an empty address, an empty code or no member at all is registration_not_found', async () => {
+  it('answers registration_not_found to a UUID instead of the e-mail address, an empty address, an empty code, or no member at all', async () => {
     await anExam();
     await anExam({ candidate: { email: null } });
     expect(await deliver(byTest('5f0c2f0e-0d0b-4f6f-8a43-3d1b0d3c2f11'))).toBe('registration_not_found');
@@ -295,7 +295,7 @@ describe('a simulatedExam', () => {
 });
 
 describe('permission to deliver registration results', () => {
-  it('requires a token with the scope results', async () => {
+  it('delivering registration results requires a token with the scope results', async () => {
     const body = registrationBody();
     expect((await app.call('POST', '/registrations/registration/results', { body })).status).toBe(401);
     const token = await app.given.token([scene.account], ['read', 'update']);

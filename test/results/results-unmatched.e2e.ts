@@ -29,7 +29,7 @@ const get = (unmatched: string) => app.call('GET', `/admin/unmatched-results/${u
 const accept = (unmatched: string, body: unknown, token = operator) =>
   app.call('POST', `/admin/unmatched-results/${unmatched}/accept`, { token, body });
 
-/** Sends a registration result that is refused; returns its id. */
+/** Sends a registration result that the service refuses; returns the id of the unmatched result. */
 async function refused(changes: Record<string, unknown> = {}): Promise<string> {
   const body = registrationBody({ marker: app.given.unique('m'), ...changes });
   expect((await deliveries.register(scene.token, body)).body).toMatchObject({ status: 400 });
@@ -103,7 +103,7 @@ describe('a body that matched no exam', () => {
     expect((await list()).filter((row) => row['body']?.marker === body['marker'])).toHaveLength(1);
   });
 
-  it('shows photo and link in the single result, not in the list; both are stored encrypted', async () => {
+  it('shows photo and link of an unmatched result in the single result but not in the list, and stores both encrypted', async () => {
     const photo = { userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' };
     const unmatched = await refused(photo);
     expect((await list())[0]['body']).not.toHaveProperty('userPhotoBase64String');
@@ -214,7 +214,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await deliveries.bookings(id)).toEqual([expect.objectContaining({ booking_code, status: 'COMPLETED' })]);
   });
 
-  it('knows the result_id of an accepted account result from then on', async () => {
+  it('after an operator accepts an account result, finds the exam by its result_id', async () => {
     const result_id = app.given.unique('R-');
     const unmatched = await refusedAccount('TYPO', { result_id });
     expect((await accept(unmatched, { svc_eligiblity_id: id })).status).toBe(204);
@@ -226,7 +226,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await deliveries.completions(id)).toBe(1);
   });
 
-  it('answers 200 to the same body without result_id after it was accepted', async () => {
+  it('after an operator accepts a result without result_id, answers 200 to the same body', async () => {
     const body = accountBody('TYPO', { marker: app.given.unique('m') });
     await deliveries.put(scene, body);
     await accept((await list())[0]['id'] as string, { svc_eligiblity_id: id });
@@ -234,7 +234,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await deliveries.revisions(id)).toHaveLength(1);
   });
 
-  it('answers 200 without changes to the same body while it is the newest, whatever its first refusal', async () => {
+  it('after an operator accepts a result, answers 200 to the same body while it is the newest revision', async () => {
     const waiting = async (marker: string) => (await list()).filter(({ body }) => body?.marker === marker);
     const [marker, accountMarker] = [app.given.unique('m'), app.given.unique('m')];
     const body = registrationBody({ examMetaData: { examCode: 'TYPO' }, marker });
@@ -247,7 +247,7 @@ describe('accepting an unmatched result as an operator', () => {
       expect([answer.status, answer.text]).toEqual([200, '']);
     expect(await deliveries.revisions(id)).toHaveLength(2);
     expect([...(await waiting(marker)), ...(await waiting(accountMarker))]).toEqual([]);
-    // Another account's driver, and a superseded body, are refused as before.
+    // The body is still refused from a driver of a different account, and once a newer body has superseded it.
     const other = await app.given.scene();
     expect((await deliveries.register(other.token, body)).body.code).toBe('registration_not_found');
     await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: id }, marker: 'newer' }));
@@ -262,7 +262,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await deliveries.status(id)).toBe('ELIGIBLE');
   });
 
-  it('leaves the locator at its registration when a mismatch is accepted', async () => {
+  it('accepting a result with registration_mismatch leaves the locator at its registration', async () => {
     const locator = app.given.unique('L-');
     const other = (await app.given.eligibility(scene))['svc_eligiblity_id'] as string;
     const body = (examCode: string) => ({ examMetaData: { examCode, extRecordLocator: locator } });
@@ -274,7 +274,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await deliveries.revisions(id)).toHaveLength(1);
   });
 
-  it('answers 409 to the second of two accepts, in sequence or at once', async () => {
+  it('answers 409 when a result is accepted a second time, in sequence or at the same moment', async () => {
     const unmatched = await refused();
     const answers = await Promise.all([1, 2, 3].map(() => accept(unmatched, { svc_eligiblity_id: id })));
     expect(answers.map(({ status }) => status).sort()).toEqual([204, 409, 409]);
@@ -298,14 +298,14 @@ describe('accepting an unmatched result as an operator', () => {
     expect((await list())[0]['id']).toBe(unmatched);
   });
 
-  it("refuses an exam of another account than the delivery's with 403 forbidden_operation", async () => {
+  it('refuses to accept a result for an exam of an account other than that of the delivery with 403 forbidden_operation', async () => {
     const unmatched = await refusedAccount('TYPO', { marker: app.given.unique('m') });
     const other = (await app.given.eligibility(await app.given.scene()))['svc_eligiblity_id'] as string;
     expect((await accept(unmatched, { svc_eligiblity_id: other })).body.code).toBe('forbidden_operation');
     expect(await deliveries.revisions(other)).toEqual([]);
   });
 
-  it('answers 404 to unknown results, bookings and eligibilities', async () => {
+  it('answers 404 to the acceptance of an unknown result, or for an unknown booking or eligibility', async () => {
     const unmatched = await refused();
     const exam = { svc_eligiblity_id: id };
     for (const unknown of ['01a1f92d-04c9-711b-9d51-664e3a5595bb', 'x'])
@@ -321,7 +321,7 @@ describe('accepting an unmatched result as an operator', () => {
     });
   });
 
-  it('requires exactly one of booking_code and svc_eligiblity_id, otherwise 400', async () => {
+  it('accepting a result requires exactly one of booking_code and svc_eligiblity_id, otherwise it is 400', async () => {
     const unmatched = await refused();
     for (const body of [
       {},
@@ -375,7 +375,7 @@ describe('the suggested exams for an unmatched result', () => {
   const exam = async (candidate_: object, where = scene) =>
     (await app.given.eligibility(where, { candidate: candidate_ }))['svc_eligiblity_id'] as string;
 
-  it('finds the exams of an unmatched result by e-mail address, names and test, the likeliest first', async () => {
+  it('suggests exams for an unmatched result by e-mail address, names and test, the likeliest first', async () => {
     const named = { first_name: 'Grace', last_name: 'Hopper' };
     const byName = await exam({ ...named, email: 'other@example.org' });
     const byMail = await exam({ first_name: 'G', last_name: 'H', email: 'Grace@Example.org' });
@@ -399,7 +399,7 @@ describe('the suggested exams for an unmatched result', () => {
     ]);
   });
 
-  it('finds exams by the codes and the locator of the result, and by the candidate_id of an account result', async () => {
+  it('suggests exams by the codes and locator of an unmatched result, and by the candidate_id of an account result', async () => {
     const booked = await app.given.booking(scene, eligibility);
     const locator = app.given.unique('L-');
     const other = await exam({});
@@ -435,7 +435,7 @@ describe('the suggested exams for an unmatched result', () => {
     ['with a character too few', 'RN-10002', 'ID_ONE_CHARACTER'],
     ['with an additional character, and dots', 'RN.1000.203', 'ID_ONE_CHARACTER'],
     ['with two characters that changed places', 'RN-010020', 'ID_ONE_CHARACTER'],
-  ])('finds exams by an id %s', async (_how, given, because) => {
+  ])('suggests exams for an unmatched result by an id %s', async (_how, given, because) => {
     const own = await exam({ candidate_id: 'RN-100020', first_name: 'A', last_name: 'B' });
     const ownClient = await app.given.eligibility(scene, { client_eligibility_id: 'RN-100020' });
     await exam({ candidate_id: 'RN-100999' });
@@ -451,7 +451,7 @@ describe('the suggested exams for an unmatched result', () => {
     expect((await likely(ofRegistration)).map(([svc]) => svc as string).sort()).toEqual(spelled.sort());
   });
 
-  it('finds exams by a misspelled code of the service, and by a locator', async () => {
+  it('suggests exams for an unmatched result by a misspelled code of the service, and by a locator', async () => {
     const { booking_code: code } = await app.given.booking(scene, eligibility);
     const other = await exam({});
     const locator = app.given.unique('Loc-');

@@ -62,14 +62,14 @@ describe('the clock of the sandbox', () => {
     expect(Date.parse(row.at)).toBeGreaterThanOrEqual(Date.parse(later));
   });
 
-  it('adds no cost to a statement: the offset is part of its plan', async () => {
+  it("the sandbox's clock adds no cost to a statement, because its offset is a constant of the plan", async () => {
     for (const name of ['now', 'statement_timestamp', 'clock_timestamp']) {
       const plan = await one.given.sql(`EXPLAIN (VERBOSE) SELECT ${name}()`);
       expect(JSON.stringify(plan)).toContain(`(pg_catalog.${name}() + '`);
     }
   });
 
-  it('refuses to move back, to move beyond its end, and ambiguous bodies', async () => {
+  it('refuses to move the clock of the sandbox back or beyond its end, and refuses ambiguous bodies', async () => {
     const before = dateTime((await timeOf(one)) - 10_000);
     const faults = async (body: object) => {
       const answer = await move(body);
@@ -77,7 +77,7 @@ describe('the clock of the sandbox', () => {
     };
     expect(await faults({ now: before })).toEqual([400, '/now clock_backwards']);
     expect(await faults({ advance_s: -1 })).toEqual([400, '/advance_s out_of_range']);
-    // Repeated, because PostgreSQL's interval from milliseconds is some microseconds off.
+    // Repeats the request, because PostgreSQL's conversion of milliseconds to an interval is inexact at times.
     for (let time = 0; time < 300; time++)
       expect(await faults({ now: '9000-01-01T00:00:00Z' })).toEqual([400, '/now clock_too_far']);
     expect(await faults({})).toEqual([400, ' clock_move_unclear']);
@@ -105,7 +105,7 @@ describe('the clock of the sandbox', () => {
     }
   });
 
-  it('closes windows, and the change feed reports the expiries', async () => {
+  it('moving the clock closes windows, and the change feed reports the expiries', async () => {
     const scene = await one.given.scene();
     const now = await timeOf(one);
     const record = await one.given.eligibility(scene, { eligibility_end_date: dateTime(now + 2 * DAY_S * 1000) });
@@ -126,7 +126,7 @@ describe('the clock of the sandbox', () => {
     });
   });
 
-  it('expires tokens and launch links', async () => {
+  it('moving the clock expires tokens and launch links', async () => {
     const scene = await one.given.scene();
     const now = await timeOf(one);
     const record = await one.given.eligibility(scene, { eligibility_end_date: dateTime(now + 9 * DAY_S * 1000) });
@@ -138,7 +138,7 @@ describe('the clock of the sandbox', () => {
     const redeemed = await fetch(early, { redirect: 'manual' });
     expect(redeemed.status).toBe(303);
     const { iat, exp } = decodeJwt(new URL(redeemed.headers.get('location')!).searchParams.get('launch_token')!);
-    // A sandbox's test driver uses the same clock.
+    // The statement has the time of the sandbox's clock, which the sandbox's test driver uses, too.
     expect([iat! >= begun, iat! - begun < 60, exp! - iat!]).toEqual([true, true, 60]);
     const late = (await launch()).body.launch_url as string;
     await advance(301);
@@ -150,7 +150,7 @@ describe('the clock of the sandbox', () => {
     );
   });
 
-  it('makes the next probe of a DOWN partner due, and later gives up its notifications', async () => {
+  it('moving the clock makes the next probe of a DOWN partner due, and later gives up its notifications', async () => {
     const subscribed = await startSubscribed();
     const { partner } = subscribed;
     partner.answer({ status: 500 });
@@ -172,7 +172,7 @@ describe('the clock of the sandbox', () => {
     );
   });
 
-  it('expires no lease: a running attempt is not started again', async () => {
+  it('moving the clock expires no lease: a running attempt is not started again', async () => {
     const subscribed = await startSubscribed();
     let answer = (): void => undefined;
     subscribed.partner.answer(async () => {
@@ -184,7 +184,7 @@ describe('the clock of the sandbox', () => {
     await one.given.booking(subscribed.scene, record, { booking_on: dateTime((await timeOf(one)) + DAY_S * 1000) });
     await subscribed.partner.received(1);
     await advance(DAY_S);
-    // Both processes have looked for work since.
+    // Makes both processes look for work after the clock has moved.
     const looked = `SELECT count(*)::int AS n FROM deliveries WHERE leased_until > pg_catalog.now()`;
     await two.app.get(DeliverySchedule).sweep();
     await one.app.get(DeliverySchedule).sweep();
@@ -200,12 +200,12 @@ describe('the clock of the sandbox', () => {
       expect(rows).toEqual([{ state: 'DELIVERED', at_new_time: false }]);
     });
     expect(subscribed.partner.requests).toHaveLength(1);
-    // Partners compare it with their own clocks.
+    // The signature's timestamp is real time, because partners compare it with their own clocks.
     const sent = Number(subscribed.partner.requests[0].headers['webhook-timestamp']);
     expect(Math.abs(sent - Date.now() / 1000)).toBeLessThan(60);
   });
 
-  it('ends retention periods, and the feed records an event that occurs years later', async () => {
+  it('moving the clock ends retention periods, and the change feed records an event that occurs years later', async () => {
     expect(await one.given.sql(`SELECT 1 FROM notifications WHERE state = 'DELIVERED'`)).toHaveLength(1);
     await advance(95 * DAY_S);
     await eventually(
@@ -220,7 +220,7 @@ describe('the clock of the sandbox', () => {
     expect(Date.parse(entry.at)).toBeGreaterThan(Date.now() + 890 * DAY_S * 1000);
   });
 
-  it('keeps the moved time after a restart', async () => {
+  it('the sandbox keeps its moved clock after a restart', async () => {
     const before = await timeOf(one);
     const three = await startApp({ env: SANDBOX, databaseUrl: one.databaseUrl });
     try {

@@ -59,7 +59,7 @@ const start = (url: string, env: Record<string, string>) =>
 
 const marksIn = (url: string) => sql(url, `SELECT nspname FROM pg_namespace WHERE nspname = 'sandbox'`);
 
-// Each start is a separate process, and a test has several.
+// Tests are slow, because each starts several processes.
 jest.setTimeout(300_000);
 
 describe('SANDBOX=true', () => {
@@ -85,20 +85,20 @@ describe('SANDBOX=true', () => {
     await service.stop();
   });
 
-  it('makes an empty database a sandbox, which neither another process nor a copy can use afterwards', async () => {
+  it('makes an empty database a sandbox, after which other processes cannot use the database or a copy of it', async () => {
     const url = await database({ migrated: false });
     const sandbox = await start(url, { SANDBOX: 'true' });
     const token = await sandbox.token(sandbox.sandbox.operator);
     const moved = await sandbox.call(token, 'POST', '/sandbox/clock', { advance_s: 30 * 86_400 });
     expect(moved.status).toBe(200);
     const others: Record<string, string>[] = [{ NODE_ENV: 'production' }, { SANDBOX: 'false' }];
-    // Next to the sandbox, and after it.
+    // Other processes are refused while the sandbox runs, and after it has stopped.
     for (const env of others) expect(await run([], { DATABASE_URL: url, ...env })).toEqual([1, NO_SANDBOX]);
     await sandbox.stop();
     for (const env of others)
       for (const program of [[], ['admin', 'verify-audit']])
         expect(await run(program, { DATABASE_URL: url, ...env })).toEqual([1, NO_SANDBOX]);
-    // Like a restored dump: the settings of roles are missing, and the schema of the clock is included.
+    // The copy is like a restored dump: it has the schema of the clock, but not the settings of roles.
     const copy = url.replace(/[^/]+$/, `copy_${randomBytes(6).toString('hex')}`);
     const [source, name] = [url, copy].map((one) => one.split('/').at(-1)!);
     const server = url.replace(/[^/]+$/, 'postgres');

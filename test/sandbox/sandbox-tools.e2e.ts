@@ -53,7 +53,7 @@ describe('the tools of the sandbox', () => {
       .map((row: any) => row.change_reason)
       .reverse();
 
-  it('raises every event of a booking that its state allows', async () => {
+  it("the sandbox's tools raise every event of a booking that its state allows", async () => {
     await subscribe();
     const moved = await booking();
     expect((await raise(moved, 'BOOKING_RESCHEDULED')).status).toBe(202);
@@ -77,7 +77,7 @@ describe('the tools of the sandbox', () => {
     });
   });
 
-  it('completes an exam by a result like a test driver; the result can be read, and a driver’s own result is a revision', async () => {
+  it("the sandbox's tools complete an exam by a result that can be read; a result from a test driver is a further revision", async () => {
     const code = await booking();
     expect((await raise(code, 'EXAM_COMPLETED')).status).toBe(202);
     const { candidate_id, test_code } = (
@@ -115,13 +115,13 @@ describe('the tools of the sandbox', () => {
     expect((await raise(code, 'EXAM_COMPLETED')).status).toBe(409);
   });
 
-  it('moves a booking to its unchanged time when the window has no other time', async () => {
+  it("the sandbox's tools move a booking to the same time when the window contains no other time", async () => {
     const end = new Date(Date.now() + 7 * 86_400_000 + 60_000).toISOString().slice(0, 19) + 'Z';
     const code = await booking({ eligibility_end_date: end });
     expect((await raise(code, 'BOOKING_RESCHEDULED')).status).toBe(202);
   });
 
-  it('refuses events that the state of the booking does not allow', async () => {
+  it("the sandbox's tools refuse events that the state of the booking does not allow", async () => {
     const code = await booking();
     const refusal = async (reason: string, of = code) => {
       const answer = await raise(of, reason);
@@ -140,7 +140,7 @@ describe('the tools of the sandbox', () => {
     expect(client.status).toBe(403);
   });
 
-  it('provides a partner that receives notifications and shows them', async () => {
+  it('the sandbox provides a partner that receives notifications and shows them', async () => {
     const { secret, verified } = await subscribe();
     expect(verified.body.state).toBe('ACTIVE');
     const code = await booking();
@@ -176,7 +176,7 @@ describe('the tools of the sandbox', () => {
     await eventually(async () => expect(await received(`?booking_code=${booking_code}`)).toEqual([]));
   });
 
-  it('provides a partner whose answers depend on its address', async () => {
+  it('the sandbox provides a partner whose responses depend on its address', async () => {
     const ofAddress = async (answering: string) => {
       const { verified } = await subscribe(answering);
       return [verified.status, verified.body.failure ?? verified.body.state, verified.body.http_status ?? null];
@@ -189,7 +189,7 @@ describe('the tools of the sandbox', () => {
     expect((await received())[0]['path']).toBe('/close/notifications');
   });
 
-  it('lists the last hundred requests', async () => {
+  it('the partner of the sandbox lists the last hundred requests', async () => {
     await app.given.sql(
       `INSERT INTO sandbox.received SELECT n % 1000, n, now(), 'PUT', '/', '{}', n::text, NULL FROM generate_series(100000, 100200) n
        ON CONFLICT (slot) DO UPDATE SET number = excluded.number, body = excluded.body`,
@@ -198,12 +198,12 @@ describe('the tools of the sandbox', () => {
     expect(bodies).toEqual(Array.from({ length: 100 }, (_, index) => 100_200 - index));
   });
 
-  it("keeps the partner's address and certificate for another process in the same folder", async () => {
+  it("keeps the address and certificate of the sandbox's partner for a second process in the same folder", async () => {
     const { partner_url, ca_pem } = own();
     const file = join(app.config.dataDir, 'sandbox-partner.json');
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ cert: ca_pem });
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    // Next to the first one, which has the port.
+    // A second process runs beside the first, which occupies the partner's port.
     const beside = await startApp({
       env: { ...SANDBOX, DATA_DIR: app.config.dataDir },
       databaseUrl: app.databaseUrl,

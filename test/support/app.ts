@@ -13,20 +13,20 @@ import { cloneDatabase } from './database';
 import { Given } from './given';
 import { documentChecker, type DocumentChecker } from './openapi-check';
 
-// Compiled (as in the benchmarks), its threads run compiled code.
+// When this file runs from source, the threads need the TypeScript loader.
 if (__filename.endsWith('.ts')) ResultReader.execArgv.push('--require', join(__dirname, 'run-typescript.cjs'));
 
 export interface Answer {
   status: number;
   headers: Headers;
-  /** The parsed JSON; the text when it is not JSON; undefined without a body. */
+  /** The body as parsed JSON, or as text when it is not JSON; undefined without a body. */
   body: any;
   text: string;
 }
 
 export interface CallOptions {
   token?: string;
-  /** Sent as JSON unless it is a string or a Buffer. */
+  /** The body of the request: sent as JSON unless it is a string or a Buffer. */
   body?: unknown;
   headers?: Record<string, string>;
   redirect?: 'manual' | 'follow';
@@ -82,7 +82,7 @@ export class TestApp {
 
 export interface StartOptions {
   env?: Record<string, string>;
-  /** The database of another process, to share it. */
+  /** The database of a second application, to share it. */
   databaseUrl?: string;
 }
 

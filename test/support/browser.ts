@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 
-// The compiled file is one folder deeper.
+// Two candidates for node_modules, because the compiled version of this file is one folder deeper.
 const MODULES = ['../..', '../../..']
   .map((up) => join(__dirname, up, 'node_modules'))
   .find((folder) => existsSync(join(folder, '@sparticuz')))!;
@@ -49,7 +49,7 @@ export async function startBrowser(more: readonly string[] = []): Promise<Browse
  */
 async function unpackOnce(): Promise<void> {
   if (existsSync(join(HOME, 'chromium'))) return;
-  // A Chromium that outlived a new installation has written its cache of fonts again.
+  // Removes an incomplete folder: a Chromium that outlived a new installation may have written its font cache.
   rmSync(HOME, { recursive: true, force: true });
   mkdirSync(join(HOME, '..'), { recursive: true });
   const draft = mkdtempSync(`${HOME}-`);
@@ -69,7 +69,7 @@ async function unpackOnce(): Promise<void> {
   }
 }
 
-/** A page in its own context, with the errors that occurred in it. */
+/** A browser page in its own context, with the errors that occurred in the page. */
 export interface WatchedPage {
   readonly page: Page;
   /** Console errors and warnings, uncaught exceptions, and violations of the content security policy. */
@@ -94,7 +94,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('requestfailed', (request) => {
     const fault = request.failure()?.errorText;
-    // Leaving a page aborts its requests, first of all the event stream.
+    // Aborted requests are ignored, because leaving a page aborts its requests, such as the event stream.
     if (fault !== 'net::ERR_ABORTED') complaints.push(`${request.url()} ${fault}`);
   });
   page.on('response', (response) => {

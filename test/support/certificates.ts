@@ -1,4 +1,4 @@
-// The dependency container of @peculiar/x509 needs it.
+// @peculiar/x509 needs this polyfill for its dependency injection.
 import 'reflect-metadata';
 
 import { webcrypto } from 'node:crypto';

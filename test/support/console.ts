@@ -24,7 +24,7 @@ export class ConsoleDriver {
     readonly operator: Login,
   ) {}
 
-  /** Opens `path` of the console and signs in there. */
+  /** Opens `path` of the console in a new browser, and signs in as a new operator. */
   static async start(app: TestApp, path = '', options: BrowserContextOptions = {}): Promise<ConsoleDriver> {
     const browser = await startBrowser();
     const operator = await new OAuth(app).login({ scopes: SCOPES });
@@ -38,7 +38,7 @@ export class ConsoleDriver {
     return driver;
   }
 
-  /** Starts another operator, in a separate browser. */
+  /** Signs in a second operator in a separate browser. */
   async another(path = ''): Promise<ConsoleDriver> {
     const operator = await new OAuth(this.app).login({ scopes: SCOPES });
     const driver = new ConsoleDriver(this.app, this.browser, await openPage(this.browser, WINDOW), operator);
@@ -105,7 +105,7 @@ export class ConsoleDriver {
     return this.page.getByRole('heading', { level: 1, name }).waitFor();
   }
 
-  /** Waits for a message of the page. */
+  /** Waits until the page shows this status message. */
   told(text: string | RegExp): Promise<void> {
     return this.page.getByRole('status').filter({ hasText: text }).first().waitFor();
   }
@@ -117,7 +117,7 @@ export class ConsoleDriver {
 
   /** Checks that there were no errors, and that no injected script ran. Call it after each test. */
   async expectNoComplaints(): Promise<void> {
-    // A page that was left does not wait for its requests.
+    // Aborted requests are ignored, because leaving a page aborts its requests.
     const complaints = this.watched.complaints.splice(0).filter((text) => !text.endsWith('net::ERR_ABORTED'));
     deepStrictEqual(complaints, []);
     deepStrictEqual(await this.page.evaluate('window.hacked'), undefined);
@@ -156,9 +156,9 @@ export class ConsoleDriver {
   }
 
   private async violations(): Promise<string[]> {
-    // The page forbids scripts of others; the debugger's connection injects this one.
+    // The page's policy forbids foreign scripts, so axe is injected by the debugger's connection.
     if (await this.page.evaluate('window.axe === undefined')) await this.page.evaluate(AXE);
-    // The announced text names the button that was busy, which may have disappeared.
+    // The live announcer is excluded, because it may refer to a button that has disappeared.
     return this.page.evaluate<string[]>(`
       axe.run({ exclude: ['[data-live-announcer]'] }, { resultTypes: ['violations'] }).then(({ violations }) =>
         violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary)))`);

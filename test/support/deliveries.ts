@@ -76,7 +76,7 @@ export class Deliveries {
     );
   }
 
-  /** Counts the events of completed exams. */
+  /** Counts the EXAM_COMPLETED events of an exam. */
   async completions(svcEligibilityId: string): Promise<number> {
     const bookings = await this.bookings(svcEligibilityId);
     return bookings

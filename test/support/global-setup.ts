@@ -30,7 +30,7 @@ export default async function globalSetup(): Promise<void> {
 async function startOwn(): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), 'eligibility-test-'));
   chmodSync(dataDir, 0o755);
-  // Test data need not survive a crash; separate servers test durability.
+  // Durability is off, because test data need not survive a crash; tests of durability start their own servers.
   const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: '300' };
   const server = await startEmbeddedPostgres({ dataDir, database: TEMPLATE, settings });
   writeFileSync(join(dataDir, 'test-run'), String(process.pid));

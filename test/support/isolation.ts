@@ -11,7 +11,7 @@ export interface Operation {
   name: string;
   method: string;
   path: string;
-  /** Scopes that admit a token; empty for an open route. */
+  /** The scopes of which a token needs one; empty for an open route. */
   scopes: Scope[];
   filters: string[];
   hasBody: boolean;
@@ -21,13 +21,13 @@ interface Caller {
   name: string;
   token: string | undefined;
   scopes: readonly Scope[];
-  /** The status of every call, regardless of its parameters. */
+  /** The status that this caller receives for every call, regardless of the parameters. */
   always?: number;
   /** Whether it is staff of an account without data: its answers must equal those from before there was any data. */
   hasNothing?: boolean;
 }
 
-/** A call, and the same call for unknown things. */
+/** The path and body of a call. */
 interface Asked {
   path: string;
   body?: unknown;
@@ -55,7 +55,7 @@ const filters = (at: Places) =>
     { ...REASON, filter: { [member]: at[member] } },
   ]);
 
-/** The bodies of the operations that are not only for operators, with the things at a place. */
+/** The request bodies of operations that clients or staff may call, with the ids and codes of a place. */
 const BODIES: Record<string, (at: Places) => unknown[]> = {
   'POST /admin/subscriptions/{id}/sample': () => [{}],
   'POST /admin/error-queue/{notification_id}/resend': () => [REASON],
@@ -93,7 +93,7 @@ const BODIES: Record<string, (at: Places) => unknown[]> = {
 const OPEN: Places = { code: 'validation_error', launch_code: 'hT3kq0Qm6mS8m1v5pX2wZr9aYc4dLfJgNbVtUoEiKsA' };
 /** Parameters of operators' routes: any value works, because it is never looked up. */
 const OPERATORS: Places = { username: 'somebody', consumer_key: 'K7MWQ2XA9PDRB7K2M9QX' };
-/** The required parameters of each list. */
+/** The query parameters that lists require. */
 const NEEDED: Record<string, string> = {
   'GET /admin/candidates': 'q=Side',
   'GET /admin/eligibilities': 'waiting_for=HOLD',
@@ -143,7 +143,7 @@ export class Isolation {
       this.before.set(operation.name, shape(await this.ask(operation, staffOfB, { path: this.plain(operation) })));
     const drivers: string[] = [];
     const driverOf = async (account: string) => {
-      // One driver serves both accounts, and is added to each when it is created.
+      // One driver user serves both accounts, and gets each account when that account is created.
       if (drivers.length === 0) drivers.push(await given.token([account], ['results']));
       else
         await given.sql(
@@ -169,7 +169,7 @@ export class Isolation {
       { name: 'support of two others', token: await given.token(ofBoth, ['support']), scopes: ['support'] },
       { name: 'support of an account without data', token: staffOfB, scopes: ['support'], hasNothing: true },
     );
-    // Waits for work that began while the data was created, including the sweep of each minute.
+    // Waits for background work that the creation of data has caused, including the sweep of each minute.
     await this.app.app.get(ExpirySweep, { strict: false }).run();
     for (let last = ''; last !== this.state || last === '';) {
       last = this.state;
@@ -191,7 +191,7 @@ export class Isolation {
             ...(await this.caseFaults(operation, caller, mayCall, one)).map((fault) => `${caller.name}: ${fault}`),
           );
     }
-    // A body that A just sent names Z's things, and is shown to A.
+    // Deletes bodies that caller A has just sent: they name things of Z, but belong to A.
     await this.app.given.sql('DELETE FROM unmatched_results WHERE NOT id::text = ANY ($1)', [
       [...this.a.marks, ...this.z.marks],
     ]);
@@ -333,7 +333,7 @@ export class Isolation {
     return this.app.given.token([this.z.account], others);
   }
 
-  /** Returns the answer without request data, with the same names for both places. */
+  /** Returns a response without request data, in which both places have the same names. */
   private comparable({ status, text }: Answer): string {
     let told = text.replace(/"(request_id|instance)":"[^"]*",?/g, '');
     for (const at of [this.z.places, NOWHERE])
@@ -363,7 +363,7 @@ export class Isolation {
 
 const UUIDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const TIMES = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
-/** Maps places with the same value to one name. */
+/** Maps the names of parameters that take the same kind of value to one name. */
 const KINDS: Record<string, string> = {};
 for (const name of [
   'subscriptions',

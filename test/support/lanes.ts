@@ -1,6 +1,6 @@
 import type { Lanes } from '../../src/notifications/delivery/delivery-lanes.js';
 
-/** Starts every attempt that may start; returns the partners in starting order. */
+/** Starts every attempt that may start; returns the partners in the order of their starts. */
 export function startAll(lanes: Lanes<number>): string[] {
   const started: string[] = [];
   for (let lane = lanes.next(); lane !== null; lane = lanes.next()) {

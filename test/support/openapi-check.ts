@@ -15,11 +15,11 @@ interface Operation {
 }
 
 export interface DocumentChecker {
-  /** @throws Error when the document has the route but not this answer */
+  /** @throws Error when the document has the route, but the response does not match the document */
   check(method: string, path: string, answer: Answer): void;
 }
 
-/** Headers of every answer or connection; the document lists all other headers. */
+/** Headers that any response or connection may have; the OpenAPI document lists all other headers. */
 const UNTOLD = new Set([
   ...['cache-control', 'connection', 'content-length', 'content-type', 'date', 'expires', 'keep-alive', 'pragma'],
   ...['content-security-policy', 'cross-origin-opener-policy', 'cross-origin-resource-policy', 'origin-agent-cluster'],
@@ -32,7 +32,7 @@ const UNTOLD = new Set([
 export function documentChecker(document: OpenAPIObject): DocumentChecker {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats(ajv);
-  // The package lacks this format.
+  // ajv-formats lacks the format `iri`.
   ajv.addFormat('iri', true);
   ajv.addSchema({ $id: 'openapi', components: document.components as object });
   const validators = new Map<object, ValidateFunction>();
@@ -42,7 +42,7 @@ export function documentChecker(document: OpenAPIObject): DocumentChecker {
     check(method, path, answer) {
       const plain = path.split('?', 1)[0];
       const operation = operations.find((known) => known.method === method && known.pattern.test(plain));
-      // Unknown routes and wrong methods are not documented; a malformed path matches nothing.
+      // Skips unknown routes and wrong methods, which are not documented, and malformed paths, which match no route.
       if (!operation) return;
       assertCodesKnown(answer);
       const where = `${method} ${operation.template} ${answer.status}`;
@@ -67,7 +67,7 @@ export function documentChecker(document: OpenAPIObject): DocumentChecker {
   };
 }
 
-/** Checks that the document has an example of the problem there (src/openapi/problem-places.ts). */
+/** Checks that the document has an example of the problem for this operation (src/openapi/problem-places.ts). */
 function assertPlaced(
   where: string,
   type: string | undefined,
@@ -100,7 +100,7 @@ function operationsOf(document: OpenAPIObject): Operation[] {
         responses: (operation as Operation).responses,
       })),
   );
-  // Fixed segments take precedence over parameters.
+  // Templates with fewer parameters come first, because fixed segments take precedence over parameters.
   return operations.sort((a, b) => (a.template.match(/\{/g)?.length ?? 0) - (b.template.match(/\{/g)?.length ?? 0));
 }
 

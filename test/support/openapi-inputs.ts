@@ -26,7 +26,7 @@ export interface Schema {
 
 const LONGEST_TEXT = 60;
 const MOST_ITEMS = 3;
-/** Values that replace valid ones. */
+/** Values of all JSON types, which replace valid values. */
 const MISFITS = [
   null,
   true,

@@ -12,15 +12,15 @@ export interface PartnerRequest {
   path: string;
   headers: Record<string, string>;
   raw: Buffer;
-  /** The body as JSON; null when it is not JSON. */
+  /** The body of the request as parsed JSON; null when it is not JSON. */
   json: ReturnType<typeof JSON.parse>;
   /** Milliseconds since 1970, with fractions. */
   at: number;
-  /** The common name of the client certificate, if one was shown. */
+  /** The common name of the client certificate, if the client presented one. */
   tlsClientCert: string | null;
   /** Whether its connection resumed an earlier TLS session. */
   tlsResumed: boolean;
-  /** The number of its connection. */
+  /** The number of the connection on which the request arrived. */
   connection: number;
 }
 
@@ -34,7 +34,7 @@ export interface PartnerAnswer {
   drip?: number;
   /** Resets the connection: before the answer, after part of its head, or after its head and the given body. */
   rst?: 'before' | 'head' | 'body';
-  /** Never ends: no answer at all, a head, or a body. */
+  /** The part of the response that never ends: nothing is sent at all, or the head or the body has no end. */
   endless?: 'silence' | 'head' | 'body';
   /** Bytes to send instead of an answer; the connection is closed after them unless `keep` is set. */
   bytes?: string | Buffer;
@@ -58,7 +58,7 @@ type Answering = (request: PartnerRequest, index: number) => PartnerAnswer | Pro
 
 let certificates: ReturnType<typeof testCertificates> | undefined;
 
-/** Creates one set for all partners of a test file. */
+/** Returns the certificates that all partners of a test file share. */
 export function sharedCertificates(): ReturnType<typeof testCertificates> {
   return (certificates ??= testCertificates());
 }
@@ -101,7 +101,7 @@ export class Partner {
         rejectUnauthorized: options.clientCaPem !== undefined,
         maxVersion: options.maxTlsVersion,
         minVersion: options.minTlsVersion,
-        // Only for tests of TLS 1.1.
+        // Tests of TLS 1.1 need weaker ciphers.
         ciphers: options.maxTlsVersion === 'TLSv1.1' ? 'DEFAULT@SECLEVEL=0' : undefined,
         keepAliveTimeout: 60_000,
       },

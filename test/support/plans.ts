@@ -3,7 +3,7 @@ import type { Statement } from '../../src/platform/database/database';
 import { eventually } from './eventually';
 
 type Value = string | number | boolean | Date | null;
-/** The parameters of a statement, with lists for arrays. */
+/** The parameter values of a statement; an SQL array is given as a list. */
 export type Values = (Value | readonly Value[])[];
 
 interface PlanNode {

@@ -60,7 +60,7 @@ export class ServiceProcess {
     return service;
   }
 
-  /** Returns everything that the process has printed. */
+  /** Returns the complete output of the process so far. */
   get output(): string {
     return this.lines.join('');
   }

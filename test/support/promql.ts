@@ -1,6 +1,6 @@
 import { parser } from '@prometheus-io/lezer-promql';
 
-/** The metrics of each process by their names in a query, with their possible labels. */
+/** Maps the names of exported metrics, as they occur in a query, to their possible labels. */
 export type Exported = Map<string, Set<string>>;
 
 interface Registered {
@@ -9,7 +9,7 @@ interface Registered {
   labelNames?: string[];
 }
 
-/** Labels that a scrape adds. */
+/** The labels that Prometheus adds when it scrapes a process. */
 const OF_THE_SCRAPE = ['job', 'instance'];
 
 export function exportedBy(metrics: object[]): Exported {
@@ -26,7 +26,7 @@ export function exportedBy(metrics: object[]): Exported {
 
 /** Returns the faults of a query: invalid PromQL, an unexported metric, or a label that its metrics lack. */
 export function unknownIn(query: string, exported: Exported): string[] {
-  // Grafana inserts a duration there, and any value for its other variables.
+  // Grafana replaces this variable by a duration; other variables may have any value.
   const text = query.replaceAll('$__rate_interval', '5m');
   const unknown: string[] = [];
   const textOf = (node: { from: number; to: number }) => text.slice(node.from, node.to);
@@ -47,7 +47,7 @@ export function unknownIn(query: string, exported: Exported): string[] {
     leave: (ref) => {
       if (ref.name !== 'VectorSelector' && ref.name !== 'AggregateExpr') return;
       const { labels, named } = open.pop()!;
-      // For an unknown metric, only the metric is reported.
+      // Labels of an unknown metric are not reported, as the metric itself is reported.
       if (labels.size > 0) for (const name of named) if (!labels.has(name)) unknown.push(`label ${name}`);
     },
   });

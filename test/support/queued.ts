@@ -43,7 +43,7 @@ export class BulkJobs {
     return this.app.call(method, `/admin/${path}`, { token: this.operator, body, headers });
   }
 
-  /** Starts a job; returns its id. */
+  /** Starts a bulk job; returns its id. */
   async start(path: string, body: object): Promise<string> {
     const answer = await this.call('POST', path, { reason: 'mended', ...body });
     if (answer.status !== 202) throw new Error(`${answer.status} ${answer.text}`);
@@ -70,7 +70,7 @@ export class BulkJobs {
     return answer.body;
   }
 
-  /** Returns the outcomes of its items, in processing order. */
+  /** Returns the outcomes of a job's items, in processing order. */
   async outcomes(id: string): Promise<string[]> {
     const { body } = await this.call('GET', `jobs/${id}/items?limit=200`);
     return (body as { outcome: string }[]).map(({ outcome }) => outcome);

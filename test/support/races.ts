@@ -2,11 +2,11 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { RacePoints, type RacePoint } from '../../src/notifications/race-points';
 import { WorkerThread } from '../../src/platform/worker-thread';
 
-/** A hold at a race point. */
+/** A process that is held at a race point. */
 export interface Hold {
   /** Resolves when the process has reached the point. */
   readonly reached: Promise<void>;
-  /** Continues the held process; later ones pass. */
+  /** Continues the held process; later arrivals at the point pass. */
   release(): void;
 }
 
@@ -39,11 +39,11 @@ export function holdAny(processes: readonly { app: INestApplicationContext }[], 
   };
 }
 
-/** Passwords that wait for their hash. */
+/** Held password hashing: passwords wait until the release. */
 export interface HeldHashes {
-  /** The passwords whose turn has come, in that order. */
+  /** The passwords that have reached a hashing thread, in order. */
   readonly begun: string[];
-  /** Releases waiting and future hashes. */
+  /** Lets waiting and future hashes continue. */
   release(): void;
 }
 
@@ -56,7 +56,7 @@ export function holdHashing(): HeldHashes {
   let release!: () => void;
   const released = new Promise<void>((resolve) => (release = resolve));
   WorkerThread.prototype.run = async function (this: object, job: { password?: string; known?: unknown }, ...rest: []) {
-    // The estimates of password-strength.ts are not hashes.
+    // Jobs with `known` are estimates of password-strength.ts, not hashes.
     if (typeof job.password === 'string' && !('known' in job)) {
       begun.push(job.password);
       await released;

@@ -15,7 +15,7 @@ export function rawCall(
   { headers = {}, chunks = [] }: { headers?: Record<string, string | string[]>; chunks?: (string | Buffer)[] } = {},
 ): Promise<RawAnswer> {
   const { hostname, port } = new URL(baseUrl);
-  // Node frames a body automatically only for the methods that usually have one.
+  // Sets Content-Length, because Node sets it only for methods that usually have a body.
   const framed = chunks.length === 0 || 'content-length' in headers || 'transfer-encoding' in headers;
   const framing = framed
     ? {}

@@ -81,7 +81,7 @@ export class PostgresServer {
     await this.query('SELECT pg_promote(true)');
   }
 
-  /** Makes another server the primary from now on. */
+  /** Makes a different server the primary from now on. */
   async follow(primary: PostgresServer): Promise<void> {
     const connection = `host=127.0.0.1 port=${primary.port} user=postgres password=${primary.secret}`;
     await this.query(`ALTER SYSTEM SET primary_conninfo = '${connection}'`);

@@ -4,7 +4,7 @@ import { eventually } from './eventually';
 import { BulkJobs, queueMany } from './queued';
 import { Subscribed } from './subscribed';
 
-/** The place of a thing: the parameters of paths and filters by name, `id` and `code` by their path. */
+/** The ids and codes of an account's things, by the names of the parameters in paths and filters. */
 export type Places = Record<string, string>;
 
 /** An account with data of every kind. */
@@ -12,7 +12,7 @@ export interface Side {
   subscribed: Subscribed;
   account: string;
   places: Places;
-  /** Texts that only occur in data of the account. */
+  /** Texts that occur only in the data of this account, by which a leak is detected. */
   marks: string[];
 }
 
@@ -181,7 +181,7 @@ export async function makeSide(app: TestApp, driverOf: (account: string) => Prom
 
 const UUID = '00000000-0000-4000-8000-000000000000';
 
-/** Places of the same form at which nothing exists. */
+/** Ids and codes of valid form at which nothing exists. */
 export const NOWHERE: Places = {
   account_code: 'ZZZZZZZZZZZZ',
   candidate_id: 'Nobody-1a2b3c-done',

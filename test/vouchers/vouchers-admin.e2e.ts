@@ -38,7 +38,7 @@ describe('a voucher', () => {
     ({ account, testCode } = await app.given.scene());
   });
 
-  it('creates a voucher by PUT with its defaults, and audits it', async () => {
+  it('creates a voucher by PUT with default values, and writes an audit row', async () => {
     const answer = await admin('PUT', `/${account}/vouchers/V-1`, PERCENT);
     expect([answer.status, answer.body]).toEqual([
       200,
@@ -58,7 +58,7 @@ describe('a voucher', () => {
     expect(await lastAudit()).toMatchObject({ action: 'voucher.put', subject: `${account}/V-1` });
   });
 
-  it('replaces a voucher as a whole, and accepts the body that GET returned', async () => {
+  it('PUT replaces a voucher as a whole, and accepts a voucher as GET returned it', async () => {
     const full = {
       discount_type: 'AMOUNT',
       discount_value: 10.55,
@@ -123,7 +123,7 @@ describe('a voucher', () => {
     expect((await admin('GET', `/${account}/vouchers/BAD`)).status).toBe(404);
   });
 
-  it('refuses a voucher with the position of each unknown test', async () => {
+  it('refuses a voucher with unknown tests, and reports the position of each', async () => {
     const foreign = await app.given.scene();
     const answer = await admin('PUT', `/${account}/vouchers/BAD`, {
       ...PERCENT,
@@ -135,7 +135,7 @@ describe('a voucher', () => {
     ]);
   });
 
-  it('names all faults of a voucher at once: a missing currency, an unknown test and a fault of form', async () => {
+  it('reports all faults of a voucher at once: a missing currency, an unknown test and a malformed member', async () => {
     const answer = await admin('PUT', `/${account}/vouchers/BAD`, {
       discount_type: 'AMOUNT',
       discount_value: -1,
@@ -149,7 +149,7 @@ describe('a voucher', () => {
     ]);
   });
 
-  it('names all faults of the form of a voucher at once', async () => {
+  it('reports all malformed members of a voucher at once', async () => {
     const answer = await admin('PUT', `/${account}/vouchers/BAD`, {
       discount_type: 'PERCENT',
       discount_value: 101,
@@ -165,7 +165,7 @@ describe('a voucher', () => {
     );
   });
 
-  it('accepts an amount over 100', async () => {
+  it('accepts a voucher with an amount over 100', async () => {
     const body = { discount_type: 'AMOUNT', discount_value: 250.5, currency: 'USD' };
     expect((await admin('PUT', `/${account}/vouchers/V-4`, body)).body).toMatchObject(body);
   });
@@ -176,17 +176,20 @@ describe('a voucher', () => {
     ['kwd', 1.005, 1.0005],
     ['BHD', 9_999_999_999.999, 0.0001],
     ['CLF', 1.0005, 0.50001],
-  ])('accepts the decimals of the currency in %s and no more', async (currency, discount_value, finer) => {
-    const body = { discount_type: 'AMOUNT', discount_value, currency };
-    const path = `/${account}/vouchers/${currency}`;
-    expect((await admin('PUT', path, body)).status).toBe(200);
-    expect((await admin('GET', path)).body).toMatchObject({ discount_value, currency: currency.toUpperCase() });
-    const refused = await admin('PUT', path, { ...body, discount_value: finer });
-    expect(refused.body.errors.map((fault: Fault) => fault.pointer)).toContain('/discount_value');
-    expect((await admin('GET', path)).body.discount_value).toBe(discount_value);
-  });
+  ])(
+    'accepts as many decimals in an amount as the currency %s has, and no more',
+    async (currency, discount_value, finer) => {
+      const body = { discount_type: 'AMOUNT', discount_value, currency };
+      const path = `/${account}/vouchers/${currency}`;
+      expect((await admin('PUT', path, body)).status).toBe(200);
+      expect((await admin('GET', path)).body).toMatchObject({ discount_value, currency: currency.toUpperCase() });
+      const refused = await admin('PUT', path, { ...body, discount_value: finer });
+      expect(refused.body.errors.map((fault: Fault) => fault.pointer)).toContain('/discount_value');
+      expect((await admin('GET', path)).body.discount_value).toBe(discount_value);
+    },
+  );
 
-  it('accepts a PUT of one voucher by twenty callers at once', async () => {
+  it('accepts twenty simultaneous PUTs of one voucher', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         admin('PUT', `/${account}/vouchers/RACE`, { ...PERCENT, max_uses: index + 1, test_codes: [testCode] }),
@@ -232,14 +235,14 @@ describe('the uses of a voucher', () => {
     expect(await uses()).toEqual([0, 0]);
   });
 
-  it('never exceeds the limit of uses, however many requests arrive at once', async () => {
+  it('the uses of a voucher never exceed its limit, however many requests arrive at once', async () => {
     const scene = await app.given.scene();
     const codes = await Promise.all([1, 2, 3].map(() => app.given.voucher(scene.account, { max_uses: 5 })));
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, index) =>
         app.call('POST', `/accounts/${scene.account}/candidates`, {
           token: scene.token,
-          // Each in a different order: no two may deadlock.
+          // The requests name the vouchers in different orders, which must not cause a deadlock.
           body: app.given.eligibilityBody(scene.testCode, {
             voucher_codes: [codes[index % 3], codes[(index + 1) % 3], codes[(index + 2) % 3]],
           }),
@@ -256,7 +259,7 @@ describe('the uses of a voucher', () => {
     for (const code of codes) expect(await usesOf(scene, code)).toBe(5);
   });
 
-  it('keeps uses equal to redemptions after simultaneous swaps and cancellations', async () => {
+  it('the uses of vouchers equal their redemptions after simultaneous swaps and cancellations', async () => {
     const scene = await app.given.scene();
     const codes = await Promise.all([1, 2, 3, 4].map(() => app.given.voucher(scene.account, { max_uses: 4 })));
     const records = await Promise.all(Array.from({ length: 6 }, () => app.given.eligibility(scene)));
@@ -291,7 +294,7 @@ describe('the vouchers of a record', () => {
     ['expired', { valid_until: past }, 'voucher_expired'],
     ['not yet valid', { valid_from: future }, 'voucher_not_yet_valid'],
     ['for another test', { test_codes: ['OTHER'] }, 'voucher_not_applicable'],
-  ])('refuses the vouchers of a record together when one is %s', async (title, setup, code) => {
+  ])('refuses all voucher codes of a request when one voucher is %s', async (title, setup, code) => {
     const scene = await app.given.scene();
     const good = await app.given.voucher(scene.account);
     const bad = title === 'unknown' ? 'NOPE' : await app.given.voucher(scene.account, setup);
@@ -302,7 +305,7 @@ describe('the vouchers of a record', () => {
     expect(await usesOf(scene, good)).toBe(0);
   });
 
-  it('keeps vouchers of a record that expire, are used up or are disabled afterwards', async () => {
+  it('a record keeps vouchers that expire, are used up or are disabled after their redemption', async () => {
     const scene = await app.given.scene();
     const [held, added] = [await app.given.voucher(scene.account), await app.given.voucher(scene.account)];
     const record = await app.given.eligibility(scene, { voucher_codes: [held] });

@@ -55,7 +55,7 @@ describe('§5 Vouchers', () => {
     expect([await uses(a), await uses(b), await uses(c)]).toEqual([0, 0, 0]);
   });
 
-  it('all codes are applied or none: every bad code is named by its index, and the record keeps its vouchers', async () => {
+  it('PUT of vouchers applies all codes or none: it reports every invalid code by its index, and the record keeps its vouchers', async () => {
     const kept = await app.given.voucher(scene.account);
     const good = await app.given.voucher(scene.account, { code: app.given.unique('Case') });
     const other = await app.given.account();
@@ -104,7 +104,7 @@ describe('§5 Vouchers', () => {
     expect(await uses(code)).toBe(1);
   });
 
-  it('max_uses limits how many records have it at once, and removing it from a record returns the use', async () => {
+  it('max_uses limits the records that have a voucher at once, and removing the voucher from a record returns the use', async () => {
     const code = await app.given.voucher(scene.account, { max_uses: 2, test_codes: ['X', scene.testCode] });
     const records: Record_[] = [];
     for (let at = 0; at < 3; at++) records.push(await app.given.eligibility(scene));
@@ -129,13 +129,13 @@ describe('§5 Vouchers', () => {
     ],
     [[['A']], ['/0 type_invalid']],
     [Array.from({ length: 21 }, (_, at) => `V${at}`), [' too_many']],
-  ])('%j is 400', async (body, faults) => {
+  ])('PUT of vouchers with the body %j is 400', async (body, faults) => {
     const record = await app.given.eligibility(scene);
     const answer = await put(record, body);
     expect([answer.status, faultsOf(answer)]).toEqual([400, faults]);
   });
 
-  it('codes that cannot be redeemed are named together with values that are not codes', async () => {
+  it('PUT of vouchers reports codes that cannot be redeemed together with values that are not codes', async () => {
     const kept = await app.given.voucher(scene.account);
     const good = await app.given.voucher(scene.account);
     const expired = await app.given.voucher(scene.account, { valid_until: new Date('2020-01-01') });
@@ -163,7 +163,7 @@ describe('§5 Vouchers', () => {
     ]);
   });
 
-  it('an unknown record is 404, a SCHEDULED record 403 eligibility_booked', async () => {
+  it('PUT of vouchers is 404 for an unknown record, and 403 eligibility_booked for a SCHEDULED record', async () => {
     const nobody = { test_code: scene.testCode, candidate: { candidate_id: 'nobody' } };
     expect((await put(nobody, [])).body).toMatchObject({ status: 404, code: 'eligibility_not_found' });
     const record = await app.given.eligibility(scene);
@@ -171,7 +171,7 @@ describe('§5 Vouchers', () => {
     expect((await put(record, ['NONE'])).body).toMatchObject({ status: 403, code: 'eligibility_booked' });
   });
 
-  it('GET shows the record that PUT changes: the expired record, even if a newer record was cancelled', async () => {
+  it('GET of vouchers shows the record that PUT changes: the expired record, even if a newer record was cancelled', async () => {
     const [first, second, third] = [
       await app.given.voucher(scene.account),
       await app.given.voucher(scene.account),
@@ -186,7 +186,7 @@ describe('§5 Vouchers', () => {
     await set(`status = 'CANCELLED'`, expired);
     const newer = await app.given.eligibility(scene, { ...body, voucher_codes: [second] });
     await set(`status = 'CANCELLED'`, newer);
-    // Its window is over, but the expiry is not stored yet.
+    // The window of the record is over, but its expiry is not stored yet.
     await set(`status = 'ELIGIBLE', eligibility_end_date = now() - interval '1 second'`, expired);
     const shown = async () =>
       (

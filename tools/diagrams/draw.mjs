@@ -35,7 +35,7 @@ const page = await browser.newPage();
 await page.addScriptTag({ path: join(here, 'node_modules/mermaid/dist/mermaid.min.js') });
 for (const [name, text] of wanted) {
   const svg = await page.evaluate(async (source) => {
-    // Labels as SVG's own text: a picture that is shown by <img> holds no HTML.
+    // Labels are SVG text, because a picture in an <img> element cannot contain HTML.
     const plain = { htmlLabels: false };
     globalThis.mermaid.initialize({
       startOnLoad: false,

@@ -14,7 +14,7 @@ import { callMock } from './prism.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const document = join(here, '../../docs/openapi.json');
-// Within this folder, so that what is made finds its dependencies.
+// The temporary folder is below this one, so that generated code finds its dependencies.
 const folder = mkdtempSync(join(here, '.check-'));
 
 function program(name, args, stdio = 'inherit') {
@@ -31,7 +31,7 @@ function fail(...lines) {
   process.exitCode = 1;
 }
 
-/** Silent unless it fails. */
+/** Runs a program, and prints its output only if it fails. */
 function run(name, ...args) {
   const { status, stdout, stderr } = program(name, args, 'pipe');
   if (status === 0) console.log(`${name}: fine`);
@@ -40,7 +40,7 @@ function run(name, ...args) {
 
 run('spectral', 'lint', document, '--ruleset', 'spectral.yaml', '--fail-severity', 'hint');
 
-// Warnings alone do not fail it.
+// Counts the findings itself, because Redocly exits with 0 when there are only warnings.
 const linted = program('redocly', ['lint', document, '--config', 'redocly.yaml', '--format', 'json'], 'pipe');
 const { totals, problems } = JSON.parse(linted.stdout);
 if (totals.errors + totals.warnings === 0) console.log('redocly: fine');
@@ -55,7 +55,7 @@ run('orval', '--config', join(folder, 'orval.config.cjs'));
 run('swagger-typescript-api', 'generate', '--path', document, '--output', folder, '--name', 'swagger.ts', '--silent');
 run('oazapfts', document, join(folder, 'oazapfts.ts'));
 
-// The guide has this program.
+// Compiles and runs the program that docs/clients.md shows.
 const guide = readFileSync(join(here, '../../docs/clients.md'), 'utf8');
 const [, generated] = guide.split('\n## A generated client\n');
 const [, program_] = /^```ts\n([^]*?)^```$/m.exec(generated);
@@ -67,10 +67,10 @@ writeFileSync(
 const { differing, asked, compared } = comparePatterns();
 if (differing.length > 0) fail(...differing);
 else console.log(`patterns: ${compared} comparisons agree in JavaScript, ${asked.join(', ')}`);
-// It would see a difference.
+// Proves that the comparison detects a difference.
 if (comparePatterns({ pattern: '^\\w+$' }).differing.length === 0) fail('The comparison of patterns compares nothing.');
 
-// A call that is right, and one that is not.
+// For each generated client, a valid call must compile, and a call without a name must not.
 writeFileSync(
   join(folder, 'use.ts'),
   `import type { paths } from './schema';
@@ -124,7 +124,7 @@ await once(server, 'close');
 const prism = join(here, 'node_modules/.bin/prism');
 const { faults, called } = await callMock(prism, document, JSON.parse(readFileSync(document, 'utf8')), port, (base) => {
   const env = { ...process.env, BASE: base, TOKEN: 'token', ACCOUNT: 'K7MWQ2XA9PDR' };
-  // The generated modules name each other without endings, which Node does not read: one file.
+  // Bundles the generated modules into one file, because they import each other without extensions.
   const built = program(
     'esbuild',
     [join(folder, 'book.ts'), '--bundle', '--format=esm', `--outfile=${join(folder, 'book.mjs')}`],

@@ -17,7 +17,7 @@ function patternsIn(value, name) {
 
 const base64 = (text) => Buffer.from(text).toString('base64');
 
-/** An engine outside of this process; null where there is none. */
+/** Returns a matcher that uses an engine in a separate program; it returns null if the program is missing. */
 function elsewhere(program, args) {
   return (pairs) => {
     const input = pairs.map((pair) => pair.map(base64).join(' ')).join('\n');

@@ -28,7 +28,7 @@ export class UnknownRecord extends Error {
 }
 
 export interface ReceiverOptions<Transaction> {
-  /** `whsec_…`; during a change of secrets, both. */
+  /** The signing secret, `whsec_…`; during a change of secrets, the old and the new secret. */
   secrets: string | readonly string[];
   store: NotificationStore<Transaction>;
   /** Handles a change: called once per change, in the order of its booking, in the transaction of the store. */
@@ -41,7 +41,7 @@ export interface ReceiverOptions<Transaction> {
 
 export interface ReceivedAnswer {
   status: number;
-  /** JSON for an operator of the service, without personal data. */
+  /** The body of the response: JSON for an operator of the service, without personal data. */
   body: string;
 }
 

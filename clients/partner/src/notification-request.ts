@@ -34,7 +34,7 @@ export interface NotificationRequest {
   /** The exam code of the test. */
   exam_code?: string;
   exam_portions?: NotifiedPortion[];
-  /** The three location members are present only for SITE_PROCTORED. */
+  /** This and the next two location members are present only for SITE_PROCTORED. */
   location_address?: string;
   location_code?: string;
   location_name?: string;
@@ -42,7 +42,7 @@ export interface NotificationRequest {
   location_timezone?: string;
 }
 
-/** Received data is not a NotificationRequest; the message names the faulty member, but no value. */
+/** Thrown when received data is not a NotificationRequest; the message names the faulty member, but no value. */
 export class MalformedNotification extends Error {
   override readonly name = 'MalformedNotification';
 }
@@ -66,7 +66,7 @@ const isPortions: Check = (value) =>
       (portion.portion_name === undefined || typeof portion.portion_name === 'string'),
   );
 
-/** Each member with its check; members of the second list may be absent. */
+/** Maps each required member to the check of its value. */
 export const REQUIRED_MEMBERS: Readonly<Record<string, Check>> = {
   booking_code: isText,
   booking_on: isDateTime,

@@ -1,6 +1,6 @@
 import type { NotificationRequest } from './notification-request.js';
 
-/** One notification, from a push or from the change feed. */
+/** A received notification, from a push or from the change feed. */
 export interface Received {
   /** `webhook-id`, the same on every attempt; null from the feed. */
   id: string | null;

@@ -41,7 +41,7 @@ export class PostgresStore<Client extends PostgresClient> implements Notificatio
       client.release();
       return outcome;
     } catch (error) {
-      // Closing the connection rolls back in any state.
+      // The connection is closed, because that rolls the transaction back in any state.
       client.release(true);
       throw error;
     }

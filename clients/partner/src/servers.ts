@@ -74,7 +74,7 @@ interface FastifyScope {
  */
 export function notificationPlugin<Transaction>(receiver: NotificationReceiver<Transaction>) {
   return (scope: FastifyScope, _options: unknown, done: () => void): void => {
-    // Applies to this plugin only; the rest of the application continues parsing.
+    // Disables body parsing only within this plugin; other routes of the application still parse bodies.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_BODY_BYTES }, (_request, body, parsed) =>
       parsed(null, body),

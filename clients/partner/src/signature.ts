@@ -6,7 +6,7 @@ const TOLERANCE_S = 300;
 /** Headers in Node's form: names in lower case. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The request is not from the service, or too old. `code` is one of four words for logs and answers. */
+/** Thrown for a request that is not from the service or is too old; `code` is one of four words for logs. */
 export class InvalidSignature extends Error {
   override readonly name = 'InvalidSignature';
 
@@ -45,7 +45,7 @@ export function verifySignature(
     throw new InvalidSignature('timestamp_too_far', `webhook-timestamp is more than ${toleranceS} seconds off.`);
   const genuine = (typeof secrets === 'string' ? [secrets] : secrets)
     .map((secret) => digest(secret, id, timestamp, body))
-    // All are compared, so that the duration reveals nothing.
+    // Every signature is compared with every secret, so that the duration does not reveal a match.
     .flatMap((expected) => given.map((signature) => isEqual(signature, expected)));
   if (!genuine.includes(true)) throw new InvalidSignature('signature_wrong', 'No signature is right.');
 }

@@ -11,18 +11,21 @@ if (process.env['WRITE_VECTORS']) writeFileSync(FILE, made);
 const kept = JSON.parse(readFileSync(FILE, 'utf8')) as ReturnType<typeof vectors>;
 
 describe('vectors.json', () => {
-  it("is equal to the service's own signatures", () => {
+  it('contains exactly the signatures that the service computes', () => {
     expect(readFileSync(FILE, 'utf8')).toBe(made);
   });
 
-  it.each(kept.signatures)('$title: the package agrees', ({ headers, body, secrets, now, fault }) => {
-    const judged = () => verifySignature(headers, Buffer.from(body), secrets, { now: now * 1000 });
-    if (fault === undefined) expect(judged).not.toThrow();
-    else expect(judged).toThrow(expect.objectContaining({ name: 'InvalidSignature', code: fault }));
-  });
+  it.each(kept.signatures)(
+    'the package verifies or refuses the signature as the vector says: $title',
+    ({ headers, body, secrets, now, fault }) => {
+      const judged = () => verifySignature(headers, Buffer.from(body), secrets, { now: now * 1000 });
+      if (fault === undefined) expect(judged).not.toThrow();
+      else expect(judged).toThrow(expect.objectContaining({ name: 'InvalidSignature', code: fault }));
+    },
+  );
 
   it.each(kept.signatures)(
-    '$title: the library of Standard Webhooks agrees',
+    'the library of Standard Webhooks verifies or refuses the signature as the vector says: $title',
     ({ headers, body, secrets, now, genuine }) => {
       jest.useFakeTimers({ now: now * 1000 });
       const accepts = (secret: string) => {
@@ -38,25 +41,28 @@ describe('vectors.json', () => {
     },
   );
 
-  it.each(kept.ordering)('$title: the store agrees', async ({ received, outcomes }) => {
-    const store = new MemoryStore();
-    const said: string[] = [];
-    let works = 0;
-    for (const { id, booking_code, event_sequence } of received)
-      said.push(
-        await store.once(
-          { id, sequence: event_sequence, notification: { booking_code } as NotificationRequest },
-          () => {
-            works += 1;
-            return Promise.resolve();
-          },
-        ),
-      );
-    expect(said).toEqual(outcomes);
-    expect(works).toBe(outcomes.filter((outcome) => outcome === 'applied').length);
-  });
+  it.each(kept.ordering)(
+    'the store applies or skips the received notifications as the vector says: $title',
+    async ({ received, outcomes }) => {
+      const store = new MemoryStore();
+      const said: string[] = [];
+      let works = 0;
+      for (const { id, booking_code, event_sequence } of received)
+        said.push(
+          await store.once(
+            { id, sequence: event_sequence, notification: { booking_code } as NotificationRequest },
+            () => {
+              works += 1;
+              return Promise.resolve();
+            },
+          ),
+        );
+      expect(said).toEqual(outcomes);
+      expect(works).toBe(outcomes.filter((outcome) => outcome === 'applied').length);
+    },
+  );
 
-  it('the package signs like the service', () => {
+  it('the package computes the same signature as the service', () => {
     const [{ headers, body, secrets, now }] = kept.signatures;
     expect(sign(secrets, headers['webhook-id'], now, Buffer.from(body))).toBe(headers['webhook-signature']);
   });

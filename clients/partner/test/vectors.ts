@@ -10,7 +10,7 @@ const SAMPLE = sampleNotificationRequest(new Date(NOW_S * 1000));
 
 interface Setup {
   title: string;
-  /** The partner's secrets. */
+  /** The secrets with which the partner verifies the request. */
   secrets?: string[];
   signedBy?: string[];
   body?: string;

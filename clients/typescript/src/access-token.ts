@@ -12,11 +12,11 @@ export interface Credentials {
   consumerSecret: string;
   username: string;
   password: string;
-  /** Separated by blanks; all permitted scopes by default. */
+  /** The requested scopes, separated by blanks; all permitted scopes by default. */
   scope?: string;
 }
 
-/** The token service refused; `code` is a code of RFC 6749 §5.2. */
+/** Thrown when the token service refuses a request; `code` is an error code of RFC 6749 §5.2. */
 export class TokenError extends Error {
   override readonly name = 'TokenError';
 

@@ -17,7 +17,7 @@ export interface ClientOptions {
   retries?: Retries;
 }
 
-/** An answer of `api`; `data` is present, because an answer other than 2xx is thrown. */
+/** A response of `api`; `data` is present, because a response other than 2xx is thrown. */
 interface Answered<T> {
   data?: T;
   response: Response;
@@ -25,7 +25,7 @@ interface Answered<T> {
 
 export interface ChangePage {
   entries: Change[];
-  /** The cursor after this page: store it in the transaction in which you apply the entries. */
+  /** The cursor after this page. Store it in the transaction in which you apply the entries of the page. */
   next: string;
 }
 
@@ -36,9 +36,9 @@ export interface ImportOptions {
   onStart?: (importId: string) => void;
   /** Aborts the import: before the file has been received nothing changes; later, finished rows stay. */
   signal?: AbortSignal;
-  /** Makes a repeated upload return the first import. */
+  /** The Idempotency-Key of the upload: a second upload with the same key returns the first import. */
   idempotencyKey?: string;
-  /** Called at intervals, the last time with the final figures. */
+  /** Called with the progress at each poll, the last time with the final figures. */
   onProgress?: (progress: ImportProgress) => void;
   /** The polling interval in milliseconds; 500 by default. */
   pollMs?: number;
@@ -52,7 +52,7 @@ const PAGE = 200;
 
 /** Calls the service as one user of one application. */
 export class EligibilityClient {
-  /** Every operation of the OpenAPI document, typed. An answer of 400 or above is thrown as ProblemError. */
+  /** Offers every operation of the OpenAPI document, typed. A response of 400 or above is thrown as ProblemError. */
   readonly api: Client<paths>;
   private readonly baseUrl: string;
   private readonly token: AccessToken;

@@ -2,7 +2,7 @@ import type { components } from './openapi.js';
 
 export type Problem = components['schemas']['ErrorModel'];
 
-/** An answer of 400 or above. `code` is for programs; `problem.errors` names every fault of the request. */
+/** Thrown for a response of 400 or above: `code` is for programs, `problem.errors` has every fault of the request. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
 
@@ -24,7 +24,7 @@ export async function problemOf(response: Response): Promise<ProblemError> {
     const problem = JSON.parse(text) as Problem;
     if (typeof problem.code === 'string') return new ProblemError(response.status, problem.code, problem);
   } catch {
-    // The answer is not from the service.
+    // A body that is not a problem document comes from a proxy, not from the service.
   }
   return new ProblemError(response.status, 'unreadable', null);
 }

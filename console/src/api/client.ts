@@ -24,7 +24,7 @@ interface Answered<T> {
   response: Response;
 }
 
-/** Returns the data of an answer: `await dataOf(api.GET('/admin/jobs/{job_id}', …))`. */
+/** Returns the data of a response: `await dataOf(api.GET('/admin/jobs/{job_id}', …))`. */
 export async function dataOf<T>(answer: Promise<Answered<T>>): Promise<T> {
   return (await answer).data as T;
 }
@@ -44,7 +44,7 @@ export async function pageOf<T>(answer: Promise<Answered<T[]>>): Promise<Page<T>
   return { rows: data, next };
 }
 
-/** Creates a key for one intended action: a double click or a lost answer then acts once. */
+/** Creates the Idempotency-Key of an intended action, so that a double click or a lost response performs it once. */
 export function newIdempotencyKey(): string {
   return `console-${crypto.randomUUID()}`;
 }

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, type QueryKey } from '@tanstack/react-query';
 import type { Page } from './client';
 
-/** The query of a list, page by page. */
+/** A query that loads a list page by page. */
 export interface ListSource<Row> {
   queryKey: QueryKey;
   load: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;

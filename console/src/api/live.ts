@@ -46,14 +46,14 @@ export function useLive(topics: readonly string[], keys: readonly QueryKey[]): v
   }, [queries]);
 }
 
-/** Between two pages there are no listeners for a moment. */
+/** The delay before the stream stops without listeners: during navigation, no page listens for a moment. */
 const HEARD_AGAIN_MS = 5000;
 
 function restUnheard(): void {
   if (listeners.size === 0) stop('paused');
 }
 
-/** After a time without a stream, everything counts as changed. */
+/** After an interruption of the stream, all topics count as changed. */
 const EVERYTHING: readonly string[] = [];
 const AGAIN_MS = [1000, 2000, 5000, 15_000];
 
@@ -83,7 +83,7 @@ async function keepReading(signal: AbortSignal): Promise<void> {
         tell(EVERYTHING);
       });
     } catch {
-      // The state shows the failure, and the stream is retried.
+      // The error is ignored: `liveState` shows the failure, and the loop opens the stream again.
     }
     if (signal.aborted) return;
     liveState.set('broken');

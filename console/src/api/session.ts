@@ -29,13 +29,13 @@ export function useScopes(): readonly string[] {
   return 'session' in state ? state.session.scopes : [];
 }
 
-/** A header that no page of another site can send. */
+/** The header that marks requests of the console: a page of another site cannot send it. */
 export const FROM_CONSOLE = { 'Console-Request': '1' };
 const RETURN_TO = 'console-return-to';
 
 let waiting: (() => void)[] = [];
 
-/** Fetches the signed-in user, and releases the waiting calls. */
+/** Fetches the signed-in user, and repeats the calls that waited for a sign-in. */
 export async function loadSession(): Promise<void> {
   try {
     const { session, sign_in: ways } = (await (
@@ -63,13 +63,13 @@ export async function signIn(username: string, password: string): Promise<void> 
   await loadSession();
 }
 
-/** Ends the session here, or all sessions of the user, and clears the page. */
+/** Ends the session of this browser, or all sessions of the user, and clears the page. */
 export async function signOut(everywhere: boolean): Promise<void> {
   await call('DELETE', everywhere ? 'sessions' : 'session');
   location.assign(CONSOLE_PATH);
 }
 
-/** Ends the session here, and redirects to the identity provider's sign-out, if there is one. */
+/** Ends the session of this browser, and redirects to the identity provider's sign-out page, if there is one. */
 export async function signOutAtOrganisation(): Promise<void> {
   const answer = await call('DELETE', 'session?organisation=true');
   const { organisation } = (await answer.json()) as components['schemas']['SignedOut'];
@@ -91,7 +91,7 @@ export function pathToReturnTo(): string | null {
   return path?.startsWith(`${CONSOLE_PATH}/`) ? path : null;
 }
 
-/** Fetches with the session: a call without a session waits for a sign-in. */
+/** Sends a request with the session; after a 401 it waits for a new sign-in and sends the request once more. */
 export async function sessionFetch(request: Request): Promise<Response> {
   const again = request.clone();
   let response = await reach(request);
@@ -103,7 +103,7 @@ export async function sessionFetch(request: Request): Promise<Response> {
   return response;
 }
 
-/** Within this time after an operator's action, lists show its changes at once. */
+/** The time after an operator's action in which lists show changes at once, because the action has caused them. */
 const JUST_MS = 3000;
 let actedAt = -Infinity;
 

@@ -53,7 +53,7 @@ export default function ChartCanvas({ at, series, unit = '', height = 180 }: Cha
               stroke: resolved(colour(tone)),
               fill: kind === 'bars' ? resolved(colour(tone)) : undefined,
               width: kind === 'bars' ? 0 : 1.5,
-              // A line of one point would be invisible.
+              // Points are drawn too, because a line of a single value would be invisible.
               points: { show: kind === 'line', size: 4 },
               paths: kind === 'bars' ? UPlot.paths.bars?.({ size: [0.7, 40], radius: 0.2 }) : undefined,
             })),

@@ -34,7 +34,7 @@ export function Chart(props: ChartProps) {
   );
 }
 
-/** Renders the table when it is opened: seven days by the hour make it longer than the rest of the page. */
+/** Shows the values of a chart as a table; rendered only when opened, because it has a row for each hour of a week. */
 function ChartTable({ label, at, series, unit = '' }: ChartProps) {
   return (
     <div className="chart-table" tabIndex={0} role="region" aria-label={label}>
@@ -66,7 +66,7 @@ function ChartTable({ label, at, series, unit = '' }: ChartProps) {
   );
 }
 
-/** Draws a line of values without axes, for a table cell. */
+/** Draws values as a line without axes, small enough for a table cell. */
 export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
   const most = Math.max(1, ...values);
   const step = 100 / Math.max(1, values.length - 1);

@@ -8,12 +8,12 @@ export interface Question {
   title: string;
   /** The consequence of the action, and the number of affected items. */
   text: ReactNode;
-  /** The label of the button. */
+  /** The label of the button that performs the action. */
   action: string;
   danger?: boolean;
   /** Whether the operator gives a reason, which is stored with the action. */
   reason?: 'required' | 'optional';
-  /** A text to type before the button is enabled, for irreversible actions. */
+  /** The text that the operator must type to enable the button of an irreversible action. */
   typed?: string;
   perform: (reason: string) => Promise<unknown>;
 }

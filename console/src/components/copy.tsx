@@ -1,7 +1,7 @@
 import { Button } from './button';
 import { toast } from './toast';
 
-/** Shows a text with a copy button. */
+/** Shows a text, such as an id, with a button that copies it to the clipboard. */
 export function Copyable({ text, shown = text }: { text: string; shown?: string }) {
   return (
     <span className="copyable">

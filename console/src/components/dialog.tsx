@@ -5,7 +5,7 @@ import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 
 interface Props {
   title: string;
-  /** Without it the dialog cannot be dismissed. */
+  /** Called when the user dismisses the dialog; without this function the dialog cannot be dismissed. */
   onClose?: () => void;
   children: ReactNode;
   role?: 'dialog' | 'alertdialog';

@@ -3,7 +3,7 @@ import { useId, type ReactNode } from 'react';
 interface Labelled {
   label: string;
   hint?: ReactNode;
-  /** The fault of the value. */
+  /** The message that explains why the field's value is invalid. */
   fault?: string;
   required?: boolean;
 }
@@ -12,7 +12,7 @@ interface TextProps extends Labelled {
   value: string;
   onChange: (value: string) => void;
   type?: 'text' | 'password' | 'search' | 'email' | 'url' | 'datetime-local' | 'number';
-  /** The number of lines, for more than one. */
+  /** The number of lines of a text field, if more than one. */
   rows?: number;
   maxLength?: number;
   autoComplete?: string;
@@ -140,7 +140,7 @@ interface ChoicesProps extends Labelled {
   options: readonly Option[];
 }
 
-/** Lets the user choose several of a few options. */
+/** Shows checkboxes for choosing several of a few options. */
 export function Choices({ label, hint, fault, value, onChange, options }: ChoicesProps) {
   const id = useId();
   return (

@@ -6,10 +6,10 @@ import { Select, TextField, type Option } from './fields';
 import { toLocalText, toUtcText } from './time-text';
 
 export interface Filter {
-  /** The query parameter of the page's address and of the API. */
+  /** The name of the filter as a query parameter, both in the page's address and in the API. */
   name: string;
   label: string;
-  /** The options of a choice; "any" is added first. */
+  /** The options of the filter; the option "any" is added before them. */
   options?: readonly Option[];
   type?: 'text' | 'moment';
   /** Whether the key `/` focuses this filter. */

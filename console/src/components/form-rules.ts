@@ -1,7 +1,7 @@
 import schemas from 'virtual:field-rules';
 import type { Schemas } from '../api/client';
 
-/** The part of JSON Schema that forms read. */
+/** The keywords of JSON Schema that forms use. */
 export interface FieldRule {
   type?: string | string[];
   enum?: (string | null)[];
@@ -54,7 +54,7 @@ export function kindOf({ type, enum: values }: FieldRule): 'text' | 'number' | '
 
 export type FieldValue = string | boolean | string[];
 
-/** Finds faults of typed values before a call; the service makes the final check. */
+/** Finds invalid values in a form before the request is sent; the service makes the final check. */
 export function faultOf(rule: KnownRule, value: FieldValue): string | undefined {
   if (typeof value === 'boolean') return undefined;
   if (Array.isArray(value)) {

@@ -21,11 +21,11 @@ export interface FormState {
 }
 
 interface Options {
-  /** The name of the body's schema: its rules come from the OpenAPI document. */
+  /** The name of the schema of the request body in the OpenAPI document, which has the rules of the fields. */
   schema: SchemaName;
-  /** The fields by their path (`auth/token`) with their initial values; the body has exactly these members. */
+  /** The initial values of the fields by path (`auth/token`); the body has exactly these members. */
   initial: Values;
-  /** Sends the body; a refusal that names members is shown at their fields. */
+  /** Sends the body; faults in a refusal appear at the fields of the members that they name. */
   perform: (body: never) => Promise<unknown>;
 }
 
@@ -104,7 +104,7 @@ function atTheirFields({ faults }: ProblemError, values: Values): Record<string,
 interface FormProps {
   form: FormState;
   action: string;
-  /** Additional buttons after the main one. */
+  /** Additional buttons after the main button. */
   more?: ReactNode;
   children: ReactNode;
 }
@@ -145,7 +145,7 @@ export function Form({ form, action, more, children }: FormProps) {
 
 interface FieldProps {
   form: FormState;
-  /** The path in the body: `name`, `auth/token`. */
+  /** The path of the field's member in the body, such as `name` or `auth/token`. */
   name: string;
   label: string;
   hint?: ReactNode;

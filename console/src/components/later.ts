@@ -13,7 +13,7 @@ export function later<Props>(load: Load<Props>): Load<Props> {
   return load;
 }
 
-/** Loads the registered parts one after another. */
+/** Loads all registered parts of the program in sequence. */
 export async function loadParts(): Promise<void> {
   for (const load of parts) await load().catch(() => undefined);
 }

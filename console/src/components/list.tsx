@@ -15,7 +15,7 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
     placeholderData: keepPreviousData,
   });
   const { fetchNextPage, hasNextPage, isFetching, isError } = query;
-  // A refetch of the list cancels concurrent fetches: the next page is fetched again afterwards.
+  // A refetch of the list cancels a running fetch of the next page, so the next page is fetched again afterwards.
   const key = JSON.stringify(queryKey);
   const [wanted, setWanted] = useState({ key, pages: 1 });
   const pages = query.data?.pages.length ?? 0;
@@ -31,7 +31,7 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
       <Table
         {...table}
         rows={rows}
-        // The old rows belong to no current filter: the arriving rows are another list.
+        // Placeholder rows belong to the previous filter: an empty key makes the new rows count as a new list.
         list={query.isPlaceholderData ? '' : key}
         load={load}
         count={query.hasNextPage ? `${rows.length.toLocaleString('en')} shown, there are more` : undefined}

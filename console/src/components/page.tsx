@@ -2,7 +2,7 @@ import { useEffect, useRef, type ReactNode } from 'react';
 
 interface Props {
   title: string;
-  /** A state next to the title. */
+  /** A badge next to the title with the state of the item. */
   badge?: ReactNode;
   /** Links above the title that lead back. */
   trail?: ReactNode;

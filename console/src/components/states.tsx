@@ -12,7 +12,7 @@ export function Loading({ what = 'Loading' }: { what?: string }) {
   );
 }
 
-/** Explains why there is nothing, and how to see something. */
+/** Explains why a list is empty, and how to see items. */
 export function Empty({ children, good = false }: { children: ReactNode; good?: boolean }) {
   return <div className={good ? 'empty good' : 'empty'}>{children}</div>;
 }
@@ -60,7 +60,7 @@ interface Followed {
   refetch: () => unknown;
 }
 
-/** Says that data could not be refreshed, with its age. It follows the data, so that the data does not move. */
+/** Says below the data that it could not be refreshed, and how old it is; above the data, the note would move it. */
 export function StaleNote({ of }: { of: Followed }) {
   if (!of.isError || of.dataUpdatedAt === 0) return null;
   return (
@@ -74,7 +74,7 @@ export function StaleNote({ of }: { of: Followed }) {
   );
 }
 
-/** Returns whether the first answer is still pending; a failed first attempt no longer counts. */
+/** Returns whether the first response to a query is still pending; after a failed attempt it is no longer awaited. */
 export function isFirstAwaited({ isPending, failureCount }: { isPending: boolean; failureCount: number }): boolean {
   return isPending && failureCount === 0;
 }

@@ -3,11 +3,11 @@ import { hasJustActed } from '../api/session';
 import { Button } from './button';
 
 interface Shown<Row> {
-  /** The source rows. */
+  /** The current rows from which the shown rows were derived. */
   of: readonly Row[];
   list: string;
   rows: readonly Row[];
-  /** The number of withheld rows. */
+  /** The number of new rows that are withheld. */
   fresh: number;
   /** Keys of removed rows that stay as placeholders, so that nothing moves. */
   gone: ReadonlySet<string>;
@@ -18,7 +18,7 @@ export interface Steady<Row> {
   gone: ReadonlySet<string>;
   /** The element whose content moves when rows are added or removed. */
   frame: RefObject<HTMLDivElement | null>;
-  /** The withheld rows, with the button that shows them; null when there are none. */
+  /** The note about withheld rows, with the function that shows them; null when no rows are withheld. */
   held: Held | null;
 }
 
@@ -57,7 +57,7 @@ export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string
   useEffect(() => {
     if (!isHeld) return undefined;
     const look = (event: Event) => {
-      // During a move between two elements, no element has the focus.
+      // While the focus moves from one element to the next, no element has the focus for a moment.
       const isBetween = event.type === 'focusout' && (event as FocusEvent).relatedTarget !== null;
       if (!isBetween && !isInUse(frame.current)) show();
     };
@@ -71,7 +71,7 @@ export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string
     text: text.filter(Boolean).join(', '),
     show: ({ detail: clicks }) => {
       show();
-      // The button disappears; a keyboard user continues from here.
+      // The pressed button disappears, so the focus of a keyboard user moves to the list.
       if (clicks === 0) frame.current?.focus({ preventScroll: true });
     },
   };
@@ -80,7 +80,7 @@ export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string
 
 const KINDS = ['pointerover', 'pointerout', 'focusin', 'focusout'] as const;
 
-/** Shows the note in the place of the previous text, so that it moves nothing itself. */
+/** Shows the note about withheld rows instead of the previous text, so that the note moves no content. */
 export function HeldNote({ held: { text, show } }: { held: Held }) {
   return (
     <Button kind="quiet" small aria-label={`${text}: show`} onPress={show}>
@@ -93,7 +93,7 @@ function allOf<Row>(rows: readonly Row[], list: string): Shown<Row> {
   return { of: rows, list, rows, fresh: 0, gone: NONE };
 }
 
-/** Merges rows: shown rows keep their order with their newest data; newer rows follow. */
+/** Merges new data into the shown rows, which keep their order; new rows at the end of the list follow. */
 function merged<Row>(before: Shown<Row>, now: readonly Row[], keyOf: (row: Row) => string): Shown<Row> {
   if (before.rows.length === 0) return allOf(now, before.list);
   const known = new Map(now.map((row) => [keyOf(row), row]));
@@ -102,7 +102,7 @@ function merged<Row>(before: Shown<Row>, now: readonly Row[], keyOf: (row: Row) 
   const last = now.findLastIndex((row) => keys.has(keyOf(row)));
   const behind = last === -1 ? [] : now.slice(last + 1);
   const fresh = now.filter((_, index) => index <= last || last === -1).filter((row) => !keys.has(keyOf(row))).length;
-  // Missing rows at the end may only have been displaced from the fetched pages.
+  // A row missing at the end may still exist: new rows may have displaced it from the fetched pages.
   const end = fresh === 0 ? standing.length : standing.findLastIndex((row) => known.has(keyOf(row)));
   const gone = new Set(
     standing.slice(0, Math.max(end, 0)).flatMap((row) => (known.has(keyOf(row)) ? [] : [keyOf(row)])),

@@ -30,7 +30,7 @@ interface TextColumn<Row> {
   text: (row: Row) => string | number | null | undefined;
   /** The kind of text: a time of the API, an id with a copy button, or a state. */
   as?: 'time' | 'code' | 'badge';
-  /** Renders more than the text. */
+  /** Renders the cell when it shows more than the text. */
   cell?: (row: Row) => ReactNode;
 }
 
@@ -43,26 +43,26 @@ interface DeedColumn<Row> {
 interface Selection {
   rows: RowSelectionState;
   onChange: (rows: RowSelectionState) => void;
-  /** The name of a row, for its checkbox. */
+  /** Returns the name of a row, which labels its checkbox. */
   label: string;
 }
 
 export interface TableProps<Row> {
-  /** The name of its CSV file, and the key of the stored column choice. */
+  /** The name of the table's CSV file, and the key under which its column choice is stored. */
   name: string;
   caption: string;
   columns: readonly Column<Row>[];
   rowKey: (row: Row) => string;
   rows: readonly Row[];
-  /** Identifies the list of these rows: another filter makes another list. */
+  /** The key of the list: rows with a different key, such as those of a new filter, are a new list. */
   list?: string;
   empty: ReactNode;
-  /** Whether an empty list is good news. */
+  /** Whether an empty list is good news, such as an empty error queue. */
   emptyIsGood?: boolean;
   selection?: Selection;
-  /** The sentence with the number of rows. */
+  /** The text that replaces the number of rows. */
   count?: string;
-  /** Loads further rows for a CSV, when these are not all. */
+  /** Loads the remaining rows for the CSV, when `rows` are not all rows of the list. */
   load?: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
 }
 
@@ -188,7 +188,7 @@ interface RowProps<Row> {
   row: Row;
   /** The visible columns. */
   columns: readonly Column<Row>[];
-  /** The row's name, when rows can be selected. */
+  /** The label of the row's checkbox, when rows can be selected. */
   label: string | undefined;
   chosen: boolean;
   choose: (id: string, chosen: boolean) => void;

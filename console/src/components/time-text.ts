@@ -17,7 +17,7 @@ export function local(moment: Date): string {
   return LOCAL.format(moment).replace(',', '');
 }
 
-/** Returns the time in UTC, with the day if the day differs there. */
+/** Returns a time in UTC, with its date if the date in UTC differs from the local date. */
 export function utc(moment: Date): string {
   const text = moment.toISOString();
   const sameDay = moment.getDate() === moment.getUTCDate();
@@ -37,7 +37,7 @@ export function toUtcText(value: string): string {
   return Number.isNaN(moment.getTime()) ? value : `${moment.toISOString().slice(0, 19)}Z`;
 }
 
-/** Converts the API's form to the value of the field. */
+/** Converts a time of the API to the value of a date-time field. */
 export function toLocalText(at: string): string {
   const moment = new Date(at);
   if (Number.isNaN(moment.getTime())) return at;

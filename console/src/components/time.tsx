@@ -26,7 +26,7 @@ export function Time({ at, compact = false }: { at: string | null | undefined; c
 const ticks = new Set<() => void>();
 let timer: number | undefined;
 
-/** Subscribes to one clock for all times. */
+/** Subscribes a component to the clock that all times on the page share. */
 function everyHalfMinute(tick: () => void): () => void {
   ticks.add(tick);
   timer ??= window.setInterval(() => ticks.forEach((each) => each()), 30_000);

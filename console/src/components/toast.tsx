@@ -16,7 +16,7 @@ export function toast(text: string, tone: Toast['tone'] = 'plain'): void {
   setTimeout(() => toasts.set(toasts.get().filter((other) => other.id !== id)), tone === 'bad' ? 12_000 : 6000);
 }
 
-/** Renders the live region from the start: screen readers announce changes only in a region that they know. */
+/** Renders the live region even without messages: screen readers announce changes only in a known region. */
 export function Toasts() {
   const shown = useStore(toasts);
   return (

@@ -31,7 +31,7 @@ export function HomePage() {
       ...overviewQuery,
       placeholderData: keepPreviousData,
       refetchOnWindowFocus: true,
-      // Ages and remaining times change even without events.
+      // The page is refetched every minute, because ages and remaining times change without events.
       refetchInterval: 60_000,
     }),
   );
@@ -66,7 +66,7 @@ function Everything({ overview }: { overview: Overview }) {
           <strong>All is well.</strong> All notifications are delivered, and no work is waiting for you.
         </p>
       ) : (
-        // As long as the other text, so that the following content does not move.
+        // This text is as long as its alternative, so that the following content does not move.
         <p className="summary">
           <strong>Action needed.</strong> Select a highlighted figure to see the items behind it.
         </p>

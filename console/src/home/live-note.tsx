@@ -8,7 +8,7 @@ const WORDS: Record<LiveState, string> = {
   broken: 'Disconnected, reconnecting',
 };
 
-/** Shows whether the page is live, and the time of its data. */
+/** Shows whether the page receives live updates, and the time of its data. */
 export function LiveNote({ at }: { at: string | undefined }) {
   const state = useLiveState();
   return (

@@ -25,7 +25,7 @@ export function NotificationPage() {
   const notification = useQuery({
     queryKey: ['notifications', 'one', id],
     queryFn: ({ signal }) => dataOf(api.GET('/admin/notifications/{id}', { params: { path: { id } }, signal })),
-    // A running attempt ends within the partner's wait time.
+    // Refetches while an attempt is running, which ends within the partner's wait time.
     refetchInterval: ({ state }) => (state.data?.state === 'PENDING' ? 1000 : false),
   });
   return <Shown query={notification}>{(found) => <OneNotification notification={found} />}</Shown>;

@@ -16,7 +16,7 @@ const FAILURES: Record<NonNullable<Notification['failure']>, string> = {
   blocked: 'Address not allowed',
 };
 
-/** Describes the failure; null means that no attempt was made, because the partner was down. */
+/** Describes a failure in words; null means that no attempt was made, because the partner was DOWN. */
 export function failureText(failure: Notification['failure']): string {
   return failure == null ? 'Not tried yet' : FAILURES[failure];
 }
@@ -27,7 +27,7 @@ const REASONS: Record<string, string> = {
   ONLY_THIS_EVENT: 'The partner answers status 500 to this event only',
 };
 
-/** Returns the words for a known reason, else its code. */
+/** Returns the words for a known reason of a failure, otherwise its code. */
 export function reasonText(reason: string): string {
   return REASONS[reason] ?? reason;
 }

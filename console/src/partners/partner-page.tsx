@@ -30,7 +30,7 @@ export function PartnerPage() {
   const { id } = useParams({ from: '/partners/$id' });
   useLive(['partners'], [['subscriptions', id]]);
   const subscription = useQuery(subscriptionQuery(id));
-  // Both are fetched at once and shown together, so that no late figure moves a button.
+  // The partner and its statistics are fetched and shown together, so that no late figure moves a button.
   const statistics = useQuery(statisticsQuery(id));
   if (subscription.isSuccess && isFirstAwaited(statistics)) return <Loading />;
   return <Shown query={subscription}>{(found) => <Partner subscription={found} />}</Shown>;

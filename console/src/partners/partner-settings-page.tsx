@@ -97,7 +97,7 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
   );
 }
 
-/** Returns the members that differ from the stored ones. */
+/** Returns the members of the form whose values differ from the stored settings. */
 function changed(subscription: Subscription, body: Patch): Patch {
   const before = subscription as Record<string, unknown>;
   return Object.fromEntries(

@@ -9,7 +9,7 @@ interface Sample {
   /** The report of the last answered sample. */
   report: Report | null;
   error: unknown;
-  /** The running action. */
+  /** The action that is running: a sample or a verification. */
   busy: Body | null;
   send: (body: Body) => Promise<void>;
 }

@@ -7,10 +7,10 @@ import type { QueueFilter } from './filter-text';
 interface Props {
   kinds: readonly BulkKind[];
   filter: QueueFilter;
-  /** Whether the first button is highlighted. */
+  /** Whether the first button is shown as the page's main action. */
   primary?: boolean;
   small?: boolean;
-  /** The subject of the action, where a page has several such buttons. */
+  /** The object of the action, which distinguishes the buttons of a page that has several. */
   of?: string;
 }
 

@@ -38,7 +38,7 @@ const WORDS: Record<BulkKind, { title: string; action: string; text: string }> =
 
 interface Props {
   kind: BulkKind;
-  /** A replay needs `subscription_id`, and accepts only time, booking and event besides. */
+  /** The filter of a replay must contain `subscription_id`, and may also contain only time, booking and event. */
   filter: QueueFilter;
   onClose: () => void;
 }
@@ -50,7 +50,7 @@ export function BulkDialog({ kind, filter, onClose }: Props) {
   const [missing, setMissing] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  // One key for the intended action: a double click creates one job.
+  // One Idempotency-Key for the intended action, so that a double click creates one job.
   const [key] = useState(newIdempotencyKey);
   const navigate = useNavigate();
   const counted = useQuery({
@@ -171,7 +171,7 @@ function firstOf(kind: BulkKind, filter: QueueFilter) {
   return dataOf(api.GET('/admin/error-queue', { params: { query: { ...defined(filter), limit: 5 } } }));
 }
 
-/** Removes null members: a query has no null. */
+/** Removes the null members of a filter, because a query string cannot contain null. */
 function defined<T extends object>(filter: T): { [K in keyof T]: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value != null)) as {
     [K in keyof T]: NonNullable<T[K]>;

@@ -132,7 +132,7 @@ export function CausesPage() {
   return (
     <Page
       title="Error queue"
-      // Reserves the line, so that nothing moves when the number arrives.
+      // A blank reserves the line, so that the page does not move when the number arrives.
       lead={causes.data === undefined ? '\u00a0' : leadOf(total, found.length)}
       actions={
         <>

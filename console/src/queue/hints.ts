@@ -4,7 +4,7 @@ type Cause = Pick<Schemas['CauseModel'], 'failure' | 'reason' | 'http_status' | 
 
 export interface Hint {
   text: string;
-  /** The page on which the remedy is applied. */
+  /** The page of the console on which the operator applies the remedy. */
   place: 'partner' | 'settings' | 'notifications';
 }
 

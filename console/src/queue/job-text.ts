@@ -54,7 +54,7 @@ export function jobNote(job: Job): string {
   }
 }
 
-/** Returns the reason of the pause, or the state of the partners. */
+/** Explains why a job is paused: by an operator, or by failures of its partners. */
 function pauseNote({ paused_by: by, paused_because: because }: Job): string {
   if (because === 'operator' || because == null)
     return `This job was paused by ${by ?? 'an operator'}. Attempts that have already begun will finish.`;

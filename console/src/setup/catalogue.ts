@@ -1,15 +1,15 @@
 import { api, pageOf, type Page, type Schemas } from '../api/client';
 import type { FieldValue, SchemaName } from '../components/form-rules';
 
-/** An entry of a catalogue of any kind. */
+/** An entry of an account's catalogue, of any kind. */
 export interface Entry {
   code: string;
-  /** A summary in a few words. */
+  /** A summary of the entry in a few words. */
   text: string;
   more: string;
-  /** The initial values of its form. */
+  /** The initial values of the form that edits the entry. */
   values: Record<string, FieldValue>;
-  /** The portions of a test: one on each line, `CODE name`. */
+  /** The portions of a test, one per line in the form `CODE name`. */
   portions?: string;
 }
 

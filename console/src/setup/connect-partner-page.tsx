@@ -115,7 +115,7 @@ function Outcome({ report }: { report: Report }) {
   );
 }
 
-/** Shows the same call for the partner to try, with an invalid signature. */
+/** Shows the new subscription, and a command with which the partner can test its address. */
 function Connected({ made }: { made: Made }) {
   const line = `curl -sS -X PUT '${made.partner_url.replace(/\/$/, '')}/notifications' -H 'Content-Type: application/json' -H 'webhook-id: test' --data '{"change_reason":"BOOKING_CREATED"}' -w '%{http_code}\\n'`;
   return (

@@ -83,7 +83,7 @@ function SignedInShell({ session }: { session: Session }) {
   );
 }
 
-/** Long enough for the first page and its queries. */
+/** The delay of background loading, long enough for the first page and its requests. */
 const REST_AFTER_MS = 2000;
 
 /** Loads the other pages in the background, once the first page is shown and the browser is idle. */
@@ -94,10 +94,10 @@ function useRestLoaded(): void {
       // Loads one page after another, so that a slow telephone stays responsive. A page that fails to load reports the
       // error when it is opened.
       for (const route of Object.values(router.routesById)) await router.loadRouteChunk(route)?.catch(() => undefined);
-      // Loaded pages have registered further parts.
+      // The loaded pages have registered parts of the program, which are loaded now.
       await loadParts();
     };
-    // Safari has no idle callbacks.
+    // Safari does not support requestIdleCallback.
     const whenIdle = () => ('requestIdleCallback' in window ? requestIdleCallback(() => void load()) : void load());
     const timer = setTimeout(whenIdle, REST_AFTER_MS);
     return () => clearTimeout(timer);

@@ -207,7 +207,7 @@ function LikelyExam({ id, likely: { record, because }, settled }: LikelyProps) {
   );
 }
 
-/** Shows the candidate of the exam, and its state. */
+/** Shows an exam: its candidate, state, test, account and time. */
 function Exam({ of: { candidate, status, test_code, account_code, booking_on } }: { of: Record }) {
   return (
     <>

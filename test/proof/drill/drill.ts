@@ -115,7 +115,7 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
   await subscribe(baseUrl, account, token, partner);
   const ledger = new Ledger();
   ledger.listenTo(partner);
-  // One reads changes that the dump will not contain; the other keeps its earlier cursor.
+  // `feed` follows changes that the dump will not contain, and `rested` keeps an earlier cursor.
   const feed = await FeedFollower.start(baseUrl, account, token);
   const rested = await FeedFollower.start(baseUrl, account, token);
   const load = new BookingLoad({ baseUrl: () => baseUrl, account, token, restMs: 20 });

@@ -13,7 +13,7 @@ export interface Stage {
 
 export interface Harm {
   readonly kind: string;
-  /** Whether another PostgreSQL takes over: because the old one is gone, or is unreachable. */
+  /** Why a standby takes over: the primary is gone, or silent; null if none takes over. */
   readonly promotes: 'gone' | 'silent' | null;
   /** Does the harm; returns the function that repairs it. */
   readonly strike: (stage: Stage) => Promise<() => Promise<void> | void>;
@@ -41,7 +41,7 @@ export const HARMS: readonly Harm[] = [
     promotes: 'gone',
     strike: async ({ cluster }) => {
       (await cluster.primary()).killPostgres();
-      // Patroni restarts it as a standby.
+      // Nothing to repair: Patroni restarts the killed PostgreSQL as a standby.
       return () => undefined;
     },
   },

@@ -50,7 +50,7 @@ export class DatabaseMachine {
     );
     const file = join(folder, 'patroni.yml');
     writeFileSync(file, stringify(patroniConfig(machine, all, this.data, options)));
-    // Root's right to enter the namespace is dropped afterwards.
+    // The command enters the namespace as root, and then drops root's rights.
     const as = ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--init-groups'];
     this.patroni = new Daemon(`${machine.name}-patroni`, [...machine.prefix, ...as, '/usr/bin/patroni', file], {
       folder: options.folder,
@@ -168,7 +168,7 @@ function etcdOptions({ name, address }: Machine, all: readonly Machine[], data: 
   const [clients, peers] = [`http://${address}:2379`, `http://${address}:2380`];
   const options = {
     name,
-    // Each machine would have its own disk.
+    // Each member has its own data folder, like the disk of a separate machine.
     'data-dir': data,
     'listen-client-urls': clients,
     'advertise-client-urls': clients,
@@ -177,7 +177,7 @@ function etcdOptions({ name, address }: Machine, all: readonly Machine[], data: 
     'initial-cluster': all.map((one) => `${one.name}=http://${one.address}:2380`).join(),
     // A member that returns from a partition must not unseat the leader: otherwise Patroni loses etcd twice.
     'pre-vote': 'true',
-    // Several machines share the processors of one.
+    // Timeouts are long, because several simulated machines share the processors of one.
     'heartbeat-interval': '300',
     'election-timeout': '3000',
     'log-level': 'warn',
@@ -202,7 +202,7 @@ function patroniConfig(
         loop_wait: 1,
         retry_timeout: RETRY_TIMEOUT_S,
         synchronous_mode: synchronous,
-        // A killed primary is replaced without waiting.
+        // With 0, Patroni replaces a killed primary at once instead of restarting it first.
         primary_start_timeout: 0,
         postgresql: {
           use_pg_rewind: true,
@@ -252,7 +252,7 @@ export class PromotionWatch {
       asking = false;
       if (!rows[0].standby) this.at ??= Date.now();
     };
-    // A standby that disconnected is no longer polled.
+    // An error means that the standby has disconnected; it is ignored.
     this.timers.push(setInterval(() => void look().catch(() => undefined), 20));
   }
 

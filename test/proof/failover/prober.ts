@@ -68,7 +68,7 @@ export class Prober {
       isAnswered = answer.ok;
       if (answer.ok) this.acknowledged.add(body.svc_eligiblity_id!);
     } catch {
-      // The figures count calls without an answer.
+      // A failed call is not an error here: the figures count calls without a response.
     }
     this.probes.push({ begun, ended: Date.now(), isAnswered });
   }

@@ -30,11 +30,11 @@ export interface Outcome {
   readonly feedFaults: number;
   /** Milliseconds from the harm to the promotion. */
   readonly promotedMs: number | null;
-  /** Milliseconds from the promotion to the first answer, and to the last refused call. */
+  /** Milliseconds from the promotion to the first successful response, and to the last refused call. */
   readonly answeredMs: number | null;
   readonly refusedMs: number | null;
   readonly toldMs: number | null;
-  /** The longest time without an answer to a caller, and without an event at the partner. */
+  /** The longest time without a response to a caller, and the longest without an event at the partner. */
   readonly callersPauseMs: number;
   readonly partnerPauseMs: number;
   readonly detail: string;

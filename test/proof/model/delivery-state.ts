@@ -59,7 +59,7 @@ export class Layout {
     return this.subjects.length;
   }
 
-  // Bytes of a partner.
+  // Offsets of the bytes of a partner.
   readonly subscription = (partner: number) => partner * OF_PARTNER;
   readonly isDown = (partner: number) => partner * OF_PARTNER + 1;
   readonly probe = (partner: number) => partner * OF_PARTNER + 2;
@@ -69,21 +69,21 @@ export class Layout {
   readonly wall = (partner: number) => partner * OF_PARTNER + 4;
   /** Whether the pause that the partner asked for is not over. */
   readonly isBusy = (partner: number) => partner * OF_PARTNER + 5;
-  /** Whether it gets fewer requests than it handled. */
+  /** Whether the partner gets fewer requests than it once handled, because it was busy. */
   readonly isSlowed = (partner: number) => partner * OF_PARTNER + 6;
-  /** Successful answers since it was slowed down, at most `ENOUGH_GOOD`. */
+  /** The successful responses since the partner was slowed down, at most `ENOUGH_GOOD`. */
   readonly good = (partner: number) => partner * OF_PARTNER + 7;
 
-  // Bytes of a notification.
+  // Offsets of the bytes of a notification.
   private readonly own = (n: number) => this.partners * OF_PARTNER + n * OF_NOTIFICATION;
   /** The state of its event, equal for all notifications of the event. */
   readonly event = (n: number) => this.own(n);
   readonly state = (n: number) => this.own(n) + 1;
   readonly trigger = (n: number) => this.own(n) + 2;
   readonly lease = (n: number) => this.own(n) + 3;
-  /** Whether the partner has answered 200 to it. */
+  /** Whether the partner has answered 200 to the notification. */
   readonly accepted = (n: number) => this.own(n) + 4;
-  /** Whether it may arrive twice: 1 after a kill, an expired lease or an operator's action. */
+  /** Whether the notification may arrive twice: 1 after a kill, an expired lease or an operator's action. */
   readonly mayRepeat = (n: number) => this.own(n) + 5;
   /** Whether an attempt of a killed worker is still running at the partner. */
   readonly orphan = (n: number) => this.own(n) + 6;
@@ -93,7 +93,7 @@ export class Layout {
   /** Consecutive 500s, at most `SUSPECT`; `SUSPECT + 1`: another event was answered 200 since. */
   readonly failures = (n: number) => this.own(n) + 9;
 
-  // Bytes of a worker.
+  // Offsets of the bytes of a worker.
   readonly isAlive = (w: number) =>
     this.partners * OF_PARTNER + this.count * OF_NOTIFICATION + w * (1 + this.count * 3);
   readonly hold = (w: number, n: number) => this.isAlive(w) + 1 + n * 3;
@@ -111,5 +111,5 @@ export class Layout {
   readonly ofEvent = (n: number) => this.eventOf[n];
 }
 
-/** A flag of `waited`. */
+/** The flag in `waited` which says that the row belongs to the bulk job. */
 export const ROW_OF_JOB = 16;

@@ -124,7 +124,7 @@ export class Step {
     this.emit(this.to, label, benign, fault);
   }
 
-  // Properties of the previous state.
+  // The following methods read the previous state.
 
   partnerOf(n: number): number {
     return this.layout.subjects[n].partner;
@@ -147,12 +147,12 @@ export class Step {
     return this.from[this.layout.trigger(n)] !== TRIGGER.NONE;
   }
 
-  /** Returns whether the bulk job has handed it over. */
+  /** Returns whether the bulk job has handed over notification `n`. */
   isOfJob(n: number): boolean {
     return (this.from[this.layout.waited(n)] & ROW_OF_JOB) !== 0;
   }
 
-  /** Returns whether nobody has a lease on it. */
+  /** Returns whether no worker has a valid lease on notification `n`. */
   isFree(n: number): boolean {
     const lease = this.from[this.layout.lease(n)];
     return lease === LEASE.NONE || lease === LEASE.LAPSED;
@@ -182,7 +182,7 @@ export class Step {
     return true;
   }
 
-  /** Returns whether an attempt of it is running at the partner. */
+  /** Returns whether an attempt of notification `n` is running at the partner. */
   isUnderWay(n: number): boolean {
     const { layout, from } = this;
     if (from[layout.orphan(n)]) return true;
@@ -195,14 +195,14 @@ export class Step {
     const { layout, from } = this;
     for (let w = 0; w < layout.workers; w++)
       for (let n = 0; n < layout.count; n++) {
-        // A claim that is not written yet is invisible to others.
+        // Only written claims count: other workers cannot see a claim before it is written.
         if (from[layout.hold(w, n)] !== HOLD.CLAIMED || from[layout.lease(n)] !== LEASE.FRESH) continue;
         if (fits(n, from[layout.flags(w, n)])) return true;
       }
     return false;
   }
 
-  // Changes of the next state.
+  // The following methods change the next state.
 
   /** Gives the worker the only lease on the row. */
   giveLease(to: Uint8Array, w: number, n: number, flags: number): void {
@@ -226,7 +226,7 @@ export class Step {
     for (let w = 0; w < this.layout.workers; w++) to[this.layout.token(w, n)] = 0;
   }
 
-  /** Ends the obligation. */
+  /** Removes the row of `deliveries` and sets the state of the notification. */
   endRow(to: Uint8Array, n: number, state: number): void {
     this.free(to, n);
     to[this.layout.trigger(n)] = TRIGGER.NONE;

@@ -5,7 +5,7 @@ import { search } from './state-search';
 
 describe('the model of the delivery protocol', () => {
   it.each(SMALL.map((configuration) => [configuration.name, configuration] as const))(
-    'satisfies its invariants in every state: %s',
+    'the delivery model satisfies its invariants in every state: %s',
     (_name, configuration) => {
       const { fault, trace, states, truncated } = search(new DeliveryModel(configuration));
       expect({ fault, trace, truncated }).toEqual({ fault: null, trace: [], truncated: false });
@@ -13,7 +13,7 @@ describe('the model of the delivery protocol', () => {
     },
   );
 
-  it.each(Object.keys(MUTATIONS) as Mutation[])('violates its invariants when %s', (mutation) => {
+  it.each(Object.keys(MUTATIONS) as Mutation[])('the delivery model violates its invariants when %s', (mutation) => {
     const { fault, trace } = search(new DeliveryModel(configurationOf(MUTATIONS[mutation].shownBy), mutation));
     expect(fault).not.toBeNull();
     expect(trace.length).toBeGreaterThan(1);

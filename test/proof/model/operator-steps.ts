@@ -150,7 +150,7 @@ function resend(step: Step, n: number): void {
   to[layout.state(n)] = STATE.PENDING;
   to[layout.trigger(n)] = TRIGGER.MANUAL;
   to[layout.mayRepeat(n)] = 1;
-  // A running retry continues; unless it delivers, the event is sent again.
+  // A running automatic retry continues; if it does not deliver, the event is sent again.
   if (step.isFree(n) || step.is('resend takes what is under way')) step.free(to, n);
   step.take(labelOf('resend', n), false);
 }

@@ -50,7 +50,7 @@ export function faultOfBeginning(step: Step, n: number, flags: number): string |
   return null;
 }
 
-/** Returns whether it is neither delivered nor waiting for an operator, nor resent by one. */
+/** Returns whether notification `n` is neither delivered nor waiting for an operator, nor resent by an operator. */
 function isOutstanding({ layout, from }: Step, n: number): boolean {
   if (from[layout.accepted(n)] || from[layout.event(n)] === EVENT.NONE) return false;
   const [state, trigger] = [from[layout.state(n)], from[layout.trigger(n)]];
@@ -118,7 +118,7 @@ export function isSettled(layout: Layout, state: Uint8Array, oneBadEvent = false
     if (state[layout.event(n)] === EVENT.COMMITTED) return false;
     if (subscription === SUBSCRIPTION.SUSPENDED) continue;
     const its = state[layout.state(n)];
-    // It is the only probe of its partner, and is retried until it is given up.
+    // The notification is the only probe of its partner, and is retried until it is given up.
     if (oneBadEvent && n === 0 && its === STATE.AUTO) continue;
     if (state[layout.trigger(n)] !== TRIGGER.NONE || its === STATE.PENDING || its === STATE.AUTO) return false;
     const item = state[layout.item(n)];

@@ -2,7 +2,7 @@ import { ENOUGH_GOOD, FLAG, HOLD, ITEM, PROBE, ROW_OF_JOB, STATE, SUSPECT, TRIGG
 import { labelOf, type Step } from './delivery-step.js';
 import { faultOfFalling } from './promises.js';
 
-/** Returns whether it is the latest probe: after its lease has expired, another worker may have claimed the probe. */
+/** Returns whether `n` is the latest probe: after its lease has expired, a second worker may have claimed a probe. */
 function isLatestProbe(step: Step, partner: number, n: number): boolean {
   const { layout, from } = step;
   return from[layout.probe(partner)] === PROBE.HELD + n || step.is('a late probe moves the next');
@@ -78,7 +78,7 @@ export function record(step: Step, w: number, n: number): void {
   step.take(labelOf('record', n, w), true, fault);
 }
 
-/** Applies a successful answer: it ends a slow pace, and shows which events got none. */
+/** Applies a successful response: it raises a slow pace, and shows that events which keep failing are at fault. */
 function answeredWell(step: Step, to: Uint8Array, n: number): void {
   const { layout, from } = step;
   const partner = step.partnerOf(n);

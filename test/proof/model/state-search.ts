@@ -54,7 +54,7 @@ export class StateStore {
     this.mask = this.table.length - 1;
   }
 
-  /** Valid until the next `add`. */
+  /** Returns a view of the state with this number, which is valid until the next `add`. */
   at(index: number): Uint8Array {
     return this.bytes.subarray(index * this.size, (index + 1) * this.size);
   }
@@ -97,7 +97,7 @@ export class StateStore {
   }
 }
 
-/** FNV-1a. */
+/** Returns the FNV-1a hash of a range of bytes. */
 function hash(bytes: Uint8Array, from: number, size: number): number {
   let h = 0x811c9dc5;
   for (let i = from; i < from + size; i++) h = Math.imul(h ^ bytes[i], 0x01000193);
@@ -168,7 +168,7 @@ export function search(protocol: Protocol, most = Infinity): Verdict {
         benignTo.push(index);
       }
     });
-    // Asserted: a closure assigns it.
+    // The type is asserted, because a closure assigns the variable.
     const found = broken as { at: number; fault: string } | null;
     if (found !== null) return verdict(found.fault, traceTo(found.at));
   }

@@ -79,7 +79,7 @@ export class TraceChecker {
     const names = STEPS_OF[`${observation.what} ${observation.what === 'answer' ? observation.status : 0}`];
     const reached = new StateStore(this.model.size);
     for (let index = 0; index < states.count; index++) {
-      // The killed process may not have worked on this booking.
+      // The kill may have no effect, because the killed process may not have worked on this booking.
       if (kill) reached.add(states.at(index));
       this.steps(states.at(index), (name, n, to) => {
         if (names.includes(name) && (kill || n + 1 === observation.sequence)) reached.add(to);
@@ -98,7 +98,7 @@ export class TraceChecker {
   }
 
   private steps(from: Uint8Array, each: (name: StepName, n: number, to: Uint8Array) => void): void {
-    // Copied, because the store may move while it grows.
+    // The state is copied, because the store may move its bytes while it grows.
     this.model.expand(from.slice(), (to, label, _benign, fault) => {
       if (fault !== null || this.model.faultOf(to) !== null) return;
       const { name, n } = readLabel(label);

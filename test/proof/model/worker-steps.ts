@@ -40,7 +40,7 @@ function isFirstOfEvent(step: Step, n: number): boolean {
   return step.layout.ofEvent(n)[0] === n;
 }
 
-/** Commits an event; events of a booking commit one after another. */
+/** Commits an event; the events of a booking commit in their order. */
 function commit(step: Step, n: number): void {
   const { layout, from } = step;
   if (from[layout.event(n)] !== EVENT.NONE || !isFirstOfEvent(step, n)) return;
@@ -64,7 +64,7 @@ function translate(step: Step, w: number, n: number): void {
   );
   const halves = step.is('translation settles before it makes');
   if (halves && from[layout.event(n)] === EVENT.SETTLED && from[layout.state(n)] === STATE.NONE) {
-    // The second half, by the worker that did the first, as its hold shows.
+    // The worker that did the first half also does the second half, as its hold shows.
     if (from[layout.hold(w, n)] !== HOLD.ASKED) return;
     const to = step.copy();
     step.letGo(to, w, n);
@@ -163,7 +163,7 @@ function claimProbe(step: Step, w: number, n: number): void {
     ofJob = true;
   }
   if (!may(n)) return;
-  // A suspected event yields to the others.
+  // An event that is suspected to be the only one at fault yields to other events.
   const isSuspect = (m: number) => from[layout.failures(m)] >= SUSPECT;
   for (let m = 0; m < layout.count; m++)
     if (m !== n && may(m) && (isSuspect(m) === isSuspect(n) ? m < n : isSuspect(n))) return;

@@ -83,7 +83,7 @@ export const mutation = fc.record({
   source: fc.constantFrom<Source>('REGISTRATION', 'ACCOUNT'),
   outer: fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 3 }),
   inner: fc.dictionary(fc.constantFrom(...inner), value, { maxKeys: 2 }),
-  /** Whether it names an existing exam, an unknown one, or none. */
+  /** Whether the body names an existing exam, an unknown exam, or no exam. */
   leads: fc.constantFrom('EXAM', 'EXAM', 'EXAM', 'NOWHERE', 'NOTHING'),
   exam: fc.nat(),
   cut: fc.oneof(
@@ -113,7 +113,7 @@ export function sentOf(
 /** Returns whether the read text contains each outermost member of the sent body unchanged, and nothing else. */
 export function isSame(sent: string, read: string): boolean {
   const members = (JSON.parse(sent) ?? {}) as Record<string, unknown>;
-  // Null photos and links count as omitted.
+  // A photo or link that is null counts as omitted.
   const kept = Object.entries(members).filter(
     ([name, member]) => member !== null || !['userPhotoBase64String', 'videoReviewLink'].includes(name),
   );

@@ -32,7 +32,7 @@ import { isSame, mutation, sentOf, type Sent } from './bodies.js';
 const AT_ONCE = 24;
 const EXAMS = 400;
 const BATCH = 500;
-/** Time for which a batch sends bodies before the fault, so that some of them meet it. */
+/** The time for which a batch sends bodies before the fault occurs, so that the fault affects some of them. */
 const WARM_MS = 200;
 
 interface Outcome {
@@ -92,7 +92,7 @@ async function run(bodies: number, stops: (() => unknown)[]): Promise<boolean> {
       const kept = text === '' ? null : (JSON.parse(text) as { unmatched_result_id?: string }).unmatched_result_id;
       return { status: answer.status, id: kept ?? null };
     } catch {
-      // Long enough for a killed service to start, so that the rest of a batch meets it again.
+      // Waits until a killed service has started, so that the rest of the batch reaches it.
       await pause(1_000);
       return { status: 'cut', id: null };
     }
@@ -137,7 +137,7 @@ async function run(bodies: number, stops: (() => unknown)[]): Promise<boolean> {
     if (!service.isRunning) await service.start();
     process.stdout.write(`${outcomes.length} bodies, ${name}\n`);
   }
-  // Bodies whose sender got no answer may still be being written; now they are stored.
+  // Waits for the service to finish storing bodies whose sender received no response.
   await pause(10_000);
   const verdict = await judge(service.baseUrl, database.url, headers, outcomes);
   const shown = [...Object.entries(figures).sort(), ['bodies', outcomes.length], ...Object.entries(verdict)];
@@ -258,7 +258,7 @@ async function fillDisk(path: string): Promise<void> {
   try {
     for (;;) writeFileSync(filler, block, { flag: 'a' });
   } catch {
-    // The disk is full.
+    // The error is expected: it shows that the disk is full.
   }
   await pause(3_000);
   rmSync(filler, { force: true });

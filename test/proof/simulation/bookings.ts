@@ -18,7 +18,7 @@ interface Booking {
   busy: boolean;
 }
 
-/** A few bookings, and the events that processes commit. */
+/** Simulates a few bookings, whose events the processes commit. */
 export class SimulatedBookings {
   private readonly bookings: Booking[] = [];
 
@@ -31,7 +31,7 @@ export class SimulatedBookings {
     return this.bookings.some(({ busy }) => busy);
   }
 
-  /** Commits the next event of one of them. */
+  /** Commits the next event of a randomly chosen booking. */
   async commit(): Promise<void> {
     const { account, chance, service, time, turns } = this.story;
     const booking = chance.pick(this.bookings);

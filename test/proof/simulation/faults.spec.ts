@@ -16,7 +16,7 @@ function compiled(file: string): string {
 }
 
 test.each(PLANTED.map((fault) => [fault.name, fault] as const))(
-  'can be planted at exactly one place of the code: %s',
+  'the planted fault matches exactly one place of the code: %s',
   (_, { file, find }) => {
     expect(compiled(file).split(find)).toHaveLength(2);
   },

@@ -5,16 +5,16 @@ import { SUSPECT_AFTER } from '../../../src/notifications/delivery/delivery-stat
 import { processOf, type SimulatedTime } from './simulated-time.js';
 import type { Chance, Turns } from './turns.js';
 
-/** The pause that a busy partner asks for. */
+/** The Retry-After of a busy partner, in seconds. */
 const BUSY_S = 1;
 
-/** The attempts of an event, as the partner saw them. */
+/** The attempts of an event from the partner's point of view. */
 interface Told {
   readonly sequence: number;
   id: string | null;
   underWay: number;
   accepted: boolean;
-  /** Whether it was refused: it waits for an operator, and later events need not wait for it. */
+  /** Whether the event was refused: then it waits for an operator, and later events need not wait for it. */
   refused: boolean;
   /** The number of 500s. */
   failures: number;
@@ -38,7 +38,7 @@ export class SimulatedPartners {
   readonly down = new Set<string>();
   /** Addresses of subscriptions whose suspension has been answered. */
   readonly suspended = new Set<string>();
-  /** Whether something was stopped or lost: an event may arrive twice. */
+  /** Whether a process was stopped or a response lost, after which an event may arrive twice. */
   disturbed = false;
   healthy = false;
   attempts = 0;
@@ -76,9 +76,9 @@ export class SimulatedPartners {
   ): Promise<AttemptOutcome> {
     const { booking_code: booking } = JSON.parse(body) as { booking_code: string };
     const asked = this.time.ms;
-    // The attempt ends with the wait time, even if the process dies.
+    // The attempt ends at the partner after the wait time, even if the process dies.
     const late = processOf.exit(() => new Promise<void>((resolve) => setTimeout(resolve, waitMs)));
-    // The time to connect.
+    // This turn simulates the time to connect.
     await this.turns.wait();
     if (this.time.ms - asked >= waitMs) {
       this.event(url, booking, Number(headers['event-sequence'])).refused = true;
@@ -103,9 +103,9 @@ export class SimulatedPartners {
     if (status === 200) event.accepted = true;
     else if (status === 500) event.failures += 1;
     else if (status !== 429) event.refused = true;
-    // Successful answers to other events may have shown it.
+    // Successful responses to other events may have shown that only this event fails.
     if (event.failures > SUSPECT_AFTER) event.refused = true;
-    // The time for the answer to arrive.
+    // This turn simulates the time until the response arrives.
     await this.turns.wait();
     if (status === 429) this.walls.set(`${processOf.getStore()} ${url}`, this.time.ms + BUSY_S * 1000);
     return outcome(status, durationMs);

@@ -46,7 +46,7 @@ const CLOCK = [
     (name) =>
       `CREATE FUNCTION simulated.${name}() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT now FROM simulated.clock'`,
   ),
-  // These limits use real time; turns.ts simulates them.
+  // set_config has no effect here: PostgreSQL's timeouts would use real time, so turns.ts simulates them.
   `CREATE FUNCTION simulated.set_config(name text, value text, local boolean) RETURNS text LANGUAGE sql
      AS 'SELECT value'`,
 ];
@@ -68,7 +68,7 @@ export class SimulatedService {
     try {
       chmodSync(folder, 0o755);
       const fast = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
-      // The server must do nothing spontaneously, or depending on earlier executions.
+      // Makes the server deterministic: no background work, and no plans that depend on earlier executions.
       const steady = { autovacuum: 'off', plan_cache_mode: 'force_generic_plan', deadlock_timeout: '10ms' };
       const settings = { ...fast, ...steady };
       const server = await startEmbeddedPostgres({ dataDir: folder, database: 'simulation', settings });
@@ -83,7 +83,7 @@ export class SimulatedService {
       await control.query(`CREATE OR REPLACE FUNCTION analyse_grown_tables() RETURNS int LANGUAGE sql AS 'SELECT 0'`);
       await control.query(`CREATE OR REPLACE FUNCTION doubt_empty_deliveries() RETURNS void LANGUAGE sql AS ''`);
       time.install();
-      // Ends first, because stopping needs real time.
+      // Simulated time ends before anything is stopped, because stopping needs real time.
       ends.push(() => time.end());
       const apps = [
         await start(0, folder, server.url, turns, around),

@@ -21,7 +21,7 @@ const { values } = parseArgs({
 
 /** Returns whether every promise was kept. */
 async function simulate(from: number, to: number): Promise<boolean> {
-  // Loaded here, because a planted fault changes the loaded code.
+  // The simulation is loaded only now, because a planted fault changes the code as it is loaded.
   const { SimulatedTime } = await import('./simulated-time.js');
   const { Turns } = await import('./turns.js');
   const { SimulatedService } = await import('./service.js');

@@ -9,7 +9,7 @@ import { processOf, type SimulatedTime } from './simulated-time.js';
 import { Story } from './story.js';
 import { Chance, type Turns } from './turns.js';
 
-// The compiled sources read it at each call.
+// The compiled sources read this binding at each call, so that it can be replaced.
 const nodeCrypto = createRequire(__filename)('node:crypto') as { randomUUID: () => string };
 
 const ACTIONS = 260;
@@ -49,7 +49,7 @@ export class Simulation {
     return this.story.log;
   }
 
-  /** Runs it; returns the broken promise, else null. */
+  /** Runs the simulation; returns the broken promise, or null. */
   async run(): Promise<string | null> {
     const { chance, partners } = this.story;
     await this.prepare();

@@ -73,7 +73,7 @@ export class Turns {
   private monitor: Query = () => Promise.reject(new Error('There is no connection to ask over.'));
 
   constructor(private readonly time: SimulatedTime) {
-    // Both are called as methods of the client that gets them.
+    // `query` and `connect` are called as methods of the client that is their `this`.
     const client = Client.prototype as unknown as Record<'query' | 'connect', (...args: unknown[]) => unknown>;
     const { query } = client;
     this.ask = (over) => (this.monitor = query.bind(over) as Query);
@@ -159,7 +159,7 @@ export class Turns {
     };
     const pids = asked.map(({ processID }) => processID ?? 0);
     if (!pids.every((pid) => (activity.get(pid)?.by.length ?? 0) > 0 && waits(pid, []))) return false;
-    // Statements that were answered or sent meanwhile need another check.
+    // If statements were answered or sent during the query, the check must be repeated.
     if (asked.length !== this.onTheWay.size || !asked.every((client) => this.onTheWay.has(client))) return false;
     const since = this.time.ms;
     this.blocked = new Map(

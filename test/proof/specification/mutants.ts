@@ -33,7 +33,7 @@ function copy(): string {
       filter: (path) => !path.includes('/node_modules'),
     });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  // No test of a sentence needs the console.
+  // Replaces these scripts by empty ones, because no test of a sentence needs the console or the client's types.
   writeFileSync(join(folder, 'scripts/build-console.mjs'), '');
   writeFileSync(join(folder, 'scripts/client-types.mjs'), '');
   return folder;
@@ -58,7 +58,7 @@ async function isCaught(folder: string, { sentence, file, from, to }: Violation)
   writeFileSync(path, source.replace(from, to));
   try {
     const { passed, output } = await passes(folder, [sentence]);
-    // A suite that does not run at all has found nothing.
+    // A suite that failed to run does not count as a detection.
     return !passed && output.includes(`› ${sentence} `) && !output.includes('Test suite failed to run');
   } finally {
     writeFileSync(path, source);

@@ -6,7 +6,7 @@ const IN_TIME = 'Answer within 10 seconds';
 const MALFORMED = 'Answer 400 or 415, never 500, to a request that no retry would make right';
 const PARALLEL = 16;
 
-/** Situations about the form of requests and the answers. */
+/** Situations that check how the partner handles the form of requests, and how it responds. */
 export const answering: readonly Situation[] = [
   {
     title: 'members that are new to you',

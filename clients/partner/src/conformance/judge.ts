@@ -3,7 +3,7 @@ import { SITUATIONS } from './situations.js';
 
 export interface Verdict {
   title: string;
-  /** The sentence of docs/notifications.md that applies. */
+  /** The sentence of docs/notifications.md that prescribes the partner's behaviour. */
   sentence: string;
   /** The fault of the partner; null when the partner behaved correctly. */
   fault: string | null;

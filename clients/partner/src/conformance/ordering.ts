@@ -14,7 +14,7 @@ const life = (title: string, ...reasons: ChangeReason[]): Situation => ({
   },
 });
 
-/** Situations about duplicates and order. */
+/** Situations that check how the partner handles duplicate and reordered notifications. */
 export const ordering: readonly Situation[] = [
   life('BOOKING_CREATED', 'BOOKING_CREATED'),
   life('BOOKING_RESCHEDULED', 'BOOKING_CREATED', 'BOOKING_RESCHEDULED'),

@@ -24,10 +24,10 @@ export interface EndpointAnswer {
   durationMs: number;
 }
 
-/** There was no answer, or none within the wait time; the message says which. */
+/** Thrown when the partner did not respond, or not within the wait time; the message says which. */
 export class NoAnswer extends Error {}
 
-/** The endpoint under test. Calls are like the service's: PUT, verified TLS, no redirect followed. */
+/** Calls the endpoint under test as the service does: by PUT, with verified TLS, without following redirects. */
 export class PartnerEndpoint {
   private readonly address: URL;
   private readonly agent: HttpAgent;

@@ -3,7 +3,7 @@ import type { ChangeReason, NotificationRequest } from '../notification-request.
 import { sign } from '../signature.js';
 import { NoAnswer, type EndpointAnswer, type PartnerEndpoint } from './partner-endpoint.js';
 
-/** A behaviour of the partner that the document forbids. */
+/** Thrown when the partner behaves as docs/notifications.md forbids. */
 export class Fault extends Error {}
 
 export interface Known {
@@ -23,9 +23,9 @@ export interface Prepared {
 export interface Sending {
   secrets?: readonly string[];
   timestampS?: number;
-  /** Headers to add, or (undefined) to remove. */
+  /** Headers to add to the request; undefined removes a header. */
   headers?: Record<string, string | undefined>;
-  /** A body to send instead of the signed one. */
+  /** The body to send instead of the body that was signed. */
   body?: Buffer;
   /** Whether the body is sent, or the answer is read, in pieces. */
   slowly?: 'sent' | 'read';
@@ -128,7 +128,7 @@ export class Booking {
     };
   }
 
-  /** Skips events that this partner did not subscribe to. */
+  /** Skips this many sequence numbers, as if the partner had not subscribed to their events. */
   skip(count: number): void {
     this.sequence += count;
   }

@@ -7,7 +7,7 @@ const SEVERAL = 'Accept the notification when one of them is right.';
 const BYTES = 'Verify the bytes as they came, before anything parses them';
 const now = () => Math.floor(Date.now() / 1000);
 
-/** Situations about the signature. */
+/** Situations that check how the partner verifies signatures. */
 export const signatures: readonly Situation[] = [
   {
     title: 'a signature by a secret that is not yours',

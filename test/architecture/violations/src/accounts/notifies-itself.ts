@@ -1,4 +1,4 @@
 import { prepared } from '../platform/database';
 
-/** Broken: a message that is sent within a transaction. */
+/** Violates the rule on NOTIFY: the message is sent within a transaction. */
 export const NOTIFY = prepared('accounts-notify', `SELECT pg_notify('accounts', $1)`);

@@ -1,4 +1,4 @@
-// Allowed: what is locked is its own, the other table is only read.
+// Allowed: bookings locks only its own table, and only reads the table of eligibility.
 export const LOCK = {
   text: `select 1 from bookings b join eligibilities e using (svc_eligiblity_id) where b.account_code = $1 for update of b`,
 };

@@ -1,4 +1,4 @@
-// None is caught.
+// None of these statements violates a rule.
 export const EQUAL = prepared(
   'an account',
   'select * from eligibilities where account_code = $1 and candidate_id = $2',
