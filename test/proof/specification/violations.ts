@@ -12,7 +12,6 @@ const RECORD = 'src/eligibility/eligibility-record.ts';
 const RULES = 'src/eligibility/eligibility.rules.ts';
 const ROUTES = 'src/eligibility/eligibility.controller.ts';
 const CATALOGUE = 'src/eligibility/catalogue-check.ts';
-const BOOKING = 'src/bookings/booking-store.ts';
 const EVENTS = 'src/bookings/bookings.events.ts';
 const PARTNER = 'src/notifications/partner/partner-client.ts';
 const TOKEN = 'src/auth/tokens/token-endpoint.ts';
@@ -23,7 +22,7 @@ const of = (file: string, changes: [sentence: string, from: string, to: string][
 
 export const VIOLATIONS: readonly Violation[] = [
   ...of(MODEL, [
-    ['2.3', `@Field(text({ max: 1000 }), { required: true,`, `@Field(text({ max: 1000 }), {`],
+    ['2.3', `@Field(text({ max: 1000 }), {\n    required: true,`, `@Field(text({ max: 1000 }), {`],
     ['2.8', `@Field(country(),`, `@Field(text({ max: 9 }),`],
     ['2.9', `@Field(email())`, `@Field(text({ max: 254 }))`],
     ['2.10', `@Field(name100(), { required: true, example: 'Ada' })`, `@Field(name100())`],
@@ -84,16 +83,12 @@ export const VIOLATIONS: readonly Violation[] = [
       `statusOf(problem.kind)`,
     ],
   ]),
-  ...of(BOOKING, [
+  ...of('src/bookings/notification-request.ts', [
     ['13.6', `candidate_mname: eligibility.middle_name`, `candidate_mname: eligibility.last_name`],
     ['13.8', `client_eligibility_id: eligibility.client_eligibility_id`, `client_eligibility_id: null`],
     ['13.11', `exam_code: eligibility.exam_code`, `exam_code: booking.test_code`],
-    ['13.12', `exam_portions: eligibility.exam_portions`, `exam_portions: []`],
-    [
-      '13.14',
-      `location_code: booking.location_code,\n    location_name`,
-      `location_code: booking.location_name,\n    location_name`,
-    ],
+    ['13.12', `exam_portions.map(withoutNulls)`, `[]`],
+    ['13.14', `location_code: isAtSite ? booking.location_code`, `location_code: isAtSite ? booking.location_name`],
   ]),
   ...of('src/bookings/bookings.handlers.ts', [
     ['12.5', `this.store.save(excused ? ExcusedAbsent : Absent,`, `this.store.save(Absent,`],
@@ -101,10 +96,10 @@ export const VIOLATIONS: readonly Violation[] = [
   ...of(EVENTS, [
     ['12.2', `readonly changeReason = 'BOOKING_CANCELLED'`, `readonly changeReason = 'BOOKING_RESCHEDULED'`],
   ]),
-  ...of(PARTNER, [
+  ...of('src/notifications/partner/attempt-outcome.ts', [
     ['11.1', `if (status === 200) {`, `if (status >= 200 && status < 300) {`],
-    ['1.4', `method: 'PUT'`, `method: 'POST'`],
   ]),
+  ...of(PARTNER, [['1.4', `method: 'PUT'`, `method: 'POST'`]]),
   ...of('src/notifications/delivery/outcome.rules.ts', [['11.3', `? 'AUTO' : 'MANUAL'`, `? 'MANUAL' : 'MANUAL'`]]),
   ...of(TOKEN, [
     ['8.8', `      token_type: 'Bearer',\n      expires_in`, `      token_type: 'bearer',\n      expires_in`],

@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { VIOLATIONS } from '../proof/specification/violations';
+
+describe('the violations of the specification that `npm run mutants` plants', () => {
+  it.each(VIOLATIONS.map(({ sentence, file, from, to }) => [sentence, file, from, to] as const))(
+    'finds the code that sentence %s depends on in %s',
+    (_sentence, file, from, to) => {
+      expect(readFileSync(join(__dirname, '../..', file), 'utf8')).toContain(from);
+      expect(to).not.toBe(from);
+    },
+  );
+});
