@@ -9,7 +9,7 @@
  * rate used, 0.05 of the answers a 429, none left to an operator, p95 of the other within 1.2; in a short form, to see
  * that it runs: --rates 5,50 --seconds 3 --processes 1 --quiet 3)
  */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
@@ -107,8 +107,6 @@ class Partners {
 }
 
 class Bench {
-  private candidates = 0;
-
   constructor(
     private readonly partners: Partners,
     private readonly service: ServiceProcess,
@@ -179,7 +177,7 @@ class Bench {
 
   private async book(): Promise<{ code: string; at: number }> {
     const path = `/accounts/${this.account}/candidates`;
-    const candidate_id = `candidate-${(this.candidates += 1)}`;
+    const candidate_id = randomUUID();
     await this.call('POST', path, {
       test_code: TEST_CODE,
       candidate: { candidate_id, first_name: 'Ada', last_name: 'Lovelace' },
