@@ -7,6 +7,24 @@ export interface Call {
   before?: () => Promise<void>;
 }
 
+/** Calls the service with a JSON body, and returns its answer; a response other than 2xx is an error. */
+export async function callJson(
+  baseUrl: string,
+  token: string,
+  method: string,
+  path: string,
+  body: object,
+): Promise<Record<string, string>> {
+  const response = await fetch(baseUrl + path, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  return (text === '' ? {} : JSON.parse(text)) as Record<string, string>;
+}
+
 /** Sends calls over keep-alive connections; a response other than 2xx is an error. */
 export class Caller {
   private readonly pool: Pool;

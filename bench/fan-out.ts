@@ -22,6 +22,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 import { migrate } from '../src/platform/database/migrate.js';
+import { callJson } from './calls.js';
 import { runCommand } from './command.js';
 import { median, quantile } from './figures.js';
 import { PartnerFarm } from './partner-farm.js';
@@ -243,15 +244,8 @@ class Bench {
     await this.client.query(`UPDATE subscriptions SET state = 'ACTIVE' WHERE id = $1`, [id]);
   }
 
-  private async call(method: string, path: string, body: object): Promise<Record<string, string>> {
-    const response = await fetch(this.service.baseUrl + path, {
-      method,
-      headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return (text === '' ? {} : JSON.parse(text)) as Record<string, string>;
+  private call(method: string, path: string, body: object): Promise<Record<string, string>> {
+    return callJson(this.service.baseUrl, this.token, method, path, body);
   }
 }
 

@@ -22,6 +22,7 @@ import pg from 'pg';
 import { migrate } from '../src/platform/database/migrate.js';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 import { Authority } from '../test/support/certificates.js';
+import { callJson } from './calls.js';
 import { runCommand } from './command.js';
 import { quantile } from './figures.js';
 import { prepare, TEST_CODE } from './prepare.js';
@@ -203,15 +204,8 @@ class Bench {
     return id;
   }
 
-  private async call(method: string, path: string, body: object): Promise<Record<string, string>> {
-    const response = await fetch(this.service.baseUrl + path, {
-      method,
-      headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return JSON.parse(text) as Record<string, string>;
+  private call(method: string, path: string, body: object): Promise<Record<string, string>> {
+    return callJson(this.service.baseUrl, this.token, method, path, body);
   }
 }
 

@@ -8,24 +8,23 @@
 import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import ts from 'typescript';
 
 const require = createRequire(import.meta.url);
 require('../test/support/run-typescript.cjs');
-const { filesIn, passagesOfMarkdown, passagesOfProgram, read } = require('../test/architecture/prose.ts');
+const { filesIn, passagesOfMarkdown, passagesOfProgram, programsIn, read } = require('../test/architecture/prose.ts');
 
 const { values } = parseArgs({
   options: { seed: { type: 'string', default: '1' }, count: { type: 'string', default: '30' } },
 });
-const root = new URL('..', import.meta.url).pathname;
+const root = fileURLToPath(new URL('..', import.meta.url));
 
 const FEWEST_WORDS = 5;
 const isProse = (text) => text.split(/\s+/).length >= FEWEST_WORDS && /[a-z]{3}/.test(text);
 
-const programs = ['src', 'test', 'console/src', 'clients', 'bench'].flatMap((folder) =>
-  filesIn(root, folder, ['.ts', '.tsx']).filter((file) => file !== 'clients/typescript/src/openapi.ts'),
-);
+const programs = programsIn(root, ['src', 'test', 'console/src', 'clients', 'bench']);
 const documents = [
   ...readdirSync(root).filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md'),
   ...filesIn(root, 'docs', ['.md']).filter((file) => !['docs/problems.md', 'docs/specification.md'].includes(file)),

@@ -109,7 +109,7 @@ export class Config {
     this.metricsPort = read.integer('METRICS_PORT', 9464, 0, 65535);
     this.metricsHost = read.text('METRICS_HOST', '127.0.0.1');
     this.databasePoolSize = read.integer('DATABASE_POOL_SIZE', 10, 2, 1000);
-    this.migrationWaitS = migrationWait(read);
+    this.migrationWaitS = migrationWaitS(read);
     this.confirmReplicated = read.integer('CONFIRM_REPLICATED', 0, 0, 100);
     this.otlpEndpoint = read.httpUrl('OTEL_EXPORTER_OTLP_ENDPOINT') ?? null;
     this.securityContact = read.contact('SECURITY_CONTACT');
@@ -139,15 +139,7 @@ function sandboxSecretsKey(dataDir: string): Buffer {
   return key;
 }
 
-const migrationWait = (read: EnvironmentReader) => read.integer('MIGRATION_WAIT_S', 300, 1, 86_400);
-
-/**
- * Reads the time limit for migrations. For a command that only migrates, it is the only setting besides the database.
- * @throws ConfigError
- */
-export function migrationWaitS(env: NodeJS.ProcessEnv): number {
-  const read = new EnvironmentReader(env);
-  const seconds = migrationWait(read);
-  if (read.faults.length > 0) throw new ConfigError(read.faults);
-  return seconds;
+/** Reads how long a migration waits for another one, in seconds. */
+export function migrationWaitS(read: EnvironmentReader): number {
+  return read.integer('MIGRATION_WAIT_S', 300, 1, 86_400);
 }

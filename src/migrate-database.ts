@@ -1,9 +1,9 @@
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { ConfigError, migrationWaitS } from './config.js';
+import { EnvironmentReader } from './environment-reader.js';
 import { grantTo } from './platform/database/grants.js';
 import { migrate } from './platform/database/migrate.js';
-import { withSecretFiles } from './secret-files.js';
 
 const USAGE = 'usage: npm run migrate [-- --grant-to ROLE]\n';
 
@@ -14,12 +14,12 @@ const USAGE = 'usage: npm run migrate [-- --grant-to ROLE]\n';
  */
 async function main(): Promise<void> {
   const role = roleAsked();
-  const env = withSecretFiles(process.env, (name, what) => {
-    throw new ConfigError([`${name} ${what}`]);
-  });
-  const url = env['DATABASE_URL'];
-  if (!url) throw new ConfigError(['DATABASE_URL is required: the role that owns the tables']);
-  await migrate(url, { waitS: migrationWaitS(process.env) });
+  const read = new EnvironmentReader(process.env);
+  const url = read.raw('DATABASE_URL');
+  const waitS = migrationWaitS(read);
+  if (read.faults.length > 0) throw new ConfigError(read.faults);
+  if (url === undefined) throw new ConfigError(['DATABASE_URL is required: the role that owns the tables']);
+  await migrate(url, { waitS });
   if (role !== undefined) await grantTo(role, url);
   process.stdout.write(
     role === undefined ? 'Migrated.\n' : `Migrated. The role ${role} has the rights that the service needs.\n`,

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
-import { Controller, Get, Req, Res } from '@nestjs/common';
+import { Controller, Get, Injectable, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
@@ -20,6 +20,30 @@ const TEXT = 'text/plain; charset=utf-8';
 /** The Content Security Policy of pictures: only inline styles are allowed, even if the picture is opened directly. */
 const PICTURE = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
+interface GuideFile {
+  readonly type: string;
+  readonly content: Buffer;
+}
+
+/** The files of the guide, which are read at the first request. */
+@Injectable()
+export class GuideFiles {
+  /** The folder to which the build writes the pages; tests override it. */
+  static folder = join(__dirname, '../../guide');
+
+  private files: Map<string, GuideFile> | null = null;
+
+  /**
+   * Returns a file. A name selects an entry of the map, so that it cannot be a path outside of the folder.
+   * @throws DomainError not_found
+   */
+  get(name: string): GuideFile {
+    const file = (this.files ??= filesIn(GuideFiles.folder)).get(name);
+    if (!file) throw notFound.error();
+    return file;
+  }
+}
+
 /**
  * Serves the service's documents as HTML pages, which the build generates (site/build.mjs). If they were not built, the
  * routes answer 404.
@@ -28,21 +52,32 @@ const PICTURE = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 @Controller('guide')
 @Access('public')
 export class GuideController {
-  /** The folder to which the build writes the pages; tests override it. */
-  static folder = join(__dirname, '../../guide');
-
-  constructor(private readonly config: Config) {}
+  constructor(
+    private readonly config: Config,
+    private readonly files: GuideFiles,
+  ) {}
 
   @Get()
   start(@Req() request: Request, @Res() response: Response): void {
     // The guide's address must end with a slash, because its pages refer to each other by relative paths.
-    if (request.path.endsWith('/')) send('index.html', request, response);
+    if (request.path.endsWith('/')) this.send('index.html', request, response);
     else response.redirect(308, `${this.config.basePath}/guide/`);
   }
 
   @Get('*path')
   page(@Req() request: Request, @Res() response: Response): void {
-    send((request.params['path'] as unknown as string[]).join('/'), request, response);
+    this.send((request.params['path'] as unknown as string[]).join('/'), request, response);
+  }
+
+  /** Sends a page of the guide. Clients that prefer Markdown get Markdown (RFC 9110 §12.5.1). */
+  private send(name: string, request: Request, response: Response): void {
+    const isPage = name.endsWith('.html');
+    if (isPage) response.vary('Accept');
+    const prefersMarkdown = isPage && request.accepts(['text/html', 'text/markdown']) === 'text/markdown';
+    const file = this.files.get(prefersMarkdown ? name.replace(/html$/, 'md') : name);
+    response.setHeader('Content-Type', file.type);
+    if (file.type === TYPES['.svg']) response.setHeader('Content-Security-Policy', PICTURE);
+    response.send(file.content);
   }
 }
 
@@ -51,40 +86,17 @@ export class GuideController {
 @Controller('llms.txt')
 @Access('public')
 export class LlmsController {
+  constructor(private readonly files: GuideFiles) {}
+
   @Get()
   list(@Res() response: Response): void {
-    const list = files().get('llms.txt');
-    if (!list) throw notFound.error();
+    const list = this.files.get('llms.txt');
     // The list's links are relative to the guide, and are adapted to the path of this route.
     response.type(TEXT).send(list.content.toString('utf8').replaceAll('](', '](guide/'));
   }
 }
 
-/** Sends a page of the guide. Clients that prefer Markdown get Markdown (RFC 9110 §12.5.1). */
-function send(name: string, request: Request, response: Response): void {
-  const isPage = name.endsWith('.html');
-  if (isPage) response.vary('Accept');
-  const prefersMarkdown = isPage && request.accepts(['text/html', 'text/markdown']) === 'text/markdown';
-  const file = files().get(prefersMarkdown ? name.replace(/html$/, 'md') : name);
-  if (!file) throw notFound.error();
-  response.setHeader('Content-Type', file.type);
-  if (file.type === TYPES['.svg']) response.setHeader('Content-Security-Policy', PICTURE);
-  response.send(file.content);
-}
-
-let known: { folder: string; files: Map<string, { type: string; content: Buffer }> } | null = null;
-
-/**
- * Reads the files of the guide at the first request. A request selects an entry of the map, so that it cannot name a
- * path outside.
- */
-function files() {
-  const { folder } = GuideController;
-  if (known?.folder !== folder) known = { folder, files: filesIn(folder) };
-  return known.files;
-}
-
-function filesIn(folder: string): Map<string, { type: string; content: Buffer }> {
+function filesIn(folder: string): Map<string, GuideFile> {
   if (!existsSync(folder)) return new Map();
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return new Map(

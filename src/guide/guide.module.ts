@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { GuideController, LlmsController } from './guide.controller.js';
+import { GuideController, GuideFiles, LlmsController } from './guide.controller.js';
 
-@Module({ controllers: [GuideController, LlmsController] })
+@Module({ controllers: [GuideController, LlmsController], providers: [GuideFiles] })
 export class GuideModule {}

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { faultsOf, filesIn, passagesOfMarkdown, passagesOfProgram, read } from './prose';
+import { faultsOf, filesIn, passagesOfMarkdown, passagesOfProgram, programsIn, read } from './prose';
 
 /** Checks the rules of prose that a program can judge: first words of sentences, and private words. */
 const root = join(__dirname, '../..');
@@ -9,9 +9,6 @@ const documents = [
   ...readdirSync(root).filter((name) => name.endsWith('.md')),
   ...['docs', 'clients', 'bench'].flatMap((folder) => filesIn(root, folder, ['.md'])),
 ];
-
-/** Generated from the document, whose own words are checked. */
-const GENERATED = ['clients/typescript/src/openapi.ts'];
 
 /** Collects the summaries and descriptions of the OpenAPI document; its examples are data. */
 function textsOf(value: unknown): string[] {
@@ -22,9 +19,8 @@ function textsOf(value: unknown): string[] {
   });
 }
 
-const programs = ['src', 'console', 'test', 'scripts', 'site', 'tools', 'clients', 'demo', 'bench']
-  .flatMap((folder) => filesIn(root, folder, ['.ts', '.tsx', '.mjs', '.cjs']))
-  .filter((file) => !GENERATED.includes(file));
+const folders = ['src', 'console', 'test', 'scripts', 'site', 'tools', 'clients', 'demo', 'bench'];
+const programs = programsIn(root, folders);
 
 describe('the prose rules', () => {
   it.each(documents)('the prose rules hold in %s', (document) => {

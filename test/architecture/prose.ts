@@ -82,4 +82,13 @@ export function filesIn(root: string, folder: string, endings: string[]): string
     .sort();
 }
 
+/** Generated from the OpenAPI document, whose own words are checked. */
+const GENERATED = ['clients/typescript/src/openapi.ts'];
+
+/** Lists the hand-written programs below the folders. */
+export const programsIn = (root: string, folders: string[]): string[] =>
+  folders
+    .flatMap((folder) => filesIn(root, folder, ['.ts', '.tsx', '.mjs', '.cjs']))
+    .filter((file) => !GENERATED.includes(file));
+
 export const read = (root: string, file: string): string => readFileSync(join(root, file), 'utf8');

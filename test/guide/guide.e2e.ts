@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { GuideController } from '../../src/guide/guide.controller';
+import { GuideFiles } from '../../src/guide/guide.controller';
 import { startApp, type TestApp } from '../support/app';
 import { openPage, startBrowser } from '../support/browser';
 import { buildGuide } from '../support/guide';
@@ -12,18 +12,18 @@ const ROOT = resolve(__dirname, '../..');
 describe('the guide on the web', () => {
   const folder = mkdtempSync(join(tmpdir(), 'eligibility-guide-'));
   const pages = join(folder, 'guide');
-  const own = GuideController.folder;
+  const own = GuideFiles.folder;
   let app: TestApp;
   let browser: Browser;
 
   beforeAll(async () => {
     expect(buildGuide(ROOT, pages)).toMatchObject({ status: 0, stderr: '' });
-    GuideController.folder = pages;
+    GuideFiles.folder = pages;
     app = await startApp({ env: { BASE_PATH: '/v1' } });
     browser = await startBrowser();
   }, 120_000);
   afterAll(async () => {
-    GuideController.folder = own;
+    GuideFiles.folder = own;
     await browser?.close();
     await app?.close();
     rmSync(folder, { recursive: true, force: true });

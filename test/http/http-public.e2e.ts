@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { GuideController } from '../../src/guide/guide.controller';
+import { GuideFiles } from '../../src/guide/guide.controller';
 import { startApp, type Answer, type TestApp } from '../support/app';
 import { buildGuide } from '../support/guide';
 
@@ -185,13 +185,13 @@ describe('the quota of an address on public routes', () => {
 
 describe.each([{ basePath: '' }, { basePath: '/v1' }])('GET / under "$basePath"', ({ basePath }) => {
   const folder = mkdtempSync(join(tmpdir(), 'eligibility-guide-'));
-  const own = GuideController.folder;
+  const own = GuideFiles.folder;
   beforeAll(() => {
-    GuideController.folder = join(folder, 'guide');
-    expect(buildGuide(resolve(__dirname, '../..'), GuideController.folder).status).toBe(0);
+    GuideFiles.folder = join(folder, 'guide');
+    expect(buildGuide(resolve(__dirname, '../..'), GuideFiles.folder).status).toBe(0);
   });
   afterAll(() => {
-    GuideController.folder = own;
+    GuideFiles.folder = own;
     rmSync(folder, { recursive: true, force: true });
   });
 

@@ -1,11 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { startApp, type TestApp } from '../support/app';
+import { startPair, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import { startPartner, type Partner, type PartnerRequest } from '../support/partner';
 import { holdAt } from '../support/races';
 import { Subscribed } from '../support/subscribed';
 
-const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
 /** A pause that is longer than a sweep of the delivery loop and several probes. */
 const A_WHILE_MS = 1500;
 
@@ -15,11 +14,7 @@ let subscribed: Subscribed;
 let next: Partner;
 
 beforeAll(async () => {
-  first = await startApp({ env: { SECRETS_KEY, ROLES: 'api', RETRY_SCHEDULE_S: '0.3' } });
-  second = await startApp({
-    databaseUrl: first.databaseUrl,
-    env: { SECRETS_KEY, ROLES: 'delivery', RETRY_SCHEDULE_S: '0.3' },
-  });
+  ({ api: first, delivery: second } = await startPair({ RETRY_SCHEDULE_S: '0.3' }));
 });
 beforeEach(async () => {
   [subscribed, next] = await Promise.all([Subscribed.start(first), startPartner()]);

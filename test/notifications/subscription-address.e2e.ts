@@ -157,6 +157,16 @@ describe('the same address in another spelling', () => {
   });
 });
 
+describe('an address that came into the database unchecked', () => {
+  test.each(['javascript:x=1', 'https://a..example'])('can be read and replaced: %s', async (unchecked) => {
+    const { id } = (await create('https://partner.example/hooks')).body;
+    await app.given.sql('UPDATE subscriptions SET partner_url = $2 WHERE id = $1', [id, unchecked]);
+    expect((await call('GET', `/${id}`)).body.partner_url).toBe(unchecked);
+    const replaced = await call('PATCH', `/${id}`, { partner_url: 'https://partner.example/hooks' });
+    expect([replaced.status, replaced.body.state]).toEqual([200, 'UNVERIFIED']);
+  });
+});
+
 describe('a setting that can only fail', () => {
   const LABEL = 'a'.repeat(64);
   const LONG = `${`${'a'.repeat(49)}.`.repeat(5)}example`;

@@ -1,21 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { startApp, type TestApp } from '../support/app';
+import { startPair, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import { holdAt } from '../support/races';
 import { Subscribed } from '../support/subscribed';
-
-const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
 
 let first: TestApp;
 let second: TestApp;
 let subscribed: Subscribed;
 
 beforeAll(async () => {
-  first = await startApp({ env: { SECRETS_KEY, ROLES: 'api', RETRY_SCHEDULE_S: '0.3' } });
-  second = await startApp({
-    databaseUrl: first.databaseUrl,
-    env: { SECRETS_KEY, ROLES: 'delivery', RETRY_SCHEDULE_S: '0.3' },
-  });
+  ({ api: first, delivery: second } = await startPair({ RETRY_SCHEDULE_S: '0.3' }));
 });
 beforeEach(async () => {
   subscribed = await Subscribed.start(first);

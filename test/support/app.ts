@@ -86,6 +86,14 @@ export interface StartOptions {
   databaseUrl?: string;
 }
 
+/** A process that answers requests, and another one that delivers, on the same database with the same key. */
+export async function startPair(env: Record<string, string> = {}): Promise<{ api: TestApp; delivery: TestApp }> {
+  const shared = { SECRETS_KEY: randomBytes(32).toString('base64'), ...env };
+  const api = await startApp({ env: { ...shared, ROLES: 'api' } });
+  const delivery = await startApp({ databaseUrl: api.databaseUrl, env: { ...shared, ROLES: 'delivery' } });
+  return { api, delivery };
+}
+
 export async function startApp({ env = {}, databaseUrl }: StartOptions = {}): Promise<TestApp> {
   const dataDir = mkdtempSync(join(tmpdir(), 'eligibility-app-'));
   const database = databaseUrl ? { url: databaseUrl, drop: () => Promise.resolve() } : await cloneDatabase();

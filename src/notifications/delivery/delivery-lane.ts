@@ -111,6 +111,12 @@ export class Lane<Item> {
     this.become('CLAIMING');
   }
 
+  /** Notes that the subscription was changed, or that its new address was verified. */
+  changed(isNewAddress: boolean): void {
+    this.staleBefore = performance.now();
+    if (isNewAddress) this.movedAt = this.staleBefore;
+  }
+
   /** Halts the queue, before an outcome that stops the partner is recorded. */
   halt(): void {
     this.become('HALTED');

@@ -113,10 +113,9 @@ export class DeliveryLoop {
   /** Releases attempts that were claimed under old settings of the subscription. A new address also lifts a pause. */
   changed(subscriptionId: string, isNewAddress: boolean): void {
     const lane = this.lanes.of(subscriptionId);
-    lane.staleBefore = performance.now();
+    lane.changed(isNewAddress);
     this.writer.release(lane.empty());
     this.writer.release(this.underWay.revoke((item) => item.subscription_id === subscriptionId));
-    if (isNewAddress) lane.movedAt = lane.staleBefore;
     if (isNewAddress) this.paces.lookAgain(lane);
     this.wake([subscriptionId]);
   }

@@ -44,8 +44,20 @@ function inOneSpelling(encoded: string): string {
   return /[A-Za-z0-9._~-]/.test(character) ? character : encoded.toUpperCase();
 }
 
+/**
+ * Returns the one spelling of a partner's address. An address is checked when it is saved; an invalid one was written by
+ * other means, and is its own spelling.
+ */
+export function spellingOf(address: string): string {
+  try {
+    return parsePartnerUrl(address).href;
+  } catch {
+    return address;
+  }
+}
+
 export function isSameAddress(one: string, other: string): boolean {
-  return parsePartnerUrl(one).href === parsePartnerUrl(other).href;
+  return spellingOf(one) === spellingOf(other);
 }
 
 /**
@@ -53,7 +65,12 @@ export function isSameAddress(one: string, other: string): boolean {
  * the owner of a host owns all its ports and paths.
  */
 export function isSameHost(one: string, other: string): boolean {
-  return parsePartnerUrl(one).hostname === parsePartnerUrl(other).hostname;
+  return hostOf(one) !== '' && hostOf(one) === hostOf(other);
+}
+
+function hostOf(address: string): string {
+  const spelling = spellingOf(address);
+  return URL.canParse(spelling) ? new URL(spelling).hostname : '';
 }
 
 /**

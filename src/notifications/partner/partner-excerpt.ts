@@ -18,7 +18,7 @@ export function excerptOf(
   if (body.length === 0 && location === null) return null;
   const said = coding !== null ? '' : beginningOf(body, secrets);
   const leads = status >= 300 && status < 400 && location !== null ? `Location: ${location}\n` : '';
-  return readable(leads + said, secrets, '');
+  return readable(leads + said, secrets, () => '');
 }
 
 /** Returns the beginning of an answer that is not HTTP, in the same form. Bytes that are not text appear as `\\x15`. */
@@ -33,18 +33,13 @@ function beginningOf(bytes: Buffer, secrets: string[]): string {
   return bytes.toString('utf8', 0, EXCERPT_BYTES + LONGEST_SPELLING * longest);
 }
 
-function readable(
-  said: string,
-  secrets: string[],
-  unreadable: string | ((character: string) => string),
-): string | null {
+function readable(said: string, secrets: string[], unreadable: (character: string) => string): string | null {
   let text = said;
   // Secrets are masked before the text is truncated, because the first half of a truncated secret would not be
   // recognized. The mask has the same length.
   for (const secret of secrets) text = text.replaceAll(secret, '*'.repeat(Buffer.byteLength(secret)));
   text = withoutSpelled(text, secrets).replace(LINE_BREAKS, ' ');
-  text = typeof unreadable === 'string' ? text.replace(UNREADABLE, unreadable) : text.replace(UNREADABLE, unreadable);
-  return cutToBytes(text, EXCERPT_BYTES).trim() || null;
+  return cutToBytes(text.replace(UNREADABLE, unreadable), EXCERPT_BYTES).trim() || null;
 }
 
 /** Matches one character in an encoded spelling: in HTML, percent-encoded, or escaped as in JSON and JavaScript. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { In, IsNull } from 'typeorm';
 import { Database } from '../../platform/database/database.js';
-import { parsePartnerUrl } from '../partner/partner-address.js';
+import { spellingOf } from '../partner/partner-address.js';
 import { Subscription } from './subscription.entity.js';
 import type { SubscriptionWarningModel } from './subscriptions.dto.js';
 
@@ -20,30 +20,20 @@ export class RepeatedAddresses {
       select: { id: true, account_code: true, partner_url: true },
       where: { account_code: In(accounts), deleted_datetime: IsNull() },
     });
-    const at = new Map<string, string[]>();
-    for (const row of rows) {
-      const ids = at.get(keyOf(row)) ?? [];
-      at.set(keyOf(row), ids);
-      ids.push(row.id);
-    }
+    const idsAt = new Map<string, string[]>();
+    const idsOf = ({ account_code, partner_url }: Pick<Subscription, 'account_code' | 'partner_url'>): string[] => {
+      const key = `${account_code} ${spellingOf(partner_url)}`;
+      const ids = idsAt.get(key) ?? [];
+      idsAt.set(key, ids);
+      return ids;
+    };
+    for (const row of rows) idsOf(row).push(row.id);
     return new Map(
       subscriptions.map((subscription) => {
-        const other = at.get(keyOf(subscription))?.find((id) => id !== subscription.id);
+        const other = idsOf(subscription).find((id) => id !== subscription.id);
         return [subscription.id, other === undefined ? [] : [warning(other)]];
       }),
     );
-  }
-}
-
-/**
- * An address is normally valid, because it was checked when it was saved. An invalid one was written by other means,
- * and is compared as text.
- */
-function keyOf({ account_code, partner_url }: Pick<Subscription, 'account_code' | 'partner_url'>): string {
-  try {
-    return `${account_code} ${parsePartnerUrl(partner_url).href}`;
-  } catch {
-    return `${account_code} ${partner_url}`;
   }
 }
 

@@ -6,7 +6,7 @@ import { PartnerProbe } from './partner-probe.js';
 import { verificationDetail } from './sample-report.rules.js';
 import type { SampleReport } from './sample-report.dto.js';
 import type { Subscription } from './subscription.entity.js';
-import { endMove } from './subscription.rules.js';
+import { endMove, markUp } from './subscription.rules.js';
 import { SubscriptionStore } from './subscription-store.js';
 import { SendSample, VerifySubscription } from './subscriptions.commands.js';
 
@@ -72,12 +72,5 @@ function verified(subscription: Subscription, sent: Subscription, probe: Partner
   if (subscription.state === 'UNVERIFIED') endMove(subscription, now);
   subscription.certificate_not_after = probe.certificateNotAfter(sent);
   subscription.busy_since = null;
-  if (subscription.health === 'DOWN') {
-    subscription.health = 'UP';
-    subscription.health_changed_at = now;
-    subscription.next_probe_at = null;
-    subscription.probe_from = null;
-    subscription.probe_step = 0;
-    subscription.probe_token = null;
-  }
+  if (subscription.health === 'DOWN') markUp(subscription, now);
 }

@@ -121,15 +121,24 @@ export function endMove(subscription: Subscription, now: Date): void {
   forgetPartner(subscription);
 }
 
+const NO_PROBE = {
+  next_probe_at: null,
+  probe_from: null,
+  probe_step: 0,
+  probe_token: null,
+} satisfies Partial<Subscription>;
+
+/** Marks a DOWN partner as UP after it has answered a sample with 200. */
+export function markUp(subscription: Subscription, now: Date): void {
+  Object.assign(subscription, { ...NO_PROBE, health: 'UP', health_changed_at: now } satisfies Partial<Subscription>);
+}
+
 /** Resets everything that the subscription stores about the partner's condition. */
 function forgetPartner(subscription: Subscription): void {
   Object.assign(subscription, {
+    ...NO_PROBE,
     health: 'UP',
     health_changed_at: null,
-    next_probe_at: null,
-    probe_from: null,
-    probe_step: 0,
-    probe_token: null,
     paused_from: null,
     paused_until: null,
     pace: null,

@@ -34,9 +34,7 @@ export function parseJsonBody(bytes: Buffer): unknown {
  */
 export function parseStrictJson(json: Buffer): unknown {
   const value = parseJson(json.toString('utf8'));
-  const walk = new Walk(json, 1, () => true);
-  walk.value(walk.afterBlanks(0));
-  const [pointer] = walk.found;
+  const [pointer] = Walk.over(json, 1, () => true);
   if (pointer === undefined) return value;
   throw malformedJson.error({ detail: `The member ${pointer} appears more than once. Keep one of them.` });
 }
@@ -47,23 +45,28 @@ export function parseStrictJson(json: Buffer): unknown {
  * @param json a well-formed JSON text
  */
 export function repeatedMembers(json: Buffer): string[] {
-  const walk = new Walk(json, MOST_NAMED, (one, other) => !one.equals(other));
-  walk.value(walk.afterBlanks(0));
-  return walk.found;
+  return Walk.over(json, MOST_NAMED, (one, other) => !one.equals(other));
 }
 
 class Walk {
-  readonly found: string[] = [];
+  private readonly found: string[] = [];
   private readonly path: (string | number)[] = [];
 
-  constructor(
+  private constructor(
     private readonly json: Buffer,
     private readonly most: number,
     private readonly isFound: (earlier: Buffer, value: Buffer) => boolean,
   ) {}
 
+  /** Returns the pointers of the repeated members of a well-formed text for which `isFound` holds. */
+  static over(json: Buffer, most: number, isFound: (earlier: Buffer, value: Buffer) => boolean): string[] {
+    const walk = new Walk(json, most, isFound);
+    walk.value(walk.afterBlanks(0));
+    return walk.found;
+  }
+
   /** Walks the value that begins at this byte; returns the index of the byte after the value. */
-  value(at: number): number {
+  private value(at: number): number {
     const { json } = this;
     const opening = json[at];
     if (opening === QUOTE) return endOfString(json, at) + 1;
@@ -73,7 +76,7 @@ class Walk {
     return at;
   }
 
-  afterBlanks(at: number): number {
+  private afterBlanks(at: number): number {
     while (isBlank(this.json[at])) at++;
     return at;
   }

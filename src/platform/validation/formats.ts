@@ -1,6 +1,7 @@
 import { isEmail, isISO31661Alpha2 } from 'class-validator';
 import { declareFaults } from '../errors.js';
 import { characterFault, fault, text, type Rule } from './rules.js';
+import { suggesting } from './suggesting.js';
 import { TIME_ZONE_LINKS } from './time-zone-links.js';
 
 declareFaults({
@@ -68,34 +69,26 @@ const BY_LETTERS: ReadonlyMap<string, string> = new Map(
  * different spelling suggests the right one.
  */
 export function timeZone(): Rule {
-  const rule = plainTimeZone();
-  return {
-    schema: rule.schema,
-    faults: (value) =>
-      rule.faults(value).map((found) => {
-        const meant = found.code === 'time_zone_invalid' ? BY_LETTERS.get(lettersOf(String(value))) : undefined;
-        return meant === undefined ? found : { ...found, detail: `${found.detail} Did you mean "${meant}"?` };
-      }),
-  };
+  return suggesting(
+    text({
+      min: 1,
+      max: 64,
+      code: 'time_zone_invalid',
+      form: 'Must be UTC or an IANA time zone name with a slash, such as America/New_York.',
+      description: 'UTC or an IANA name with a slash; names without one, such as EST and Japan, are refused.',
+      // The pattern excludes offsets ("+01:00") and abbreviations, which Intl also accepts. Names in the tz database have
+      // an area and a location.
+      pattern: /^(UTC|[A-Z][A-Za-z_]+(\/[A-Z][A-Za-z0-9_+-]*)+)$/,
+      accepts: isTimeZone,
+      example: 'America/New_York',
+    }),
+    'time_zone_invalid',
+    (name) => BY_LETTERS.get(lettersOf(name)) ?? null,
+  );
 }
 
 function lettersOf(name: string): string {
   return name.trim().toLowerCase().replaceAll(/[\s-]/g, '_');
-}
-
-function plainTimeZone(): Rule {
-  return text({
-    min: 1,
-    max: 64,
-    code: 'time_zone_invalid',
-    form: 'Must be UTC or an IANA time zone name with a slash, such as America/New_York.',
-    description: 'UTC or an IANA name with a slash; names without one, such as EST and Japan, are refused.',
-    // The pattern excludes offsets ("+01:00") and abbreviations, which Intl also accepts. Names in the tz database have
-    // an area and a location.
-    pattern: /^(UTC|[A-Z][A-Za-z_]+(\/[A-Z][A-Za-z0-9_+-]*)+)$/,
-    accepts: isTimeZone,
-    example: 'America/New_York',
-  });
 }
 
 /**

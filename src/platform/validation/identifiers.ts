@@ -1,5 +1,6 @@
 import { Field } from './fields.js';
-import { text, type Rule } from './rules.js';
+import { text } from './rules.js';
+import { suggesting } from './suggesting.js';
 import { declareFaults } from '../errors.js';
 
 declareFaults({
@@ -15,24 +16,22 @@ const TEST_CODE = /^[A-Za-z0-9-]+$/;
 /** The dashes with which word processors replace a hyphen. */
 const DASHES = /[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/g;
 
-const plainTestCode = text({
-  min: 1,
-  max: 50,
-  code: 'test_code_invalid',
-  form: 'Must consist of letters, digits and hyphens.',
-  pattern: TEST_CODE,
-  example: 'NURSE-RN',
-});
-
-export const testCodeRule: Rule = {
-  schema: plainTestCode.schema,
-  faults: (value) =>
-    plainTestCode.faults(value).map((fault) => {
-      const meant = String(value).replaceAll(DASHES, '-').trim();
-      if (fault.code !== 'test_code_invalid' || !TEST_CODE.test(meant)) return fault;
-      return { ...fault, detail: `${fault.detail} Did you mean "${meant}"?` };
-    }),
-};
+/** The rule for a test code. */
+export const testCodeRule = suggesting(
+  text({
+    min: 1,
+    max: 50,
+    code: 'test_code_invalid',
+    form: 'Must consist of letters, digits and hyphens.',
+    pattern: TEST_CODE,
+    example: 'NURSE-RN',
+  }),
+  'test_code_invalid',
+  (code) => {
+    const meant = code.replaceAll(DASHES, '-').trim();
+    return TEST_CODE.test(meant) ? meant : null;
+  },
+);
 
 export const uuidRule = text({ max: 36, pattern: UUID, form: 'Must be a UUID in lower case.' });
 

@@ -110,14 +110,17 @@ export function sentOf(
   return { source, marker, type, text: wellFormed(JSON.stringify(body).slice(0, cut === null ? undefined : -cut)) };
 }
 
+/** Returns the outermost members of a body that are stored: a photo or link that is null counts as omitted. */
+export function keptMembers(body: Record<string, unknown>): [string, unknown][] {
+  return Object.entries(body).filter(
+    ([name, member]) => member !== null || !['userPhotoBase64String', 'videoReviewLink'].includes(name),
+  );
+}
+
 /** Returns whether the read text contains each outermost member of the sent body unchanged, and nothing else. */
 export function isSame(sent: string, read: string): boolean {
   const members = (JSON.parse(sent) ?? {}) as Record<string, unknown>;
-  // A photo or link that is null counts as omitted.
-  const kept = Object.entries(members).filter(
-    ([name, member]) => member !== null || !['userPhotoBase64String', 'videoReviewLink'].includes(name),
-  );
-  const texts = kept.map(([name, member]) => `${JSON.stringify(name)}:${JSON.stringify(member)}`);
+  const texts = keptMembers(members).map(([name, member]) => `${JSON.stringify(name)}:${JSON.stringify(member)}`);
   const body = read.slice(0, texts.join(',').length + 2);
   return body.endsWith('}') && texts.every((text) => body.includes(text));
 }
