@@ -4,12 +4,12 @@ import { AuthGuard } from '@nestjs/passport';
 import type { Request, Response } from 'express';
 import { Database, prepared } from '../platform/database/database.js';
 import { accountForbidden, accountNotFound, unauthorized } from '../platform/errors.js';
-import { reachOf, type Caller } from '../platform/context/caller.js';
+import { allowedAccountsOf, type Caller } from '../platform/context/caller.js';
 import { ACCESS, type AccessRule } from '../platform/http/access.js';
 import { challenge, lacking } from '../platform/http/challenge.js';
 import { heardCaller } from '../platform/overload/read-share.js';
 import { RateLimit } from '../platform/overload/rate-limit.js';
-import { assertReaches } from '../platform/reach.js';
+import { assertMayUse } from '../platform/account-access.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { AccessTokenLookup } from './tokens/access-token-lookup.js';
 import { ACCOUNT_CODE } from './tokens/account-code.js';
@@ -67,7 +67,8 @@ export class AccessGuard extends AuthGuard('bearer') {
     // A repeated query parameter is refused later, when the form is checked. Until then, each of its values is checked
     // here.
     if (rule.includes('support'))
-      for (const named of [filtered].flat()) if (typeof named === 'string') assertReaches(reachOf(caller), named);
+      for (const named of [filtered].flat())
+        if (typeof named === 'string') assertMayUse(allowedAccountsOf(caller), named);
 
     const accountCode = request.params['account_code'];
     if (typeof accountCode === 'string') {

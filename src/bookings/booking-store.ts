@@ -6,7 +6,7 @@ import {
   type BookedEligibility,
 } from '../eligibility/eligibility.commands.js';
 import { Clock } from '../platform/clock.js';
-import { ACROSS_ACCOUNTS, type Reach } from '../platform/context/caller.js';
+import { ACROSS_ACCOUNTS, type AllowedAccounts } from '../platform/context/caller.js';
 import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { newEventId, type EventMeta } from '../platform/events/domain-event.js';
@@ -124,7 +124,7 @@ export class BookingStore {
    * @param accountCodes limits the search to records of these accounts; null for all accounts
    * @param most the maximum number of records
    */
-  async eligibilitiesOf(prefix: string, accountCodes: Reach, most: number): Promise<string[]> {
+  async eligibilitiesOf(prefix: string, accountCodes: AllowedAccounts, most: number): Promise<string[]> {
     const values = [prefix, accountCodes, most];
     const rows = await this.database.query<{ svc_eligiblity_id: string }>(ELIGIBILITIES_OF, values);
     return rows.map((row) => row.svc_eligiblity_id);

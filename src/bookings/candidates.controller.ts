@@ -29,7 +29,7 @@ class SearchQuery extends PageQuery {
 @ApiTags('Administration')
 @Controller('admin/candidates')
 @Access('admin', 'support')
-@Bounded('reach')
+@Bounded('accounts')
 export class CandidatesController {
   constructor(
     private readonly queryBus: QueryBus,

@@ -4,7 +4,7 @@ import { Config } from '../config.js';
 import { CHANGE_KINDS, type ChangeKind, type ChangeRow } from '../platform/changes/change.entity.js';
 import { GENERATION } from '../platform/changes/change-log.js';
 import { Clock } from '../platform/clock.js';
-import { Database, opaque, prepared } from '../platform/database/database.js';
+import { Database, unestimated, prepared } from '../platform/database/database.js';
 import { MOST_TAKEN } from '../platform/http/paging.js';
 import { cursorExpired } from './changes.errors.js';
 import type { FeedPosition } from './changes.dto.js';
@@ -62,18 +62,18 @@ const READ = prepared(
   'changes-read',
   `WITH horizon AS MATERIALIZED (${HORIZON})
    SELECT horizon.generation AS horizon_generation, horizon.xmin, horizon.xmax, horizon.now_s, horizon.kept_from_s, page.*,
-     ${opaque('$4::bigint')} = 0 OR EXISTS (
+     ${unestimated('$4::bigint')} = 0 OR EXISTS (
        SELECT FROM changes
-       WHERE account_code = ${opaque('$1::text')} AND kind = ANY ('{${CHANGE_KINDS.join(',')}}')
-         AND generation = ${opaque('$3::bigint')} AND xid = ${opaque('$4::bigint')} AND position = ${opaque('$5::bigint')}
+       WHERE account_code = ${unestimated('$1::text')} AND kind = ANY ('{${CHANGE_KINDS.join(',')}}')
+         AND generation = ${unestimated('$3::bigint')} AND xid = ${unestimated('$4::bigint')} AND position = ${unestimated('$5::bigint')}
          AND recorded_at = (SELECT timestamptz 'epoch' + $6::bigint * interval '1 microsecond')) AS is_known
    FROM horizon LEFT JOIN LATERAL (
-     SELECT entry.* FROM unnest(${opaque('$2::text[]')}) AS asked (kind_asked) CROSS JOIN LATERAL (
+     SELECT entry.* FROM unnest(${unestimated('$2::text[]')}) AS asked (kind_asked) CROSS JOIN LATERAL (
        SELECT ${PLACE}, at, kind, change, svc_eligiblity_id, candidate_id, test_code, booking_code, status, revision,
          event_sequence, notification
        FROM changes
-       WHERE account_code = ${opaque('$1::text')} AND kind = kind_asked
-         AND (generation, xid, position) > (${opaque('$3::bigint')}, ${opaque('$4::bigint')}, ${opaque('$5::bigint')})
+       WHERE account_code = ${unestimated('$1::text')} AND kind = kind_asked
+         AND (generation, xid, position) > (${unestimated('$3::bigint')}, ${unestimated('$4::bigint')}, ${unestimated('$5::bigint')})
          AND ${SETTLED}
          AND recorded_at >= (
            SELECT to_timestamp(CASE WHEN $7::bigint = 0 THEN now_s - $8::bigint ELSE $7::bigint - ${DAY_S} END) FROM horizon)
@@ -87,10 +87,10 @@ const READ_LAST = prepared(
   `WITH horizon AS MATERIALIZED (${HORIZON})
    SELECT horizon.generation AS horizon_generation, horizon.xmin, horizon.xmax, horizon.now_s, horizon.kept_from_s, last.*
    FROM horizon LEFT JOIN LATERAL (
-     SELECT entry.* FROM unnest(${opaque('$2::text[]')}) AS asked (kind_asked) CROSS JOIN LATERAL (
+     SELECT entry.* FROM unnest(${unestimated('$2::text[]')}) AS asked (kind_asked) CROSS JOIN LATERAL (
        SELECT ${PLACE} FROM changes
-       WHERE account_code = ${opaque('$1::text')} AND kind = kind_asked AND ${SETTLED}
-         AND (generation, xid) < (${opaque('$3::bigint')}, ${opaque('$4::bigint')})
+       WHERE account_code = ${unestimated('$1::text')} AND kind = kind_asked AND ${SETTLED}
+         AND (generation, xid) < (${unestimated('$3::bigint')}, ${unestimated('$4::bigint')})
        ORDER BY generation DESC, xid DESC, position DESC LIMIT 1) entry
      ORDER BY generation DESC, xid DESC, position DESC LIMIT 1) last ON true`,
 );

@@ -3,7 +3,7 @@ import { QueryBus } from '@nestjs/cqrs';
 import { Interval } from '@nestjs/schedule';
 import type { Request, Response } from 'express';
 import { FindCaller } from '../auth/auth.queries.js';
-import { reachOf, type Caller, type Reach } from '../platform/context/caller.js';
+import { allowedAccountsOf, type Caller, type AllowedAccounts } from '../platform/context/caller.js';
 import { rateLimited } from '../platform/errors.js';
 import { Logger } from '../platform/observability/logger.js';
 import { Readiness } from '../platform/observability/readiness.js';
@@ -26,7 +26,7 @@ interface Stream {
   readonly request: Request;
   readonly response: Response;
   readonly username: string;
-  readonly reach: Reach;
+  readonly allowedAccounts: AllowedAccounts;
   /** For each topic, the value that was sent last; null while the stream is being opened. */
   seen: Marks | null;
   heardAt: number;
@@ -73,14 +73,14 @@ export class EventStreams implements BeforeApplicationShutdown {
       request,
       response,
       username,
-      reach: reachOf(caller),
+      allowedAccounts: allowedAccountsOf(caller),
       seen: null,
       heardAt: performance.now(),
     };
     this.streams.add(stream);
     response.on('close', () => this.streams.delete(stream));
     try {
-      stream.seen = (await this.figures())(stream.reach);
+      stream.seen = (await this.figures())(stream.allowedAccounts);
     } catch (error) {
       this.streams.delete(stream);
       throw error;
@@ -96,7 +96,7 @@ export class EventStreams implements BeforeApplicationShutdown {
     this.looking = true;
     try {
       const marksFor = await this.figures();
-      await Promise.all([...this.streams].map((stream) => this.tell(stream, marksFor(stream.reach))));
+      await Promise.all([...this.streams].map((stream) => this.tell(stream, marksFor(stream.allowedAccounts))));
     } catch (error) {
       this.logger.warn({ err: error }, 'operators could not be told what changed; the next round tries again');
     } finally {
@@ -109,13 +109,13 @@ export class EventStreams implements BeforeApplicationShutdown {
   }
 
   /** Queries the current values, and returns a function that limits them to the accounts of a caller. */
-  private async figures(): Promise<(reach: Reach) => Marks> {
+  private async figures(): Promise<(allowedAccounts: AllowedAccounts) => Marks> {
     const snapshotOf = await this.snapshots.look();
     const known = new Map<string, Marks>();
-    return (reach) => {
-      const key = reach === null ? '' : reach.join(' ');
+    return (allowedAccounts) => {
+      const key = allowedAccounts === null ? '' : allowedAccounts.join(' ');
       let marks = known.get(key);
-      if (!marks) known.set(key, (marks = marksOf(snapshotOf(reach))));
+      if (!marks) known.set(key, (marks = marksOf(snapshotOf(allowedAccounts))));
       return marks;
     };
   }
@@ -129,7 +129,7 @@ export class EventStreams implements BeforeApplicationShutdown {
     if (topics.length === 0 && now - stream.heardAt < HEARTBEAT_MS) return;
     stream.heardAt = now;
     const caller = await this.queryBus.execute(new FindCaller(stream.request));
-    if (caller === null || String(reachOf(caller)) !== String(stream.reach)) {
+    if (caller === null || String(allowedAccountsOf(caller)) !== String(stream.allowedAccounts)) {
       stream.response.end('event: end\ndata: {}\n\n');
     } else if (stream.response.writableLength > MOST_UNREAD) {
       stream.response.destroy();

@@ -9,7 +9,7 @@ import { EventStreams, TOPICS } from './event-streams.js';
 @ApiTags('Administration')
 @Controller('admin/events')
 @Access('admin', 'support')
-@Bounded('reach')
+@Bounded('accounts')
 export class EventsController {
   constructor(private readonly streams: EventStreams) {}
 

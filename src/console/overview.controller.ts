@@ -4,7 +4,7 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { EXAM_IN, FindActiveJobs, type ExamIn } from '../notifications/notifications.queries.js';
 import { presentPartner } from '../notifications/partner-condition.fields.js';
 import { formatDateTime, formatOptionalDateTime } from '../platform/clock.js';
-import { currentReach } from '../platform/context/request-context.js';
+import { currentAllowedAccounts } from '../platform/context/request-context.js';
 import { Access, Bounded } from '../platform/http/access.js';
 import { Answer, Problems } from '../platform/http/documented.js';
 import { HOURS, MOST_ATTENTION, MOST_JOBS, OverviewModel } from './overview.dto.js';
@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000;
 @ApiTags('Administration')
 @Controller('admin/overview')
 @Access('admin', 'support')
-@Bounded('reach')
+@Bounded('accounts')
 export class OverviewController {
   constructor(
     private readonly snapshots: Snapshots,
@@ -28,10 +28,10 @@ export class OverviewController {
   @Answer(200, OverviewModel)
   @Problems()
   async get(): Promise<OverviewModel> {
-    const reach = currentReach();
+    const allowedAccounts = currentAllowedAccounts();
     const [snapshot, jobs] = await Promise.all([
-      this.snapshots.of(reach),
-      this.queryBus.execute(new FindActiveJobs(MOST_JOBS, reach)),
+      this.snapshots.of(allowedAccounts),
+      this.queryBus.execute(new FindActiveJobs(MOST_JOBS, allowedAccounts)),
     ]);
     const { partners, waiting } = snapshot;
     const attention = needingAttention(partners, snapshot.at);

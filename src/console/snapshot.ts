@@ -13,7 +13,7 @@ import {
   type UndeliveredCount,
 } from '../notifications/notifications.queries.js';
 import { Clock } from '../platform/clock.js';
-import type { Reach } from '../platform/context/caller.js';
+import type { AllowedAccounts } from '../platform/context/caller.js';
 import { CountUnmatched, type UnmatchedCount } from '../results/results.queries.js';
 
 const FRESH_MS = 1_000;
@@ -48,14 +48,14 @@ export class Snapshots {
   ) {}
 
   /** Returns the newest counts, limited to these accounts. */
-  async of(reach: Reach): Promise<Snapshot> {
-    return withinReach(await this.acrossAccounts(), reach);
+  async of(allowedAccounts: AllowedAccounts): Promise<Snapshot> {
+    return limitedTo(await this.acrossAccounts(), allowedAccounts);
   }
 
   /** Queries the newest counts, and returns a function that limits them to given accounts. */
-  async look(): Promise<(reach: Reach) => Snapshot> {
+  async look(): Promise<(allowedAccounts: AllowedAccounts) => Snapshot> {
     const newest = await this.acrossAccounts();
-    return (reach) => withinReach(newest, reach);
+    return (allowedAccounts) => limitedTo(newest, allowedAccounts);
   }
 
   private async acrossAccounts(): Promise<Snapshot> {
@@ -82,17 +82,21 @@ export class Snapshots {
   }
 }
 
-function withinReach(across: Snapshot, reach: Reach): Snapshot {
-  if (reach === null) return across;
-  const ofAccount = ({ account_code }: { readonly account_code: string }) => reach.includes(account_code);
+function limitedTo(across: Snapshot, allowedAccounts: AllowedAccounts): Snapshot {
+  if (allowedAccounts === null) return across;
+  const ofAccount = ({ account_code }: { readonly account_code: string }) => allowedAccounts.includes(account_code);
   return {
     at: across.at,
     undelivered: across.undelivered.filter(ofAccount),
     attempts: across.attempts.filter(ofAccount),
     partners: across.partners.filter(ofAccount),
     waiting: across.waiting.filter(ofAccount),
-    unmatched: across.unmatched.filter(({ account_codes }) => account_codes.some((code) => reach.includes(code))),
-    jobs: across.jobs.filter(({ account_codes }) => account_codes?.every((code) => reach.includes(code)) ?? false),
+    unmatched: across.unmatched.filter(({ account_codes }) =>
+      account_codes.some((code) => allowedAccounts.includes(code)),
+    ),
+    jobs: across.jobs.filter(
+      ({ account_codes }) => account_codes?.every((code) => allowedAccounts.includes(code)) ?? false,
+    ),
     imports: across.imports.filter(ofAccount),
   };
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock.js';
-import type { Reach } from '../platform/context/caller.js';
+import type { AllowedAccounts } from '../platform/context/caller.js';
 import type { Change } from '../platform/changes/change.entity.js';
 import { Batched, numbered } from '../platform/database/batched.js';
-import { acrossAccounts, Database, fewOf, prepared } from '../platform/database/database.js';
+import { acrossAccounts, Database, expectingFew, prepared } from '../platform/database/database.js';
 import { nextOccurredAt } from '../platform/events/domain-event.js';
 import { MustBeAlone } from '../platform/unit-of-work/running-unit.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
@@ -73,7 +73,7 @@ export const SAVE_STATE = prepared(
    FROM json_to_recordset($1) AS state (n bigint, svc_eligiblity_id text, status text, hold_reason text,
      approval_pending boolean, decline_reason text, booking_code text, booking_on timestamptz, last_event_at timestamptz,
      updated_datetime timestamptz)
-   WHERE ${fewOf('state.n')} AND e.svc_eligiblity_id = state.svc_eligiblity_id`,
+   WHERE ${expectingFew('state.n')} AND e.svc_eligiblity_id = state.svc_eligiblity_id`,
   acrossAccounts.keyInHand,
 );
 
@@ -194,17 +194,17 @@ export class EligibilityStore {
 
   /**
    * Locks and returns the record.
-   * @throws DomainError eligibility_not_found, also for a record outside the accounts in `reach`
+   * @throws DomainError eligibility_not_found, also for a record outside the accounts in `allowedAccounts`
    */
-  async lockById(svcEligibilityId: string, reach: Reach): Promise<BookedEligibility> {
-    const record = await this.database.queryOne<BookedEligibility>(LOCK_BY_ID, [svcEligibilityId, reach]);
+  async lockById(svcEligibilityId: string, allowedAccounts: AllowedAccounts): Promise<BookedEligibility> {
+    const record = await this.database.queryOne<BookedEligibility>(LOCK_BY_ID, [svcEligibilityId, allowedAccounts]);
     if (!record) throw eligibilityNotFound.error();
     this.noteExpiry(record);
     return record;
   }
 
-  async hold(svcEligibilityId: string, reach: Reach): Promise<LockedEligibility | null> {
-    return this.database.queryOne<LockedEligibility>(HOLD, [svcEligibilityId, reach]);
+  async hold(svcEligibilityId: string, allowedAccounts: AllowedAccounts): Promise<LockedEligibility | null> {
+    return this.database.queryOne<LockedEligibility>(HOLD, [svcEligibilityId, allowedAccounts]);
   }
 
   async holdAllOf(accountCode: string, candidateId: string): Promise<void> {

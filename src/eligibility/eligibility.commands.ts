@@ -1,5 +1,5 @@
 import { Command } from '@nestjs/cqrs';
-import type { Reach } from '../platform/context/caller.js';
+import type { AllowedAccounts } from '../platform/context/caller.js';
 import type { DomainError } from '../platform/errors.js';
 import type { Faults } from '../platform/validation/faults.js';
 import type { EligibilityModel } from './eligibility-model.fields.js';
@@ -198,13 +198,13 @@ export type LockedEligibility = Pick<
   EligibilityState;
 
 /**
- * Locks the record until the current transaction ends. Returns null if the record is outside the accounts in `reach`.
+ * Locks the record until the current transaction ends. Returns null if the record is outside the accounts in `allowedAccounts`.
  * Commands that change a record's booking or results lock the record first, so that no deadlock is possible.
  */
 export class LockEligibility extends Command<LockedEligibility | null> {
   constructor(
     readonly svcEligibilityId: string,
-    readonly reach: Reach,
+    readonly allowedAccounts: AllowedAccounts,
   ) {
     super();
   }

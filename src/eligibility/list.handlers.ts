@@ -1,5 +1,5 @@
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { Database, opaque, prepared } from '../platform/database/database.js';
+import { Database, unestimated, prepared } from '../platform/database/database.js';
 import { afterCursor, MOST_TAKEN, type Page } from '../platform/http/paging.js';
 import type { Eligibility } from './eligibility.entity.js';
 import { ELIGIBILITY_STATUSES, OPEN, OPEN_STATUSES, type EligibilityStatus } from './eligibility.fields.js';
@@ -22,15 +22,15 @@ export class ListEligibilities extends Query<Eligibility[]> {
   }
 }
 
-// The values are hidden from the planner (`opaque`). A connection therefore uses the same plan for all values, from its
+// The values are hidden from the planner (`unestimated`). A connection therefore uses the same plan for all values, from its
 // first execution on.
-const ACCOUNT = `account_code = ${opaque('$1::text')}`;
-const AFTER = afterCursor(opaque('$2::bigint'));
-const STATUSES = `ANY (${opaque('$4::text[]')}::text[])`;
-const NOW = opaque('$5::timestamptz');
+const ACCOUNT = `account_code = ${unestimated('$1::text')}`;
+const AFTER = afterCursor(unestimated('$2::bigint'));
+const STATUSES = `ANY (${unestimated('$4::text[]')}::text[])`;
+const NOW = unestimated('$5::timestamptz');
 // Repeats the condition on the test code as a range. If nearly all records have the same test, the planner would expect
 // that for any test code, and choose an index without test codes. For a range with two ends, it expects few rows.
-const TEST_CODE = opaque('$6::text');
+const TEST_CODE = unestimated('$6::text');
 const TEST = `test_code = ${TEST_CODE} AND test_code BETWEEN ${TEST_CODE} AND ${TEST_CODE}`;
 
 /**
@@ -68,7 +68,7 @@ const EXPIRED_UNNOTED = prepared(
 const MANY = 2000;
 const STATUS_NOW = `CASE WHEN ${OPEN} AND eligibility_end_date <= ${NOW} THEN 'EXPIRED' ELSE status END`;
 const IS_WANTED = `${AFTER} AND ${STATUS_NOW} = ${STATUSES} AND (${TEST_CODE} IS NULL OR test_code = ${TEST_CODE})`;
-const SINCE = opaque('$7::timestamptz');
+const SINCE = unestimated('$7::timestamptz');
 const PAGE_KEYS = 'svc_eligiblity_id, position, status, eligibility_end_date, test_code';
 // Selects the records that changed in an interval. A record also changes when it passes its end date, without a write.
 // Both intervals have two ends: for an open one, the planner would expect a third of the table and scan it. Changed
@@ -79,7 +79,7 @@ const OF_CHANGED = prepared(
   `WITH changed AS MATERIALIZED (
      SELECT * FROM (
        SELECT ${PAGE_KEYS} FROM eligibilities
-       WHERE ${ACCOUNT} AND updated_datetime BETWEEN ${SINCE} AND ${opaque("'infinity'::timestamptz")}
+       WHERE ${ACCOUNT} AND updated_datetime BETWEEN ${SINCE} AND ${unestimated("'infinity'::timestamptz")}
        UNION ALL
        SELECT ${PAGE_KEYS} FROM eligibilities
        WHERE ${ACCOUNT} AND ${OPEN} AND eligibility_end_date BETWEEN ${SINCE} AND ${NOW}
@@ -108,8 +108,8 @@ const OF_MANY_CHANGED = prepared(
 // cancelled records.
 const OF_CLIENT_ID = prepared(
   'eligibility-list-of-client-id',
-  `SELECT * FROM eligibilities WHERE ${ACCOUNT} AND case_folded(client_eligibility_id) = case_folded(${opaque('$8::text')})
-     AND client_eligibility_id = ${opaque('$8::text')} AND ${IS_WANTED}
+  `SELECT * FROM eligibilities WHERE ${ACCOUNT} AND case_folded(client_eligibility_id) = case_folded(${unestimated('$8::text')})
+     AND client_eligibility_id = ${unestimated('$8::text')} AND ${IS_WANTED}
      AND (${SINCE} IS NULL OR updated_datetime >= ${SINCE} OR ${OPEN} AND eligibility_end_date BETWEEN ${SINCE} AND ${NOW})
    ORDER BY position DESC LIMIT $3`,
 );

@@ -6,8 +6,8 @@ import { LockEligibilitiesOfCandidate, LockEligibility, type LockedEligibility }
 export class LockEligibilityHandler implements ICommandHandler<LockEligibility> {
   constructor(private readonly store: EligibilityStore) {}
 
-  execute({ svcEligibilityId, reach }: LockEligibility): Promise<LockedEligibility | null> {
-    return this.store.hold(svcEligibilityId, reach);
+  execute({ svcEligibilityId, allowedAccounts }: LockEligibility): Promise<LockedEligibility | null> {
+    return this.store.hold(svcEligibilityId, allowedAccounts);
   }
 }
 

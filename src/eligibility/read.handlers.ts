@@ -1,5 +1,5 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { acrossAccounts, Database, prepared, opaque } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared, unestimated } from '../platform/database/database.js';
 import { Batched } from '../platform/database/batched.js';
 import type { Faults } from '../platform/validation/faults.js';
 import { SHOWN, type ShownEligibility } from './eligibility.columns.js';
@@ -28,7 +28,7 @@ const OF_CANDIDATE = prepared(
 const OF_TEST = prepared(
   'eligibility-of-test',
   `SELECT asked.n::int, found.*
-   FROM unnest(${opaque('$1::text[]')}, $2::text[], $3::text[]) WITH ORDINALITY AS asked (account_code, candidate_id, test_code, n)
+   FROM unnest(${unestimated('$1::text[]')}, $2::text[], $3::text[]) WITH ORDINALITY AS asked (account_code, candidate_id, test_code, n)
    CROSS JOIN LATERAL (
      SELECT ${SHOWN.join(', ')} FROM eligibilities e
      WHERE e.account_code = asked.account_code AND e.candidate_id = asked.candidate_id AND e.test_code = asked.test_code

@@ -1,7 +1,7 @@
 import { CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
 import { ACROSS_ACCOUNTS } from '../platform/context/caller.js';
-import { currentReach } from '../platform/context/request-context.js';
+import { currentAllowedAccounts } from '../platform/context/request-context.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { forbiddenOperation } from '../platform/errors.js';
 import { Faults } from '../platform/validation/faults.js';
@@ -132,7 +132,7 @@ abstract class OperatorDecision {
     decision: Partial<Pick<Eligibility, 'hold_reason' | 'approval_pending' | 'decline_reason'>>,
   ): Promise<void> {
     await this.unitOfWork.run(async () => {
-      const record = await this.store.lockById(svcEligibilityId, currentReach());
+      const record = await this.store.lockById(svcEligibilityId, currentAllowedAccounts());
       const now = this.clock.now();
       const status = statusAt(record, now);
       if (!mayTrigger(status, trigger) || (trigger === 'decline' && !record.approval_pending))

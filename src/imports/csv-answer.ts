@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { applyDecorators } from '@nestjs/common';
 import { ApiProduces, ApiResponse } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { inReadTurns } from '../platform/overload/read-share.js';
+import { sharingReads } from '../platform/overload/read-share.js';
 
 /** Documents that a route answers with a CSV file. */
 export const CsvAnswer = (description: string) =>
@@ -17,7 +17,7 @@ export const CsvAnswer = (description: string) =>
  * an error can still be reported.
  */
 export async function sendCsv(response: Response, fileName: string, pieces: AsyncIterable<string>): Promise<void> {
-  const iterator = inReadTurns(pieces);
+  const iterator = sharingReads(pieces);
   const first = await iterator.next();
   response.set({
     'Content-Type': 'text/csv; charset=utf-8; header=present',

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import type { Reach } from '../platform/context/caller.js';
+import type { AllowedAccounts } from '../platform/context/caller.js';
 import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { afterCursor, type Page } from '../platform/http/paging.js';
 import { isUuid } from '../platform/validation/identifiers.js';
@@ -19,7 +19,7 @@ const LIST = prepared(
    ORDER BY position DESC LIMIT $4`,
 );
 const FIND = prepared(
-  'import-find-in-reach',
+  'import-find-of-accounts',
   `SELECT * FROM eligibility_imports WHERE import_id = $1 AND ($2::text[] IS NULL OR account_code = ANY ($2))`,
 );
 const MARK = prepared(
@@ -35,9 +35,9 @@ const MARK = prepared(
 export class ImportList {
   constructor(private readonly database: Database) {}
 
-  /** Returns the import; null if it does not exist in the accounts of `reach`. */
-  async find(id: string, reach: Reach): Promise<Import | null> {
-    return isUuid(id) ? this.database.queryOne<Import>(FIND, [id, reach]) : null;
+  /** Returns the import; null if it does not exist in the accounts of `allowedAccounts`. */
+  async find(id: string, allowedAccounts: AllowedAccounts): Promise<Import | null> {
+    return isUuid(id) ? this.database.queryOne<Import>(FIND, [id, allowedAccounts]) : null;
   }
 
   /** Returns a page of imports, newest first. */

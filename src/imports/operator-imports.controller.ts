@@ -3,7 +3,7 @@ import { QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
-import { currentReach } from '../platform/context/request-context.js';
+import { currentAllowedAccounts } from '../platform/context/request-context.js';
 import { notFound } from '../platform/errors.js';
 import { Access, Bounded } from '../platform/http/access.js';
 import { Answer, AnswerList, IdempotencyHeader, Problems } from '../platform/http/documented.js';
@@ -24,7 +24,7 @@ class ImportsQuery extends OwnImportsQuery {
 @ApiTags('Import and export')
 @Controller('admin/imports')
 @Access('admin', 'support')
-@Bounded('reach')
+@Bounded('accounts')
 export class OperatorImportsController {
   constructor(
     private readonly imports: ImportList,
@@ -57,7 +57,7 @@ export class OperatorImportsController {
   @Problems(404, 409)
   @IdempotencyHeader()
   async abort(@Param('import_id') id: string): Promise<ListedImportModel> {
-    const found = await this.imports.find(id, currentReach());
+    const found = await this.imports.find(id, currentAllowedAccounts());
     if (found === null) throw notFound.error({ detail: 'There is no such import.' });
     return presentListed(await this.endings.abort(found.import_id, 'ABORTED_BY_OPERATOR'));
   }

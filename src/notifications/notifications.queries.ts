@@ -1,5 +1,5 @@
 import { Query } from '@nestjs/cqrs';
-import type { Reach } from '../platform/context/caller.js';
+import type { AllowedAccounts } from '../platform/context/caller.js';
 import type { PartnerHealth, SubscriptionState } from './subscriptions/subscription.entity.js';
 
 export const EXAM_IN = ['past', '2h', '24h', '7d', 'later'] as const;
@@ -60,7 +60,7 @@ export class SurveyPartners extends Query<readonly PartnerCondition[]> {}
 export class FindActiveJobs extends Query<readonly object[]> {
   constructor(
     readonly most: number,
-    readonly reach: Reach,
+    readonly allowedAccounts: AllowedAccounts,
   ) {
     super();
   }

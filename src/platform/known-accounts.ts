@@ -1,13 +1,13 @@
 import { Query, type QueryBus } from '@nestjs/cqrs';
-import type { Reach } from './context/caller.js';
-import { currentReach } from './context/request-context.js';
+import type { AllowedAccounts } from './context/caller.js';
+import { currentAllowedAccounts } from './context/request-context.js';
 import { accountNotFound, type Fault } from './errors.js';
 
 /**
  * Asks which of the account codes exist. The accounts module answers this query for modules that may not read accounts.
  */
 export class FindKnownAccounts extends Query<string[]> {
-  constructor(readonly accountCodes: Reach) {
+  constructor(readonly accountCodes: AllowedAccounts) {
     super();
   }
 }
@@ -32,7 +32,7 @@ export async function assertAccountKnown(
  * every account. The access guard has already refused an account that the caller may not use.
  * @throws DomainError account_not_found
  */
-export async function accountsOfList(queryBus: QueryBus, accountCode: string | undefined): Promise<Reach> {
+export async function accountsOfList(queryBus: QueryBus, accountCode: string | undefined): Promise<AllowedAccounts> {
   await assertAccountKnown(queryBus, accountCode, { parameter: 'account_code' });
-  return accountCode === undefined ? currentReach() : [accountCode];
+  return accountCode === undefined ? currentAllowedAccounts() : [accountCode];
 }

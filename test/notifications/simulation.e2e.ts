@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { SimulatedService, type Surroundings } from '../proof/simulation/service';
 import { SimulatedTime } from '../proof/simulation/simulated-time';
-import type { Turns } from '../proof/simulation/turns';
+import type { FairSemaphore } from '../proof/simulation/turns';
 
 test('leaves neither files nor a PostgreSQL when a simulation cannot start', async () => {
   const [folder, before] = [mkdtempSync(join(tmpdir(), 'cannot-start-')), process.env['TMPDIR']];
@@ -16,7 +16,11 @@ test('leaves neither files nor a PostgreSQL when a simulation cannot start', asy
     throw new Error('nobody to ask');
   };
   try {
-    const started = SimulatedService.start(new SimulatedTime(), { ask } as unknown as Turns, {} as Surroundings);
+    const started = SimulatedService.start(
+      new SimulatedTime(),
+      { ask } as unknown as FairSemaphore,
+      {} as Surroundings,
+    );
     await expect(started).rejects.toThrow('nobody to ask');
   } finally {
     if (before === undefined) delete process.env['TMPDIR'];

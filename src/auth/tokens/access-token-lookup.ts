@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config.js';
-import { acrossAccounts, Database, prepared, opaque } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared, unestimated } from '../../platform/database/database.js';
 import { Batched } from '../../platform/database/batched.js';
 import type { Caller, Scope } from '../../platform/context/caller.js';
 import { GENERATED_TOKEN, sha256 } from '../../platform/secrets.js';
@@ -11,7 +11,7 @@ const FIND_VALID = prepared(
   'access-token-find-valid',
   `SELECT asked.n::int, token.scopes, family.username, family.consumer_key,
           ARRAY(SELECT account_code FROM user_accounts WHERE username = family.username) AS account_codes
-   FROM unnest(${opaque('$1::bytea[]')}) WITH ORDINALITY AS asked (token_hash, n)
+   FROM unnest(${unestimated('$1::bytea[]')}) WITH ORDINALITY AS asked (token_hash, n)
    JOIN access_tokens token USING (token_hash)
    JOIN token_families family USING (family_id)
    JOIN users USING (username)

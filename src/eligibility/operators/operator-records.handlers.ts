@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { QueryBus, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Clock, formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
-import { currentReach } from '../../platform/context/request-context.js';
-import { acrossAccounts, Database, opaque, prepared } from '../../platform/database/database.js';
+import { currentAllowedAccounts } from '../../platform/context/request-context.js';
+import { acrossAccounts, Database, unestimated, prepared } from '../../platform/database/database.js';
 import { afterCursor, type Page } from '../../platform/http/paging.js';
 import { FindVouchersOfMany } from '../../vouchers/vouchers.queries.js';
 import { presentEligibility } from '../eligibility-record.js';
@@ -42,9 +42,9 @@ const FIND_MANY = prepared(
 const waiting = (wait: Wait) => `
   SELECT e.* FROM (
     SELECT svc_eligiblity_id FROM eligibilities
-    WHERE ${HELD_STATUS[wait]} AND ${WAITS[wait]} AND ${afterCursor(opaque('$2::bigint'))}
-      AND (${opaque('$1::text[]')} IS NULL OR account_code = ANY (${opaque('$1::text[]')}::text[]))
-      AND (eligibility_end_date IS NULL OR eligibility_end_date > ${opaque('$4::timestamptz')})
+    WHERE ${HELD_STATUS[wait]} AND ${WAITS[wait]} AND ${afterCursor(unestimated('$2::bigint'))}
+      AND (${unestimated('$1::text[]')} IS NULL OR account_code = ANY (${unestimated('$1::text[]')}::text[]))
+      AND (eligibility_end_date IS NULL OR eligibility_end_date > ${unestimated('$4::timestamptz')})
     ORDER BY position DESC LIMIT $3) page
   JOIN eligibilities e USING (svc_eligiblity_id) ORDER BY e.position DESC`;
 const WAITING = {
@@ -81,7 +81,7 @@ export class OperatorRecords {
    * @throws DomainError eligibility_not_found
    */
   async get(svcEligibilityId: string): Promise<OperatorEligibilityModel> {
-    const record = await this.database.queryOne<Eligibility>(FIND, [svcEligibilityId, currentReach()]);
+    const record = await this.database.queryOne<Eligibility>(FIND, [svcEligibilityId, currentAllowedAccounts()]);
     if (record === null) throw eligibilityNotFound.error();
     return (await this.present([record]))[0];
   }

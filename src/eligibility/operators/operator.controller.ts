@@ -51,7 +51,7 @@ export class OperatorEligibilitiesController {
   ) {}
 
   @Get()
-  @Bounded('reach')
+  @Bounded('accounts')
   @ApiOperation({ summary: 'List the records that wait for an operator' })
   @AnswerList(OperatorEligibilityModel)
   @Problems(400)

@@ -5,7 +5,7 @@ import { BUSY_S } from '../partner/retry-after.js';
 import { AttemptNotBegun } from '../partner/partner-connection.js';
 import type { PartnerProfile } from '../subscriptions/partner-directory.js';
 import type { AttemptsUnderWay, Held } from './attempts-under-way.js';
-import type { Lane } from './delivery-lane.js';
+import type { PartnerQueue } from './partner-queue.js';
 import { MAY_START_MS } from './delivery-lease.js';
 import type { JobGate } from './job-gate.js';
 import { isBusy, retryAfter } from './outcome.rules.js';
@@ -25,9 +25,9 @@ export class AttemptSender {
    * Sends the notification. Returns null if it may not start, or failed through an error of the service instead of the
    * partner; the notification then stays due.
    */
-  async send(item: Held, profile: PartnerProfile, lane: Lane<Held>): Promise<AttemptOutcome | null> {
+  async send(item: Held, profile: PartnerProfile, queue: PartnerQueue<Held>): Promise<AttemptOutcome | null> {
     try {
-      return await this.put(item, profile, lane);
+      return await this.put(item, profile, queue);
     } catch (error) {
       if (!(error instanceof AttemptNotBegun))
         this.logger.error({ err: error, subscription_id: item.subscription_id }, 'an attempt broke off');
@@ -39,7 +39,7 @@ export class AttemptSender {
    * Sends the request of a notification.
    * @throws AttemptNotBegun
    */
-  private async put(item: Held, profile: PartnerProfile, { pace }: Lane<Held>): Promise<AttemptOutcome> {
+  private async put(item: Held, profile: PartnerProfile, { pace }: PartnerQueue<Held>): Promise<AttemptOutcome> {
     if (item.job_id !== null && !(await this.gate.mayBegin(item))) throw new AttemptNotBegun();
     if (item.progress === 'REVOKED' || performance.now() - item.claimedAt > MAY_START_MS) throw new AttemptNotBegun();
     // The condition is checked again once the connection is ready, because the partner may have answered "busy"
@@ -57,7 +57,7 @@ export function judged(
   at: Date,
   result: AttemptOutcome,
   { autoRetryOn, endpoint }: PartnerProfile,
-  { pace, waiting }: Lane<Held>,
+  { pace, waiting }: PartnerQueue<Held>,
 ): Outcome {
   const now = performance.now();
   if (result.delivered) pace.answeredWell(now);

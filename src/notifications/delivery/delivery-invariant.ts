@@ -13,16 +13,16 @@ const MOST_COUNTED = 100_000;
  */
 const OVERDUE = prepared(
   'delivery-overdue',
-  `WITH RECURSIVE lane AS (
+  `WITH RECURSIVE queue AS (
      (SELECT subscription_id FROM deliveries ORDER BY subscription_id LIMIT 1)
      UNION ALL
-     SELECT (SELECT d.subscription_id FROM deliveries d WHERE d.subscription_id > lane.subscription_id
+     SELECT (SELECT d.subscription_id FROM deliveries d WHERE d.subscription_id > queue.subscription_id
              ORDER BY d.subscription_id LIMIT 1)
-     FROM lane WHERE lane.subscription_id IS NOT NULL),
+     FROM queue WHERE queue.subscription_id IS NOT NULL),
    due AS (
      SELECT s.id, s.health, CASE s.health WHEN 'DOWN' THEN s.next_probe_at
        ELSE greatest(first.due_datetime, s.health_changed_at, s.updated_datetime, s.paused_until) END AS since
-     FROM lane JOIN subscriptions s ON s.id = lane.subscription_id CROSS JOIN LATERAL (
+     FROM queue JOIN subscriptions s ON s.id = queue.subscription_id CROSS JOIN LATERAL (
        SELECT coalesce(d.leased_until, d.due_datetime) AS due_datetime FROM deliveries d
        WHERE d.subscription_id = s.id ORDER BY d.notification_position LIMIT 1) first
      WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL),

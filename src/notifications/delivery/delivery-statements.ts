@@ -26,11 +26,11 @@
  *
  * Never write to a row of `deliveries` without its token, unless its lease has expired or was never granted.
  */
-import { acrossAccounts, fewOf, MACHINE_TIME, prepared, opaque } from '../../platform/database/database.js';
+import { acrossAccounts, expectingFew, MACHINE_TIME, prepared, unestimated } from '../../platform/database/database.js';
 import { FREE, LEASE, LEASE_END, LEASE_EXTRA_S } from './delivery-lease.js';
 import { IN_PACE, isOver, MAY_BE_ASKED, ONE_MORE, PACE } from './pace-statements.js';
 import type { Trigger } from './delivery.entity.js';
-import { PACED_S } from './delivery-lane.js';
+import { PACED_S } from './partner-queue.js';
 
 /** The SQL condition that an operator resends a single notification. Resends by bulk jobs have no priority. */
 const BY_OPERATOR = (row: string) => `(${row}.trigger = 'MANUAL' AND ${row}.job_id IS NULL)`;
@@ -52,7 +52,7 @@ const IN_TURN = `NOT EXISTS (
  * The SQL condition that makes the planner read the index with the partner's rows in order. By its statistics, the
  * planner might otherwise prefer to sort all rows of the partner.
  */
-const FROM_THE_OLDEST = fewOf('d.notification_position');
+const FROM_THE_OLDEST = expectingFew('d.notification_position');
 
 /**
  * The columns of a locked delivery `d`. Other parts of the statement see the row in its state at the statement's start.
@@ -83,7 +83,7 @@ const ALONE = `
        AND d.xmin = locked.seen
      RETURNING d.subscription_id, d.notification_position),
    alone AS (
-     SELECT picked.* FROM picked WHERE ${fewOf('notification_position')} AND (subscription_id, notification_position) NOT IN (
+     SELECT picked.* FROM picked WHERE ${expectingFew('notification_position')} AND (subscription_id, notification_position) NOT IN (
        SELECT subscription_id, notification_position FROM other
        WHERE (subscription_id, other.other) NOT IN (SELECT subscription_id, notification_position FROM behind)))`;
 
@@ -127,7 +127,7 @@ export const CLAIM = prepared(
   `WITH ${LEASE('$4')},
    partner AS MATERIALIZED (
      SELECT s.*, wanted.most
-     FROM unnest(${opaque('$1::uuid[]')}, $2::int[]) AS wanted (id, most) CROSS JOIN LATERAL (
+     FROM unnest(${unestimated('$1::uuid[]')}, $2::int[]) AS wanted (id, most) CROSS JOIN LATERAL (
        SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $3::int) AS wait_ms, ${PACE} AS pace
        FROM subscriptions s
        WHERE s.id = wanted.id AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL AND ${MAY_BE_ASKED}
@@ -215,8 +215,8 @@ export const CLAIM_PROBES = prepared(
 export const BEGUN = prepared(
   'delivery-begun',
   `UPDATE deliveries d SET begun = true
-   FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[]) AS o (subscription_id, position, token)
-   WHERE ${fewOf('o.position')} AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token`,
+   FROM unnest(${unestimated('$1::uuid[]')}, $2::bigint[], $3::bigint[]) AS o (subscription_id, position, token)
+   WHERE ${expectingFew('o.position')} AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token`,
 );
 
 /**
@@ -227,8 +227,8 @@ export const RELEASE = prepared(
   'delivery-release',
   `WITH freed AS (
      UPDATE deliveries d SET lease_token = NULL, leased_until = NULL
-     FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[]) AS o (subscription_id, position, token)
-     WHERE ${fewOf('o.position')} AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
+     FROM unnest(${unestimated('$1::uuid[]')}, $2::bigint[], $3::bigint[]) AS o (subscription_id, position, token)
+     WHERE ${expectingFew('o.position')} AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
      RETURNING d.job_id, d.notification_position),
    unsent AS (
      UPDATE job_items i SET outcome = 'WAITING'
@@ -242,13 +242,13 @@ export const RELEASE = prepared(
 /** Finds the subscriptions with rows that can be claimed, by one index look-up for each subscription with work. */
 export const FIND_WORK = prepared(
   'delivery-find-work',
-  `WITH RECURSIVE lane AS (
+  `WITH RECURSIVE queue AS (
      (SELECT subscription_id FROM deliveries ORDER BY subscription_id LIMIT 1)
      UNION ALL
-     SELECT (SELECT d.subscription_id FROM deliveries d WHERE d.subscription_id > lane.subscription_id
+     SELECT (SELECT d.subscription_id FROM deliveries d WHERE d.subscription_id > queue.subscription_id
              ORDER BY d.subscription_id LIMIT 1)
-     FROM lane WHERE lane.subscription_id IS NOT NULL)
-   SELECT s.id FROM lane JOIN subscriptions s ON s.id = lane.subscription_id
+     FROM queue WHERE queue.subscription_id IS NOT NULL)
+   SELECT s.id FROM queue JOIN subscriptions s ON s.id = queue.subscription_id
    WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL AND ${MAY_BE_ASKED} AND (s.health = 'UP' OR EXISTS (
      SELECT FROM deliveries d WHERE d.subscription_id = s.id AND ${BY_OPERATOR('d')}))`,
   acrossAccounts.workers,

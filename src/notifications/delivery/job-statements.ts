@@ -2,7 +2,7 @@
  * The steps of a bulk job. Each step is one statement that locks the job's row. Only one process at a time therefore
  * runs a step, and none runs after an operator's action on the job was answered.
  */
-import { acrossAccounts, fewOf, opaque, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, expectingFew, unestimated, prepared } from '../../platform/database/database.js';
 import { FREE } from './delivery-lease.js';
 import { PROBE_IS_DUE } from './delivery-statements.js';
 
@@ -59,7 +59,7 @@ const DUE = `part AS MATERIALIZED (
 const SKIP = (state: string) => `skipped AS (
     UPDATE job_items i SET outcome = 'SKIPPED'
     FROM next LEFT JOIN notifications n ON n.position = next.position
-    WHERE ${fewOf('next.position')} AND i.job_id = next.job_id AND i.notification_position = next.position
+    WHERE ${expectingFew('next.position')} AND i.job_id = next.job_id AND i.notification_position = next.position
       AND i.outcome = 'WAITING' AND (next.gone OR n.state IS DISTINCT FROM '${state}')
     RETURNING i.subscription_id),
   counted AS (
@@ -157,7 +157,7 @@ export const RESOLVE_ITEMS = prepared(
      WHERE n.state IS DISTINCT FROM 'ERROR_QUEUE'),
    items AS (
      UPDATE job_items i SET outcome = outcome.outcome
-     FROM outcome WHERE ${fewOf('outcome.position')} AND i.job_id = outcome.job_id
+     FROM outcome WHERE ${expectingFew('outcome.position')} AND i.job_id = outcome.job_id
        AND i.notification_position = outcome.position AND i.outcome = 'WAITING'
      RETURNING i.subscription_id, i.outcome),
    counted AS (
@@ -260,7 +260,7 @@ export const TRY_AGAIN = prepared(
 export const BEGIN_ITEMS = prepared(
   'job-begin-items',
   `WITH o AS MATERIALIZED (
-     SELECT * FROM unnest(${opaque('$1::uuid[]')}, $2::uuid[], $3::bigint[], $4::bigint[])
+     SELECT * FROM unnest(${unestimated('$1::uuid[]')}, $2::uuid[], $3::bigint[], $4::bigint[])
        AS o (job_id, subscription_id, position, token)),
    part AS MATERIALIZED (
      SELECT p.* FROM job_parts p WHERE (p.job_id, p.subscription_id) IN (SELECT job_id, subscription_id FROM o)

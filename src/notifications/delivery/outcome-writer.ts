@@ -51,7 +51,7 @@ export class OutcomeWriter {
   /** The writers of partners whose outcomes are written separately, with the outcomes that arrive for them. */
   private readonly apart = new Map<string, OutcomeWriter>();
   private running: Promise<void> | null = null;
-  private gathering: NodeJS.Timeout | null = null;
+  private pendingStart: NodeJS.Timeout | null = null;
   private stopped = false;
 
   /**
@@ -117,12 +117,12 @@ export class OutcomeWriter {
 
   private startInTime(): void {
     if (this.failed.length + this.released.length > 0 || this.delivered.length >= GATHER_MOST) this.start();
-    else if (this.delivered.length > 0) this.gathering ??= setTimeout(() => this.start(), GATHER_MS);
+    else if (this.delivered.length > 0) this.pendingStart ??= setTimeout(() => this.start(), GATHER_MS);
   }
 
   private start(): void {
-    if (this.gathering) clearTimeout(this.gathering);
-    this.gathering = null;
+    if (this.pendingStart) clearTimeout(this.pendingStart);
+    this.pendingStart = null;
     this.running ??= this.run().finally(() => {
       this.running = null;
       this.startInTime();

@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/database/database.js';
 import type { Logger } from '../../platform/observability/logger.js';
-import type { Lane } from './delivery-lane.js';
+import type { PartnerQueue } from './partner-queue.js';
 import { RESERVE, type Reserved } from './pace-statements.js';
 
 /** The time after a failed query until it is retried. */
@@ -15,7 +15,7 @@ const LONGEST_MS = 15_000;
  * times that the database reserves for all processes in turn (pace-statements.ts).
  */
 export class PaceKeeper<Item> {
-  private readonly arranged = new Map<Lane<Item>, NodeJS.Timeout | null>();
+  private readonly arranged = new Map<PartnerQueue<Item>, NodeJS.Timeout | null>();
 
   /**
    * Creates the keeper.
@@ -24,69 +24,69 @@ export class PaceKeeper<Item> {
   constructor(
     private readonly database: Database,
     private readonly logger: Logger,
-    private readonly opened: (lane: Lane<Item>) => void,
+    private readonly opened: (queue: PartnerQueue<Item>) => void,
   ) {}
 
   /** Opens the queue as soon as an attempt to its partner may start. */
-  arrange(lane: Lane<Item>): void {
-    if (this.arranged.has(lane)) return;
+  arrange(queue: PartnerQueue<Item>): void {
+    if (this.arranged.has(queue)) return;
     const now = performance.now();
-    const at = lane.pace.opensAt(now);
-    if (at !== null || !lane.pace.isPaced) return this.wait(lane, (at ?? now) - now);
-    this.arranged.set(lane, null);
-    void this.reserve(lane).then((waitMs) => {
-      this.arranged.delete(lane);
-      this.wait(lane, waitMs);
+    const at = queue.pace.opensAt(now);
+    if (at !== null || !queue.pace.isPaced) return this.wait(queue, (at ?? now) - now);
+    this.arranged.set(queue, null);
+    void this.reserve(queue).then((waitMs) => {
+      this.arranged.delete(queue);
+      this.wait(queue, waitMs);
     });
   }
 
   /** Drops the timer of a queue, because the sandbox's clock was moved or the partner was deleted. */
-  forget(lane: Lane<Item>): void {
-    const timer = this.arranged.get(lane);
+  forget(queue: PartnerQueue<Item>): void {
+    const timer = this.arranged.get(queue);
     if (timer) clearTimeout(timer);
-    if (timer !== null) this.arranged.delete(lane);
+    if (timer !== null) this.arranged.delete(queue);
   }
 
   /**
    * Lifts the pause of the partner and checks again, because the sandbox's clock was moved or the partner has a new
    * address.
    */
-  lookAgain(lane: Lane<Item>): void {
-    if (!lane.pace.dropWall()) return;
-    this.forget(lane);
-    this.arrange(lane);
+  lookAgain(queue: PartnerQueue<Item>): void {
+    if (!queue.pace.dropWall()) return;
+    this.forget(queue);
+    this.arrange(queue);
   }
 
-  private wait(lane: Lane<Item>, ms: number): void {
+  private wait(queue: PartnerQueue<Item>, ms: number): void {
     const timer = setTimeout(
       () => {
-        this.arranged.delete(lane);
-        if (lane.pace.isOpen(performance.now())) this.opened(lane);
+        this.arranged.delete(queue);
+        if (queue.pace.isOpen(performance.now())) this.opened(queue);
         else {
           // The database is asked, because another process may already have ended the pause, for example after a new
           // address.
-          lane.pace.dropWall();
-          this.arrange(lane);
+          queue.pace.dropWall();
+          this.arrange(queue);
         }
       },
       Math.min(LONGEST_MS, Math.max(0, ms) + EARLY_MS),
     );
-    this.arranged.set(lane, timer.unref());
+    this.arranged.set(queue, timer.unref());
   }
 
   /** Reserves send times for the queue; returns the milliseconds until its next check. */
-  private async reserve(lane: Lane<Item>): Promise<number> {
+  private async reserve(queue: PartnerQueue<Item>): Promise<number> {
     try {
-      const found = await this.database.queryOne<Reserved>(RESERVE, [lane.id, Math.max(1, lane.waiting)]);
+      const found = await this.database.queryOne<Reserved>(RESERVE, [queue.id, Math.max(1, queue.waiting)]);
       if (found === null) return ASK_AGAIN_MS;
       const now = performance.now();
       const { pace, requests, from_ms, wall_ms } = found;
-      if (wall_ms > 0) lane.pace.close(now + wall_ms);
-      else if (pace === null) lane.pace.unbound();
-      else if (requests > 0) lane.pace.allow(now + from_ms, requests, pace);
+      if (wall_ms > 0) queue.pace.close(now + wall_ms);
+      else if (pace === null) queue.pace.unbound();
+      else if (requests > 0) queue.pace.allow(now + from_ms, requests, pace);
       return wall_ms > 0 ? wall_ms : from_ms;
     } catch (error) {
-      this.logger.warn({ err: error, subscription_id: lane.id }, 'the pace of a partner could not be asked for');
+      this.logger.warn({ err: error, subscription_id: queue.id }, 'the pace of a partner could not be asked for');
       return ASK_AGAIN_MS;
     }
   }

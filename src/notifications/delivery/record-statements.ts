@@ -2,7 +2,7 @@
  * Statements that record the outcomes of attempts. Only the holder of the fencing token can write
  * (delivery-statements.ts, 4).
  */
-import { acrossAccounts, fewOf, opaque, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, expectingFew, unestimated, prepared } from '../../platform/database/database.js';
 import { FREE } from './delivery-lease.js';
 import { SUSPECT_AFTER } from './delivery-statements.js';
 import { CEILING, CONFIRMED, GROWN, isOver } from './pace-statements.js';
@@ -52,10 +52,10 @@ export const RECORD_DELIVERED = prepared(
   'delivery-record-delivered',
   `WITH done AS (
      DELETE FROM deliveries d
-     USING unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
+     USING unnest(${unestimated('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
        $8::int[], $9::text[], $10::text[], $11::boolean[])
        AS o (subscription_id, position, token, trigger, job_id, while_down, at, duration_ms, excerpt, earlier, others_wait)
-     WHERE ${fewOf('o.position')} AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
+     WHERE ${expectingFew('o.position')} AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
      RETURNING o.*, d.booking_code, d.event_sequence, d.failures),
    marked AS (
      UPDATE notifications n
@@ -125,7 +125,7 @@ export const RECORD_FAILED = prepared(
   `WITH o AS MATERIALIZED (
      SELECT o.*, told.failure, told.http_status, told.probe, told.partner_level, told.reason, told.stretch, told.busy,
        told.retry_after_s, told.good, told.partner_url
-     FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
+     FROM unnest(${unestimated('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
        $8::int[], $9::text[], $10::text[], $11::text[], $12::text[])
        AS o (subscription_id, position, token, trigger, job_id, while_down, at, duration_ms, excerpt, earlier, asked_retry, told)
        CROSS JOIN LATERAL jsonb_to_record(o.told::jsonb) AS told
@@ -148,12 +148,12 @@ export const RECORD_FAILED = prepared(
      UPDATE deliveries d SET lease_token = NULL, leased_until = NULL,
        trigger = CASE WHEN o.put_back THEN d.trigger ELSE 'AUTO' END, job_id = CASE WHEN o.put_back THEN d.job_id END,
        failures = d.failures + CASE WHEN o.busy THEN 0 ELSE 1 END
-     FROM verdict o WHERE ${fewOf('o.position')} AND o.retry = 'AUTO' AND (o.trigger <> 'REPLAY' OR o.put_back)
+     FROM verdict o WHERE ${expectingFew('o.position')} AND o.retry = 'AUTO' AND (o.trigger <> 'REPLAY' OR o.put_back)
        AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
      RETURNING o.*, d.booking_code, d.event_sequence),
    ended AS (
      DELETE FROM deliveries d USING verdict o
-     WHERE ${fewOf('o.position')} AND (o.retry = 'MANUAL' OR o.trigger = 'REPLAY' AND NOT o.put_back)
+     WHERE ${expectingFew('o.position')} AND (o.retry = 'MANUAL' OR o.trigger = 'REPLAY' AND NOT o.put_back)
        AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
      RETURNING o.*, d.booking_code, d.event_sequence),
    done AS MATERIALIZED (SELECT * FROM kept UNION ALL SELECT * FROM ended),

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config.js';
-import { acrossAccounts, Database, opaque, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, unestimated, prepared } from '../../platform/database/database.js';
 import { DeliveryLoop } from './delivery-loop.js';
 import { COUNTED_FROM } from './queue-upkeep.js';
 
@@ -47,7 +47,7 @@ const FORGET_SUSPENSIONS = prepared(
 /** Finds the deleted subscriptions among those in $1. */
 const FIND_DELETED = prepared(
   'subscription-retention-deleted',
-  `SELECT id FROM unnest(${opaque('$1::uuid[]')}) AS known (id)
+  `SELECT id FROM unnest(${unestimated('$1::uuid[]')}) AS known (id)
    WHERE NOT EXISTS (SELECT FROM subscriptions s WHERE s.id = known.id AND s.deleted_datetime IS NULL)`,
   acrossAccounts.sweep,
 );

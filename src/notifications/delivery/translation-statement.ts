@@ -6,7 +6,7 @@ import {
   ExamCompleted,
   ExcusedAbsent,
 } from '../../bookings/bookings.events.js';
-import { acrossAccounts, opaque, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, unestimated, prepared } from '../../platform/database/database.js';
 import { storedNameOf } from '../../platform/events/domain-event.js';
 import { LEASE, LEASE_END } from './delivery-lease.js';
 import { MAY_BE_ASKED, PACE } from './pace-statements.js';
@@ -46,7 +46,7 @@ const ID = `overlay(overlay(left(replace(event_id::text, '-', ''), 12) || left($
  */
 const LISTENS = `s.deleted_datetime IS NULL AND (s.state <> 'UNVERIFIED' OR s.suspended_datetime IS NOT NULL)`;
 /** The SQL condition that a notification of this subscription may be sent when it is the next one. */
-const MAY_BE_TOLD = `s.state = 'ACTIVE' AND s.health = 'UP'`;
+const MAY_BE_SENT = `s.state = 'ACTIVE' AND s.health = 'UP'`;
 
 /**
  * Translates events into notifications. $1: bookings; $2: the last event of each; $3: stored names; $4: partners that
@@ -70,9 +70,9 @@ const MAY_BE_TOLD = `s.state = 'ACTIVE' AND s.health = 'UP'`;
 export const TRANSLATE = prepared(
   'notifications-translate',
   `WITH open AS MATERIALIZED (
-     SELECT e.event_id, e.stream, e.sequence FROM unnest(${opaque('$1::text[]')}, $2::int[]) AS wanted (stream, up_to)
+     SELECT e.event_id, e.stream, e.sequence FROM unnest(${unestimated('$1::text[]')}, $2::int[]) AS wanted (stream, up_to)
      JOIN domain_events e ON e.stream = wanted.stream AND e.sequence <= wanted.up_to
-     WHERE e.settled_at IS NULL AND e.set_aside_at IS NULL AND e.name = ANY (${opaque('$3::text[]')}::text[])),
+     WHERE e.settled_at IS NULL AND e.set_aside_at IS NULL AND e.name = ANY (${unestimated('$3::text[]')}::text[])),
    in_order AS MATERIALIZED (
      SELECT e.*, bool_and(e.event_id IS NOT NULL) OVER (PARTITION BY open.stream ORDER BY open.sequence) AS whole
      FROM open LEFT JOIN LATERAL (
@@ -93,8 +93,8 @@ export const TRANSLATE = prepared(
      UPDATE domain_events e SET settled_at = statement_timestamp() FROM due WHERE e.event_id = due.event_id),
    ready AS MATERIALIZED (
      SELECT s.id FROM subscriptions s
-     WHERE s.id = ANY (${opaque('$4::uuid[]')}::uuid[]) AND s.account_code IN (SELECT account_code FROM account)
-       AND ${MAY_BE_TOLD} AND ${LISTENS} AND ${PACE} IS NULL AND ${MAY_BE_ASKED}
+     WHERE s.id = ANY (${unestimated('$4::uuid[]')}::uuid[]) AND s.account_code IN (SELECT account_code FROM account)
+       AND ${MAY_BE_SENT} AND ${LISTENS} AND ${PACE} IS NULL AND ${MAY_BE_ASKED}
      FOR KEY SHARE SKIP LOCKED),
    ${LEASE('$6')},
    drawn AS MATERIALIZED (
@@ -102,7 +102,7 @@ export const TRANSLATE = prepared(
      FROM (
        SELECT due.event_id, s.id AS subscription_id, due.account_code, due.change_reason, due.stream AS booking_code,
          due.sequence AS event_sequence, due.occurred_at AS effective_date, due.traceparent, due.data::text AS body,
-         s.version, s.health_changed_at, s.health = 'DOWN' AS down, ${MAY_BE_TOLD} AS may_be_told,
+         s.version, s.health_changed_at, s.health = 'DOWN' AS down, ${MAY_BE_SENT} AS may_be_sent,
          CASE s.health WHEN 'DOWN' THEN 'AUTO' ELSE 'FIRST' END AS trigger,
          CASE WHEN due.is_alone AND s.id IN (SELECT id FROM ready) THEN ${LEASE_END} END AS leased_until
        FROM due CROSS JOIN LATERAL (
@@ -130,7 +130,7 @@ export const TRANSLATE = prepared(
    SELECT did.*, drawn.position, drawn.subscription_id,
      CASE WHEN drawn.leased_until IS NOT NULL THEN lease.token END AS lease_token, drawn.trigger, NULL::uuid AS job_id,
      drawn.id, drawn.body, drawn.event_sequence, drawn.traceparent, drawn.version, drawn.down, drawn.health_changed_at,
-     NULL::float8 AS pace, drawn.may_be_told
+     NULL::float8 AS pace, drawn.may_be_sent
    FROM (SELECT count(*) AS events_done, (SELECT count(*) FROM open) - count(*) AS events_left FROM due) did
      CROSS JOIN lease LEFT JOIN drawn ON true`,
   acrossAccounts.workers,

@@ -16,10 +16,10 @@ import { EVENT_NAMES, TRANSLATE } from './translation-statement.js';
 type Wanted = readonly [bookingCode: string, upTo: number];
 
 /**
- * A new notification. Its `lease_token` is null if it was not claimed at its creation. `may_be_told` is false if the
+ * A new notification. Its `lease_token` is null if it was not claimed at its creation. `may_be_sent` is false if the
  * partner is suspended or DOWN.
  */
-type Made = Omit<Claimed, 'lease_token'> & { lease_token: number | null; may_be_told: boolean };
+type Made = Omit<Claimed, 'lease_token'> & { lease_token: number | null; may_be_sent: boolean };
 
 /** The number of events that a statement has translated, and the number of events that remain. */
 interface Progress {
@@ -158,7 +158,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
     const claimed = made.filter((row): row is Progress & Made & Claimed => row.lease_token !== null);
     await this.loop.take(claimed, claimedAt);
     this.signals.due([
-      ...new Set(made.filter((row) => row.may_be_told && row.lease_token === null).map((row) => row.subscription_id)),
+      ...new Set(made.filter((row) => row.may_be_sent && row.lease_token === null).map((row) => row.subscription_id)),
     ]);
     return rows[0];
   }

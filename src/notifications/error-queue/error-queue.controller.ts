@@ -31,7 +31,7 @@ export class ErrorQueueController {
   ) {}
 
   @Get()
-  @Bounded('reach')
+  @Bounded('accounts')
   @ApiOperation({ summary: 'List the notifications in the error queue' })
   @AnswerList(NotificationModel)
   @Problems(400)
@@ -46,7 +46,7 @@ export class ErrorQueueController {
   }
 
   @Get('summary')
-  @Bounded('reach')
+  @Bounded('accounts')
   @ApiOperation({ summary: 'Summarise the error queue by cause' })
   @AnswerList(CauseModel, 'The most frequent cause first.')
   @Problems()

@@ -1,7 +1,7 @@
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../../platform/database/database.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
-import { currentReach } from '../../platform/context/request-context.js';
+import { currentAllowedAccounts } from '../../platform/context/request-context.js';
 import { notFound } from '../../platform/errors.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { ResendNotification, ResolveNotification } from './error-queue.commands.js';
@@ -66,7 +66,7 @@ interface QueuedRow {
  * @throws DomainError `not_found`, `not_in_error_queue`
  */
 async function lockQueued(database: Database, id: string): Promise<QueuedRow> {
-  const row = isUuid(id) ? await database.queryOne<QueuedRow>(LOCK, [id, currentReach()]) : null;
+  const row = isUuid(id) ? await database.queryOne<QueuedRow>(LOCK, [id, currentAllowedAccounts()]) : null;
   if (row === null) throw notFound.error({ detail: 'There is no such notification.' });
   if (row.state !== 'ERROR_QUEUE') throw notInErrorQueue.error();
   return row;

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
-import { currentReach } from '../../platform/context/request-context.js';
+import { currentAllowedAccounts } from '../../platform/context/request-context.js';
 import { Database, prepared } from '../../platform/database/database.js';
 import type { Fault } from '../../platform/errors.js';
 import { assertAccountKnown } from '../../platform/known-accounts.js';
-import { assertReaches } from '../../platform/reach.js';
+import { assertMayUse } from '../../platform/account-access.js';
 import type { NotificationConditions } from '../delivery/notification-filter.js';
 
 /**
@@ -37,15 +37,16 @@ export class FilterBounds {
    * @throws DomainError `account_forbidden`, `account_not_found`
    */
   async of(filter: NotificationConditions, where: Pick<Fault, 'pointer' | 'parameter'>): Promise<Bounded> {
-    const reach = currentReach();
+    const allowedAccounts = currentAllowedAccounts();
     const { account_code, subscription_id } = filter;
     const subscription =
       subscription_id == null
         ? null
-        : await this.database.queryOne<{ account_code: string }>(ACCOUNT_OF, [subscription_id, reach]);
-    if (account_code != null) assertReaches(reach, account_code);
+        : await this.database.queryOne<{ account_code: string }>(ACCOUNT_OF, [subscription_id, allowedAccounts]);
+    if (account_code != null) assertMayUse(allowedAccounts, account_code);
     await assertAccountKnown(this.queryBus, account_code, where);
-    const accountCode = account_code ?? subscription?.account_code ?? (reach?.length === 1 ? reach[0] : null);
-    return { filter: reach === null ? filter : { ...filter, account_codes: reach }, accountCode };
+    const accountCode =
+      account_code ?? subscription?.account_code ?? (allowedAccounts?.length === 1 ? allowedAccounts[0] : null);
+    return { filter: allowedAccounts === null ? filter : { ...filter, account_codes: allowedAccounts }, accountCode };
   }
 }

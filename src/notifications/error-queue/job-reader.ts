@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { formatDateTime } from '../../platform/clock.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
-import type { Reach } from '../../platform/context/caller.js';
-import { currentReach } from '../../platform/context/request-context.js';
+import type { AllowedAccounts } from '../../platform/context/caller.js';
+import { currentAllowedAccounts } from '../../platform/context/request-context.js';
 import { notFound } from '../../platform/errors.js';
 import type { Page } from '../../platform/http/paging.js';
 import type { Job } from '../../platform/jobs/job.entity.js';
@@ -51,14 +51,14 @@ export class JobReader {
    * @throws DomainError `not_found`
    */
   async get(id: string): Promise<CountedJob> {
-    const job = isUuid(id) ? await this.database.queryOne<CountedJob>(FIND, [id, currentReach()]) : null;
+    const job = isUuid(id) ? await this.database.queryOne<CountedJob>(FIND, [id, currentAllowedAccounts()]) : null;
     if (job === null) throw notFound.error({ detail: 'There is no such job.' });
     return job;
   }
 
   /** Returns a page of jobs, newest first. */
   list({ kind, state, account_code }: JobQuery, { take, after }: Page): Promise<CountedJob[]> {
-    const values: unknown[] = [take, currentReach()];
+    const values: unknown[] = [take, currentAllowedAccounts()];
     const conditions = [within('$2')];
     const add = (condition: (parameter: string) => string, value: unknown) => {
       if (value == null) return;
@@ -82,8 +82,8 @@ export class JobReader {
    * Returns the jobs that have not ended, newest first.
    * @param most the maximum number; null for all
    */
-  active(most: number | null, reach: Reach): Promise<CountedJob[]> {
-    return this.database.query<CountedJob>(ACTIVE, [most, reach]);
+  active(most: number | null, allowedAccounts: AllowedAccounts): Promise<CountedJob[]> {
+    return this.database.query<CountedJob>(ACTIVE, [most, allowedAccounts]);
   }
 
   /** Returns a page of a job's items, in the order of processing. */

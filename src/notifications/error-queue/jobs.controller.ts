@@ -25,7 +25,7 @@ export class JobsController {
   ) {}
 
   @Get()
-  @Bounded('reach')
+  @Bounded('accounts')
   @ApiOperation({ summary: 'List the bulk jobs of all kinds' })
   @AnswerList(JobModel)
   @Problems(400)

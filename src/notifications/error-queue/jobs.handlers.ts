@@ -1,5 +1,5 @@
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import { currentReach } from '../../platform/context/request-context.js';
+import { currentAllowedAccounts } from '../../platform/context/request-context.js';
 import { Database } from '../../platform/database/database.js';
 import { lacking } from '../../platform/http/challenge.js';
 import { Jobs } from '../../platform/jobs/jobs.js';
@@ -49,7 +49,7 @@ export class SteerJobHandler implements ICommandHandler<SteerJob> {
   execute({ jobId, action }: SteerJob): Promise<void> {
     return this.unitOfWork.run(async () => {
       const { kind } = await this.reader.get(jobId);
-      if (kind === 'ERASE' && currentReach() !== null) throw lacking('admin');
+      if (kind === 'ERASE' && currentAllowedAccounts() !== null) throw lacking('admin');
       await this.jobs.steer(jobId, action);
       const freed = await this.database.query<{ subscription_id: string }>(WITHDRAW, [jobId]);
       if (action === 'resume') await this.database.execute(TRY_AGAIN, [jobId]);

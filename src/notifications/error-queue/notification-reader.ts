@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
-import { currentReach } from '../../platform/context/request-context.js';
+import { currentAllowedAccounts } from '../../platform/context/request-context.js';
 import { notFound } from '../../platform/errors.js';
 import type { Page } from '../../platform/http/paging.js';
 import type { Notification, NotificationState } from '../delivery/notification.entity.js';
@@ -155,7 +155,7 @@ export class NotificationReader {
    * @throws DomainError `not_found`
    */
   async get(id: string): Promise<NotificationDetail> {
-    const row = isUuid(id) ? await this.database.queryOne<ListedRow>(FIND_ONE, [id, currentReach()]) : null;
+    const row = isUuid(id) ? await this.database.queryOne<ListedRow>(FIND_ONE, [id, currentAllowedAccounts()]) : null;
     if (row === null) throw notFound.error({ detail: 'There is no such notification.' });
     const attempts = await this.database.query<NotificationAttempt>(ATTEMPTS, [row.position]);
     return {
@@ -175,7 +175,7 @@ export class NotificationReader {
 
   async summary(): Promise<CauseModel[]> {
     type Row = Omit<CauseModel, 'oldest' | 'newest'> & { oldest: Date; newest: Date };
-    const rows = await this.database.query<Row>(SUMMARY, [currentReach()]);
+    const rows = await this.database.query<Row>(SUMMARY, [currentAllowedAccounts()]);
     return rows.map((row) => ({
       subscription_id: row.subscription_id,
       account_code: row.account_code,

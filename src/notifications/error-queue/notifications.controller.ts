@@ -24,7 +24,7 @@ export class NotificationsController {
   ) {}
 
   @Get()
-  @Bounded('reach')
+  @Bounded('accounts')
   @ApiOperation({ summary: 'List the notifications of all states' })
   @AnswerList(NotificationModel)
   @Problems(400)

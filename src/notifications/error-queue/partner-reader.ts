@@ -89,8 +89,8 @@ export class SurveyPartnersHandler implements IQueryHandler<SurveyPartners> {
 export class FindActiveJobsHandler implements IQueryHandler<FindActiveJobs> {
   constructor(private readonly reader: JobReader) {}
 
-  async execute({ most, reach }: FindActiveJobs): Promise<JobModel[]> {
-    return (await this.reader.active(most, reach)).map(presentJob);
+  async execute({ most, allowedAccounts }: FindActiveJobs): Promise<JobModel[]> {
+    return (await this.reader.active(most, allowedAccounts)).map(presentJob);
   }
 }
 

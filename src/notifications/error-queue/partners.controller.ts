@@ -45,7 +45,7 @@ class ListedPartnerModel extends PartnerConditionModel {
 
 @ApiTags('Subscriptions')
 @Access('admin', 'support')
-@Bounded('reach')
+@Bounded('accounts')
 @Controller('admin/partners')
 export class PartnersController {
   constructor(

@@ -28,7 +28,7 @@ export class ResendsController {
   ) {}
 
   @Post('resend')
-  @Bounded('reach')
+  @Bounded('accounts')
   @HttpCode(202)
   @Idempotent()
   @ApiOperation({ summary: 'Resend all notifications that match a filter' })
@@ -46,7 +46,7 @@ export class ResendsController {
   }
 
   @Post('resolve')
-  @Bounded('reach')
+  @Bounded('accounts')
   @HttpCode(202)
   @Idempotent()
   @ApiOperation({ summary: 'Resolve all notifications that match a filter' })
@@ -66,7 +66,7 @@ export class ResendsController {
   }
 
   @Get('resends')
-  @Bounded('reach')
+  @Bounded('accounts')
   @ApiOperation({ summary: 'List the bulk jobs of all kinds' })
   @AnswerList(ResendModel)
   @Problems(400)

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { In, IsNull, type FindOptionsWhere } from 'typeorm';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
-import { currentReach } from '../../platform/context/request-context.js';
+import { currentAllowedAccounts } from '../../platform/context/request-context.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { notFound, type Fault } from '../../platform/errors.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
@@ -101,8 +101,12 @@ export class SubscriptionStore {
 
 /** Returns the condition for a subscription that is not deleted and belongs to the caller's accounts. */
 function inReach(id: string): FindOptionsWhere<Subscription> {
-  const reach = currentReach();
-  return { id, deleted_datetime: IsNull(), ...(reach !== null && { account_code: In([...reach]) }) };
+  const allowedAccounts = currentAllowedAccounts();
+  return {
+    id,
+    deleted_datetime: IsNull(),
+    ...(allowedAccounts !== null && { account_code: In([...allowedAccounts]) }),
+  };
 }
 
 /**

@@ -59,7 +59,7 @@ export class SubscriptionsController {
   }
 
   @Get()
-  @Bounded('reach')
+  @Bounded('accounts')
   @Access('admin', 'support')
   @ApiOperation({ summary: 'List the subscriptions' })
   @AnswerList(SubscriptionModel)

@@ -4,7 +4,7 @@ import { QueryBus } from '@nestjs/cqrs';
 import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
 import { formatOptionalDateTime } from '../clock.js';
-import { currentReach } from '../context/request-context.js';
+import { currentAllowedAccounts } from '../context/request-context.js';
 import { Access, Bounded } from '../http/access.js';
 import { assertAccountKnown } from '../known-accounts.js';
 import { pageOf, sendPage } from '../http/paging.js';
@@ -26,7 +26,7 @@ export class AuditController {
 
   @Get()
   @Access('admin', 'support')
-  @Bounded('reach')
+  @Bounded('accounts')
   @ApiOperation({
     summary: 'List the audit log, newest first',
     description: 'A user with the scope `support` sees only the entries of their own accounts.',
@@ -40,7 +40,7 @@ export class AuditController {
   ): Promise<AuditEntryModel[]> {
     await assertAccountKnown(this.queryBus, query.account_code, { parameter: 'account_code' });
     const page = pageOf(query);
-    const rows = await this.reader.list(query, currentReach(), page);
+    const rows = await this.reader.list(query, currentAllowedAccounts(), page);
     return sendPage(rows, page, request, response, this.config).map(({ position: _, ...row }) => presentAuditRow(row));
   }
 

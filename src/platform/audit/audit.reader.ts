@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { In, LessThan } from 'typeorm';
-import type { Reach } from '../context/caller.js';
+import type { AllowedAccounts } from '../context/caller.js';
 import { Database } from '../database/database.js';
 import type { Page } from '../http/paging.js';
 import { Secrets } from '../secrets.js';
@@ -19,12 +19,12 @@ export class AuditReader {
     private readonly secrets: Secrets,
   ) {}
 
-  /** Returns the audit entries that match the filters, limited to the accounts of `reach`; null means all accounts. */
-  async list(query: AuditQuery, reach: Reach, page: Page): Promise<PlacedAuditRow[]> {
+  /** Returns the audit entries that match the filters, limited to the accounts of `allowedAccounts`; null means all accounts. */
+  async list(query: AuditQuery, allowedAccounts: AllowedAccounts, page: Page): Promise<PlacedAuditRow[]> {
     const find = this.database.manager.createQueryBuilder(AuditRow, 'row').orderBy('row.id', 'DESC').limit(page.take);
     for (const name of ['actor', 'action', 'subject', 'account_code'] as const)
       if (query[name] !== undefined) find.andWhere(`row.${name} = :${name}`, { [name]: query[name] });
-    if (reach !== null) find.andWhere('row.account_code = ANY (:reach)', { reach });
+    if (allowedAccounts !== null) find.andWhere('row.account_code = ANY (:accounts)', { accounts: allowedAccounts });
     if (query.from !== undefined) find.andWhere('row.at >= :from', { from: query.from });
     if (query.to !== undefined) find.andWhere('row.at < :to', { to: query.to });
     if (page.after !== null) find.andWhere('row.id < :after', { after: page.after });

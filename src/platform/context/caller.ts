@@ -33,15 +33,15 @@ export interface Caller {
  * The accounts that a request may concern; null means every account. In SQL: `($1::text[] IS NULL OR account_code = ANY
  * ($1))`.
  */
-export type Reach = readonly string[] | null;
+export type AllowedAccounts = readonly string[] | null;
 
-/** The reach of work for every account: a sweep, a delivery, or a figure that is computed once for all callers. */
-export const ACROSS_ACCOUNTS: Reach = null;
+/** Allows every account, for work on behalf of nobody: a sweep, a delivery, or a figure that is computed once for all callers. */
+export const ACROSS_ACCOUNTS: AllowedAccounts = null;
 
-const NOBODY: Reach = Object.freeze([]);
+const NOBODY: AllowedAccounts = Object.freeze([]);
 
 /** Returns the accounts that the caller may use; an empty list without a caller. */
-export function reachOf(caller: Caller | null): Reach {
+export function allowedAccountsOf(caller: Caller | null): AllowedAccounts {
   if (caller === null) return NOBODY;
   return caller.isOperator ? ACROSS_ACCOUNTS : [...caller.accountCodes];
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 import { ContextValue } from './context-value.js';
 import { currentSpan, type CurrentSpan } from './current-span.js';
-import { reachOf, type Caller, type Reach } from './caller.js';
+import { allowedAccountsOf, type Caller, type AllowedAccounts } from './caller.js';
 
 /** Facts about the current request, which its code can read after every await. */
 export interface RequestContext {
@@ -43,10 +43,10 @@ export function outsideOfRequests<T>(span: CurrentSpan | undefined, work: () => 
 
 /**
  * Returns the accounts that the current request may concern. Background work has no caller, so that the list is empty;
- * such work passes its own reach.
+ * such work passes its own list of accounts.
  */
-export function currentReach(): Reach {
-  return reachOf(requestContext().caller);
+export function currentAllowedAccounts(): AllowedAccounts {
+  return allowedAccountsOf(requestContext().caller);
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;

@@ -1,7 +1,7 @@
 import { currentSpan } from '../context/current-span.js';
 import { outsideOfRequests } from '../context/request-context.js';
-import { Gathering } from '../gathering.js';
-import { noConnectionFree } from './connection-turns.js';
+import { Batcher } from '../batcher.js';
+import { noConnectionFree } from './fair-connections.js';
 import {
   currentTransaction,
   isDatabaseUnavailable,
@@ -23,7 +23,7 @@ interface Waiting<Question, Row> {
 /**
  * Batches the questions of many requests into one prepared statement, without a cache.
  *
- * 1. Questions that arrive while a statement is running are sent together in the next statement (`Gathering`). Each
+ * 1. Questions that arrive while a statement is running are sent together in the next statement (`Batcher`). Each
  *    result row has the number of its question, from 1, in the column `n`.
  * 2. When a batch is refused, its questions are sent one by one, so that one faulty question fails alone.
  * 3. Inside a unit of work, the questions of one turn of the event loop are sent together on the connection of the
@@ -36,7 +36,7 @@ interface Waiting<Question, Row> {
  * Never let a question join a statement that is already running: its answer would be older than the question.
  */
 export class Batched<Question, Row extends { n: number }> {
-  private readonly gathering = new Gathering<Waiting<Question, Row>>(
+  private readonly batcher = new Batcher<Waiting<Question, Row>>(
     MOST_IN_BATCH,
     (batch) => this.sendAll(batch),
     noConnectionFree,
@@ -60,7 +60,7 @@ export class Batched<Question, Row extends { n: number }> {
   ask(question: Question): Promise<Row[]> {
     const transaction = currentTransaction.current;
     if (transaction) return this.askIn(transaction, question);
-    return new Promise((resolve, reject) => this.gathering.add({ question, resolve, reject }));
+    return new Promise((resolve, reject) => this.batcher.add({ question, resolve, reject }));
   }
 
   private askIn(transaction: Transaction, question: Question): Promise<Row[]> {

@@ -24,7 +24,7 @@ const CONNECTION = {
 } satisfies PoolConfig;
 
 const SETTINGS = {
-  // The lock timeout ends before the time for which requests wait for the statement's connection (connection-turns.ts).
+  // The lock timeout ends before the time for which requests wait for the statement's connection (fair-connections.ts).
   statement_timeout: '7s',
   lock_timeout: '4s',
   idle_in_transaction_session_timeout: '60s',

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Pool, PoolClient } from 'pg';
 import { Gauge, Histogram } from 'prom-client';
 import { Metrics } from '../observability/metrics.js';
-import type { Turns } from '../overload/turns.js';
+import type { FairSemaphore } from '../overload/fair-semaphore.js';
 import { Database } from './database.js';
 
 /**
@@ -14,14 +14,14 @@ export class DatabaseMetrics {
   constructor({ registry }: Metrics, database: Database) {
     const registers = [registry];
     const pools = Object.entries(database.pools);
-    const figures = (name: string, help: string, read: (pool: Pool, turns: Turns) => number): void => {
+    const figures = (name: string, help: string, read: (pool: Pool, semaphore: FairSemaphore) => number): void => {
       const gauge: Gauge = new Gauge({
         name,
         help,
         labelNames: ['pool'],
         registers,
         collect: () => {
-          for (const [label, { pool, turns }] of pools) gauge.set({ pool: label }, read(pool, turns));
+          for (const [label, { pool, semaphore }] of pools) gauge.set({ pool: label }, read(pool, semaphore));
         },
       });
     };
@@ -30,7 +30,7 @@ export class DatabaseMetrics {
     figures(
       'database_pool_waiting',
       'Calls that wait for a connection',
-      (pool, turns) => pool.waitingCount + turns.waiting,
+      (pool, semaphore) => pool.waitingCount + semaphore.waiting,
     );
     const acquisition = new Histogram({
       name: 'database_pool_acquisition_seconds',

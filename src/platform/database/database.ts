@@ -6,8 +6,8 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Config } from '../../config.js';
 import { ContextValue } from '../context/context-value.js';
 import { Logger } from '../observability/logger.js';
-import type { Turns } from '../overload/turns.js';
-import { isNoConnectionFree, takeTurns } from './connection-turns.js';
+import type { FairSemaphore } from '../overload/fair-semaphore.js';
+import { isNoConnectionFree, shareFairly } from './fair-connections.js';
 import { connectionsFor, LOCK_TIMEOUT_MS, poolConfig } from './connections.js';
 import { ServiceClient } from './service-client.js';
 import { withSpans } from './statement-spans.js';
@@ -91,7 +91,7 @@ export function prepared(name: string, text: string, across?: AcrossAccounts): S
  * Hides a parameter such as `$1::text[]` from the planner. For a short visible array, the planner expects few rows and
  * makes a new plan at every execution, which takes longer than the execution itself.
  */
-export function opaque(parameter: string): string {
+export function unestimated(parameter: string): string {
   return `(SELECT ${parameter})`;
 }
 
@@ -100,8 +100,8 @@ export function opaque(parameter: string): string {
  * looks up each key by index, even if it believes the table to be small. A table that was vacuumed while empty counts
  * as empty until it is analysed, and would otherwise be scanned for each key.
  */
-export function fewOf(column: string): string {
-  return `${column} BETWEEN ${opaque('0::bigint')} AND ${opaque('9223372036854775807')}`;
+export function expectingFew(column: string): string {
+  return `${column} BETWEEN ${unestimated('0::bigint')} AND ${unestimated('9223372036854775807')}`;
 }
 
 /** The transaction of the current unit of work (unit-of-work.ts). */
@@ -129,7 +129,7 @@ export class Database implements OnApplicationShutdown {
    */
   readonly pool: Pool;
   /** The two pools, each with the fair queue in which requests wait for its connections. */
-  readonly pools: Readonly<Record<'statements' | 'units_of_work', { pool: Pool; turns: Turns }>>;
+  readonly pools: Readonly<Record<'statements' | 'units_of_work', { pool: Pool; semaphore: FairSemaphore }>>;
 
   constructor(
     readonly dataSource: DataSource,
@@ -144,8 +144,8 @@ export class Database implements OnApplicationShutdown {
     withSpans(this.pool);
     const ofUnits = (dataSource.driver as PostgresDriver).master as Pool;
     this.pools = {
-      statements: { pool: this.pool, turns: takeTurns(this.pool) },
-      units_of_work: { pool: ofUnits, turns: takeTurns(ofUnits) },
+      statements: { pool: this.pool, semaphore: shareFairly(this.pool) },
+      units_of_work: { pool: ofUnits, semaphore: shareFairly(ofUnits) },
     };
     for (const { pool } of Object.values(this.pools))
       pool.on('release', (_, client) => {

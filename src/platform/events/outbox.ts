@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EventBus } from '@nestjs/cqrs';
-import { acrossAccounts, Database, hasLapsed, MACHINE_TIME, prepared, opaque } from '../database/database.js';
+import { acrossAccounts, Database, hasLapsed, MACHINE_TIME, prepared, unestimated } from '../database/database.js';
 import { currentSpan } from '../context/current-span.js';
 import { tracing } from '../observability/tracing.js';
 import { knownNames, reviveEvent, storedName, type DomainEvent } from './domain-event.js';
@@ -16,7 +16,7 @@ export const INSERT_EVENTS = `
   INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent, claimed_until)
   SELECT event_id, name, account_code, stream, sequence, data, occurred_at, traceparent,
          ${MACHINE_TIME} + make_interval(secs => ${CLAIM_SECONDS})
-  FROM unnest(${opaque('$1::uuid[]')}, $2::text[], $3::text[], $4::text[], $5::int[], $6::json[], $7::timestamptz[], $8::text[])
+  FROM unnest(${unestimated('$1::uuid[]')}, $2::text[], $3::text[], $4::text[], $5::int[], $6::json[], $7::timestamptz[], $8::text[])
     AS event (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent)`;
 
 export function eventValues(events: readonly DomainEvent[]): unknown[] {

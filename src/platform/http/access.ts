@@ -14,7 +14,7 @@ export const ACCESS = 'access';
  * Declares who may call a route. A route without a declaration prevents the start.
  *
  * `@Access('admin', 'support')` also admits staff of some accounts, whose requests must stay within the accounts of
- * `reachOf(caller)`. If the path or the query names the account, the guard has already checked it.
+ * `allowedAccountsOf(caller)`. If the path or the query names the account, the guard has already checked it.
  */
 export function Access(...rule: ['client'] | ['public'] | [Scope, ...Scope[]]) {
   const [first] = rule;
@@ -26,11 +26,11 @@ export function Access(...rule: ['client'] | ['public'] | [Scope, ...Scope[]]) {
  *
  * - `path`: the account in the path, which the guard checks.
  * - `row`: the account of the row that an id identifies. An id of a different account is treated as unknown.
- * - `reach`: the accounts of the caller (`currentReach`), which limit every statement of the route.
+ * - `accounts`: the accounts of the caller (`currentAllowedAccounts`), which limit every statement of the route.
  * - `operators`: no limit; only operators may call the route.
  * - `public`: no limit; the route shows data of an account only for a secret in the request.
  */
-export type Bound = 'path' | 'row' | 'reach' | 'operators' | 'public';
+export type Bound = 'path' | 'row' | 'accounts' | 'operators' | 'public';
 
 export const BOUND = 'bound';
 
@@ -39,7 +39,7 @@ export const BOUND = 'bound';
  * to that account, a route for `admin` alone is for operators, and a route without a token is public. Any other route
  * without a declaration prevents the start.
  */
-export function Bounded(by: 'row' | 'reach') {
+export function Bounded(by: 'row' | 'accounts') {
   return SetMetadata(BOUND, by);
 }
 

@@ -13,7 +13,7 @@ import type { Request, Response } from 'express';
 import { finalize, from, switchMap, type Observable } from 'rxjs';
 import { requestContext } from '../context/request-context.js';
 import { malformedRequest, unsupportedMediaType, type DomainError } from '../errors.js';
-import { Turns } from '../overload/turns.js';
+import { FairSemaphore } from '../overload/fair-semaphore.js';
 import { ACCESS, type AccessRule } from './access.js';
 import { BrokenCoding, codingRefusal, hasBody, readBytes } from './body-arrival.js';
 import { BodyMemory, memorySpent } from '../overload/body-memory.js';
@@ -131,7 +131,7 @@ class LargeBodyReader implements NestInterceptor {
   /**
    * Limits the bytes of large bodies that are processed at the same time. Processing needs some five times their size.
    */
-  private readonly turns = new Turns(8 * MIB, MOST_WAIT_MS, memorySpent);
+  private readonly semaphore = new FairSemaphore(8 * MIB, MOST_WAIT_MS, memorySpent);
 
   constructor(
     private readonly reflector: Reflector,
@@ -165,10 +165,10 @@ class LargeBodyReader implements NestInterceptor {
       });
       const { length } = bytes;
       if (length > LABORIOUS_BYTES) await this.pace.rest(caller);
-      if (length > DEFAULT_LIMIT) await this.turns.enter(caller, length);
+      if (length > DEFAULT_LIMIT) await this.semaphore.enter(caller, length);
       const leave = (): void => {
         request.body = undefined;
-        if (length > DEFAULT_LIMIT) this.turns.leave(length);
+        if (length > DEFAULT_LIMIT) this.semaphore.leave(length);
         space.leave();
       };
       try {

@@ -65,7 +65,7 @@ export function statusOf(kind: ProblemKind): number {
 }
 
 /**
- * Turns any thrown error into a problem document (RFC 9457). An error of an unknown kind is logged, and answered as an
+ * FairSemaphore any thrown error into a problem document (RFC 9457). An error of an unknown kind is logged, and answered as an
  * internal error.
  */
 @Catch()

@@ -219,7 +219,7 @@ export function answered(response: Response): void {
 }
 
 /** Yields the same chunks, but waits for a slot before each of them. */
-export async function* inReadTurns<Piece>(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece> {
+export async function* sharingReads<Piece>(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece> {
   const name = readerName(requestContext());
   const iterator = pieces[Symbol.asyncIterator]();
   try {

@@ -49,12 +49,12 @@ export class RunningUnit implements Transaction {
   }
 
   /** Adds the buffered rows of a command that shares this transaction. */
-  take(guest: RunningUnit): void {
-    for (const [statement, rows] of guest.kept) this.keep(statement, rows);
-    this.events.push(...guest.events);
-    this.audit.push(...guest.audit);
-    this.changes.push(...guest.changes);
-    this.afterCommit.push(...guest.afterCommit);
+  take(part: RunningUnit): void {
+    for (const [statement, rows] of part.kept) this.keep(statement, rows);
+    this.events.push(...part.events);
+    this.audit.push(...part.audit);
+    this.changes.push(...part.changes);
+    this.afterCommit.push(...part.afterCommit);
   }
 }
 
@@ -62,7 +62,7 @@ export class RunningUnit implements Transaction {
  * The part of one command in a shared transaction. Its writes are buffered, so that they can be discarded if the
  * command is refused.
  */
-export class GuestUnit extends RunningUnit {
+export class BatchedUnit extends RunningUnit {
   /**
    * Whether the command has already written to the database, which only a rollback of the whole transaction can undo.
    */
@@ -71,7 +71,7 @@ export class GuestUnit extends RunningUnit {
   /** @param claims for each key, the command that changes it in this transaction */
   constructor(
     host: RunningUnit,
-    private readonly claims: Map<string, GuestUnit>,
+    private readonly claims: Map<string, BatchedUnit>,
   ) {
     super(host.runner, host.client);
   }

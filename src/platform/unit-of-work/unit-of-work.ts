@@ -7,7 +7,7 @@ import { auditEntry, auditValues, insertAudit } from '../audit/audit-log.js';
 import { changesValue, insertChanges, type RecordChange } from '../changes/change-log.js';
 import type { DomainEvent } from '../events/domain-event.js';
 import { eventValues, INSERT_EVENTS, Outbox } from '../events/outbox.js';
-import { noConnectionFree } from '../database/connection-turns.js';
+import { noConnectionFree } from '../database/fair-connections.js';
 import {
   currentTransaction,
   Database,
@@ -17,8 +17,8 @@ import {
   type Statement,
 } from '../database/database.js';
 import { DomainError } from '../errors.js';
-import { Gathering } from '../gathering.js';
-import { GuestUnit, MustBeAlone, RunningUnit } from './running-unit.js';
+import { Batcher } from '../batcher.js';
+import { BatchedUnit, MustBeAlone, RunningUnit } from './running-unit.js';
 
 const DEADLOCK = '40P01';
 const SERIALIZATION_FAILURE = '40001';
@@ -35,15 +35,15 @@ const RECORD = prepared(
 const WAIT_LITTLE = { text: `SET LOCAL lock_timeout = '200ms'` };
 
 /** A command that waits to run in a shared transaction. */
-interface Guest {
+interface Joined {
   readonly key: string;
   /** Does the work of the command in the context of its request, as a part of the shared transaction. */
-  readonly work: (unit: GuestUnit) => Promise<unknown>;
+  readonly work: (unit: BatchedUnit) => Promise<unknown>;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
 }
 
-const MOST_GUESTS = 50;
+const MOST_JOINED = 50;
 
 /**
  * Runs each command in one transaction.
@@ -72,7 +72,7 @@ const MOST_GUESTS = 50;
  */
 @Injectable()
 export class UnitOfWork {
-  private readonly guests = new Gathering<Guest>(MOST_GUESTS, (guests) => this.host(guests), noConnectionFree);
+  private readonly batched = new Batcher<Joined>(MOST_JOINED, (joined) => this.host(joined), noConnectionFree);
 
   constructor(
     private readonly database: Database,
@@ -81,7 +81,7 @@ export class UnitOfWork {
 
   async run<T>(work: () => Promise<T>): Promise<T> {
     const unit = currentTransaction.current;
-    if (unit instanceof GuestUnit) throw new MustBeAlone();
+    if (unit instanceof BatchedUnit) throw new MustBeAlone();
     if (unit) return work();
     for (let attempt = 1; ; attempt++) {
       try {
@@ -101,12 +101,12 @@ export class UnitOfWork {
    */
   async runWithOthers<T>(key: string, work: () => Promise<T>): Promise<T> {
     const unit = currentTransaction.current;
-    if (unit instanceof GuestUnit) unit.claim(key);
+    if (unit instanceof BatchedUnit) unit.claim(key);
     if (unit) return work();
-    const ofRequest = new AsyncResource('guest of a unit of work');
+    const ofRequest = new AsyncResource('request of a batched unit of work');
     try {
       return await new Promise<T>((resolve, reject) =>
-        this.guests.add({
+        this.batched.add({
           key,
           work: (unit) => ofRequest.runInAsyncScope(() => currentTransaction.run(unit, work)),
           resolve,
@@ -121,32 +121,32 @@ export class UnitOfWork {
 
   /** Whether other commands share the current transaction, so that a wait of this command would delay them as well. */
   get isShared(): boolean {
-    return currentTransaction.current instanceof GuestUnit;
+    return currentTransaction.current instanceof BatchedUnit;
   }
 
   /** Each command is settled after the end of the transaction, with which the locks of refused commands end as well. */
-  private async host(guests: readonly Guest[]): Promise<void> {
-    const values = new Map<Guest, unknown>();
-    const refusals = new Map<Guest, unknown>();
+  private async host(joined: readonly Joined[]): Promise<void> {
+    const values = new Map<Joined, unknown>();
+    const refusals = new Map<Joined, unknown>();
     let unit: RunningUnit | null = null;
     try {
       await this.runOnce(async () => {
         const host = (unit = this.running());
         host.send(WAIT_LITTLE, []);
-        const claims = new Map<string, GuestUnit>();
+        const claims = new Map<string, BatchedUnit>();
         let isSpoilt = false;
-        const enter = async (guest: Guest): Promise<void> => {
-          const part = new GuestUnit(host, claims);
+        const enter = async (request: Joined): Promise<void> => {
+          const part = new BatchedUnit(host, claims);
           try {
-            part.claim(guest.key);
-            values.set(guest, await guest.work(part));
+            part.claim(request.key);
+            values.set(request, await request.work(part));
             host.take(part);
           } catch (error) {
-            refusals.set(guest, ownRefusal(error));
+            refusals.set(request, ownRefusal(error));
             isSpoilt ||= part.hasWritten || !(error instanceof DomainError || error instanceof MustBeAlone);
           }
         };
-        await Promise.all(guests.map(enter));
+        await Promise.all(joined.map(enter));
         if (isSpoilt) throw new MustBeAlone();
       });
       for (const [{ resolve }, value] of values) resolve(value as never);
@@ -154,7 +154,7 @@ export class UnitOfWork {
     } catch (error) {
       const isUnknown = unit !== null && (unit as RunningUnit).isCommitting && !isPostgresRefusal(error);
       const refusal = isUnknown ? error : ownRefusal(error);
-      for (const guest of guests) guest.reject(refusals.get(guest) ?? refusal);
+      for (const request of joined) request.reject(refusals.get(request) ?? refusal);
     }
   }
 
@@ -164,7 +164,7 @@ export class UnitOfWork {
    */
   async part<T>(work: () => Promise<T>): Promise<T> {
     const unit = this.running();
-    if (unit instanceof GuestUnit) throw new MustBeAlone();
+    if (unit instanceof BatchedUnit) throw new MustBeAlone();
     unit.flush();
     const lists: unknown[][] = [unit.events, unit.recorded, unit.audit, unit.changes, unit.afterCommit];
     const before = lists.map((list) => [...list]);

@@ -4,7 +4,7 @@ import { CompleteExam } from '../../bookings/bookings.commands.js';
 import { LockEligibility, type LockedEligibility } from '../../eligibility/eligibility.commands.js';
 import { statusAt } from '../../eligibility/eligibility.fields.js';
 import { Clock } from '../../platform/clock.js';
-import { ACROSS_ACCOUNTS, type Reach } from '../../platform/context/caller.js';
+import { ACROSS_ACCOUNTS, type AllowedAccounts } from '../../platform/context/caller.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { DomainError } from '../../platform/errors.js';
 import type { Delivery } from '../body/result-body.js';
@@ -143,8 +143,8 @@ export class ResultAcceptance {
   }
 
   /** Locks the eligibility of an exam, so that the deliveries of its results are serialized. */
-  lock(svcEligibilityId: string, reach: Reach): Promise<LockedEligibility | null> {
-    return this.commandBus.execute(new LockEligibility(svcEligibilityId, reach));
+  lock(svcEligibilityId: string, allowedAccounts: AllowedAccounts): Promise<LockedEligibility | null> {
+    return this.commandBus.execute(new LockEligibility(svcEligibilityId, allowedAccounts));
   }
 
   /** Finds the exam of a result, and locks it. */

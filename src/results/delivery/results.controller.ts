@@ -25,7 +25,7 @@ const KEPT =
 @ApiTags('Results')
 @Controller()
 @Access('results')
-@Bounded('reach')
+@Bounded('accounts')
 @UseFilters(ComponentDownFilter)
 @BodyLimit(MOST_BYTES)
 @RawBody()

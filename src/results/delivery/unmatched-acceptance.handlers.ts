@@ -3,8 +3,8 @@ import { bookingNotFound } from '../../bookings/bookings.errors.js';
 import type { LockedEligibility } from '../../eligibility/eligibility.commands.js';
 import { eligibilityNotFound } from '../../eligibility/eligibility.errors.js';
 import { Clock } from '../../platform/clock.js';
-import type { Reach } from '../../platform/context/caller.js';
-import { currentReach } from '../../platform/context/request-context.js';
+import type { AllowedAccounts } from '../../platform/context/caller.js';
+import { currentAllowedAccounts } from '../../platform/context/request-context.js';
 import { forbiddenOperation } from '../../platform/errors.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { ResultAcceptance } from './result-acceptance.js';
@@ -59,9 +59,10 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
    * @throws DomainError booking_not_found, eligibility_not_found, forbidden_operation
    */
   private async holdNamed(named: AcceptUnmatchedResult['exam']): Promise<LockedEligibility> {
-    const reach = currentReach();
-    const id = 'bookingCode' in named ? await this.recordBooked(named.bookingCode, reach) : named.svcEligibilityId;
-    const exam = await this.acceptance.lock(id, reach);
+    const allowedAccounts = currentAllowedAccounts();
+    const id =
+      'bookingCode' in named ? await this.recordBooked(named.bookingCode, allowedAccounts) : named.svcEligibilityId;
+    const exam = await this.acceptance.lock(id, allowedAccounts);
     if (!exam) throw eligibilityNotFound.error();
     return exam;
   }
@@ -70,8 +71,8 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
    * Returns the record of the booking. Refuses a booking that is not the latest of its record, because the record's
    * exam is a different appointment.
    */
-  private async recordBooked(bookingCode: string, reach: Reach): Promise<string> {
-    const booked = await this.store.findExamOfBooking(bookingCode, reach);
+  private async recordBooked(bookingCode: string, allowedAccounts: AllowedAccounts): Promise<string> {
+    const booked = await this.store.findExamOfBooking(bookingCode, allowedAccounts);
     if (booked === null) throw bookingNotFound.error();
     if (booked.is_cancelled)
       throw forbiddenOperation.error({

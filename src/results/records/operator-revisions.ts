@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { currentReach } from '../../platform/context/request-context.js';
+import { currentAllowedAccounts } from '../../platform/context/request-context.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import type { ListedRevision, RevisionKey } from './result-store.js';
 import type { ResultRevision } from './result-revision.entity.js';
@@ -33,6 +33,6 @@ export class OperatorRevisions {
   }
 
   find({ svc_eligiblity_id: id, revision }: RevisionKey): Promise<OperatorRevision | null> {
-    return this.database.queryOne<OperatorRevision>(FIND_FOR_OPERATOR, [id, revision, currentReach()]);
+    return this.database.queryOne<OperatorRevision>(FIND_FOR_OPERATOR, [id, revision, currentAllowedAccounts()]);
   }
 }

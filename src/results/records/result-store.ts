@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { LockedEligibility } from '../../eligibility/eligibility.commands.js';
 import { LIVE, statusAt, type EligibilityState } from '../../eligibility/eligibility.fields.js';
-import type { Reach } from '../../platform/context/caller.js';
+import type { AllowedAccounts } from '../../platform/context/caller.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { EncryptedColumns } from '../../platform/database/encrypted-columns.js';
 import { Secrets } from '../../platform/secrets.js';
@@ -149,9 +149,9 @@ export class ResultStore {
 
   findExamOfBooking(
     bookingCode: string,
-    reach: Reach,
+    allowedAccounts: AllowedAccounts,
   ): Promise<{ svc_eligiblity_id: string; is_cancelled: boolean } | null> {
-    return this.database.queryOne(EXAM_OF_BOOKING, [bookingCode, reach]);
+    return this.database.queryOne(EXAM_OF_BOOKING, [bookingCode, allowedAccounts]);
   }
 
   async findCandidateExams(accountCode: string, candidateId: string, now: Date): Promise<CandidateExam[]> {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { LockedEligibility } from '../../eligibility/eligibility.commands.js';
-import { currentReach } from '../../platform/context/request-context.js';
+import { currentAllowedAccounts } from '../../platform/context/request-context.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import type { KeptBody } from '../body/result-body.js';
 import type { ResultSource } from '../body/results.rules.js';
@@ -73,7 +73,7 @@ export class SameBodies {
   async isNewestSomewhere(accountCode: string | null, { hash }: KeptBody): Promise<boolean> {
     const found =
       accountCode === null
-        ? this.database.queryOne(IS_NEWEST_OF_REGISTRATION, [currentReach(), hash])
+        ? this.database.queryOne(IS_NEWEST_OF_REGISTRATION, [currentAllowedAccounts(), hash])
         : this.database.queryOne(IS_NEWEST_OF_ACCOUNT, [accountCode, hash]);
     return (await found) !== null;
   }

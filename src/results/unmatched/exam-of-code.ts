@@ -4,7 +4,7 @@ import { eligibilityNotFound } from '../../eligibility/eligibility.errors.js';
 import { FindOperatorRecords } from '../../eligibility/eligibility.queries.js';
 import type { OperatorEligibilityModel } from '../../eligibility/operator-record.fields.js';
 import { ACROSS_ACCOUNTS } from '../../platform/context/caller.js';
-import { currentReach } from '../../platform/context/request-context.js';
+import { currentAllowedAccounts } from '../../platform/context/request-context.js';
 import { Database, prepared } from '../../platform/database/database.js';
 import { FindKnownAccounts } from '../../platform/known-accounts.js';
 
@@ -51,6 +51,6 @@ export class ExamOfCode {
   /** Returns the accounts in which the operator may accept the result. */
   private async accountsOf({ account_code }: { account_code: string | null }): Promise<readonly string[]> {
     if (account_code !== null) return [account_code];
-    return currentReach() ?? (await this.queryBus.execute(new FindKnownAccounts(ACROSS_ACCOUNTS)));
+    return currentAllowedAccounts() ?? (await this.queryBus.execute(new FindKnownAccounts(ACROSS_ACCOUNTS)));
   }
 }

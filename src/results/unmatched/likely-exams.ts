@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { FindOperatorRecords } from '../../eligibility/eligibility.queries.js';
 import { ACROSS_ACCOUNTS } from '../../platform/context/caller.js';
-import { currentReach } from '../../platform/context/request-context.js';
-import { Database, opaque, prepared } from '../../platform/database/database.js';
+import { currentAllowedAccounts } from '../../platform/context/request-context.js';
+import { Database, unestimated, prepared } from '../../platform/database/database.js';
 import { FindKnownAccounts } from '../../platform/known-accounts.js';
 import { isObject } from '../../platform/validation/fields.js';
 import { locatorKey, type ResultSource } from '../body/results.rules.js';
@@ -22,19 +22,19 @@ import type { LikelyExamModel } from './likely-exams.fields.js';
 const MOST_OF_ONE = 20;
 const MOST = 10;
 
-const ACCOUNTS = `ANY (${opaque('$1::text[]')}::text[])`;
-const CODES = `ANY (${opaque('$2::text[]')}::text[])`;
+const ACCOUNTS = `ANY (${unestimated('$1::text[]')}::text[])`;
+const CODES = `ANY (${unestimated('$2::text[]')}::text[])`;
 const OPEN = `status <> 'CANCELLED'`;
 const KNOWN = `account_code = ${ACCOUNTS} AND ${OPEN}`;
 // Selects similar records in the order of the search index, account by account. The planner therefore has no
 // alternative that it could wrongly consider cheaper.
 const like = (likeness: Likeness, value: string, parameter: string, where = '') => `(
-  SELECT '${likeness}' AS likeness, svc_eligiblity_id FROM unnest(${opaque('$1::text[]')}) AS mine (account)
+  SELECT '${likeness}' AS likeness, svc_eligiblity_id FROM unnest(${unestimated('$1::text[]')}) AS mine (account)
   CROSS JOIN LATERAL (
     SELECT svc_eligiblity_id, status FROM eligibilities
     WHERE account_code = mine.account ${where}
-      AND case_folded(${value}) ~>=~ ${opaque(`case_folded(${parameter}::text)`)}
-      AND case_folded(${value}) ~<=~ ${opaque(`case_folded(${parameter}::text)`)}
+      AND case_folded(${value}) ~>=~ ${unestimated(`case_folded(${parameter}::text)`)}
+      AND case_folded(${value}) ~<=~ ${unestimated(`case_folded(${parameter}::text)`)}
     ORDER BY case_folded(${value}) USING ~<~, position LIMIT ${MOST_OF_ONE}) AS hit
   WHERE status <> 'CANCELLED' LIMIT ${MOST_OF_ONE})`;
 
@@ -58,7 +58,7 @@ const OF_ONE_SPELLING = [
 const spelled = (likeness: Likeness, parameter: string) =>
   OF_ONE_SPELLING.map(
     (select) => `(
-      SELECT '${likeness}' AS likeness, svc_eligiblity_id FROM unnest(${opaque(`${parameter}::text[]`)}) AS spelling (given)
+      SELECT '${likeness}' AS likeness, svc_eligiblity_id FROM unnest(${unestimated(`${parameter}::text[]`)}) AS spelling (given)
       CROSS JOIN LATERAL (${select} LIMIT ${MOST_OF_ONE}) AS hit LIMIT ${MOST_OF_ONE})`,
   ).join(' UNION ALL ');
 
@@ -147,8 +147,8 @@ export class LikelyExams {
    * names or, if it names none, the accounts of the sender.
    */
   private async accountsOf({ account_codes }: Unmatched): Promise<string[]> {
-    const reach = currentReach();
-    if (reach !== null) return account_codes.filter((account) => reach.includes(account));
+    const allowedAccounts = currentAllowedAccounts();
+    if (allowedAccounts !== null) return account_codes.filter((account) => allowedAccounts.includes(account));
     return account_codes.length > 0
       ? [...account_codes]
       : this.queryBus.execute(new FindKnownAccounts(ACROSS_ACCOUNTS));

@@ -4,7 +4,7 @@ import type { Response } from 'express';
 import { requestContext } from '../../platform/context/request-context.js';
 import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
 import { BodyMemory } from '../../platform/overload/body-memory.js';
-import { answered, inReadTurns } from '../../platform/overload/read-share.js';
+import { answered, sharingReads } from '../../platform/overload/read-share.js';
 import { Field } from '../../platform/validation/fields.js';
 import { dateTime, integer, oneOf, text, type Rule } from '../../platform/validation/rules.js';
 import type { KeptFault } from '../body/result-judgement.js';
@@ -182,7 +182,7 @@ async function stream(response: Response, entries: AsyncIterable<string>): Promi
     return;
   }
   try {
-    await pipeline(Readable.from(arrayText(inReadTurns(entries)), { highWaterMark: 1 }), response);
+    await pipeline(Readable.from(arrayText(sharingReads(entries)), { highWaterMark: 1 }), response);
   } catch (error) {
     // This error means that the client disconnected.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuid } from 'uuid';
 import type { LockedEligibility } from '../../eligibility/eligibility.commands.js';
-import { currentReach, requestContext } from '../../platform/context/request-context.js';
+import { currentAllowedAccounts, requestContext } from '../../platform/context/request-context.js';
 import { acrossAccounts, Database, prepared, type Statement } from '../../platform/database/database.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { afterCursor, type Page } from '../../platform/http/paging.js';
@@ -170,7 +170,7 @@ export class UnmatchedStore {
 
   /** Returns a page of the unmatched results that wait for an operator, newest first, without their bodies. */
   list(page: Page): Promise<UnmatchedSummary[]> {
-    return this.database.query<UnmatchedSummary>(LIST, [page.after, page.take, currentReach()]);
+    return this.database.query<UnmatchedSummary>(LIST, [page.after, page.take, currentAllowedAccounts()]);
   }
 
   /**
@@ -186,7 +186,7 @@ export class UnmatchedStore {
    * find}.
    */
   async findRaw(id: string): Promise<{ accountCode: string | null; bytes: Buffer } | null> {
-    const row = isUuid(id) ? await this.database.queryOne<UnmatchedResult>(FIND, [id, currentReach()]) : null;
+    const row = isUuid(id) ? await this.database.queryOne<UnmatchedResult>(FIND, [id, currentAllowedAccounts()]) : null;
     if (row?.raw == null) return null;
     return { accountCode: row.account_code, bytes: this.secrets.decrypt(row.raw, rawOf(row.id)) };
   }
@@ -253,7 +253,9 @@ export class UnmatchedStore {
   }
 
   private async one(statement: Statement, id: string): Promise<ReadUnmatched | null> {
-    const row = isUuid(id) ? await this.database.queryOne<UnmatchedResult>(statement, [id, currentReach()]) : null;
+    const row = isUuid(id)
+      ? await this.database.queryOne<UnmatchedResult>(statement, [id, currentAllowedAccounts()])
+      : null;
     if (row === null) return null;
     const { body, raw: _, body_hash, photo, video_link, credentials, ...rest } = row;
     if (body === null) return { ...rest, body: null };

@@ -82,7 +82,7 @@ export class UnmatchedResultsController {
   ) {}
 
   @Get()
-  @Bounded('reach')
+  @Bounded('accounts')
   @ApiOperation({
     summary: 'List the results that could not be matched to an exam',
     description:

@@ -3,7 +3,7 @@ import type { AttemptOutcome } from '../../../src/notifications/partner/attempt-
 import { AttemptNotBegun } from '../../../src/notifications/partner/partner-connection.js';
 import { SUSPECT_AFTER } from '../../../src/notifications/delivery/delivery-statements.js';
 import { processOf, type SimulatedTime } from './simulated-time.js';
-import type { Chance, Turns } from './turns.js';
+import type { Chance, FairSemaphore } from './turns.js';
 
 /** The Retry-After of a busy partner, in seconds. */
 const BUSY_S = 1;
@@ -51,7 +51,7 @@ export class SimulatedPartners {
   constructor(
     private readonly chance: Chance,
     private readonly time: SimulatedTime,
-    private readonly turns: Turns,
+    private readonly turns: FairSemaphore,
     private readonly log: (line: string) => void,
   ) {}
 

@@ -14,7 +14,7 @@ import { inTheNameOf } from '../../../src/platform/context/request-context.js';
 import type { Caller } from '../../../src/platform/context/caller.js';
 import { processOf, type SimulatedTime } from './simulated-time.js';
 import type { SimulatedPartners } from './partners.js';
-import type { Chance, Turns } from './turns.js';
+import type { Chance, FairSemaphore } from './turns.js';
 
 /** The settings that vary with the seed, as the processes see them. */
 export interface Surroundings {
@@ -59,7 +59,7 @@ export class SimulatedService {
     private readonly stop: () => Promise<void>,
   ) {}
 
-  static async start(time: SimulatedTime, turns: Turns, around: Surroundings): Promise<SimulatedService> {
+  static async start(time: SimulatedTime, turns: FairSemaphore, around: Surroundings): Promise<SimulatedService> {
     const folder = mkdtempSync(join(tmpdir(), 'simulation-'));
     const ends: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
     const stop = async () => {
@@ -121,7 +121,7 @@ async function start(
   process: number,
   folder: string,
   databaseUrl: string,
-  turns: Turns,
+  turns: FairSemaphore,
   around: Surroundings,
 ): Promise<INestApplicationContext> {
   const config = new Config({
@@ -144,7 +144,7 @@ async function start(
 }
 
 /** Makes every statement and its answer wait for a turn; some statements are refused, and some answers are lost. */
-function hinder(database: Database, turns: Turns, around: Surroundings): void {
+function hinder(database: Database, turns: FairSemaphore, around: Surroundings): void {
   const lost = () => Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
   const around_ = <T>(work: (statement: Statement, values?: unknown[]) => Promise<T>) =>
     async function (statement: Statement, values?: unknown[]): Promise<T> {

@@ -23,11 +23,11 @@ const { values } = parseArgs({
 async function simulate(from: number, to: number): Promise<boolean> {
   // The simulation is loaded only now, because a planted fault changes the code as it is loaded.
   const { SimulatedTime } = await import('./simulated-time.js');
-  const { Turns } = await import('./turns.js');
+  const { FairSemaphore } = await import('./turns.js');
   const { SimulatedService } = await import('./service.js');
   const { Simulation } = await import('./simulation.js');
   const time = new SimulatedTime();
-  const turns = new Turns(time);
+  const turns = new FairSemaphore(time);
   const around = { databaseFaults: 0, running: false } as ConstructorParameters<typeof Simulation>[4];
   const service = await SimulatedService.start(time, turns, around);
   let attempts = 0;

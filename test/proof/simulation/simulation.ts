@@ -7,7 +7,7 @@ import { SimulatedOperators } from './operators.js';
 import type { SimulatedService, Surroundings } from './service.js';
 import { processOf, type SimulatedTime } from './simulated-time.js';
 import { Story } from './story.js';
-import { Chance, type Turns } from './turns.js';
+import { Chance, type FairSemaphore } from './turns.js';
 
 // The compiled sources read this binding at each call, so that it can be replaced.
 const nodeCrypto = createRequire(__filename)('node:crypto') as { randomUUID: () => string };
@@ -32,7 +32,7 @@ export class Simulation {
     seed: number,
     private readonly service: SimulatedService,
     private readonly time: SimulatedTime,
-    private readonly turns: Turns,
+    private readonly turns: FairSemaphore,
     private readonly around: Surroundings,
   ) {
     this.story = new Story(seed, service, time, turns);

@@ -1,7 +1,7 @@
 import { SimulatedPartners } from './partners.js';
 import type { SimulatedService } from './service.js';
 import type { SimulatedTime } from './simulated-time.js';
-import { Chance, type Turns } from './turns.js';
+import { Chance, type FairSemaphore } from './turns.js';
 
 /** The participants of a seed's run, and the events so far. */
 export class Story {
@@ -17,7 +17,7 @@ export class Story {
     seed: number,
     readonly service: SimulatedService,
     readonly time: SimulatedTime,
-    readonly turns: Turns,
+    readonly turns: FairSemaphore,
   ) {
     this.chance = new Chance(seed);
     this.account = `S${String(seed).padStart(11, '0')}`;

@@ -62,7 +62,7 @@ type Query = (text: string, values?: unknown[]) => Promise<{ rows: Activity[] }>
  * determines the order. A statement gets its answer before anything else continues, unless it waits for a lock of a
  * transaction whose owner waits for its turn, as PostgreSQL reports. Its lock timeout then uses simulated time.
  */
-export class Turns {
+export class FairSemaphore {
   private waiting: Turn[] = [];
   private readonly stopped = new Set<number>();
   /** The number of unanswered statements of each connection. */

@@ -8,7 +8,7 @@ interface Waiting {
  * has waiting, so that a flood delays only its own caller. An entry larger than the limit is admitted when nothing else
  * is in progress.
  */
-export class Turns {
+export class FairSemaphore {
   private taken = 0;
   /** The waiting entries by caller, in the order of the callers' turns. */
   private readonly waitingOf = new Map<string, Waiting[]>();

@@ -22,7 +22,7 @@ interface Waiting<T> {
  *
  * A batch of one request runs in that request's span; a larger batch belongs to no request and no trace.
  */
-export class Gathering<T extends { reject: (error: unknown) => void }> {
+export class Batcher<T extends { reject: (error: unknown) => void }> {
   /**
    * The waiting requests, by caller. The first caller is the next in turn, and the first request of a caller is its
    * oldest.

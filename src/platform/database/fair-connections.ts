@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Pool, PoolClient } from 'pg';
 import { requestContext } from '../context/request-context.js';
-import { Turns } from '../overload/turns.js';
+import { FairSemaphore } from '../overload/fair-semaphore.js';
 
 /**
  * The time for which a request waits for a connection. It is shorter than the statement timeout, because all
@@ -33,22 +33,22 @@ type Connect = Parameters<Pool['connect']>[0];
  *
  * The pool's own time limit then only applies to the opening of a connection.
  */
-export function takeTurns(pool: Pool): Turns {
-  const turns = new Turns(pool.options.max, MOST_WAIT_MS, noConnectionFree);
+export function shareFairly(pool: Pool): FairSemaphore {
+  const semaphore = new FairSemaphore(pool.options.max, MOST_WAIT_MS, noConnectionFree);
   const connect = patientConnect(pool);
   const held = new Set<PoolClient>();
   // A connection that opens after the pool's own time limit is released without having been used.
   pool.on('release', (_, client) => {
-    if (held.delete(client)) turns.leave(1);
+    if (held.delete(client)) semaphore.leave(1);
   });
   const inTurn = (callback: Connect): void => {
     const enter = (): void =>
       connect((error, client, release) => {
         if (client) held.add(client);
-        else turns.leave(1);
+        else semaphore.leave(1);
         callback(error, client, release);
       });
-    const turn = turns.enter(requestContext().caller?.consumerKey ?? '', 1);
+    const turn = semaphore.enter(requestContext().caller?.consumerKey ?? '', 1);
     if (turn === null) enter();
     else
       turn.then(
@@ -62,7 +62,7 @@ export function takeTurns(pool: Pool): Turns {
     if (callback) return inTurn(callback);
     return new Promise((resolve, reject) => inTurn((error, client) => (error ? reject(error) : resolve(client!))));
   }) as Pool['connect'];
-  return turns;
+  return semaphore;
 }
 
 /** Connects like the pool. If this process itself caused a timeout, it retries once. */

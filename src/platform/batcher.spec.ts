@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { callerOf } from '../../test/support/callers';
 import { inTheNameOf } from './context/request-context.js';
-import { Gathering } from './gathering.js';
+import { Batcher } from './batcher.js';
 
 /** Creates a batcher of texts that records its batches. Each batch ends on command. */
-function gatheringOf(most: number) {
+function batcherOf(most: number) {
   const batches: (readonly string[])[] = [];
   const refused: string[] = [];
   const ends: (() => void)[] = [];
-  const gathering = new Gathering<{ text: string; reject: (error: unknown) => void }>(
+  const batcher = new Batcher<{ text: string; reject: (error: unknown) => void }>(
     most,
     (batch) => {
       batches.push(batch.map(({ text }) => text));
@@ -17,7 +17,7 @@ function gatheringOf(most: number) {
     () => new Error('late'),
   );
   const addOne = (text: string): void =>
-    gathering.add({ text, reject: (error) => refused.push(`${text} ${(error as Error).message}`) });
+    batcher.add({ text, reject: (error) => refused.push(`${text} ${(error as Error).message}`) });
   const add = (caller: string, ...texts: string[]): void =>
     inTheNameOf(callerOf(caller), null, () => texts.forEach(addOne));
   const endFirst = async (): Promise<void> => {
@@ -30,7 +30,7 @@ function gatheringOf(most: number) {
 
 describe('batched work', () => {
   it('begins at once while nothing is running, and work that arrives meanwhile runs together afterwards', async () => {
-    const { batches, add, endFirst } = gatheringOf(10);
+    const { batches, add, endFirst } = batcherOf(10);
     add('one', 'a');
     add('one', 'b', 'c');
     expect(batches).toEqual([['a']]);
@@ -39,7 +39,7 @@ describe('batched work', () => {
   });
 
   it('does not wait for slow batches, of which at most four run at once', async () => {
-    const { batches, add, endFirst } = gatheringOf(10);
+    const { batches, add, endFirst } = batcherOf(10);
     for (const text of ['a', 'b', 'c', 'd', 'e', 'f']) {
       add('one', text);
       await pause(40);
@@ -50,7 +50,7 @@ describe('batched work', () => {
   });
 
   it('takes work from callers in turn when a batch is full, however much each has queued', async () => {
-    const { batches, add, endFirst } = gatheringOf(3);
+    const { batches, add, endFirst } = batcherOf(3);
     add('flood', 'f1', 'f2', 'f3', 'f4', 'f5', 'f6', 'f7');
     add('one', 'o1', 'o2');
     add('two', 't1');
@@ -59,7 +59,7 @@ describe('batched work', () => {
   });
 
   it('takes the work of one caller in order of arrival, in full batches', async () => {
-    const { batches, add, endFirst } = gatheringOf(2);
+    const { batches, add, endFirst } = batcherOf(2);
     add('one', 'a', 'b', 'c', 'd');
     for (let ended = 0; ended < 3; ended++) await endFirst();
     expect(batches).toEqual([['a'], ['b', 'c'], ['d']]);
@@ -68,7 +68,7 @@ describe('batched work', () => {
   it('refuses work that has waited for five seconds, and no other', async () => {
     jest.useFakeTimers();
     try {
-      const { batches, refused, add, endFirst } = gatheringOf(10);
+      const { batches, refused, add, endFirst } = batcherOf(10);
       for (const text of ['a', 'b', 'c', 'd']) {
         add('one', text);
         jest.advanceTimersByTime(40);

@@ -1,4 +1,4 @@
-import type { Reach } from './context/caller.js';
+import type { AllowedAccounts } from './context/caller.js';
 import { accountForbidden } from './errors.js';
 
 /**
@@ -6,6 +6,6 @@ import { accountForbidden } from './errors.js';
  * them are limited to the caller's accounts.
  * @throws DomainError account_forbidden
  */
-export function assertReaches(reach: Reach, accountCode: string): void {
-  if (reach !== null && !reach.includes(accountCode)) throw accountForbidden.error();
+export function assertMayUse(allowedAccounts: AllowedAccounts, accountCode: string): void {
+  if (allowedAccounts !== null && !allowedAccounts.includes(accountCode)) throw accountForbidden.error();
 }

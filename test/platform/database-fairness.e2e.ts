@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { Caller } from '../../src/platform/context/caller';
 import { inTheNameOf } from '../../src/platform/context/request-context';
-import { isNoConnectionFree, takeTurns } from '../../src/platform/database/connection-turns';
+import { isNoConnectionFree, shareFairly } from '../../src/platform/database/fair-connections';
 import { UnitOfWork } from '../../src/platform/unit-of-work/unit-of-work';
 import { startApp, type TestApp } from '../support/app';
 import { callerOf } from '../support/callers';
@@ -78,7 +78,7 @@ it("updates a record of one tenant while most of another tenant's flood of updat
 
 it('requests a connection once more if it opened while the process was too busy to notice', async () => {
   const pool = new pg.Pool({ connectionString: app.databaseUrl, connectionTimeoutMillis: 1_000, max: 1 });
-  takeTurns(pool);
+  shareFairly(pool);
   const connected = pool.connect();
   for (const end = performance.now() + 1_500; performance.now() < end;);
   (await connected).release();

@@ -1,4 +1,4 @@
-import { LanePace } from './lane-pace.js';
+import { PartnerPace } from './partner-pace.js';
 
 const LARGEST_BATCH = 512;
 /**
@@ -21,9 +21,9 @@ const SILENT_TIMES = 3;
  * claim. `CLAIMING`: a claim is running. `STALLED`: a claim found nothing, perhaps because an unrecorded outcome
  * blocked it. `HALTED`: an outcome that stops the partner is being recorded; until then nothing is claimed or started.
  */
-export type LaneMode = 'IDLE' | 'ASKING' | 'CLAIMING' | 'STALLED' | 'HALTED';
+export type QueueMode = 'IDLE' | 'ASKING' | 'CLAIMING' | 'STALLED' | 'HALTED';
 
-const MAY_FOLLOW: Record<LaneMode, readonly LaneMode[]> = {
+const MAY_FOLLOW: Record<QueueMode, readonly QueueMode[]> = {
   IDLE: ['ASKING', 'HALTED'],
   ASKING: ['CLAIMING', 'HALTED'],
   CLAIMING: ['IDLE', 'ASKING', 'STALLED', 'HALTED'],
@@ -40,17 +40,17 @@ export interface Attempt {
 }
 
 /** A worker's queue of claimed items for one partner, in the order of the claims, with a concurrency limit. */
-export class Lane<Item> {
+export class PartnerQueue<Item> {
   private items: Item[] = [];
   private head = 0;
-  private current: LaneMode = 'ASKING';
+  private current: QueueMode = 'ASKING';
   private readonly attempts = new Set<Attempt>();
   /** The time at which the partner's health last changed, as far as known; null if it never did. */
   private changedAt: number | null = null;
   /** The typical response time of the partner. */
   private typicalMs = 0;
   trust: Trust = 'UNTRIED';
-  readonly pace = new LanePace();
+  readonly pace = new PartnerPace();
   /** Items that were claimed before this time, on the worker's clock, have outdated settings. */
   staleBefore = -Infinity;
   /** Items that were claimed before this time are answered from an address that the partner has left. */
@@ -73,7 +73,7 @@ export class Lane<Item> {
     this.batch = 2 * most;
   }
 
-  get mode(): LaneMode {
+  get mode(): QueueMode {
     return this.current;
   }
 
@@ -224,9 +224,9 @@ export class Lane<Item> {
     this.changedAt = at;
   }
 
-  private become(mode: LaneMode): void {
+  private become(mode: QueueMode): void {
     if (mode === this.current) return;
-    if (!MAY_FOLLOW[this.current].includes(mode)) throw new Error(`A lane that is ${this.current} cannot be ${mode}.`);
+    if (!MAY_FOLLOW[this.current].includes(mode)) throw new Error(`A queue that is ${this.current} cannot be ${mode}.`);
     this.current = mode;
   }
 }

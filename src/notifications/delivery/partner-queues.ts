@@ -1,4 +1,4 @@
-import { Lane, type Attempt, type Trust } from './delivery-lane.js';
+import { PartnerQueue, type Attempt, type Trust } from './partner-queue.js';
 
 /** The number of attempts that every answering partner may run, however many slots others use. */
 const GUARANTEED = 2;
@@ -10,21 +10,21 @@ const GUARANTEED = 2;
  * 2. All hanging partners together may start attempts while they use less than a quarter of the slots. A partner that
  *    does not answer in time counts as hanging at once, until its next answer.
  * 3. Running attempts of hanging partners use none of the others' slots. When many partners begin to hang at once, the
- *    others wait only until that is noticed (delivery-lane.ts). With the default of 64 slots and a wait time of 10 s,
+ *    others wait only until that is noticed (partner-queue.ts). With the default of 64 slots and a wait time of 10 s,
  *    at most 640 attempts can hang at once.
  * 4. Partners that this worker has not tried yet get half of the slots, so that hanging newcomers leave slots for
  *    others. The latest newcomer is tried first.
  */
-export class Lanes<Item> {
-  private readonly lanes = new Map<string, Lane<Item>>();
+export class PartnerQueues<Item> {
+  private readonly queues = new Map<string, PartnerQueue<Item>>();
   /** The queues that are ready to start an attempt, by their partners' state. The first one is the next in turn. */
-  private readonly ready: Record<Trust, Set<Lane<Item>>> = {
+  private readonly ready: Record<Trust, Set<PartnerQueue<Item>>> = {
     ANSWERS: new Set(),
     UNTRIED: new Set(),
     HANGS: new Set(),
   };
   /** The queues with running attempts. */
-  private readonly busy = new Set<Lane<Item>>();
+  private readonly busy = new Set<PartnerQueue<Item>>();
   private readonly held: Record<Trust, number> = { ANSWERS: 0, UNTRIED: 0, HANGS: 0 };
   private readonly reserve: number;
   private readonly quarter: number;
@@ -37,7 +37,7 @@ export class Lanes<Item> {
   constructor(
     private readonly slots: number,
     private readonly perPartner: number,
-    private readonly closed: (lane: Lane<Item>) => void = () => undefined,
+    private readonly closed: (queue: PartnerQueue<Item>) => void = () => undefined,
   ) {
     this.quarter = Math.max(1, Math.floor(slots / 4));
     this.reserve = Math.max(0, Math.min(Math.floor(slots / 4), slots - perPartner));
@@ -52,44 +52,44 @@ export class Lanes<Item> {
     return this.held.ANSWERS + this.held.UNTRIED;
   }
 
-  all(): IterableIterator<Lane<Item>> {
-    return this.lanes.values();
+  all(): IterableIterator<PartnerQueue<Item>> {
+    return this.queues.values();
   }
 
-  of(id: string): Lane<Item> {
-    let lane = this.lanes.get(id);
-    if (!lane) this.lanes.set(id, (lane = new Lane(id, Math.min(this.perPartner, this.slots))));
-    return lane;
+  of(id: string): PartnerQueue<Item> {
+    let queue = this.queues.get(id);
+    if (!queue) this.queues.set(id, (queue = new PartnerQueue(id, Math.min(this.perPartner, this.slots))));
+    return queue;
   }
 
   /** Returns the partners whose queue is empty and that could get this many notifications at once. */
   readyFor(count: number): string[] {
-    return [...this.all()].filter((lane) => lane.isReadyFor(count)).map((lane) => lane.id);
+    return [...this.all()].filter((queue) => queue.isReadyFor(count)).map((queue) => queue.id);
   }
 
   /** Removes the queue of a deleted partner, unless it is in use. */
   forget(id: string): void {
-    const lane = this.lanes.get(id);
-    if (!lane?.isIdle) return;
-    this.ready[lane.trust].delete(lane);
-    this.lanes.delete(id);
+    const queue = this.queues.get(id);
+    if (!queue?.isIdle) return;
+    this.ready[queue.trust].delete(queue);
+    this.queues.delete(id);
   }
 
-  enqueue(lane: Lane<Item>): void {
-    if (lane.waiting > 0) this.ready[lane.trust].add(lane);
+  enqueue(queue: PartnerQueue<Item>): void {
+    if (queue.waiting > 0) this.ready[queue.trust].add(queue);
   }
 
   /** Returns the next queue that may start an attempt; null if there is none. */
-  next(): Lane<Item> | null {
+  next(): PartnerQueue<Item> | null {
     return this.nextOf('ANSWERS') ?? this.nextOf('UNTRIED') ?? this.nextOf('HANGS');
   }
 
-  started(lane: Lane<Item>, now: number): Attempt {
+  started(queue: PartnerQueue<Item>, now: number): Attempt {
     const attempt = { since: now };
-    lane.started(attempt);
-    lane.pace.use();
-    this.held[lane.trust] += 1;
-    this.busy.add(lane);
+    queue.started(attempt);
+    queue.pace.use();
+    this.held[queue.trust] += 1;
+    this.busy.add(queue);
     return attempt;
   }
 
@@ -97,13 +97,13 @@ export class Lanes<Item> {
    * Records the end of an attempt.
    * @param answered whether the partner answered; null if the attempt does not show that
    */
-  ended(lane: Lane<Item>, attempt: Attempt, answered: boolean | null, now: number): void {
-    lane.ended(attempt);
-    this.held[lane.trust] -= 1;
-    if (lane.inFlight === 0) this.busy.delete(lane);
-    if (answered === true) lane.answeredIn(now - attempt.since);
-    if (answered === false || lane.isSilent(now)) this.trust(lane, 'HANGS');
-    else if (answered === true) this.trust(lane, 'ANSWERS');
+  ended(queue: PartnerQueue<Item>, attempt: Attempt, answered: boolean | null, now: number): void {
+    queue.ended(attempt);
+    this.held[queue.trust] -= 1;
+    if (queue.inFlight === 0) this.busy.delete(queue);
+    if (answered === true) queue.answeredIn(now - attempt.since);
+    if (answered === false || queue.isSilent(now)) this.trust(queue, 'HANGS');
+    else if (answered === true) this.trust(queue, 'ANSWERS');
   }
 
   /**
@@ -119,36 +119,36 @@ export class Lanes<Item> {
    * partners.
    */
   look(now: number): void {
-    for (const lane of this.busy) {
-      if (!lane.isSilent(now)) continue;
-      lane.open();
-      this.trust(lane, 'HANGS');
+    for (const queue of this.busy) {
+      if (!queue.isSilent(now)) continue;
+      queue.open();
+      this.trust(queue, 'HANGS');
     }
   }
 
-  private trust(lane: Lane<Item>, trust: Trust): void {
-    if (lane.trust === trust) return;
-    this.held[lane.trust] -= lane.inFlight;
-    this.held[trust] += lane.inFlight;
-    if (this.ready[lane.trust].delete(lane)) this.ready[trust].add(lane);
-    lane.trust = trust;
+  private trust(queue: PartnerQueue<Item>, trust: Trust): void {
+    if (queue.trust === trust) return;
+    this.held[queue.trust] -= queue.inFlight;
+    this.held[trust] += queue.inFlight;
+    if (this.ready[queue.trust].delete(queue)) this.ready[trust].add(queue);
+    queue.trust = trust;
   }
 
-  private nextOf(trust: Trust): Lane<Item> | null {
+  private nextOf(trust: Trust): PartnerQueue<Item> | null {
     // The limit is checked once for all queues: with thousands of queues, a check for each would cost more than an
     // attempt.
     if (this.isFull(trust)) return null;
     const ready = this.ready[trust];
     const now = performance.now();
-    let next: Lane<Item> | null = null;
-    for (const lane of ready) {
-      if (lane.waiting === 0) ready.delete(lane);
-      else if (!lane.pace.isOpen(now)) {
-        ready.delete(lane);
-        this.closed(lane);
-      } else if (!this.mayStart(lane)) continue;
-      else if (trust === 'UNTRIED' && lane.inFlight === 0) next = lane;
-      else next ??= lane;
+    let next: PartnerQueue<Item> | null = null;
+    for (const queue of ready) {
+      if (queue.waiting === 0) ready.delete(queue);
+      else if (!queue.pace.isOpen(now)) {
+        ready.delete(queue);
+        this.closed(queue);
+      } else if (!this.mayStart(queue)) continue;
+      else if (trust === 'UNTRIED' && queue.inFlight === 0) next = queue;
+      else next ??= queue;
       // Only the queues of untried partners are taken from the end.
       if (next !== null && trust !== 'UNTRIED') break;
     }
@@ -166,8 +166,8 @@ export class Lanes<Item> {
     return trust === 'UNTRIED' && this.held.UNTRIED >= Math.max(1, Math.floor(this.slots / 2));
   }
 
-  private mayStart(lane: Lane<Item>): boolean {
-    if (lane.mode === 'HALTED' || lane.inFlight + 1 > lane.limit) return false;
-    return lane.trust === 'HANGS' || lane.inFlight < GUARANTEED || this.taken < this.slots - this.reserve;
+  private mayStart(queue: PartnerQueue<Item>): boolean {
+    if (queue.mode === 'HALTED' || queue.inFlight + 1 > queue.limit) return false;
+    return queue.trust === 'HANGS' || queue.inFlight < GUARANTEED || this.taken < this.slots - this.reserve;
   }
 }

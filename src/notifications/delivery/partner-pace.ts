@@ -6,7 +6,7 @@ const BUCKETS = 10;
 /**
  * Tracks the pace of one partner in a worker: whether requests to the partner are limited, and the reserved send times.
  */
-export class LanePace {
+export class PartnerPace {
   /** Whether the partner is paced: each request then needs one of the reserved send times in `moments`. */
   isPaced = false;
   /** The maximum number of requests per second; Infinity if no limit is known. */

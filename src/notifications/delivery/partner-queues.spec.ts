@@ -1,0 +1,254 @@
+import { PartnerQueue } from './partner-queue';
+import { fill, startAll } from '../../../test/support/proven-queues';
+import { PartnerQueues } from './partner-queues';
+
+/** Queues of partners that have already handled the maximum concurrency. */
+class ProvenQueues extends PartnerQueues<number> {
+  private readonly proven = new Set<string>();
+
+  override of(id: string): PartnerQueue<number> {
+    const queue = super.of(id);
+    if (!this.proven.has(id)) for (let i = 0; i < 200; i++) queue.succeeded();
+    this.proven.add(id);
+    return queue;
+  }
+}
+
+/** Makes the partners count as answering, by one answered attempt each. */
+function answering(queues: PartnerQueues<number>, ...ids: string[]): void {
+  for (const id of ids) queues.ended(queues.of(id), queues.started(queues.of(id), 0), true, 1);
+}
+
+test('a partner uses no more than its own slots', () => {
+  const queues = new ProvenQueues(64, 16);
+  fill(queues, 'a', 100);
+  expect(startAll(queues)).toHaveLength(16);
+});
+
+test('partners are served in turn', () => {
+  const queues = new ProvenQueues(64, 16);
+  answering(queues, 'a', 'b');
+  fill(queues, 'a', 3);
+  fill(queues, 'b', 3);
+  expect(startAll(queues)).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
+});
+
+test('a share of the slots is reserved for partners with hardly any running attempts', () => {
+  const queues = new ProvenQueues(64, 16);
+  answering(queues, 'a', 'b', 'c', 'd', 'e', 'f');
+  for (const id of ['a', 'b', 'c', 'd', 'e']) fill(queues, id, 100);
+  expect(startAll(queues)).toHaveLength(48);
+  fill(queues, 'f', 100);
+  expect(startAll(queues)).toEqual(['f', 'f']);
+});
+
+describe('however many partners hang', () => {
+  const hanging = Array.from({ length: 1000 }, (_, number) => `hanging ${number}`);
+
+  test('slots are left for an answering partner, and within a second for a partner that was never tried', () => {
+    const queues = new ProvenQueues(64, 16);
+    answering(queues, 'known');
+    for (const id of hanging) fill(queues, id, 3);
+    expect(startAll(queues)).toHaveLength(32);
+    fill(queues, 'known', 1);
+    expect(startAll(queues)).toEqual(['known']);
+    fill(queues, 'new', 1);
+    expect(startAll(queues)).toEqual([]);
+    queues.look(1001);
+    expect(startAll(queues)[0]).toBe('new');
+  });
+
+  test('partners that stop answering all at once delay others only until this is noticed', () => {
+    const queues = new ProvenQueues(64, 16);
+    answering(queues, ...hanging, 'healthy');
+    for (const id of hanging.slice(0, 200)) fill(queues, id, 1);
+    expect(startAll(queues)).toHaveLength(64);
+    fill(queues, 'healthy', 1);
+    expect(startAll(queues)).toEqual([]);
+    for (const ms of [1001, 2002, 3003]) {
+      queues.look(ms);
+      const began = queues.inFlight;
+      for (let queue = queues.next(); queue !== null; queue = queues.next()) {
+        queue.take();
+        queues.started(queue, ms);
+      }
+      expect(queues.inFlight - began).toBe(ms === 3003 ? 9 : 64);
+    }
+    expect(queues.of('healthy').inFlight).toBe(1);
+  });
+
+  test('partners known to hang use at most a quarter of the slots, in turn', () => {
+    const queues = new ProvenQueues(64, 16);
+    const few = hanging.slice(0, 70);
+    for (const id of few) {
+      const queue = queues.of(id);
+      queues.ended(queue, queues.started(queue, 0), false, 10_000);
+      queue.overloaded();
+      fill(queues, id, 3);
+    }
+    const first = startAll(queues);
+    expect(first).toEqual(few.slice(0, 16));
+    answering(queues, 'healthy');
+    fill(queues, 'healthy', 100);
+    expect(startAll(queues)).toHaveLength(16);
+    expect(queues.inFlight).toBe(32);
+  });
+
+  test('a partner that answers again is treated like any other', () => {
+    const queues = new ProvenQueues(64, 16);
+    const queue = queues.of('a');
+    const attempt = queues.started(queue, 0);
+    queues.look(5000);
+    expect(queue.trust).toBe('HANGS');
+    queues.ended(queue, attempt, true, 6000);
+    expect(queue.trust).toBe('ANSWERS');
+    // A typical response time of six seconds keeps this partner from counting as hanging.
+    queues.started(queue, 6000);
+    queues.look(12_000);
+    expect(queue.trust).toBe('ANSWERS');
+  });
+});
+
+test('no partner is examined while all slots are taken, however many partners wait', () => {
+  const queues = new ProvenQueues(64, 16);
+  const ids = Array.from({ length: 1000 }, (_, number) => `partner ${number}`);
+  answering(queues, ...ids);
+  for (const id of ids) fill(queues, id, 3);
+  expect(startAll(queues)).toHaveLength(64);
+  const looks = jest.spyOn(PartnerQueue.prototype, 'waiting', 'get');
+  expect(queues.next()).toBeNull();
+  expect(looks).not.toHaveBeenCalled();
+  looks.mockRestore();
+});
+
+test('a worker for one partner uses all of its slots', () => {
+  const queues = new ProvenQueues(64, 64);
+  answering(queues, 'a');
+  fill(queues, 'a', 100);
+  expect(startAll(queues)).toHaveLength(64);
+});
+
+test('a partner that answers too slowly gets fewer simultaneous attempts, down to one, and regains them', () => {
+  const queues = new ProvenQueues(64, 16);
+  const queue = queues.of('a');
+  for (let i = 0; i < 10; i++) queue.overloaded();
+  expect(queue.limit).toBe(1);
+  for (let i = 0; i < 100; i++) queue.succeeded();
+  expect(queue.limit).toBe(16);
+});
+
+test('a partner that has recovered starts slowly, unlike a partner that was always available', () => {
+  const queues = new ProvenQueues(64, 16);
+  const [fresh, back, known] = [queues.of('fresh'), queues.of('back'), queues.of('known')];
+  fresh.partnerChangedAt(null, 100_000);
+  back.partnerChangedAt(99_000, 100_000);
+  known.partnerChangedAt(1_000, 100_000);
+  expect([fresh.limit, back.limit, known.limit]).toEqual([16, 1, 16]);
+  known.partnerChangedAt(100_000, 100_000);
+  expect(known.limit).toBe(1);
+});
+
+test('a partner that was never tried gets one attempt at first, and a few more with each success', () => {
+  const queue = new PartnerQueues<number>(64, 16).of('a');
+  const limits = Array.from({ length: 5 }, () => {
+    const { limit } = queue;
+    queue.succeeded();
+    return Math.floor(limit);
+  });
+  expect(limits).toEqual([1, 1, 2, 2, 3]);
+  for (let i = 0; i < 30; i++) queue.succeeded();
+  expect(queue.limit).toBe(16);
+});
+
+test('a partner that was never tried and does not answer within a second gets as many simultaneous attempts as others', () => {
+  const queues = new PartnerQueues<number>(64, 16);
+  const [fresh, back] = [queues.of('fresh'), queues.of('back')];
+  back.partnerChangedAt(100_000, 100_000);
+  for (const queue of [fresh, back]) queues.started(queue, 0);
+  queues.look(500);
+  expect([fresh.limit, back.limit]).toEqual([1, 1]);
+  queues.look(1_500);
+  expect([fresh.limit, back.limit]).toEqual([16, 1]);
+});
+
+test('a queue is refilled when it is half empty, and in larger batches while more is waiting', () => {
+  const queue = new ProvenQueues(64, 16).of('a');
+  expect(queue.room).toBe(32);
+  queue.claiming();
+  queue.fill(Array.from({ length: 32 }, Number), 32, false);
+  expect(queue.batch).toBe(64);
+  expect(queue.room).toBe(32);
+  queue.claiming();
+  queue.fill([1], 32, false);
+  expect(queue.room).toBe(0);
+});
+
+describe('a partner that can receive a new notification without a claim', () => {
+  const asked = (queue: ReturnType<PartnerQueues<number>['of']>) => {
+    queue.claiming();
+    queue.fill([], 1, false);
+    return queue;
+  };
+
+  test('is ready when its last claim found nothing and enough attempts may run', () => {
+    const queue = asked(new ProvenQueues(64, 16).of('a'));
+    expect(queue.isReadyFor(16)).toBe(true);
+    expect(queue.isReadyFor(17)).toBe(false);
+  });
+
+  test('is not ready while something may be claimable, something waits, or an outcome stops it', () => {
+    const queues = new ProvenQueues(64, 16);
+    expect(queues.of('unknown').isReadyFor(1)).toBe(false);
+    const halted = asked(queues.of('halted'));
+    halted.halt();
+    expect(halted.isReadyFor(1)).toBe(false);
+    const behind = asked(queues.of('behind'));
+    behind.fill([1], 2, false);
+    expect(behind.isReadyFor(1)).toBe(false);
+  });
+
+  test('is not ready for more notifications than it may receive at once', () => {
+    const queues = new ProvenQueues(64, 2);
+    const queue = asked(queues.of('a'));
+    queues.started(queue, 0);
+    expect([queue.isReadyFor(1), queue.isReadyFor(2)]).toEqual([true, false]);
+  });
+});
+
+describe('the mode of a queue', () => {
+  const queueOf = () => new ProvenQueues(64, 16).of('a');
+
+  test('a wake-up during a claim is not lost', () => {
+    const queue = queueOf();
+    queue.claiming();
+    queue.wake();
+    queue.fill([], 32, false);
+    expect(queue.mode).toBe('ASKING');
+  });
+
+  test('a claim that found nothing is repeated after outstanding outcomes are recorded', () => {
+    const queue = queueOf();
+    queue.claiming();
+    queue.fill([], 32, true);
+    expect(queue.mode).toBe('STALLED');
+    queue.unstall();
+    expect(queue.mode).toBe('ASKING');
+  });
+
+  test('a halted queue claims nothing before the outcome is recorded', () => {
+    const queue = queueOf();
+    queue.halt();
+    queue.wake();
+    queue.unstall();
+    expect([queue.mode, queue.room]).toEqual(['HALTED', 0]);
+    queue.resume();
+    expect(queue.mode).toBe('ASKING');
+  });
+
+  test('an invalid change of mode throws an error', () => {
+    const queue = queueOf();
+    queue.claiming();
+    queue.fill([], 1, false);
+    expect(() => queue.claiming()).toThrow('A queue that is IDLE cannot be CLAIMING.');
+  });
+});
