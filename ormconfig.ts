@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from './src/schema.js';
-import { withSecretFiles } from './src/secret-files.js';
+import { withSecretFiles } from './src/platform/secret-files.js';
 
 /**
  * What TypeORM's own commands work on (`npm run migration:run`, `npm run migration:show`): they are told a file that exports

@@ -56,7 +56,7 @@ export async function startInside(): Promise<Inside> {
   const app = await createApp(config, server.url);
   await listen(app, config);
   return {
-    baseUrl: config.baseUrl,
+    baseUrl: config.http.baseUrl,
     databaseUrl: server.url,
     database: app.get(Database),
     account,

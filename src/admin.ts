@@ -2,7 +2,8 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { AppModule } from './app.module.js';
 import { runAdminCommand } from './admin-cli.js';
-import { Config, ConfigError } from './config.js';
+import { Config } from './config.js';
+import { ConfigError } from './platform/environment-reader.js';
 import { assertSandboxFits } from './sandbox-database.js';
 import { installClock } from './sandbox/clock-schema.js';
 import { openDatabase } from './service.js';
@@ -16,8 +17,8 @@ async function main(): Promise<number> {
   });
   try {
     await assertSandboxFits(config, database.url);
-    await migrate(database.url, { waitS: config.migrationWaitS });
-    if (config.sandbox) await installClock(database.url);
+    await migrate(database.url, { waitS: config.database.migrationWaitS });
+    if (config.process.sandbox) await installClock(database.url);
     const app = await NestFactory.createApplicationContext(AppModule.with(config, database.url), { logger: false });
     try {
       return await runAdminCommand(process.argv.slice(2), app);

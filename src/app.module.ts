@@ -29,7 +29,7 @@ export class AppModule {
       imports: [
         ConfigModule.with(config),
         TypeOrmModule.forRoot({
-          ...dataSourceOptions(databaseUrl, connectionsFor(config.databasePoolSize).unitsOfWork),
+          ...dataSourceOptions(databaseUrl, connectionsFor(config.database.poolSize).unitsOfWork),
           // Few attempts suffice: the database has just answered the migrations, so that a delay now is temporary.
           retryAttempts: 3,
           retryDelay: 500,
@@ -49,7 +49,7 @@ export class AppModule {
         PrivacyModule,
         ConsoleModule,
         GuideModule,
-        ...(config.sandbox ? [SandboxModule] : []),
+        ...(config.process.sandbox ? [SandboxModule] : []),
       ],
     };
   }
@@ -58,11 +58,15 @@ export class AppModule {
 @Module({})
 class ConfigModule {
   static with(config: Config): DynamicModule {
+    const providers = Object.values<object>({ ...config }).map((part) => ({
+      provide: part.constructor,
+      useValue: part,
+    }));
     return {
       module: ConfigModule,
       global: true,
-      providers: [{ provide: Config, useValue: config }],
-      exports: [Config],
+      providers,
+      exports: providers,
     };
   }
 }

@@ -12,6 +12,7 @@ import { BodyGate } from './platform/http/body.js';
 import { boundConnections } from './platform/http/connection.js';
 import { useCursorKeys } from './platform/http/cursor.js';
 import { JsonAdapter } from './platform/http/json-adapter.js';
+import type { HttpConfig } from './platform/http/http.config.js';
 import { publicRoutes } from './platform/http/public-routes.js';
 import { RequestForm } from './platform/http/request-form.js';
 import { requestContextMiddleware } from './platform/context/request-context.js';
@@ -26,9 +27,9 @@ import { startTracing, tracing } from './platform/observability/tracing.js';
 
 /** Creates the application, initialised but not listening, for main.ts and the tests. The schema must be up to date. */
 export async function createApp(config: Config, databaseUrl: string): Promise<NestExpressApplication> {
-  await startTracing(config.otlpEndpoint);
-  if (config.sandbox) await installClock(databaseUrl);
-  useCursorKeys(config.secretsKeys);
+  await startTracing(config.observability.otlpEndpoint);
+  if (config.process.sandbox) await installClock(databaseUrl);
+  useCursorKeys(config.secrets.keys);
   const app = await NestFactory.create<NestExpressApplication>(AppModule.with(config, databaseUrl), new JsonAdapter(), {
     bodyParser: false,
     bufferLogs: true,
@@ -36,9 +37,10 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
   });
   const logger = app.get(Logger);
   app.useLogger(new NestLogger(logger));
-  boundConnections(app.getHttpServer(), config.trustProxy === false);
-  answerUnreadable(app.getHttpServer(), config, USUAL_HEADERS);
-  app.set('trust proxy', config.trustProxy);
+  boundConnections(app.getHttpServer(), config.http.trustProxy === false);
+  answerUnreadable(app.getHttpServer(), config.http, USUAL_HEADERS);
+  app.set('trust proxy', config.http.trustProxy);
+  app.setLocal('http', config.http);
   app.set('etag', false);
   app.disable('x-powered-by');
   traceCommands(app.get(CommandBus));
@@ -46,15 +48,15 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
     ...requestSpans(),
     requestContextMiddleware,
     requestLog(logger, app.get(RequestMetrics)),
-    staticHeaders(config),
+    staticHeaders(config.http),
     refuseAmbiguous,
-    publicRoutes(app, config),
+    publicRoutes(app, config.http),
   );
   // These guards run after the access guard of the module tree: a caller without access is refused before the body of
   // the request is read.
   app.useGlobalGuards(app.get(BodyGate), app.get(RequestForm));
-  if (!config.roles.has('api')) app.use(healthOnly(config));
-  if (config.basePath !== '') app.setGlobalPrefix(config.basePath);
+  if (!config.process.roles.has('api')) app.use(healthOnly(config.http));
+  if (config.http.basePath !== '') app.setGlobalPrefix(config.http.basePath);
   serveDocuments(app, config);
   await app.init();
   return app;
@@ -70,11 +72,11 @@ function traceCommands(bus: CommandBus): void {
       : tracing.within(command.constructor.name, 'INTERNAL', {}, () => execute(command));
 }
 
-/** Starts listening. With `PORT=0`, it also completes `config.baseUrl` with the port that the system chose. */
-export async function listen(app: NestExpressApplication, config: Config): Promise<void> {
-  await app.listen(config.port, config.host);
+/** Starts listening. With `PORT=0`, it also completes the service's address with the port that the system chose. */
+export async function listen(app: NestExpressApplication, { http }: Config): Promise<void> {
+  await app.listen(http.port, http.host);
   const { port } = app.getHttpServer().address() as AddressInfo;
-  if (config.baseUrl === '') config.baseUrl = `http://localhost:${port}${config.basePath}`;
+  http.listensAt(port);
 }
 
 /**
@@ -105,8 +107,8 @@ const DOCUMENTS_HEADERS = headersWith(DOCUMENTS_POLICY);
  * Sets the headers that every answer has. Helmet computes them once, because they never change: running its 13 handlers
  * for each request would cost measurable processor time.
  */
-function staticHeaders(config: Config): RequestHandler {
-  const documents = `${config.basePath}/docs`.toLowerCase();
+function staticHeaders({ basePath }: HttpConfig): RequestHandler {
+  const documents = `${basePath}/docs`.toLowerCase();
   return (request: Request, response: Response, next: NextFunction): void => {
     // The router ignores the case of a path, and so does this comparison.
     const path = request.path.toLowerCase();
@@ -139,8 +141,8 @@ function headersSetBy(middleware: RequestHandler): [string, string][] {
 }
 
 /** In a process without the role `api`, refuses every route except the health routes. */
-function healthOnly(config: Config) {
-  const health = `${config.basePath}/health/`.toLowerCase();
+function healthOnly({ basePath }: HttpConfig) {
+  const health = `${basePath}/health/`.toLowerCase();
   return (request: Request, response: Response, next: NextFunction): void => {
     if (request.path.toLowerCase().startsWith(health)) next();
     else response.status(404).end();

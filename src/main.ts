@@ -1,11 +1,12 @@
 import './heap.js';
 import 'reflect-metadata';
-import { Config, ConfigError } from './config.js';
+import { Config } from './config.js';
+import { ConfigError } from './platform/environment-reader.js';
 import { startService } from './service.js';
 import { announce } from './announce.js';
 
 async function main(): Promise<void> {
-  const service = await startService(Config.fromEnvironment(), (error) => {
+  const service = await startService(new Config(process.env), (error) => {
     process.stderr.write(`The connection to the database was lost: ${error.message}\n`);
     process.exit(1);
   });

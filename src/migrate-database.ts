@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
-import { ConfigError, migrationWaitS } from './config.js';
-import { EnvironmentReader } from './environment-reader.js';
+import { migrationWaitS } from './platform/database/database.config.js';
+import { ConfigError, EnvironmentReader } from './platform/environment-reader.js';
 import { grantTo } from './platform/database/grants.js';
 import { migrate } from './platform/database/migrate.js';
 

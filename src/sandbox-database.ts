@@ -1,4 +1,5 @@
-import { Config, ConfigError } from './config.js';
+import { Config } from './config.js';
+import { ConfigError } from './platform/environment-reader.js';
 import { acrossAccounts } from './platform/database/database.js';
 import { connectUsable } from './platform/database/database-check.js';
 
@@ -27,8 +28,8 @@ export async function assertSandboxFits(config: Config, databaseUrl: string): Pr
   try {
     const { rows } = await client.query<{ is_sandbox: boolean; has_schema: boolean }>(STATE);
     const [{ is_sandbox, has_schema }] = rows;
-    if (is_sandbox === config.sandbox) return;
-    const name = config.databaseUrl === null ? 'DATA_DIR' : 'DATABASE_URL';
+    if (is_sandbox === config.process.sandbox) return;
+    const name = config.database.url === null ? 'DATA_DIR' : 'DATABASE_URL';
     if (is_sandbox)
       throw new ConfigError([
         `SANDBOX must be true: ${name} names the database of a sandbox, whose clock may be ahead and whose secrets stand in a ` +

@@ -100,7 +100,7 @@ const VOUCHERS: ({ voucher_code: string } & VoucherDefinition)[] = [
  * files. Returns null on a database with other data.
  */
 export async function ensureSandbox(app: INestApplicationContext, config: Config): Promise<Sandbox | null> {
-  const file = join(config.dataDir, 'sandbox.json');
+  const file = join(config.process.dataDir, 'sandbox.json');
   const empty = (await app.get(Database).manager.count(Account)) === 0;
   if (empty) await makeSandbox(app, config, file);
   else if (!existsSync(file)) return null;
@@ -111,7 +111,7 @@ export async function ensureSandbox(app: INestApplicationContext, config: Config
     partner: { partner_url, ca_pem },
   };
   writePrivate(file, JSON.stringify(content, null, 2) + '\n');
-  const curlFile = join(config.dataDir, 'sandbox.curl');
+  const curlFile = join(config.process.dataDir, 'sandbox.curl');
   writePrivate(curlFile, tokenRequest(content.client));
   return { file, curlFile };
 }
@@ -166,7 +166,7 @@ async function makeLogin(
   return { ...credentials, username, password };
 }
 
-function addresses({ baseUrl }: Config) {
+function addresses({ http: { baseUrl } }: Config) {
   return { base_url: baseUrl, token_url: baseUrl };
 }
 

@@ -42,29 +42,29 @@ interface OpenDatabase {
  * @param onDatabaseLost called when the embedded PostgreSQL died and could not be restarted
  */
 export async function startService(config: Config, onDatabaseLost: (error: Error) => void): Promise<Service> {
-  mkdirSync(config.dataDir, { recursive: true });
-  const serverFile = join(config.dataDir, 'server.json');
+  mkdirSync(config.process.dataDir, { recursive: true });
+  const serverFile = join(config.process.dataDir, 'server.json');
   rmSync(serverFile, { force: true });
   const database = await openDatabase(config, onDatabaseLost);
   let app: NestExpressApplication | null = null;
   try {
     await assertSandboxFits(config, database.url);
     await migrate(database.url, {
-      waitS: config.migrationWaitS,
-      seesReplication: config.confirmReplicated > 0 && config.roles.has('delivery'),
+      waitS: config.database.migrationWaitS,
+      seesReplication: config.notifications.confirmReplicated > 0 && config.process.roles.has('delivery'),
     });
     app = await createApp(config, database.url);
     const readiness = app.get(Readiness);
     readiness.starting();
     await listen(app, config);
-    const sandbox = config.sandbox ? await ensureSandbox(app, config) : null;
+    const sandbox = config.process.sandbox ? await ensureSandbox(app, config) : null;
     const metrics = app.get(Metrics);
     const metricsUrl = await metrics.listen();
     writeFileSync(
       serverFile,
       JSON.stringify({
         pid: process.pid,
-        base_url: config.baseUrl,
+        base_url: config.http.baseUrl,
         metrics_url: metricsUrl,
         started_at: new Date().toISOString(),
       }) + '\n',
@@ -89,8 +89,12 @@ export async function startService(config: Config, onDatabaseLost: (error: Error
  * started.
  */
 export async function openDatabase(config: Config, onLost: (error: Error) => void): Promise<OpenDatabase> {
-  if (config.databaseUrl !== null) return { url: config.databaseUrl, close: () => Promise.resolve() };
-  const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, database: EMBEDDED_DATABASE, onLost });
+  if (config.database.url !== null) return { url: config.database.url, close: () => Promise.resolve() };
+  const embedded = await startEmbeddedPostgres({
+    dataDir: config.process.dataDir,
+    database: EMBEDDED_DATABASE,
+    onLost,
+  });
   return { url: embedded.url, close: () => embedded.stop() };
 }
 
@@ -110,7 +114,7 @@ async function stop(
   const drained = new Promise<void>((resolve) => server.close(() => resolve()));
   // A connection becomes idle when its running request is answered.
   const unused = setInterval(() => server.closeIdleConnections(), UNUSED_CLOSED_MS);
-  const grace = setTimeout(() => server.closeAllConnections(), config.shutdownGraceMs);
+  const grace = setTimeout(() => server.closeAllConnections(), config.process.shutdownGraceMs);
   await drained;
   clearInterval(unused);
   clearTimeout(grace);

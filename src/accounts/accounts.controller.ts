@@ -1,8 +1,7 @@
-import { Body, Controller, Get, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Config } from '../config.js';
+import type { Response } from 'express';
 import { formatDateTime } from '../platform/clock.js';
 import { accountNotFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
@@ -21,7 +20,6 @@ export class AccountsController {
   constructor(
     private readonly reader: AccountsReader,
     private readonly commandBus: CommandBus,
-    private readonly config: Config,
   ) {}
 
   @Post()
@@ -37,14 +35,10 @@ export class AccountsController {
   @ApiOperation({ summary: 'List the accounts' })
   @AnswerList(AccountModel)
   @Problems(400)
-  async list(
-    @Query() query: PageQuery,
-    @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<AccountModel[]> {
+  async list(@Query() query: PageQuery, @Res({ passthrough: true }) response: Response): Promise<AccountModel[]> {
     const page = pageOf(query);
     const rows = await this.reader.accounts(page);
-    return sendPage(rows, page, request, response, this.config).map(present);
+    return sendPage(rows, page, response).map(present);
   }
 
   @Get(':account_code')

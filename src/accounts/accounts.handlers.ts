@@ -1,11 +1,10 @@
 import { CommandHandler, QueryBus, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { Config } from '../config.js';
 import { Clock } from '../platform/clock.js';
 import { acrossAccounts, Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { declareFaults, accountNotFound, forbiddenOperation, notFound, type DomainError } from '../platform/errors.js';
 import { FindKnownAccounts } from '../platform/known-accounts.js';
-import { generatedCode } from '../platform/secrets.js';
+import { Secrets } from '../platform/secrets.js';
 import { Account } from './account.entity.js';
 import {
   ChangeAccount,
@@ -74,7 +73,7 @@ const FIND_KNOWN = prepared(
 @CommandHandler(CreateAccount)
 export class CreateAccountHandler implements ICommandHandler<CreateAccount> {
   constructor(
-    private readonly config: Config,
+    private readonly secrets: Secrets,
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
@@ -82,7 +81,7 @@ export class CreateAccountHandler implements ICommandHandler<CreateAccount> {
 
   execute({ name }: CreateAccount): Promise<NewAccount> {
     const account = {
-      account_code: generatedCode(this.config, ACCOUNT_CODE_LENGTH),
+      account_code: this.secrets.code(ACCOUNT_CODE_LENGTH),
       name,
       created_datetime: this.clock.now(),
     };

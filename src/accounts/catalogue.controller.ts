@@ -1,22 +1,8 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  HttpCode,
-  Injectable,
-  Param,
-  Put,
-  Query,
-  Req,
-  Res,
-  type Type,
-} from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Injectable, Param, Put, Query, Res, type Type } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { instanceToPlain } from 'class-transformer';
-import type { Request, Response } from 'express';
-import { Config } from '../config.js';
+import type { Response } from 'express';
 import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
@@ -49,7 +35,6 @@ function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type
     constructor(
       readonly reader: AccountsReader,
       readonly commandBus: CommandBus,
-      readonly config: Config,
     ) {}
 
     @Get()
@@ -59,12 +44,11 @@ function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type
     async list(
       @Param() { account_code }: AccountPath,
       @Query() query: PageQuery,
-      @Req() request: Request,
       @Res({ passthrough: true }) response: Response,
     ): Promise<Entry[]> {
       const page = pageOf(query);
       const rows = await this.reader.entries(kind, account_code, page);
-      return instanceToPlain(sendPage(rows, page, request, response, this.config)) as Entry[];
+      return instanceToPlain(sendPage(rows, page, response)) as Entry[];
     }
 
     @Get(':code')

@@ -1,8 +1,7 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Put, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Put, Query, Res } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Config } from '../config.js';
+import type { Response } from 'express';
 import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
@@ -20,7 +19,6 @@ export class TestsController {
   constructor(
     private readonly reader: AccountsReader,
     private readonly commandBus: CommandBus,
-    private readonly config: Config,
   ) {}
 
   @Get()
@@ -30,12 +28,11 @@ export class TestsController {
   async list(
     @Param() { account_code }: AccountPath,
     @Query() query: PageQuery,
-    @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<TestModel[]> {
     const page = pageOf(query);
     const rows = await this.reader.tests(account_code, page);
-    return sendPage(rows, page, request, response, this.config).map(present);
+    return sendPage(rows, page, response).map(present);
   }
 
   @Get(':test_code')

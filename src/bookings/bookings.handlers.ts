@@ -6,11 +6,10 @@ import {
   type BookedEligibility,
 } from '../eligibility/eligibility.commands.js';
 import { FindLaunchTime } from '../launch/launch.queries.js';
-import { Config } from '../config.js';
 import { Clock } from '../platform/clock.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
-import { generatedCode } from '../platform/secrets.js';
+import { Secrets } from '../platform/secrets.js';
 import { BookingStore } from './booking-store.js';
 import type { Booking } from './booking.entity.js';
 import { BookExam, CancelBooking, CompleteExam, RecordAbsence, RescheduleBooking } from './bookings.commands.js';
@@ -30,7 +29,7 @@ const CODE_LENGTH = 10;
 @CommandHandler(BookExam)
 export class BookExamHandler implements ICommandHandler<BookExam> {
   constructor(
-    private readonly config: Config,
+    private readonly secrets: Secrets,
     private readonly unitOfWork: UnitOfWork,
     private readonly commandBus: CommandBus,
     private readonly store: BookingStore,
@@ -38,7 +37,7 @@ export class BookExamHandler implements ICommandHandler<BookExam> {
 
   execute({ accountCode, candidateId, testCode, appointment, allowOverlap }: BookExam): Promise<Booking> {
     return this.unitOfWork.runWithOthers(`${accountCode} ${candidateId}`, async () => {
-      const bookingCode = generatedCode(this.config, CODE_LENGTH);
+      const bookingCode = this.secrets.code(CODE_LENGTH);
       const eligibility = await this.commandBus.execute(
         new ScheduleEligibility(accountCode, candidateId, testCode, bookingCode, appointment.booking_on, allowOverlap),
       );
@@ -127,7 +126,7 @@ export class RecordAbsenceHandler implements ICommandHandler<RecordAbsence> {
 @CommandHandler(CompleteExam)
 export class CompleteExamHandler implements ICommandHandler<CompleteExam> {
   constructor(
-    private readonly config: Config,
+    private readonly secrets: Secrets,
     private readonly unitOfWork: UnitOfWork,
     private readonly commandBus: CommandBus,
     private readonly queryBus: QueryBus,
@@ -153,7 +152,7 @@ export class CompleteExamHandler implements ICommandHandler<CompleteExam> {
   private async addCompleted(eligibility: BookedEligibility, revision: number): Promise<void> {
     const launchedAt = await this.queryBus.execute(new FindLaunchTime(eligibility.svc_eligiblity_id));
     const appointment = { booking_on: launchedAt ?? this.clock.now(), delivery_mode: null, ...NOWHERE };
-    const bookingCode = generatedCode(this.config, CODE_LENGTH);
+    const bookingCode = this.secrets.code(CODE_LENGTH);
     this.store.add(ExamCompleted, eligibility, { bookingCode, appointment, status: 'COMPLETED' }, { revision });
   }
 }

@@ -1,8 +1,7 @@
-import { Controller, Get, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Query, Res } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Config } from '../config.js';
+import type { Response } from 'express';
 import { SearchEligibilities } from '../eligibility/eligibility.queries.js';
 import { FoundEligibilityModel } from '../eligibility/search.fields.js';
 import { Access, Bounded } from '../platform/http/access.js';
@@ -34,7 +33,6 @@ export class CandidatesController {
   constructor(
     private readonly queryBus: QueryBus,
     private readonly store: BookingStore,
-    private readonly config: Config,
   ) {}
 
   @Get()
@@ -46,7 +44,6 @@ export class CandidatesController {
   @Problems(400)
   async search(
     @Query() query: SearchQuery,
-    @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<FoundEligibilityModel[]> {
     const page = pageOf(query);
@@ -54,8 +51,7 @@ export class CandidatesController {
     const accountCodes = await accountsOfList(this.queryBus, query.account_code);
     const ids = await this.store.eligibilitiesOf(query.q, accountCodes, skip + page.take);
     const found = await this.queryBus.execute(new SearchEligibilities(accountCodes, query.q, ids, skip, page.take));
-    if (found.length > page.size)
-      linkNext(request, response, this.config, 'cursor', sealCursor(String(skip + page.size)));
+    if (found.length > page.size) linkNext(response, 'cursor', sealCursor(String(skip + page.size)));
     return found.slice(0, page.size);
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { Config } from '../config.js';
+import { ChangesConfig } from './changes.config.js';
 import { CHANGE_KINDS, type ChangeKind, type ChangeRow } from '../platform/changes/change.entity.js';
 import { GENERATION } from '../platform/changes/change-log.js';
 import { Clock } from '../platform/clock.js';
@@ -128,7 +128,7 @@ export class ChangeFeed {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
-    private readonly config: Config,
+    private readonly config: ChangesConfig,
   ) {}
 
   /** Returns the position after every change that is committed by now. */
@@ -159,7 +159,7 @@ export class ChangeFeed {
     after: FeedPosition | null,
     limit: number,
   ): Promise<{ entries: Entry[]; next: FeedPosition }> {
-    const retentionS = this.config.changesRetentionDays * DAY_S;
+    const retentionS = this.config.retentionDays * DAY_S;
     if (after !== null && after.givenS < this.nowS() - retentionS) throw cursorExpired.error();
     const from: Place = after === null ? BEGINNING : { ...after, recorded_us: after.recordedUs };
     let asked: Horizon | null = null;

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { Config } from '../config.js';
+import { ChangesConfig } from './changes.config.js';
 import { Clock } from '../platform/clock.js';
 import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { serviceUnavailable } from '../platform/errors.js';
@@ -41,7 +41,7 @@ export class ChangePartitions implements OnApplicationBootstrap {
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
-    private readonly config: Config,
+    private readonly config: ChangesConfig,
     private readonly logger: Logger,
   ) {
     clock.follow({ prepare: () => this.makePresent(), catchUp: () => this.run() });
@@ -69,7 +69,7 @@ export class ChangePartitions implements OnApplicationBootstrap {
 
   private async keep(): Promise<void> {
     if (await this.database.queryOne(FIND_STRANGER)) await this.beginEpoch();
-    const keptFrom = new Date(this.clock.now().getTime() - this.config.changesRetentionDays * DAY_MS);
+    const keptFrom = new Date(this.clock.now().getTime() - this.config.retentionDays * DAY_MS);
     await this.database.query(KEEP, [keptFrom]);
   }
 

@@ -1,8 +1,7 @@
-import { Controller, Get, Param, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Config } from '../config.js';
+import type { Response } from 'express';
 import { CandidatePath } from '../eligibility/eligibility.fields.js';
 import { FindEligibilities } from '../eligibility/eligibility.queries.js';
 import { CHANGE_KINDS } from '../platform/changes/change.entity.js';
@@ -22,10 +21,7 @@ const MOST_OF_CANDIDATE = 500;
 @Controller('accounts/:account_code/changes')
 @Access('read')
 export class ChangesController {
-  constructor(
-    private readonly feed: ChangeFeed,
-    private readonly config: Config,
-  ) {}
+  constructor(private readonly feed: ChangeFeed) {}
 
   @Get()
   @ApiOperation({
@@ -41,7 +37,6 @@ export class ChangesController {
   async list(
     @Param() { account_code }: AccountPath,
     @Query() query: ChangesQuery,
-    @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ChangeModel[]> {
     const kinds = query.kind === undefined ? CHANGE_KINDS : [query.kind];
@@ -54,7 +49,7 @@ export class ChangesController {
             query.after === undefined ? null : readPosition(query.after),
             pageSize(query.limit),
           );
-    linkNext(request, response, this.config, 'after', sealCursor(writePosition(next)));
+    linkNext(response, 'after', sealCursor(writePosition(next)));
     return entries.map(present);
   }
 }

@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Config } from '../config.js';
+import { HttpConfig } from '../platform/http/http.config.js';
 import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { ConsoleFiles } from './console-files.js';
@@ -19,7 +19,7 @@ const AREAS = ['queue', 'jobs', 'notifications', 'partners', 'candidates', 'work
 export class ConsoleController {
   private readonly files = new ConsoleFiles();
 
-  constructor(private readonly config: Config) {}
+  constructor(private readonly config: HttpConfig) {}
 
   @Get(['', ...AREAS.flatMap((area) => [area, `${area}/*rest`])])
   page(@Req() request: Request, @Res() response: Response): void {

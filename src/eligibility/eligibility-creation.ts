@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { Config } from '../config.js';
 import { insertChangesOf } from '../platform/changes/change-log.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { Batched, numbered } from '../platform/database/batched.js';
 import { currentTransaction, Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { validationError, type DomainError } from '../platform/errors.js';
-import { generatedCode } from '../platform/secrets.js';
+import { Secrets } from '../platform/secrets.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { ReleaseVouchers } from '../vouchers/vouchers.commands.js';
 import { WRITTEN, type NewEligibility } from './eligibility.columns.js';
@@ -86,7 +85,7 @@ export class EligibilityCreation {
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly commandBus: CommandBus,
-    private readonly config: Config,
+    private readonly secrets: Secrets,
   ) {
     // Batches the records of many requests into one statement and one commit.
     this.creation = new Batched(database, CREATE, numbered);
@@ -153,7 +152,7 @@ export class EligibilityCreation {
   private rowOf(record: NewEligibility): object {
     const { caller, requestId } = requestContext();
     const row: Record<string, unknown> = {
-      svc_eligiblity_id: generatedCode(this.config, ID_LENGTH),
+      svc_eligiblity_id: this.secrets.code(ID_LENGTH),
       actor: caller?.username ?? 'system',
       application: caller?.consumerKey ?? null,
       request_id: requestId,

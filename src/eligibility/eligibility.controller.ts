@@ -1,8 +1,7 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiBody, ApiExtraModels, ApiOperation, ApiQuery, ApiTags, getSchemaPath } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Config } from '../config.js';
+import type { Response } from 'express';
 import { Clock, parseDateTime } from '../platform/clock.js';
 import { Access } from '../platform/http/access.js';
 import {
@@ -97,7 +96,6 @@ export class EligibilityController {
     private readonly commandBus: CommandBus,
     private readonly queryBus: QueryBus,
     private readonly clock: Clock,
-    private readonly config: Config,
   ) {}
 
   @Post('candidates')
@@ -234,7 +232,6 @@ export class EligibilityController {
     @Param() { account_code }: AccountPath,
     @Query() query: ReconciliationQuery,
     @RequestFaults() faults: Faults,
-    @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<EligibilityResponseModel[]> {
     const statuses = statusesOf(query.status ?? 'all', faults);
@@ -249,7 +246,7 @@ export class EligibilityController {
       updatedSince: query.updated_since === undefined ? undefined : parseDateTime(query.updated_since)!,
     };
     const records = await this.queryBus.execute(new ListEligibilities(account_code, now, filter, page));
-    return sendPage(records, page, request, response, this.config).map((record) => presentEligibility(record, now));
+    return sendPage(records, page, response).map((record) => presentEligibility(record, now));
   }
 
   @Get('eligibilities/:svc_id')

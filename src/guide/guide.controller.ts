@@ -3,7 +3,7 @@ import { extname, join, relative, sep } from 'node:path';
 import { Controller, Get, Injectable, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Config } from '../config.js';
+import { HttpConfig } from '../platform/http/http.config.js';
 import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 
@@ -53,7 +53,7 @@ export class GuideFiles {
 @Access('public')
 export class GuideController {
   constructor(
-    private readonly config: Config,
+    private readonly config: HttpConfig,
     private readonly files: GuideFiles,
   ) {}
 

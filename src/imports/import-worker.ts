@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { QueryBus } from '@nestjs/cqrs';
 import { Interval } from '@nestjs/schedule';
-import { Config } from '../config.js';
+import { ProcessConfig } from '../platform/process.config.js';
 import { Clock } from '../platform/clock.js';
 import type { Caller, Scope } from '../platform/context/caller.js';
 import { inTheNameOf } from '../platform/context/request-context.js';
@@ -63,7 +63,7 @@ export class ImportWorker extends Worker {
   private readonly otherCalls = new OtherCalls(OWN_ROUTES);
 
   constructor(
-    config: Config,
+    config: ProcessConfig,
     logger: Logger,
     private readonly clock: Clock,
     private readonly unitOfWork: UnitOfWork,

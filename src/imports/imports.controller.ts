@@ -1,7 +1,6 @@
 import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Config } from '../config.js';
 import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { StreamedBody } from '../platform/http/body.js';
@@ -40,7 +39,6 @@ export class ImportsController {
     private readonly worker: ImportWorker,
     private readonly endings: ImportEndings,
     private readonly imports: ImportList,
-    private readonly config: Config,
   ) {}
 
   @Post()
@@ -80,12 +78,11 @@ export class ImportsController {
   async list(
     @Param() { account_code }: AccountPath,
     @Query() query: OwnImportsQuery,
-    @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ListedImportModel[]> {
     const page = pageOf(query);
     const rows = await this.imports.list([account_code], query.state ?? null, page);
-    return sendPage(rows, page, request, response, this.config).map(presentListed);
+    return sendPage(rows, page, response).map(presentListed);
   }
 
   @Get(':import_id')

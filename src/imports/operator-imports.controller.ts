@@ -1,8 +1,7 @@
-import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Config } from '../config.js';
+import type { Response } from 'express';
 import { currentAllowedAccounts } from '../platform/context/request-context.js';
 import { notFound } from '../platform/errors.js';
 import { Access, Bounded } from '../platform/http/access.js';
@@ -30,7 +29,6 @@ export class OperatorImportsController {
     private readonly imports: ImportList,
     private readonly endings: ImportEndings,
     private readonly queryBus: QueryBus,
-    private readonly config: Config,
   ) {}
 
   @Get()
@@ -39,13 +37,12 @@ export class OperatorImportsController {
   @Problems(400)
   async list(
     @Query() query: ImportsQuery,
-    @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ListedImportModel[]> {
     const page = pageOf(query);
     const accounts = await accountsOfList(this.queryBus, query.account_code);
     const rows = await this.imports.list(accounts, query.state ?? null, page);
-    return sendPage(rows, page, request, response, this.config).map(presentListed);
+    return sendPage(rows, page, response).map(presentListed);
   }
 
   @Post(':import_id/abort')

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { QueryBus, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { v4 as uuid } from 'uuid';
-import { Config } from '../config.js';
+import { HttpConfig } from '../platform/http/http.config.js';
 import { eligibilityNotFound } from '../eligibility/eligibility.errors.js';
 import { FindLaunchSubject, type LaunchSubject } from '../eligibility/eligibility.queries.js';
 import { Clock, formatDateTime } from '../platform/clock.js';
@@ -10,7 +10,7 @@ import { SigningKeys } from '../platform/signing-keys/signing-keys.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { notFound } from '../platform/errors.js';
 import type { Caller } from '../platform/context/caller.js';
-import { GENERATED_TOKEN, generatedToken, sha256 } from '../platform/secrets.js';
+import { GENERATED_TOKEN, Secrets, sha256 } from '../platform/secrets.js';
 import { launchGone, launchNotAvailable } from './launch.errors.js';
 import { FindLaunchTime } from './launch.queries.js';
 
@@ -54,7 +54,8 @@ export class LaunchLinks {
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
-    private readonly config: Config,
+    private readonly config: HttpConfig,
+    private readonly secrets: Secrets,
     private readonly keys: SigningKeys,
     private readonly queryBus: QueryBus,
   ) {}
@@ -70,7 +71,7 @@ export class LaunchLinks {
       throw eligibilityNotFound.error();
     if (record.launch_url === null) throw launchNotAvailable.error();
     assertNotEarly(record, now);
-    const token = generatedToken(this.config);
+    const token = this.secrets.token();
     const expiresAt = new Date(now.getTime() + LAUNCH_LIFE_S * 1000);
     await this.unitOfWork.run(async () => {
       await this.database.execute(ISSUE, [sha256(token), svcEligibilityId, expiresAt]);

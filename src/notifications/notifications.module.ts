@@ -1,6 +1,6 @@
 import { HttpModule } from '@nestjs/axios';
 import { Module } from '@nestjs/common';
-import { Config } from '../config.js';
+import { NotificationsConfig } from './notifications.config.js';
 import { AttemptHours } from './delivery/attempt-hours.js';
 import { DeliveryInvariant } from './delivery/delivery-invariant.js';
 import { DeliveryLoop } from './delivery/delivery-loop.js';
@@ -70,8 +70,8 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
   providers: [
     {
       provide: PartnerAddressGuard,
-      useFactory: (config: Config) => new PartnerAddressGuard([...config.partnerAllowedNetworks]),
-      inject: [Config],
+      useFactory: (config: NotificationsConfig) => new PartnerAddressGuard([...config.partnerAllowedNetworks]),
+      inject: [NotificationsConfig],
     },
     PartnerClient,
     PartnerDirectory,

@@ -37,11 +37,11 @@ const SCOPE_MEANING: Record<(typeof SCOPES)[number], string> = {
 export function openApiDocument(
   app: NestExpressApplication,
   config: Config,
-  surroundings = surroundingsOf(config) ?? ANYWHERE,
+  surroundings = surroundingsOf(config.process) ?? ANYWHERE,
 ): OpenAPIObject {
-  const base = config.publicUrl ?? config.basePath;
+  const base = config.http.publicUrl ?? config.http.basePath;
   // Addresses outside of paths must be absolute, so that localhost is used without `BASE_URL`.
-  const address = config.publicUrl ?? `http://localhost:${config.port || 3000}${config.basePath}`;
+  const address = config.http.publicUrl ?? `http://localhost:${config.http.port || 3000}${config.http.basePath}`;
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Candidate Eligibility, Assessment Results and Event Notification Service')
@@ -88,7 +88,7 @@ export function openApiDocument(
   withoutNullParameters(document);
   addExamples(document, surroundings);
   addAnswers(document, surroundings);
-  addProblems(document, config.publicUrl ?? `http://localhost:3000${config.basePath}`);
+  addProblems(document, config.http.publicUrl ?? `http://localhost:3000${config.http.basePath}`);
   return withNullTypes(document);
 }
 
@@ -115,7 +115,7 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
   // The document is built at the first request, which shortens the start by 0.15 s.
   let built: OpenAPIObject | undefined;
   const document = () => {
-    const surroundings = surroundingsOf(config);
+    const surroundings = surroundingsOf(config.process);
     // Without a sandbox yet, the document lacks the examples, so that it is not cached.
     if (surroundings === null) return openApiDocument(app, config);
     return (built ??= openApiDocument(app, config, surroundings));
@@ -123,22 +123,22 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
   let json: string | undefined;
   let yaml: string | undefined;
   const server: Express = app.getHttpAdapter().getInstance();
-  server.get(`${config.basePath}/openapi.json`, (_request, response) => {
+  server.get(`${config.http.basePath}/openapi.json`, (_request, response) => {
     response.type('application/json').send((json ??= JSON.stringify(document())));
   });
-  server.get(`${config.basePath}/openapi.yaml`, async (_request, response) => {
+  server.get(`${config.http.basePath}/openapi.yaml`, async (_request, response) => {
     if (yaml === undefined) yaml = (await import('yaml')).stringify(document());
     response.type('application/yaml').send(yaml);
   });
-  server.get(`${config.basePath}${SCHEMAS}`, (_request, response) => {
-    response.json(schemaList(document(), config.baseUrl));
+  server.get(`${config.http.basePath}${SCHEMAS}`, (_request, response) => {
+    response.json(schemaList(document(), config.http.baseUrl));
   });
-  server.get(`${config.basePath}${SCHEMAS}/:name.json`, ({ params }, response, next) => {
-    const schema = standaloneSchema(document(), params.name, config.baseUrl);
+  server.get(`${config.http.basePath}${SCHEMAS}/:name.json`, ({ params }, response, next) => {
+    const schema = standaloneSchema(document(), params.name, config.http.baseUrl);
     if (schema) response.type('application/schema+json').send(JSON.stringify(schema));
     else next(notFound.error());
   });
-  SwaggerModule.setup(`${config.basePath}/docs`, app, document, {
+  SwaggerModule.setup(`${config.http.basePath}/docs`, app, document, {
     raw: false,
     swaggerOptions: {
       persistAuthorization: false,

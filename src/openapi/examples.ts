@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import type { Config } from '../config.js';
+import type { ProcessConfig } from '../platform/process.config.js';
 
 /** The names that examples contain. They are those of the sandbox, in which the examples work unchanged. */
 export interface Surroundings {
@@ -15,7 +15,7 @@ export const ANYWHERE: Surroundings = {
 };
 
 /** Returns the names for examples; null if the sandbox has not yet written its file. */
-export function surroundingsOf(config: Config): Surroundings | null {
+export function surroundingsOf(config: ProcessConfig): Surroundings | null {
   if (!config.sandbox) return ANYWHERE;
   const file = join(config.dataDir, 'sandbox.json');
   return existsSync(file)

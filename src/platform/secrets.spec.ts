@@ -1,9 +1,9 @@
 import { createDecipheriv, createHmac, randomBytes } from 'node:crypto';
-import type { Config } from '../config.js';
+import type { SecretsConfig } from './secrets.config';
 import { Secrets } from './secrets.js';
 
 const key = randomBytes(32);
-const secrets = new Secrets({ secretsKeys: [key] } as unknown as Config);
+const secrets = new Secrets({ keys: [key] } as unknown as SecretsConfig);
 const PURPOSE = 'table.column id';
 
 /** Decrypts a value that was encrypted directly under a key of SECRETS_KEY; throws for any other value. */

@@ -9,7 +9,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Config } from '../config.js';
+import { SecretsConfig } from './secrets.config.js';
 
 const FORMAT = 1;
 const KEY_ID_BYTES = 4;
@@ -32,17 +32,31 @@ export class Secrets {
   /** The prefix of values under the newest key. All values with a different prefix must be re-encrypted. */
   readonly newest: Buffer;
 
-  constructor(config: Config) {
-    this.keys = config.secretsKeys.map((key) => ({
+  constructor(private readonly config: SecretsConfig) {
+    this.keys = config.keys.map((key) => ({
       id: sha256(key).subarray(0, KEY_ID_BYTES),
       key: derived(key, 'encryption'),
     }));
-    this.hashKey = derived(config.secretsKeys[0], 'keyed hashes');
-    this.signingKeys = config.secretsKeys.map((key) => ({
+    this.hashKey = derived(config.keys[0], 'keyed hashes');
+    this.signingKeys = config.keys.map((key) => ({
       id: sha256(key).subarray(0, KEY_ID_BYTES),
       key: derived(key, 'signatures'),
     }));
     this.newest = Buffer.concat([Buffer.of(FORMAT), this.keys[0].id]);
+  }
+
+  /**
+   * Returns a code for a record. With the setting CELL, the code begins with its letter, so that a proxy can route by
+   * it.
+   */
+  code(length: number): string {
+    const { cell } = this.config;
+    return cell + randomCode(length - cell.length);
+  }
+
+  /** Returns a token of 256 random bits. With the setting CELL, the token begins with its letter. */
+  token(): string {
+    return this.config.cell + randomToken();
   }
 
   /** Returns an HMAC-SHA256 under the newest key. After a key rotation, older hashes no longer match. */
@@ -131,19 +145,7 @@ export function randomCode(length: number): string {
   return code;
 }
 
-/**
- * Returns a code for a record. With the setting CELL, the code begins with its letter, so that a proxy can route by it.
- */
-export function generatedCode({ cell }: Config, length: number): string {
-  return cell + randomCode(length - cell.length);
-}
-
-/** Returns a token of 256 random bits. With the setting CELL, the token begins with its letter. */
-export function generatedToken({ cell }: Config): string {
-  return cell + randomToken();
-}
-
-/** The form of a {@link generatedToken}, with or without the letter of CELL. */
+/** The form of a {@link Secrets.token}, with or without the letter of CELL. */
 export const GENERATED_TOKEN = /^[A-HJKMNP-TV-Z2-9]?[A-Za-z0-9_-]{43}$/;
 
 /** Returns `bytes` random bytes in base64url: 32 bytes make 43 characters. */

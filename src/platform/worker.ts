@@ -1,6 +1,6 @@
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import type { Config } from '../config.js';
+import type { ProcessConfig } from './process.config.js';
 import type { Logger } from './observability/logger.js';
 
 const LOOK_MS = 1_000;
@@ -14,7 +14,7 @@ export abstract class Worker implements OnApplicationBootstrap, BeforeApplicatio
   private running: Promise<void> | null = null;
 
   protected constructor(
-    private readonly config: Config,
+    private readonly config: ProcessConfig,
     protected readonly logger: Logger,
     /** The name of the work in the log. */
     private readonly what: string,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../config.js';
+import { ProcessConfig } from '../platform/process.config.js';
 import { acrossAccounts, Database, mustBeDoneAgain } from '../platform/database/database.js';
 import { DomainError, internalError } from '../platform/errors.js';
 import { Logger } from '../platform/observability/logger.js';
@@ -34,7 +34,7 @@ const FORGET_FILTERS = {
 @Injectable()
 export class ErasureWorker extends Worker {
   constructor(
-    config: Config,
+    config: ProcessConfig,
     logger: Logger,
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,

@@ -1,7 +1,6 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Config } from '../config.js';
+import type { Response } from 'express';
 import { CandidatePath } from '../eligibility/eligibility.fields.js';
 import { AuditEntryModel, presentAuditRow } from '../platform/audit/audit.dto.js';
 import { AuditReader } from '../platform/audit/audit.reader.js';
@@ -29,7 +28,6 @@ export class PrivacyController {
     private readonly holders: PersonalDataHolders,
     private readonly clock: Clock,
     private readonly auditLog: AuditReader,
-    private readonly config: Config,
   ) {}
 
   @Get('export')
@@ -64,14 +62,13 @@ export class PrivacyController {
   async audit(
     @Param() { account_code, candidate_id }: CandidatePath,
     @Query() query: PageQuery,
-    @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<AuditEntryModel[]> {
     const subject = await this.erasure.subjectOf({ accountCode: account_code, candidateId: candidate_id });
     const page = pageOf(query);
     const subjects = [...subject.svcEligibilityIds, ...subject.bookingCodes];
     const rows = await this.auditLog.ofSubjects(account_code, subjects, page);
-    return sendPage(rows, page, request, response, this.config).map(({ position: _, ...row }) => presentAuditRow(row));
+    return sendPage(rows, page, response).map(({ position: _, ...row }) => presentAuditRow(row));
   }
 
   @Post('erase')

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { Interval } from '@nestjs/schedule';
 import { FindRetentionRules, type RetentionRule } from '../accounts/accounts.queries.js';
-import { Config } from '../config.js';
+import { ProcessConfig } from '../platform/process.config.js';
 import { FindDormantCandidates } from '../eligibility/eligibility.queries.js';
 import { Clock } from '../platform/clock.js';
 import { DomainError } from '../platform/errors.js';
@@ -28,7 +28,7 @@ export class RetentionSweep {
   private lastRound = -Infinity;
 
   constructor(
-    private readonly config: Config,
+    private readonly config: ProcessConfig,
     private readonly logger: Logger,
     private readonly clock: Clock,
     private readonly commandBus: CommandBus,

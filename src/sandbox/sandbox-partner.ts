@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { Config } from '../config.js';
+import { ProcessConfig } from '../platform/process.config.js';
 import { Logger } from '../platform/observability/logger.js';
 import { certificateForLocalhost } from './certificate.js';
 import { ReceivedRequests } from './received-requests.js';
@@ -37,7 +37,7 @@ export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {
   private readonly waiting = new Set<NodeJS.Timeout>();
 
   constructor(
-    private readonly config: Config,
+    private readonly config: ProcessConfig,
     private readonly received: ReceivedRequests,
     private readonly logger: Logger,
   ) {}

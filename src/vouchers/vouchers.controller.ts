@@ -1,8 +1,7 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Put, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Put, Query, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Config } from '../config.js';
+import type { Response } from 'express';
 import { formatOptionalDateTime, parseDateTime } from '../platform/clock.js';
 import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
@@ -26,7 +25,6 @@ export class VouchersController {
     private readonly reader: VouchersReader,
     private readonly commandBus: CommandBus,
     private readonly queryBus: QueryBus,
-    private readonly config: Config,
   ) {}
 
   @Get()
@@ -36,12 +34,11 @@ export class VouchersController {
   async list(
     @Param() { account_code }: AccountPath,
     @Query() query: PageQuery,
-    @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<VoucherModel[]> {
     const page = pageOf(query);
     const rows = await this.reader.list(account_code, page);
-    return sendPage(rows, page, request, response, this.config).map(present);
+    return sendPage(rows, page, response).map(present);
   }
 
   @Get(':code')

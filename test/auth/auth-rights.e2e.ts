@@ -196,7 +196,7 @@ describe('OPERATOR_PASSWORDS=off', () => {
     const jar = await signedIn(app, staff);
     const off = await startApp({
       databaseUrl: app.databaseUrl,
-      env: { OPERATOR_PASSWORDS: 'off', SECRETS_KEY: app.config.secretsKeys[0].toString('base64') },
+      env: { OPERATOR_PASSWORDS: 'off', SECRETS_KEY: app.config.secrets.keys[0].toString('base64') },
     });
     try {
       const strict = new OAuth(off);

@@ -166,7 +166,7 @@ describe('signing in at the organisation', () => {
     await provider.person({ sub: 'person-12', preferred_username: 'once', groups: ['exam-admins'] });
     const second = await startApp({
       databaseUrl: app.databaseUrl,
-      env: { ...settings(), BASE_URL: app.url, SECRETS_KEY: app.config.secretsKeys[0].toString('base64') },
+      env: { ...settings(), BASE_URL: app.url, SECRETS_KEY: app.config.secrets.keys[0].toString('base64') },
     });
     const { port } = second.app.getHttpServer().address() as { port: number };
     try {

@@ -223,7 +223,7 @@ describe('signing in by password at the console', () => {
   it('locks a guessed username for the guesser’s address only', async () => {
     const behind = await startApp({
       databaseUrl: app.databaseUrl,
-      env: { LOCKOUT_ATTEMPTS: '3', TRUST_PROXY: '1', SECRETS_KEY: app.config.secretsKeys[0].toString('base64') },
+      env: { LOCKOUT_ATTEMPTS: '3', TRUST_PROXY: '1', SECRETS_KEY: app.config.secrets.keys[0].toString('base64') },
     });
     const from = (address: string, login: { username: string; password: string }) =>
       behind.call('POST', '/console/session', {

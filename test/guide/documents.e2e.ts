@@ -21,11 +21,11 @@ let sandbox: Record<string, any>;
 beforeAll(async () => {
   app = await startApp({ env: { SANDBOX: 'true', SECRETS_KEY: secretsKey } });
   await ensureSandbox(app.app, app.config);
-  sandbox = JSON.parse(readFileSync(join(app.config.dataDir, 'sandbox.json'), 'utf8'));
+  sandbox = JSON.parse(readFileSync(join(app.config.process.dataDir, 'sandbox.json'), 'utf8'));
   folder = mkdtempSync(join(tmpdir(), 'eligibility-documents-'));
   for (const name of ['package.json', 'scripts', 'dist', 'node_modules'])
     symlinkSync(join(ROOT, name), join(folder, name));
-  symlinkSync(app.config.dataDir, join(folder, 'data'));
+  symlinkSync(app.config.process.dataDir, join(folder, 'data'));
 });
 
 afterAll(async () => {

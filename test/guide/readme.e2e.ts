@@ -166,9 +166,13 @@ describe('docs/', () => {
   it('configuration.md documents every setting with its default', () => {
     const rows = [...read('docs/configuration.md').matchAll(/^\| `([A-Z_]+)` +\| (.*?) +\|/gm)];
     const documented = new Map(rows.map(([, name, fallback]) => [name, fallback]));
-    const source = read('src/config.ts') + read('src/oidc-settings.ts');
-    const settings = [...source.matchAll(/read\.(?!fault)\w+\(\s*'([A-Z_]+)'(?:, ([\d_]+|'[^']*'|\[[\d, ]+\]))?/g)];
-    expect([...documented.keys()].sort()).toEqual(['NODE_ENV', ...settings.map(([, name]) => name)].sort());
+    const owners = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
+    const source = owners
+      .filter((file) => file.endsWith('.config.ts'))
+      .map((file) => read(`src/${file}`))
+      .join('');
+    const settings = [...source.matchAll(/read\s*\.(?!fault)\w+\(\s*'([A-Z_]+)'(?:, ([\d_]+|'[^']*'|\[[\d, ]+\]))?/g)];
+    expect([...documented.keys()].sort()).toEqual([...new Set(settings.map(([, name]) => name))].sort());
     for (const [, name, fallback] of settings)
       if (fallback) expect(`${name} ${documented.get(name)}`).toBe(`${name} ${written(fallback)}`);
   });

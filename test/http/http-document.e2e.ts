@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DESCRIPTIONS } from '../../src/openapi/operations';
 import { openApiDocument } from '../../src/openapi/document';
+import type { HttpConfig } from '../../src/platform/http/http.config';
 import { catalogueMarkdown } from '../../src/platform/http/problem-catalogue';
 import { startApp, type TestApp } from '../support/app';
 
@@ -118,9 +119,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('names BASE_URL as its server and the address of the token endpoint, where BASE_URL is set', () => {
-    const config = Object.assign(Object.create(app.config) as typeof app.config, {
-      publicUrl: 'https://api.example/v1',
-    });
+    const config = { ...app.config, http: { ...app.config.http, publicUrl: 'https://api.example/v1' } as HttpConfig };
     const { servers, components } = openApiDocument(app.app, config) as any;
     expect(servers).toEqual([{ url: 'https://api.example/v1' }]);
     expect(components.securitySchemes.oauth2.flows.password.tokenUrl).toBe('https://api.example/v1/token');

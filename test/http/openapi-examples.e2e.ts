@@ -20,7 +20,7 @@ describe('the examples of the document, against a sandbox', () => {
   beforeAll(async () => {
     app = await startApp({ env: { SANDBOX: 'true', RETRY_SCHEDULE_S: '3600' } });
     await ensureSandbox(app.app, app.config);
-    sandbox = JSON.parse(readFileSync(join(app.config.dataDir, 'sandbox.json'), 'utf8'));
+    sandbox = JSON.parse(readFileSync(join(app.config.process.dataDir, 'sandbox.json'), 'utf8'));
     document = (await app.call('GET', '/openapi.json')).body;
   });
   afterAll(() => app.close());

@@ -47,7 +47,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
   beforeAll(async () => {
     app = await startApp({ env: { SANDBOX: 'true', NOTIFICATION_WAIT_MS: '1000', RETRY_SCHEDULE_S: '3600' } });
     await ensureSandbox(app.app, app.config);
-    sandbox = JSON.parse(readFileSync(join(app.config.dataDir, 'sandbox.json'), 'utf8'));
+    sandbox = JSON.parse(readFileSync(join(app.config.process.dataDir, 'sandbox.json'), 'utf8'));
     const document = (await app.call('GET', '/openapi.json')).body;
     inputs = new SchemaInputs(document.components.schemas);
     operations = Object.entries<Record<string, Operation>>(document.paths).flatMap(([path, item]) =>

@@ -128,7 +128,7 @@ describe('Swagger UI of a sandbox', () => {
   beforeAll(async () => {
     app = await startApp({ env: { SANDBOX: 'true' } });
     await ensureSandbox(app.app, app.config);
-    sandbox = JSON.parse(readFileSync(join(app.config.dataDir, 'sandbox.json'), 'utf8'));
+    sandbox = JSON.parse(readFileSync(join(app.config.process.dataDir, 'sandbox.json'), 'utf8'));
     ({ paths } = (await app.call('GET', '/openapi.json')).body);
     browser = await startBrowser();
     watched = await openPage(browser);

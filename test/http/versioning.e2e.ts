@@ -1,23 +1,24 @@
-import { Controller, Get, Module, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Module, Query, Res } from '@nestjs/common';
 import { DiscoveryModule, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiOperation, DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import { Config } from '../../src/config';
 import { describeHeaders } from '../../src/openapi/headers';
 import { Deprecated } from '../../src/platform/http/deprecated';
+import { HttpConfig } from '../../src/platform/http/http.config';
 import { linkNext } from '../../src/platform/http/paging';
 
-const config = new Config({ BASE_URL: 'https://service.example', NODE_ENV: 'test' });
+const { http } = new Config({ BASE_URL: 'https://service.example', NODE_ENV: 'test' });
 
 @Controller('things')
 class ThingsController {
   @Get()
   @Deprecated({ since: '2027-01-31', sunset: '2028-01-31' })
   @ApiOperation({ summary: 'The things' })
-  list(@Query('fail') fail: string, @Req() request: Request, @Res({ passthrough: true }) response: Response): string[] {
+  list(@Query('fail') fail: string, @Res({ passthrough: true }) response: Response): string[] {
     if (fail) throw new Error('planted');
-    linkNext(request, response, config, 'cursor', 'next');
+    linkNext(response, 'cursor', 'next');
     return [];
   }
 
@@ -31,13 +32,14 @@ class ThingsController {
 @Module({
   imports: [DiscoveryModule],
   controllers: [ThingsController],
-  providers: [{ provide: Config, useValue: config }],
+  providers: [{ provide: HttpConfig, useValue: http }],
 })
 class PlantedModule {}
 
 let app: NestExpressApplication;
 beforeAll(async () => {
   app = await NestFactory.create<NestExpressApplication>(PlantedModule, { logger: false });
+  app.setLocal('http', http);
   await app.listen(0, '127.0.0.1');
 });
 afterAll(() => app.close());

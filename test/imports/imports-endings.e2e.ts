@@ -56,7 +56,7 @@ describe('an import that stops early', () => {
     imports.push({ account: kept.account, id: await send(kept), name: 'nothing was lost' });
     const worker = await startApp({
       databaseUrl: app.databaseUrl,
-      env: { ROLES: 'delivery', SECRETS_KEY: app.config.secretsKeys[0].toString('base64') },
+      env: { ROLES: 'delivery', SECRETS_KEY: app.config.secrets.keys[0].toString('base64') },
     });
     const ends = await eventually(async () => {
       const states = await Promise.all(

@@ -28,7 +28,7 @@ describe('imports of several processes', () => {
   const worker = () =>
     startApp({
       databaseUrl: app.databaseUrl,
-      env: { ROLES: 'delivery', SECRETS_KEY: app.config.secretsKeys[0].toString('base64') },
+      env: { ROLES: 'delivery', SECRETS_KEY: app.config.secrets.keys[0].toString('base64') },
     });
   const start = async (scene: { account: string; token: string }, body: string): Promise<string> => {
     const path = `/accounts/${scene.account}/eligibility-imports`;
@@ -103,7 +103,7 @@ describe('imports of several processes', () => {
     const env = {
       DATABASE_URL: app.databaseUrl,
       ROLES: 'delivery',
-      SECRETS_KEY: app.config.secretsKeys[0].toString('base64'),
+      SECRETS_KEY: app.config.secrets.keys[0].toString('base64'),
       LOG_LEVEL: 'fatal',
     };
     const killed = await ServiceProcess.start(folder, env);

@@ -29,7 +29,8 @@ afterAll(() => app.close());
 beforeEach(() => tamper('TRUNCATE audit_log, audit_seals'));
 
 const sql = (text: string, values: unknown[] = []) => app.given.sql(text, values);
-const secretsOf = (keys: string) => new Secrets(new Config({ DATABASE_URL: app.databaseUrl, SECRETS_KEY: keys }));
+const secretsOf = (keys: string) =>
+  new Secrets(new Config({ DATABASE_URL: app.databaseUrl, SECRETS_KEY: keys }).secrets);
 /** Returns the sealing of a process that has these keys in `SECRETS_KEY`. */
 const sealsOf = (keys: string) => new AuditSeals(app.app.get(Database), secretsOf(keys), app.app.get(Logger));
 const seal = (keys = key) => sealsOf(keys).seal();
@@ -274,7 +275,7 @@ describe('the metrics of seals', () => {
   });
 
   it('the metrics of seals have no value until the database has answered, because 0 would mean that the history shrank', async () => {
-    const metrics = new Metrics(app.config);
+    const metrics = new Metrics(app.config.observability, app.config.process);
     const figures = new AuditMetrics(app.app.get(Database), app.app.get(Logger), metrics);
     expect(await metrics.registry.metrics()).not.toMatch(/^audit_seal/m);
     await figures.read();

@@ -136,7 +136,7 @@ describe('the seals of the audit log', () => {
     query(`INSERT INTO audit_log (actor, action, subject) VALUES ('system', 'test', $1) RETURNING id`, [subject]);
   const seal = () => Promise.all([sealed, other].map(({ app: one }) => one.get(AuditSeals, { strict: false }).seal()));
   const verify = (anchor: string | null = null, keys = key) =>
-    verifyAudit(sealed.databaseUrl, new Secrets(configWith(keys)), anchor);
+    verifyAudit(sealed.databaseUrl, new Secrets(configWith(keys).secrets), anchor);
   const state = async () => sealed.call('GET', '/admin/audit/seals', { token: await sealed.given.operator() });
   /** Changes rows like the owner of the tables, whom the trigger cannot stop. */
   const tamper = async (statement: string, values: unknown[] = []) => {

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../src/config';
+import { ConfigError } from '../../src/platform/environment-reader';
 import { migrate } from '../../src/platform/database/migrate';
 import { Metrics } from '../../src/platform/observability/metrics';
 import { startApp, type TestApp } from '../support/app';

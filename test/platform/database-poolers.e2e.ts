@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { ConfigError } from '../../src/config';
+import { ConfigError } from '../../src/platform/environment-reader';
 import { migrate } from '../../src/platform/database/migrate';
 import { UnitOfWork } from '../../src/platform/unit-of-work/unit-of-work';
 import { startApp, type TestApp } from '../support/app';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError } from '../../src/config';
+import { ConfigError } from '../../src/platform/environment-reader';
 import { connectUsable } from '../../src/platform/database/database-check';
 import { Authority } from '../support/certificates';
 import { cloneDatabase } from '../support/database';

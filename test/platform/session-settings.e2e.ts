@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { ConfigError } from '../../src/config';
+import { ConfigError } from '../../src/platform/environment-reader';
 import { runAdminCommand } from '../../src/admin-cli';
 import { connectTo } from '../../src/platform/database/service-client';
 import { migrate } from '../../src/platform/database/migrate';

@@ -418,7 +418,7 @@ describe('the data of a candidate', () => {
   it('does not create an erased candidate anew from waiting rows of an import', async () => {
     const receiver = await startApp({
       databaseUrl: app.databaseUrl,
-      env: { ROLES: 'api', SECRETS_KEY: app.config.secretsKeys[0].toString('base64') },
+      env: { ROLES: 'api', SECRETS_KEY: app.config.secrets.keys[0].toString('base64') },
     });
     const values = planted();
     const { account, testCode, token } = subscribed.scene;

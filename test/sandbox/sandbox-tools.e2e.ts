@@ -200,12 +200,12 @@ describe('the tools of the sandbox', () => {
 
   it("keeps the address and certificate of the sandbox's partner for a second process in the same folder", async () => {
     const { partner_url, ca_pem } = own();
-    const file = join(app.config.dataDir, 'sandbox-partner.json');
+    const file = join(app.config.process.dataDir, 'sandbox-partner.json');
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ cert: ca_pem });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     // A second process runs beside the first, which occupies the partner's port.
     const beside = await startApp({
-      env: { ...SANDBOX, DATA_DIR: app.config.dataDir },
+      env: { ...SANDBOX, DATA_DIR: app.config.process.dataDir },
       databaseUrl: app.databaseUrl,
     });
     try {

@@ -11,18 +11,12 @@ import { ResultReader } from '../../src/results/body/result-reader';
 import { Database } from '../../src/platform/database/database';
 import { cloneDatabase } from './database';
 import { Given } from './given';
-import { documentChecker, type DocumentChecker } from './openapi-check';
+import { documentChecker, type Answer, type DocumentChecker } from './openapi-check';
+
+export type { Answer };
 
 // When this file runs from source, the threads need the TypeScript loader.
 if (__filename.endsWith('.ts')) ResultReader.execArgv.push('--require', join(__dirname, 'run-typescript.cjs'));
-
-export interface Answer {
-  status: number;
-  headers: Headers;
-  /** The body as parsed JSON, or as text when it is not JSON; undefined without a body. */
-  body: any;
-  text: string;
-}
 
 export interface CallOptions {
   token?: string;
@@ -48,7 +42,7 @@ export class TestApp {
   }
 
   get url(): string {
-    return this.config.baseUrl;
+    return this.config.http.baseUrl;
   }
 
   get database(): Database {

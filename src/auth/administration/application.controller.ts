@@ -1,8 +1,7 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Config } from '../../config.js';
+import type { Response } from 'express';
 import { formatDateTime } from '../../platform/clock.js';
 import { Access } from '../../platform/http/access.js';
 import { Answer, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
@@ -25,7 +24,6 @@ export class ApplicationController {
   constructor(
     private readonly commands: CommandBus,
     private readonly queries: QueryBus,
-    private readonly config: Config,
   ) {}
 
   @Post()
@@ -40,14 +38,10 @@ export class ApplicationController {
   @ApiOperation({ summary: 'List the applications' })
   @AnswerList(ApplicationModel)
   @Problems(400)
-  async list(
-    @Query() query: PageQuery,
-    @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<ApplicationModel[]> {
+  async list(@Query() query: PageQuery, @Res({ passthrough: true }) response: Response): Promise<ApplicationModel[]> {
     const page = pageOf(query);
     const applications = await this.queries.execute(new ListApplications(page));
-    return sendPage(applications, page, request, response, this.config).map(toModel);
+    return sendPage(applications, page, response).map(toModel);
   }
 
   @Get(':consumer_key')

@@ -1,10 +1,9 @@
 import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { Config } from '../../config.js';
 import { Database, prepared, violatedConstraint } from '../../platform/database/database.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { defineProblem, notFound, type DomainError } from '../../platform/errors.js';
 import { afterCursor } from '../../platform/http/paging.js';
-import { generatedCode, randomToken, sha256 } from '../../platform/secrets.js';
+import { randomToken, Secrets, sha256 } from '../../platform/secrets.js';
 import { Application } from '../tokens/application.entity.js';
 import {
   CreateApplication,
@@ -66,7 +65,7 @@ export class ListApplicationsHandler implements IQueryHandler<ListApplications> 
 @CommandHandler(CreateApplication)
 export class CreateApplicationHandler implements ICommandHandler<CreateApplication> {
   constructor(
-    private readonly config: Config,
+    private readonly secrets: Secrets,
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
   ) {}
@@ -74,7 +73,7 @@ export class CreateApplicationHandler implements ICommandHandler<CreateApplicati
   async execute({ name, scopes, grants }: CreateApplication): Promise<ApplicationCredentials> {
     return this.unitOfWork.run(async () => {
       const credentials = {
-        consumer_key: generatedCode(this.config, CONSUMER_KEY_LENGTH),
+        consumer_key: this.secrets.code(CONSUMER_KEY_LENGTH),
         consumer_secret: randomToken(),
       };
       await this.database.manager.insert(Application, {

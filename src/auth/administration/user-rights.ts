@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../config.js';
+import { AuthConfig } from '../auth.config.js';
 import type { Scope } from '../../platform/context/caller.js';
 import { acrossAccounts, Database, prepared, violatedConstraint } from '../../platform/database/database.js';
 import { defineProblem } from '../../platform/errors.js';
@@ -62,7 +62,7 @@ export interface ChangedUser extends LoggedIn {
 @Injectable()
 export class UserRights {
   constructor(
-    private readonly config: Config,
+    private readonly config: AuthConfig,
     private readonly database: Database,
     private readonly tokens: TokenStore,
   ) {}

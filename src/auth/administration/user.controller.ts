@@ -1,8 +1,7 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Config } from '../../config.js';
+import type { Response } from 'express';
 import { formatDateTime } from '../../platform/clock.js';
 import { Access } from '../../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
@@ -20,7 +19,6 @@ export class UserController {
   constructor(
     private readonly commands: CommandBus,
     private readonly queries: QueryBus,
-    private readonly config: Config,
   ) {}
 
   @Post()
@@ -39,14 +37,10 @@ export class UserController {
   @ApiOperation({ summary: 'List the users' })
   @AnswerList(UserModel)
   @Problems(400)
-  async list(
-    @Query() query: PageQuery,
-    @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<UserModel[]> {
+  async list(@Query() query: PageQuery, @Res({ passthrough: true }) response: Response): Promise<UserModel[]> {
     const page = pageOf(query);
     const users = await this.queries.execute(new ListUsers(page));
-    return sendPage(users, page, request, response, this.config).map(toModel);
+    return sendPage(users, page, response).map(toModel);
   }
 
   @Get(':username')

@@ -1,5 +1,5 @@
 import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { Config } from '../../config.js';
+import { AuthConfig } from '../auth.config.js';
 import { acrossAccounts, Database, prepared, violatedConstraint } from '../../platform/database/database.js';
 import type { Scope } from '../../platform/context/caller.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
@@ -99,7 +99,7 @@ export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
   constructor(
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
-    private readonly config: Config,
+    private readonly config: AuthConfig,
     private readonly passwords: Passwords,
     private readonly strength: PasswordStrength,
     private readonly identities: OperatorIdentities,

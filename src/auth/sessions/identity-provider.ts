@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Configuration } from 'openid-client';
-import { Config } from '../../config.js';
-import type { OidcSettings } from '../../oidc-settings.js';
+import { AuthConfig } from '../auth.config.js';
+import { HttpConfig } from '../../platform/http/http.config.js';
+import type { OidcSettings } from '../oidc.config.js';
 import { Database, prepared } from '../../platform/database/database.js';
 import { Secrets, sha256 } from '../../platform/secrets.js';
 import type { Identity } from '../administration/operator-identities.js';
@@ -65,7 +66,8 @@ export class IdentityProvider {
   private known: { configuration: Promise<Configuration>; until: number } | null = null;
 
   constructor(
-    private readonly config: Config,
+    private readonly config: AuthConfig,
+    private readonly http: HttpConfig,
     private readonly secrets: Secrets,
     private readonly database: Database,
   ) {}
@@ -143,11 +145,11 @@ export class IdentityProvider {
     const provider = await this.discovered();
     if (provider.serverMetadata().end_session_endpoint === undefined) return null;
     const oidc = await import('openid-client');
-    return oidc.buildEndSessionUrl(provider, { post_logout_redirect_uri: `${this.config.baseUrl}/console` });
+    return oidc.buildEndSessionUrl(provider, { post_logout_redirect_uri: `${this.http.baseUrl}/console` });
   }
 
   private get returnAddress(): string {
-    return `${this.config.baseUrl}/console/sign-in/callback`;
+    return `${this.http.baseUrl}/console/sign-in/callback`;
   }
 
   private opened(kept: string | null): Attempt {

@@ -1,6 +1,6 @@
 import type { CookieOptions, Request, Response } from 'express';
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../config.js';
+import { HttpConfig } from '../../platform/http/http.config.js';
 
 /**
  * Sets and reads the console's cookies. Scripts cannot read them, and pages of other sites cannot make a browser send
@@ -8,7 +8,7 @@ import { Config } from '../../config.js';
  */
 @Injectable()
 export class ConsoleCookies {
-  constructor(private readonly config: Config) {}
+  constructor(private readonly config: HttpConfig) {}
 
   read(request: Request, name: string): string | null {
     const wanted = this.nameOf(name);

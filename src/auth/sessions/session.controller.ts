@@ -1,7 +1,7 @@
 import { applyDecorators, Body, Controller, Delete, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Config } from '../../config.js';
+import { AuthConfig } from '../auth.config.js';
 import { defineProblem, rateLimited } from '../../platform/errors.js';
 import { Access } from '../../platform/http/access.js';
 import { networkOf } from '../../platform/overload/address.js';
@@ -77,7 +77,7 @@ const SignsOut = (summary: string) =>
 @Access('public')
 export class ConsoleSessionController {
   constructor(
-    private readonly config: Config,
+    private readonly config: AuthConfig,
     private readonly sessions: Sessions,
     private readonly login: Login,
     private readonly limit: TokenRequestLimit,

@@ -2,8 +2,8 @@ import { Controller, Get, Req, Res } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Config } from '../../config.js';
-import type { OidcSettings } from '../../oidc-settings.js';
+import { HttpConfig } from '../../platform/http/http.config.js';
+import type { OidcSettings } from '../oidc.config.js';
 import { DomainError, notFound } from '../../platform/errors.js';
 import { FindKnownAccounts } from '../../platform/known-accounts.js';
 import { Access } from '../../platform/http/access.js';
@@ -51,7 +51,7 @@ const AnswerPage = (status: number, description: string) =>
 @Access('public')
 export class ConsoleSignInController {
   constructor(
-    private readonly config: Config,
+    private readonly config: HttpConfig,
     private readonly provider: IdentityProvider,
     private readonly identities: OperatorIdentities,
     private readonly sessions: Sessions,

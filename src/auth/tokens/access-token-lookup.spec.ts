@@ -1,9 +1,9 @@
-import type { Config } from '../../config.js';
+import type { AuthConfig } from '../auth.config';
 import type { Database } from '../../platform/database/database.js';
 import { sha256 } from '../../platform/secrets.js';
 import { AccessTokenLookup } from './access-token-lookup.js';
 
-const config = { operatorPasswords: true } as Config;
+const config = { operatorPasswords: true } as AuthConfig;
 
 describe('AccessTokenLookup', () => {
   it('sends no query for a text that cannot be a token', async () => {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../config.js';
+import { AuthConfig } from '../auth.config.js';
 import { acrossAccounts, Database, prepared, unestimated } from '../../platform/database/database.js';
 import { Batched } from '../../platform/database/batched.js';
 import type { Caller, Scope } from '../../platform/context/caller.js';
@@ -43,7 +43,7 @@ interface ValidRow {
 export class AccessTokenLookup {
   private readonly valid: Batched<string, ValidRow>;
 
-  constructor(database: Database, config: Config) {
+  constructor(database: Database, config: AuthConfig) {
     this.valid = new Batched(
       database,
       FIND_VALID,

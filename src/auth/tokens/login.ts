@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../config.js';
+import { AuthConfig } from '../auth.config.js';
 import { Database, prepared } from '../../platform/database/database.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import type { Scope } from '../../platform/context/caller.js';
@@ -113,7 +113,7 @@ interface Verdict {
 @Injectable()
 export class Login {
   constructor(
-    private readonly config: Config,
+    private readonly config: AuthConfig,
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly passwords: Passwords,

@@ -1,4 +1,4 @@
-import type { OidcSettings } from '../../oidc-settings';
+import type { OidcSettings } from '../oidc.config';
 import { accountsNamedBy, groupsIn, rightsOf } from './operator-rights';
 
 const settings: OidcSettings = {

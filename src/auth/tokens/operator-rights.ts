@@ -1,4 +1,4 @@
-import type { OidcSettings } from '../../oidc-settings.js';
+import type { OidcSettings } from '../oidc.config.js';
 import type { Scope } from '../../platform/context/caller.js';
 import { ACCOUNT_CODE } from './account-code.js';
 

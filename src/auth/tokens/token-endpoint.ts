@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../config.js';
+import { AuthConfig } from '../auth.config.js';
+import { HttpConfig } from '../../platform/http/http.config.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import type { Scope } from '../../platform/context/caller.js';
 import { requestContext } from '../../platform/context/request-context.js';
@@ -43,7 +44,8 @@ export interface TokenAnswer {
 @Injectable()
 export class TokenEndpoint {
   constructor(
-    private readonly config: Config,
+    private readonly config: AuthConfig,
+    private readonly http: HttpConfig,
     private readonly unitOfWork: UnitOfWork,
     private readonly login: Login,
     private readonly store: TokenStore,
@@ -148,7 +150,7 @@ export class TokenEndpoint {
         token_type: 'Bearer',
         iat: times.iat,
         exp: times.exp,
-        iss: this.config.baseUrl,
+        iss: this.http.baseUrl,
       };
     }
     const refresh = await this.store.findUsableRefreshToken(token, client.consumer_key);
@@ -162,7 +164,7 @@ export class TokenEndpoint {
       sub: refresh.username,
       iat: refresh.iat,
       exp: refresh.exp,
-      iss: this.config.baseUrl,
+      iss: this.http.baseUrl,
     };
   }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
-import { Config } from '../../config.js';
+import { AuthConfig } from '../auth.config.js';
 import { Database, prepared } from '../../platform/database/database.js';
 import type { ClientNetwork } from '../../platform/overload/address.js';
 import { showQuota } from '../../platform/overload/quota-headers.js';
@@ -33,7 +33,7 @@ export class TokenRequestLimit {
   private readonly exhausted = new Map<string, number>();
 
   constructor(
-    private readonly config: Config,
+    private readonly config: AuthConfig,
     private readonly database: Database,
     private readonly pseudonyms: Pseudonyms,
   ) {}

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuid } from 'uuid';
-import { Config } from '../../config.js';
+import { AuthConfig } from '../auth.config.js';
 import { Database, prepared } from '../../platform/database/database.js';
 import type { Scope } from '../../platform/context/caller.js';
-import { generatedToken, sha256 } from '../../platform/secrets.js';
+import { Secrets, sha256 } from '../../platform/secrets.js';
 import type { LoggedIn } from './login.js';
 import { isRefusedPassword } from './operator-rights.js';
 
@@ -136,7 +136,8 @@ export interface TokenTimes {
 @Injectable()
 export class TokenStore {
   constructor(
-    private readonly config: Config,
+    private readonly config: AuthConfig,
+    private readonly secrets: Secrets,
     private readonly database: Database,
   ) {}
 
@@ -151,7 +152,7 @@ export class TokenStore {
     life: Life = { accessS: this.config.accessTokenTtlS, familyS: this.config.refreshTokenTtlS },
   ): Promise<(TokenPair & { familyId: string }) | null> {
     const familyId = uuid();
-    const pair = newPair(this.config);
+    const pair = this.newPair();
     const started = await this.database.execute(START_FAMILY, [
       familyId,
       consumerKey,
@@ -178,7 +179,7 @@ export class TokenStore {
 
   /** Marks the refresh token as used, and stores a new pair of tokens. */
   async rotate(token: string, scopes: readonly Scope[]): Promise<TokenPair> {
-    const pair = newPair(this.config);
+    const pair = this.newPair();
     await this.database.execute(ROTATE, [
       sha256(token),
       sha256(pair.accessToken),
@@ -220,8 +221,8 @@ export class TokenStore {
       !this.config.operatorPasswords,
     ]);
   }
-}
 
-function newPair(config: Config): TokenPair {
-  return { accessToken: generatedToken(config), refreshToken: generatedToken(config) };
+  private newPair(): TokenPair {
+    return { accessToken: this.secrets.token(), refreshToken: this.secrets.token() };
+  }
 }

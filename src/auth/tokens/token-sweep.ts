@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { Config } from '../../config.js';
+import { AuthConfig } from '../auth.config.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { Logger } from '../../platform/observability/logger.js';
@@ -45,7 +45,7 @@ const END_PASSWORD_FAMILIES = `UPDATE token_families SET revoked_at = now() WHER
 @Injectable()
 export class TokenSweep implements OnApplicationBootstrap {
   constructor(
-    private readonly config: Config,
+    private readonly config: AuthConfig,
     private readonly database: Database,
     private readonly logger: Logger,
     clock: Clock,

@@ -1,6 +1,6 @@
 import { Controller, Get, HttpCode, Post, Req, UseFilters, UseGuards } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
-import { Config } from '../../config.js';
+import { HttpConfig } from '../../platform/http/http.config.js';
 import { SCOPES } from '../../platform/context/caller.js';
 import { Access } from '../../platform/http/access.js';
 import { networkOf } from '../../platform/overload/address.js';
@@ -85,7 +85,7 @@ export class TokenController {
 @Controller('.well-known')
 @Access('public')
 export class TokenMetadataController {
-  constructor(private readonly config: Config) {}
+  constructor(private readonly config: HttpConfig) {}
 
   @Get('oauth-authorization-server')
   @ApiOperation({ summary: 'Read the metadata of the token service (RFC 8414)' })

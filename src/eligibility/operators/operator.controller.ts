@@ -1,8 +1,7 @@
-import { Controller, Get, Param, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Config } from '../../config.js';
+import type { Response } from 'express';
 import { declareFaults } from '../../platform/errors.js';
 import { Access, Bounded } from '../../platform/http/access.js';
 import { Answer, AnswerList, Problems } from '../../platform/http/documented.js';
@@ -47,7 +46,6 @@ export class OperatorEligibilitiesController {
   constructor(
     private readonly records: OperatorRecords,
     private readonly queryBus: QueryBus,
-    private readonly config: Config,
   ) {}
 
   @Get()
@@ -57,13 +55,12 @@ export class OperatorEligibilitiesController {
   @Problems(400)
   async waiting(
     @Query() query: WaitingQuery,
-    @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OperatorEligibilityModel[]> {
     const page = pageOf(query);
     const accounts = await accountsOfList(this.queryBus, query.account_code);
     const rows = await this.records.waiting(query.waiting_for, accounts, page);
-    return this.records.present(sendPage(rows, page, request, response, this.config));
+    return this.records.present(sendPage(rows, page, response));
   }
 
   @Get(':svc_id')

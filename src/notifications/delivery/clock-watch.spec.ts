@@ -1,4 +1,4 @@
-import type { Config } from '../../config';
+import type { NotificationsConfig } from '../notifications.config';
 import type { Database } from '../../platform/database/database';
 import type { Logger } from '../../platform/observability/logger';
 import { ClockWatch } from './clock-watch';
@@ -13,7 +13,7 @@ async function aheadAfter(...looks: number[]): Promise<number> {
     query: () => Promise.resolve([]),
   } as unknown as Database;
   const logger = { warn: () => undefined } as unknown as Logger;
-  const watch = new ClockWatch({ retryGiveUpH: 24, notificationWaitMs: 10_000 } as Config, database, logger);
+  const watch = new ClockWatch({ retryGiveUpH: 24, waitMs: 10_000 } as NotificationsConfig, database, logger);
   for (const hours of looks) {
     aheadMs = hours * HOUR_MS;
     await watch.look();

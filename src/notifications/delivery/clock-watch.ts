@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../config.js';
+import { NotificationsConfig } from '../notifications.config.js';
 import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../../platform/database/database.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { LEASE_EXTRA_S } from './delivery-lease.js';
@@ -51,7 +51,7 @@ export class ClockWatch {
   private watching = true;
 
   constructor(
-    private readonly config: Config,
+    private readonly config: NotificationsConfig,
     private readonly database: Database,
     private readonly logger: Logger,
   ) {}
@@ -81,7 +81,7 @@ export class ClockWatch {
   }
 
   private async freeOverlong(): Promise<void> {
-    const leases = await this.database.query<Lease>(TOO_LONG, [this.config.notificationWaitMs]);
+    const leases = await this.database.query<Lease>(TOO_LONG, [this.config.waitMs]);
     const now = performance.now();
     const keyOf = ({ subscription_id, position, token }: Lease) => `${subscription_id} ${position} ${token}`;
     const present = new Set(leases.map(keyOf));

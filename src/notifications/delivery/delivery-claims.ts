@@ -1,4 +1,4 @@
-import type { Config } from '../../config.js';
+import type { NotificationsConfig } from '../notifications.config.js';
 import type { Database } from '../../platform/database/database.js';
 import type { RacePoints } from '../race-points.js';
 import { leaseToken } from './delivery-lease.js';
@@ -14,7 +14,7 @@ export interface Claim {
 /** Claims notifications for this process; see delivery-statements.ts. */
 export class Claims {
   constructor(
-    private readonly config: Config,
+    private readonly config: NotificationsConfig,
     private readonly database: Database,
     private readonly races: RacePoints,
     private readonly replication: ReplicationGate,
@@ -28,7 +28,7 @@ export class Claims {
   async of(rooms: ReadonlyMap<{ readonly id: string }, number>): Promise<Claim> {
     const ids = [...rooms.keys()].map(({ id }) => id);
     const claimedAt = performance.now();
-    const values = [ids, [...rooms.values()], this.config.notificationWaitMs, leaseToken()];
+    const values = [ids, [...rooms.values()], this.config.waitMs, leaseToken()];
     const rows = await this.database.query<Claimed>(CLAIM, values);
     if (rows.length > 0) await this.races.reached('claimed');
     return { rows: (await this.mayBeTold(rows)) ? rows : [], claimedAt };
@@ -40,7 +40,7 @@ export class Claims {
    */
   async probes(most: number): Promise<Claim> {
     const claimedAt = performance.now();
-    const rows = await this.database.query<Claimed>(CLAIM_PROBES, [this.config.notificationWaitMs, most, leaseToken()]);
+    const rows = await this.database.query<Claimed>(CLAIM_PROBES, [this.config.waitMs, most, leaseToken()]);
     if (rows.length > 0) await this.races.reached('probe claimed');
     return { rows: (await this.mayBeTold(rows)) ? rows : [], claimedAt };
   }

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../config.js';
+import { NotificationsConfig } from '../notifications.config.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { Logger } from '../../platform/observability/logger.js';
@@ -61,7 +61,7 @@ export class DeliveryLoop {
   private readonly underWay: AttemptsUnderWay;
 
   constructor(
-    config: Config,
+    config: NotificationsConfig,
     private readonly database: Database,
     private readonly logger: Logger,
     private readonly directory: PartnerDirectory,
@@ -72,7 +72,7 @@ export class DeliveryLoop {
     private readonly replication: ReplicationGate,
   ) {
     this.paces = new PaceKeeper(database, logger, (queue) => this.opened(queue));
-    this.queues = new PartnerQueues(config.notificationConcurrency, config.notificationConcurrencyPerPartner, (queue) =>
+    this.queues = new PartnerQueues(config.concurrency, config.concurrencyPerPartner, (queue) =>
       this.paces.arrange(queue),
     );
     metrics.attemptsInFlight = () => this.queues.inFlight;

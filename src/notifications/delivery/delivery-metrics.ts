@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge, Histogram } from 'prom-client';
-import { Config } from '../../config.js';
+import { ProcessConfig } from '../../platform/process.config.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 import type { AttemptOutcome } from '../partner/attempt-outcome.js';
@@ -27,7 +27,7 @@ export class DeliveryMetrics {
   private readonly duration: Histogram;
   private readonly durationOf = new Map<string, Histogram.Internal<string>>();
 
-  constructor({ registry }: Metrics, config: Config) {
+  constructor({ registry }: Metrics, config: ProcessConfig) {
     // A process that does not deliver exports no metrics of delivery, because zeros would mislead.
     const registers = config.roles.has('delivery') ? [registry] : [];
     this.attempts = new Counter({

@@ -1,6 +1,6 @@
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { Config } from '../../config.js';
+import { ProcessConfig } from '../../platform/process.config.js';
 import { Clock } from '../../platform/clock.js';
 import { Database, prepared } from '../../platform/database/database.js';
 import { Outbox } from '../../platform/events/outbox.js';
@@ -42,7 +42,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
   private active = false;
 
   constructor(
-    private readonly config: Config,
+    private readonly config: ProcessConfig,
     private readonly database: Database,
     private readonly logger: Logger,
     private readonly outbox: Outbox,

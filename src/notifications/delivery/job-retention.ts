@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../config.js';
+import { NotificationsConfig } from '../notifications.config.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 
 const BATCH = 5_000;
@@ -32,12 +32,12 @@ const REMOVE_JOBS = prepared(
 @Injectable()
 export class JobRetention {
   constructor(
-    private readonly config: Config,
+    private readonly config: NotificationsConfig,
     private readonly database: Database,
   ) {}
 
   async run(): Promise<void> {
-    const days = [this.config.notificationRetentionDays];
+    const days = [this.config.retentionDays];
     while ((await this.database.execute(REMOVE_ITEMS, days)) === BATCH);
     while ((await this.database.execute(REMOVE_JOBS, days)) === BATCH);
   }

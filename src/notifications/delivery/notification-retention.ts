@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../config.js';
+import { NotificationsConfig } from '../notifications.config.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 
 const BATCH = 1000;
@@ -31,7 +31,7 @@ const REMOVE = prepared(
 @Injectable()
 export class NotificationRetention {
   constructor(
-    private readonly config: Config,
+    private readonly config: NotificationsConfig,
     private readonly database: Database,
   ) {}
 
@@ -41,7 +41,7 @@ export class NotificationRetention {
     for (let after = 0; ;) {
       const stretch = await this.database.queryOne<{ last: number | null; removed: number; is_young: boolean | null }>(
         REMOVE,
-        [after, this.config.notificationRetentionDays],
+        [after, this.config.retentionDays],
       );
       if (stretch === null || stretch.last === null) return total;
       total += stretch.removed;

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Config } from '../../config.js';
+import { NotificationsConfig } from '../notifications.config.js';
 import { Database, isDatabaseUnavailable, isTimedOut } from '../../platform/database/database.js';
 import type { Logger } from '../../platform/observability/logger.js';
 import { RELEASE, type Claimed } from './delivery-statements.js';
@@ -62,7 +62,7 @@ export class OutcomeWriter {
    */
   constructor(
     private readonly database: Database,
-    private readonly config: Config,
+    private readonly config: NotificationsConfig,
     private readonly logger: Logger,
     private readonly races: RacePoints,
     private readonly onRecorded: (outcomes: readonly Outcome[], freed: readonly string[]) => void,

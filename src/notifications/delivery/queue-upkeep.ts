@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../config.js';
+import { NotificationsConfig } from '../notifications.config.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { ClockWatch } from './clock-watch.js';
 import { FREE } from './delivery-lease.js';
@@ -147,7 +147,7 @@ const FOLD_CAUSES = prepared(
 @Injectable()
 export class QueueUpkeep {
   constructor(
-    private readonly config: Config,
+    private readonly config: NotificationsConfig,
     private readonly database: Database,
     private readonly clock: ClockWatch,
   ) {}

@@ -12,7 +12,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';
-import { Config } from '../../config.js';
+import { ProcessConfig } from '../../platform/process.config.js';
+import { NotificationsConfig } from '../notifications.config.js';
 import { Database, prepared } from '../../platform/database/database.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
@@ -54,13 +55,14 @@ export class ReplicationGate {
   private open = true;
 
   constructor(
-    config: Config,
+    config: NotificationsConfig,
+    { roles }: ProcessConfig,
     private readonly database: Database,
     private readonly logger: Logger,
     { registry }: Metrics,
   ) {
     this.wanted = config.confirmReplicated;
-    const registers = config.roles.has('delivery') && this.wanted > 0 ? [registry] : [];
+    const registers = roles.has('delivery') && this.wanted > 0 ? [registry] : [];
     const figure = (name: string, help: string, read: () => number): void => {
       const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(read()) });
     };

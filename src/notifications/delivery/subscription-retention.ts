@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../config.js';
+import { NotificationsConfig } from '../notifications.config.js';
 import { acrossAccounts, Database, unestimated, prepared } from '../../platform/database/database.js';
 import { DeliveryLoop } from './delivery-loop.js';
 import { COUNTED_FROM } from './queue-upkeep.js';
@@ -59,13 +59,13 @@ const FIND_DELETED = prepared(
 @Injectable()
 export class SubscriptionRetention {
   constructor(
-    private readonly config: Config,
+    private readonly config: NotificationsConfig,
     private readonly database: Database,
     private readonly loop: DeliveryLoop,
   ) {}
 
   async run(): Promise<void> {
-    const days = [this.config.notificationRetentionDays];
+    const days = [this.config.retentionDays];
     while ((await this.database.execute(REMOVE_NOTIFICATIONS, days)) === BATCH);
     while ((await this.database.execute(REMOVE_SUBSCRIPTIONS, days)) === BATCH);
     await this.database.execute(FORGET_SUSPENSIONS, [this.config.retryGiveUpH]);

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import { Config } from '../../config.js';
+import { NotificationsConfig } from '../notifications.config.js';
 import { Database, isDatabaseUnavailable, isTimedOut } from '../../platform/database/database.js';
 import { Outbox } from '../../platform/events/outbox.js';
 import { Logger } from '../../platform/observability/logger.js';
@@ -65,7 +65,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
   constructor(
     private readonly database: Database,
     private readonly logger: Logger,
-    private readonly config: Config,
+    private readonly config: NotificationsConfig,
     private readonly outbox: Outbox,
     private readonly signals: DeliverySignals,
     private readonly loop: DeliveryLoop,
@@ -150,7 +150,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
       bookings.map(([, upTo]) => upTo),
       EVENT_NAMES,
       this.loop.readyFor(bookings.length),
-      this.config.notificationWaitMs,
+      this.config.waitMs,
       leaseToken(),
     ]);
     await this.races.reached('translated');

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Gauge } from 'prom-client';
-import { Config } from '../../config.js';
+import { ProcessConfig } from '../../platform/process.config.js';
 import { Clock } from '../../platform/clock.js';
 import { acrossAccounts, Database } from '../../platform/database/database.js';
 import { Metrics } from '../../platform/observability/metrics.js';
@@ -43,7 +43,7 @@ export class UndeliveredFigures implements IQueryHandler<CountUndelivered> {
     private readonly database: Database,
     private readonly clock: Clock,
     { registry }: Metrics,
-    config: Config,
+    config: ProcessConfig,
   ) {
     const registers = config.roles.has('delivery') ? [registry] : [];
     this.undelivered = new Gauge({

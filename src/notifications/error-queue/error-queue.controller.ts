@@ -1,8 +1,7 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiBody, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Config } from '../../config.js';
+import type { Response } from 'express';
 import { Access, Bounded } from '../../platform/http/access.js';
 import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
 import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
@@ -27,7 +26,6 @@ export class ErrorQueueController {
   constructor(
     private readonly reader: NotificationReader,
     private readonly commandBus: CommandBus,
-    private readonly config: Config,
   ) {}
 
   @Get()
@@ -37,12 +35,11 @@ export class ErrorQueueController {
   @Problems(400)
   async list(
     @Query() query: ErrorQueueQuery,
-    @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<NotificationModel[]> {
     const page = pageOf(query);
     const rows = await this.reader.list(query, 'ERROR_QUEUE', page);
-    return sendPage(rows, page, request, response, this.config).map(presentNotification);
+    return sendPage(rows, page, response).map(presentNotification);
   }
 
   @Get('summary')

@@ -1,8 +1,7 @@
-import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Config } from '../../config.js';
+import type { Response } from 'express';
 import { Access, Bounded } from '../../platform/http/access.js';
 import { Answer, AnswerList, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
 import { assertAccountKnown } from '../../platform/known-accounts.js';
@@ -21,7 +20,6 @@ export class JobsController {
     private readonly reader: JobReader,
     private readonly queryBus: QueryBus,
     private readonly commandBus: CommandBus,
-    private readonly config: Config,
   ) {}
 
   @Get()
@@ -29,14 +27,10 @@ export class JobsController {
   @ApiOperation({ summary: 'List the bulk jobs of all kinds' })
   @AnswerList(JobModel)
   @Problems(400)
-  async list(
-    @Query() query: JobQuery,
-    @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<JobModel[]> {
+  async list(@Query() query: JobQuery, @Res({ passthrough: true }) response: Response): Promise<JobModel[]> {
     await assertAccountKnown(this.queryBus, query.account_code, { parameter: 'account_code' });
     const page = pageOf(query);
-    return sendPage(await this.reader.list(query, page), page, request, response, this.config).map(presentJob);
+    return sendPage(await this.reader.list(query, page), page, response).map(presentJob);
   }
 
   @Get(':job_id')
@@ -57,13 +51,12 @@ export class JobsController {
   async items(
     @Param('job_id') id: string,
     @Query() query: JobItemQuery,
-    @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<JobItemModel[]> {
     await this.reader.get(id);
     const page = pageOf(query);
     const rows = await this.reader.items(id, query.outcome, page);
-    return sendPage(rows, page, request, response, this.config).map(({ notification_id, booking_code, outcome }) => ({
+    return sendPage(rows, page, response).map(({ notification_id, booking_code, outcome }) => ({
       notification_id,
       booking_code,
       outcome,

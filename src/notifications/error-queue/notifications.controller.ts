@@ -1,8 +1,7 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Config } from '../../config.js';
+import type { Response } from 'express';
 import { Access, Bounded } from '../../platform/http/access.js';
 import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
 import { pageOf, sendPage } from '../../platform/http/paging.js';
@@ -20,7 +19,6 @@ export class NotificationsController {
   constructor(
     private readonly reader: NotificationReader,
     private readonly commandBus: CommandBus,
-    private readonly config: Config,
   ) {}
 
   @Get()
@@ -30,12 +28,11 @@ export class NotificationsController {
   @Problems(400)
   async list(
     @Query() query: NotificationQuery,
-    @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<NotificationModel[]> {
     const page = pageOf(query);
     const rows = await this.reader.list(query, query.state ?? undefined, page);
-    return sendPage(rows, page, request, response, this.config).map(presentNotification);
+    return sendPage(rows, page, response).map(presentNotification);
   }
 
   @Get(':id')

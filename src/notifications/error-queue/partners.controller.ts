@@ -1,8 +1,7 @@
-import { Controller, Get, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Query, Res } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Config } from '../../config.js';
+import type { Response } from 'express';
 import { Clock, formatDateTime } from '../../platform/clock.js';
 import { Access, Bounded } from '../../platform/http/access.js';
 import { AnswerList, Problems } from '../../platform/http/documented.js';
@@ -51,7 +50,6 @@ export class PartnersController {
   constructor(
     private readonly reader: PartnerReader,
     private readonly queryBus: QueryBus,
-    private readonly config: Config,
     private readonly clock: Clock,
   ) {}
 
@@ -63,12 +61,11 @@ export class PartnersController {
   @Problems(400)
   async list(
     @Query() query: SubscriptionQuery,
-    @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ListedPartnerModel[]> {
     const page = pageOf(query);
     const accounts = await accountsOfList(this.queryBus, query.account_code);
-    const rows = sendPage(await this.reader.list(accounts, page), page, request, response, this.config);
+    const rows = sendPage(await this.reader.list(accounts, page), page, response);
     const now = this.clock.now();
     return rows.map((row) => ({
       ...presentPartner(row, now),

@@ -1,8 +1,7 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Config } from '../../config.js';
+import type { Response } from 'express';
 import { Access, Bounded } from '../../platform/http/access.js';
 import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
 import { assertAccountKnown } from '../../platform/known-accounts.js';
@@ -24,7 +23,6 @@ export class ResendsController {
     private readonly reader: JobReader,
     private readonly queryBus: QueryBus,
     private readonly commandBus: CommandBus,
-    private readonly config: Config,
   ) {}
 
   @Post('resend')
@@ -70,14 +68,10 @@ export class ResendsController {
   @ApiOperation({ summary: 'List the bulk jobs of all kinds' })
   @AnswerList(ResendModel)
   @Problems(400)
-  async list(
-    @Query() query: JobQuery,
-    @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<ResendModel[]> {
+  async list(@Query() query: JobQuery, @Res({ passthrough: true }) response: Response): Promise<ResendModel[]> {
     await assertAccountKnown(this.queryBus, query.account_code, { parameter: 'account_code' });
     const page = pageOf(query);
-    return sendPage(await this.reader.list(query, page), page, request, response, this.config).map(presentResend);
+    return sendPage(await this.reader.list(query, page), page, response).map(presentResend);
   }
 
   @Get('resends/:resend_id')

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../config.js';
+import { NotificationsConfig } from '../notifications.config.js';
 import { Clock } from '../../platform/clock.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { Logger } from '../../platform/observability/logger.js';
@@ -90,7 +90,7 @@ export class PartnerDirectory {
   private readonly recorded = new Map<string, number>();
 
   constructor(
-    private readonly config: Config,
+    private readonly config: NotificationsConfig,
     private readonly database: Database,
     private readonly secrets: SubscriptionSecrets,
     private readonly client: PartnerClient,
@@ -167,8 +167,8 @@ export class PartnerDirectory {
         clientCertPem: subscription.client_cert_pem,
         clientKeyPem:
           subscription.client_key === null ? null : this.secrets.open(subscription.client_key, id, 'client-key'),
-        waitMs: subscription.wait_ms ?? this.config.notificationWaitMs,
-        connections: this.config.notificationConcurrencyPerPartner,
+        waitMs: subscription.wait_ms ?? this.config.waitMs,
+        connections: this.config.concurrencyPerPartner,
       },
       subscription.auto_retry_on,
       signingKey(newest),

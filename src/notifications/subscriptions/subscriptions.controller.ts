@@ -1,9 +1,8 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import { In, IsNull } from 'typeorm';
-import { Config } from '../../config.js';
 import { Clock, formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { Access, Bounded } from '../../platform/http/access.js';
@@ -44,7 +43,6 @@ export class SubscriptionsController {
     private readonly commandBus: CommandBus,
     private readonly queryBus: QueryBus,
     private readonly store: SubscriptionStore,
-    private readonly config: Config,
     private readonly clock: Clock,
     private readonly standing: PartnerStanding,
     private readonly repeated: RepeatedAddresses,
@@ -66,7 +64,6 @@ export class SubscriptionsController {
   @Problems(400)
   async list(
     @Query() query: SubscriptionQuery,
-    @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<SubscriptionModel[]> {
     const page = pageOf(query);
@@ -76,7 +73,7 @@ export class SubscriptionsController {
       Subscription,
       newestFirst(page, { ...ofAccounts, deleted_datetime: IsNull() }),
     );
-    return this.presentAll(sendPage(rows, page, request, response, this.config));
+    return this.presentAll(sendPage(rows, page, response));
   }
 
   @Get(':id')

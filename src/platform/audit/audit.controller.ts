@@ -1,8 +1,7 @@
-import { Controller, Get, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { QueryBus } from '@nestjs/cqrs';
-import type { Request, Response } from 'express';
-import { Config } from '../../config.js';
+import type { Response } from 'express';
 import { formatOptionalDateTime } from '../clock.js';
 import { currentAllowedAccounts } from '../context/request-context.js';
 import { Access, Bounded } from '../http/access.js';
@@ -21,7 +20,6 @@ export class AuditController {
   constructor(
     private readonly reader: AuditReader,
     private readonly queryBus: QueryBus,
-    private readonly config: Config,
   ) {}
 
   @Get()
@@ -33,15 +31,11 @@ export class AuditController {
   })
   @AnswerList(AuditEntryModel)
   @Problems(400)
-  async list(
-    @Query() query: AuditQuery,
-    @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<AuditEntryModel[]> {
+  async list(@Query() query: AuditQuery, @Res({ passthrough: true }) response: Response): Promise<AuditEntryModel[]> {
     await assertAccountKnown(this.queryBus, query.account_code, { parameter: 'account_code' });
     const page = pageOf(query);
     const rows = await this.reader.list(query, currentAllowedAccounts(), page);
-    return sendPage(rows, page, request, response, this.config).map(({ position: _, ...row }) => presentAuditRow(row));
+    return sendPage(rows, page, response).map(({ position: _, ...row }) => presentAuditRow(row));
   }
 
   @Get('seals')

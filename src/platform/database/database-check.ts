@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { ConfigError } from '../../config.js';
+import { ConfigError } from '../environment-reader.js';
 import { connectionFault } from './database-faults.js';
 import { READ_ONLY } from './database-servers.js';
 import { connectTo } from './service-client.js';

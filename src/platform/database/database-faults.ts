@@ -1,4 +1,4 @@
-import { ConfigError } from '../../config.js';
+import { ConfigError } from '../environment-reader.js';
 import { serversOf } from './database-servers.js';
 
 /**

@@ -3,7 +3,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import pg, { Pool, type PoolClient } from 'pg';
 import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import { Config } from '../../config.js';
+import { DatabaseConfig } from './database.config.js';
 import { ContextValue } from '../context/context-value.js';
 import { Logger } from '../observability/logger.js';
 import type { FairSemaphore } from '../overload/fair-semaphore.js';
@@ -133,13 +133,13 @@ export class Database implements OnApplicationShutdown {
 
   constructor(
     readonly dataSource: DataSource,
-    config: Config,
+    config: DatabaseConfig,
     logger: Logger,
   ) {
     this.url = (dataSource.options.extra as { connectionString: string }).connectionString;
     this.pool = new Pool({
       ...poolConfig(this.url, { lock_timeout: `${LOCK_TIMEOUT_MS}ms` }),
-      max: connectionsFor(config.databasePoolSize).statements,
+      max: connectionsFor(config.poolSize).statements,
     });
     withSpans(this.pool);
     const ofUnits = (dataSource.driver as PostgresDriver).master as Pool;

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import { ConfigError } from '../../config.js';
+import { ConfigError } from '../environment-reader.js';
 import { connectTo } from './service-client.js';
 
 type Client = Pick<ClientBase, 'query'>;

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../schema.js';
-import { ConfigError } from '../../config.js';
+import { ConfigError } from '../environment-reader.js';
 import { MIGRATION_LOCK_TIMEOUT } from './build-index.js';
 import { assertSeesReplication, connectUsable } from './database-check.js';
 import { databaseFault } from './database-faults.js';

@@ -9,7 +9,7 @@ import {
 import { Reflector } from '@nestjs/core';
 import { ApiOperation } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { Config } from '../../config.js';
+import { HttpConfig } from './http.config.js';
 
 const DEPRECATION = 'deprecation';
 const LEAST_MS = 365 * 86_400_000;
@@ -44,7 +44,7 @@ export function Deprecated({ since, sunset }: { since: string; sunset: string })
 class DeprecationHeaders implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
-    private readonly config: Config,
+    private readonly config: HttpConfig,
   ) {}
 
   canActivate(context: ExecutionContext): boolean {

@@ -1,10 +1,10 @@
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import { LessThan } from 'typeorm';
-import { Config } from '../../config.js';
 import { Field } from '../validation/fields.js';
 import { text, type Rule } from '../validation/rules.js';
 import { declareFaults } from '../errors.js';
 import { openCursor, sealCursor } from './cursor.js';
+import type { HttpConfig } from './http.config.js';
 
 declareFaults({
   limit_invalid: [
@@ -105,25 +105,19 @@ function readCursor(cursor: string): number | null {
  * Returns the rows of the page, and sets the `Link` header (RFC 8288) for the next page. Rows are sorted by `position`,
  * which never changes, so that pages stay stable while rows are added.
  */
-export function sendPage<Row extends { position: number }>(
-  rows: Row[],
-  page: Page,
-  request: Request,
-  response: Response,
-  config: Config,
-): Row[] {
+export function sendPage<Row extends { position: number }>(rows: Row[], page: Page, response: Response): Row[] {
   if (rows.length <= page.size) return rows;
   const kept = rows.slice(0, page.size);
-  linkNext(request, response, config, 'cursor', sealCursor(String(kept.at(-1)!.position)));
+  linkNext(response, 'cursor', sealCursor(String(kept.at(-1)!.position)));
   return kept;
 }
 
 /**
  * Sets the `Link` header (RFC 8288) for the next page: the URL of this request with a different value of one parameter.
  */
-export function linkNext(request: Request, response: Response, config: Config, parameter: string, value: string): void {
-  const url = new URL(request.originalUrl, 'http://localhost');
+export function linkNext(response: Response, parameter: string, value: string): void {
+  const { baseUrl, basePath } = response.app.locals['http'] as HttpConfig;
+  const url = new URL(response.req.originalUrl, 'http://localhost');
   url.searchParams.set(parameter, value);
-  const path = url.pathname.slice(config.basePath.length);
-  response.append('Link', `<${config.baseUrl}${path}${url.search}>; rel="next"`);
+  response.append('Link', `<${baseUrl}${url.pathname.slice(basePath.length)}${url.search}>; rel="next"`);
 }

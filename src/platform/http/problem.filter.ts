@@ -1,6 +1,6 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { Config } from '../../config.js';
+import { HttpConfig } from './http.config.js';
 import { isDatabaseUnavailable } from '../database/database.js';
 import {
   accountForbidden,
@@ -71,7 +71,7 @@ export function statusOf(kind: ProblemKind): number {
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(
-    private readonly config: Config,
+    private readonly config: HttpConfig,
     private readonly logger: Logger,
     private readonly addressLimit: AddressLimit,
   ) {}
@@ -124,7 +124,7 @@ export class ProblemFilter implements ExceptionFilter {
 
 /** Returns the problem document. `instance` is omitted if the request has no readable address. */
 export function problemDocument(
-  config: Config,
+  config: HttpConfig,
   error: DomainError,
   requestId: string | null,
   instance?: string,

@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Config } from '../../config.js';
+import { HttpConfig } from './http.config.js';
 import { notFound } from '../errors.js';
 import { Access } from './access.js';
 import { PublicProblems } from './documented.js';
@@ -31,7 +31,7 @@ const answered = (description: string, schema: object) =>
 @ApiTags('Errors')
 @Controller('problems')
 export class ProblemsController {
-  constructor(private readonly config: Config) {}
+  constructor(private readonly config: HttpConfig) {}
 
   @Get()
   @Access('public')

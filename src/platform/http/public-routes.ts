@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { INestApplication } from '@nestjs/common';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import type { Config } from '../../config.js';
+import type { HttpConfig } from './http.config.js';
 import { notFound } from '../errors.js';
 import { AddressLimit } from '../overload/address-limit.js';
 
@@ -20,7 +20,7 @@ const MOST_REMEMBERED = 1000;
  * Handles the public routes: applies a quota for each address, and gives documents an `ETag`. A client that has the
  * current version gets 304.
  */
-export function publicRoutes(app: INestApplication, config: Config): RequestHandler {
+export function publicRoutes(app: INestApplication, config: HttpConfig): RequestHandler {
   const limit = app.get(AddressLimit);
   const tags = new EntityTags();
   return (request: Request, response: Response, next: NextFunction): void => {

@@ -10,7 +10,7 @@ import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
-import { Config } from '../../config.js';
+import { HttpConfig } from './http.config.js';
 import type { Fault } from '../errors.js';
 import { requestContext } from '../context/request-context.js';
 import { Faults } from '../validation/faults.js';
@@ -87,7 +87,7 @@ export class RequestForm implements CanActivate {
 
   constructor(
     private readonly reflector: Reflector,
-    private readonly config: Config,
+    private readonly config: HttpConfig,
   ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {

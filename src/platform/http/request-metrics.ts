@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Gauge, Histogram } from 'prom-client';
-import { Config } from '../../config.js';
+import { ProcessConfig } from '../process.config.js';
 import { Metrics } from '../observability/metrics.js';
 
 /** The limits in seconds, from a simple read to a request that waits for the database to recover. */
@@ -14,7 +14,7 @@ export class RequestMetrics {
   private readonly children = new Map<string, Histogram.Internal<string>>();
   private underWay = 0;
 
-  constructor({ registry }: Metrics, config: Config) {
+  constructor({ registry }: Metrics, config: ProcessConfig) {
     const registers = config.roles.has('api') ? [registry] : [];
     this.duration = new Histogram({
       name: 'http_request_duration_seconds',

@@ -2,7 +2,7 @@ import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ApiExcludeEndpoint, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { version } from '../../../package.json';
-import { Config } from '../../config.js';
+import { HttpConfig } from './http.config.js';
 import { Clock, formatDateTime } from '../clock.js';
 import { notFound } from '../errors.js';
 import { Access } from './access.js';
@@ -28,7 +28,7 @@ const WAYS = {
 @Controller()
 export class RootController {
   constructor(
-    private readonly config: Config,
+    private readonly config: HttpConfig,
     private readonly clock: Clock,
   ) {}
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { STATUS_CODES, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
-import type { Config } from '../../config.js';
+import type { HttpConfig } from './http.config.js';
 import { headersTooLarge, malformedRequest, payloadTooLarge, requestTimeout, type Problem } from '../errors.js';
 import { linger } from './connection.js';
 import { problemDocument, statusOf } from './problem.filter.js';
@@ -22,7 +22,7 @@ type Answering = Socket & { _httpMessage?: ServerResponse };
  *
  * @param headers the headers of every answer
  */
-export function answerUnreadable(server: Server, config: Config, headers: readonly [string, string][]): void {
+export function answerUnreadable(server: Server, config: HttpConfig, headers: readonly [string, string][]): void {
   const answer = (socket: Socket, problem: Problem) => {
     // After the head of a running answer, these bytes would become part of that answer, so that the socket is closed.
     if (!socket.writable || (socket as Answering)._httpMessage?.headersSent) {

@@ -1,7 +1,7 @@
 import { isNativeError } from 'node:util/types';
 import { Injectable, type LoggerService } from '@nestjs/common';
 import pino, { type Logger as Pino } from 'pino';
-import { Config } from '../../config.js';
+import { ObservabilityConfig } from './observability.config.js';
 import { requestContext } from '../context/request-context.js';
 
 /**
@@ -23,7 +23,7 @@ process.once('exit', () => output.flushSync());
 export class Logger {
   private readonly pino: Pino;
 
-  constructor(config: Config) {
+  constructor(config: ObservabilityConfig) {
     this.pino = pino(
       {
         level: config.logLevel,

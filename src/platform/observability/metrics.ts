@@ -2,7 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { Config } from '../../config.js';
+import { ProcessConfig } from '../process.config.js';
+import { ObservabilityConfig } from './observability.config.js';
 import { version } from '../../../package.json';
 
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
@@ -16,7 +17,10 @@ export class Metrics {
   readonly registry = new Registry();
   private server: Server | null = null;
 
-  constructor(private readonly config: Config) {
+  constructor(
+    private readonly config: ObservabilityConfig,
+    { roles }: ProcessConfig,
+  ) {
     collectDefaultMetrics({ register: this.registry });
     // These gauges are removed, because promtool refuses gauges whose names end like those of counters. The gauges by
     // type have the same values.
@@ -26,7 +30,7 @@ export class Metrics {
       help: 'What runs here; always 1',
       labelNames: ['version', 'node', 'roles'],
       registers: [this.registry],
-    }).set({ version, node: process.version, roles: [...config.roles].sort().join(',') }, 1);
+    }).set({ version, node: process.version, roles: [...roles].sort().join(',') }, 1);
   }
 
   /** Starts the listener for metrics; returns its address. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { Config } from '../../config.js';
+import { OverloadConfig } from './overload.config.js';
 import { rateLimited } from '../errors.js';
 import { networkOf } from './address.js';
 import { showQuota } from './quota-headers.js';
@@ -30,7 +30,7 @@ export class AddressLimit {
   private readonly counted = new WeakSet<Request>();
   private readonly off: boolean;
 
-  constructor(config: Config) {
+  constructor(config: OverloadConfig) {
     this.off = config.rateLimitPerMinute === 0;
   }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
-import { Config } from '../../config.js';
+import { OverloadConfig } from './overload.config.js';
 import { rateLimited } from '../errors.js';
 import { showQuota } from './quota-headers.js';
 import type { Caller } from '../context/caller.js';
@@ -17,7 +17,7 @@ export class RateLimit {
   private window = 0;
   private counts = new Map<string, number>();
 
-  constructor(private readonly config: Config) {}
+  constructor(private readonly config: OverloadConfig) {}
 
   /** Counts a request, and sets the headers that show the quota (draft-ietf-httpapi-ratelimit-headers). */
   count(caller: Caller, response: Response): void {

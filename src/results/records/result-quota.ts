@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../config.js';
+import { ResultsConfig } from '../results.config.js';
 import { Clock } from '../../platform/clock.js';
 import { Database, prepared, violatedConstraint } from '../../platform/database/database.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
@@ -37,12 +37,12 @@ export class ResultQuota {
   private readonly quota: number;
 
   constructor(
-    config: Config,
+    config: ResultsConfig,
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
   ) {
-    this.quota = config.resultMibPerDay * MIB;
+    this.quota = config.mibPerDay * MIB;
   }
 
   /**

@@ -1,8 +1,7 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOkResponse, ApiOperation, ApiProduces, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Config } from '../../config.js';
+import type { Response } from 'express';
 import { declareFaults, insufficientScope, validationError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/context/caller.js';
 import { Access, Bounded, CurrentCaller } from '../../platform/http/access.js';
@@ -78,7 +77,6 @@ export class UnmatchedResultsController {
     private readonly reads: ResultReads,
     private readonly likely: LikelyExams,
     private readonly examOfCode: ExamOfCode,
-    private readonly config: Config,
   ) {}
 
   @Get()
@@ -90,11 +88,11 @@ export class UnmatchedResultsController {
   })
   @AnswerList(UnmatchedResultModel)
   @Problems(400)
-  async list(@Query() query: PageQuery, @Req() request: Request, @Res() response: Response): Promise<void> {
+  async list(@Query() query: PageQuery, @Res() response: Response): Promise<void> {
     const page = pageOf(query);
     const { store } = this;
     await sendArray(response, async () => {
-      const rows = sendPage(await store.list(page), page, request, response, this.config);
+      const rows = sendPage(await store.list(page), page, response);
       return (async function* () {
         for (const row of rows) {
           const found = await store.findBody(row.id);

@@ -1,3 +1,5 @@
+import type { EnvironmentReader } from '../platform/environment-reader.js';
+
 /** The settings of the OpenID Connect provider for operators, and the groups that grant rights. */
 export interface OidcSettings {
   readonly issuer: URL;
@@ -13,14 +15,8 @@ export interface OidcSettings {
   readonly supportGroupPrefix: string | null;
 }
 
-/** Reads single settings, and collects their faults. */
-interface Reader {
-  raw(name: string): string | undefined;
-  fault(name: string, what: string): void;
-}
-
 /** Reads the settings of the provider; null if none is set. If one is set, all required ones must be. */
-export function oidcSettings(read: Reader): OidcSettings | null {
+export function oidcSettings(read: Pick<EnvironmentReader, 'raw' | 'fault'>): OidcSettings | null {
   const issuer = read.raw('OIDC_ISSUER');
   const clientId = read.raw('OIDC_CLIENT_ID');
   const clientSecret = read.raw('OIDC_CLIENT_SECRET');

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Config, ConfigError } from './config.js';
+import { Config } from './config.js';
+import type { ConfigError } from './platform/environment-reader.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'secret-files-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -26,8 +27,8 @@ describe('a secret in a file', () => {
       DATABASE_URL_FILE: file('url', 'postgres://service@db.example/eligibility\n'),
       SECRETS_KEY_FILE: file('key', `${key.toString('base64')}\r\n`),
     });
-    expect(config.databaseUrl).toBe('postgres://service@db.example/eligibility');
-    expect(config.secretsKeys).toEqual([key]);
+    expect(config.database.url).toBe('postgres://service@db.example/eligibility');
+    expect(config.secrets.keys).toEqual([key]);
   });
 
   it('prevents the start with one line for each secret that is set twice, missing or empty', () => {
@@ -43,4 +44,30 @@ describe('a secret in a file', () => {
       'OIDC_CLIENT_SECRET_FILE names a file that cannot be read (ENOENT)',
     ]);
   });
+});
+
+it('reports the faults of all modules together', () => {
+  const faults = faultsOf({
+    PORT: 'x',
+    ROLES: 'api,web',
+    RETRY_SCHEDULE_S: '5,',
+    CHANGES_RETENTION_DAYS: '0',
+    RESULT_MIB_PER_DAY: '-1',
+    OIDC_ISSUER: 'id.example',
+    CELL: 'O',
+    SECRETS_KEY: 'short',
+  });
+  expect(faults.map((fault) => fault.split(' ')[0])).toEqual([
+    'ROLES',
+    'PORT',
+    'OIDC_ISSUER',
+    'OIDC_CLIENT_ID',
+    'OIDC_CLIENT_SECRET',
+    'OIDC_ADMIN_GROUP',
+    'RETRY_SCHEDULE_S',
+    'CHANGES_RETENTION_DAYS',
+    'RESULT_MIB_PER_DAY',
+    'SECRETS_KEY',
+    'CELL',
+  ]);
 });

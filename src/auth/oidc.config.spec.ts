@@ -1,4 +1,4 @@
-import { oidcSettings } from './oidc-settings';
+import { oidcSettings } from './oidc.config';
 
 function read(env: Record<string, string>) {
   const faults: string[] = [];

@@ -1,0 +1,95 @@
+import { withSecretFiles } from './secret-files.js';
+
+/**
+ * Thrown when the environment is invalid. `faults` has a readable line for each faulty setting, which never contains
+ * the value.
+ */
+export class ConfigError extends Error {
+  constructor(readonly faults: string[]) {
+    super(faults.join('\n'));
+  }
+}
+
+/** Reads variables of the environment and collects their faults, so that one error names all of them. */
+export class EnvironmentReader {
+  readonly faults: string[] = [];
+
+  private readonly env: NodeJS.ProcessEnv;
+
+  constructor(env: NodeJS.ProcessEnv) {
+    this.env = withSecretFiles(env, (name, what) => this.fault(name, what));
+  }
+
+  fault(name: string, what: string): void {
+    this.faults.push(`${name} ${what}`);
+  }
+
+  raw(name: string): string | undefined {
+    const value = this.env[name]?.trim();
+    return value === '' ? undefined : value;
+  }
+
+  text(name: string, fallback: string): string {
+    return this.raw(name) ?? fallback;
+  }
+
+  /** Reads a text that must match the pattern; empty if it is not set. */
+  matching(name: string, pattern: RegExp, what: string): string {
+    const text = this.text(name, '');
+    if (!pattern.test(text)) this.fault(name, what);
+    return text;
+  }
+
+  number(name: string, fallback: number, min: number, max = Number.MAX_SAFE_INTEGER): number {
+    return this.inRange(name, fallback, [min, max], /^\d+(\.\d+)?$/, 'a number');
+  }
+
+  integer(name: string, fallback: number, min: number, max: number): number {
+    return this.inRange(name, fallback, [min, max], /^\d+$/, 'a whole number');
+  }
+
+  boolean(name: string, fallback: boolean): boolean {
+    const raw = this.raw(name)?.toLowerCase();
+    if (raw === undefined) return fallback;
+    if (raw === 'true' || raw === '1') return true;
+    if (raw === 'false' || raw === '0') return false;
+    this.fault(name, 'must be true or false');
+    return fallback;
+  }
+
+  oneOf<T extends string>(name: string, fallback: T, allowed: readonly T[]): T {
+    const raw = this.raw(name);
+    if (raw === undefined) return fallback;
+    if ((allowed as readonly string[]).includes(raw)) return raw as T;
+    this.fault(name, `must be one of ${allowed.join(', ')}`);
+    return fallback;
+  }
+
+  /** Reads a comma-separated list, each of whose items must be valid. */
+  list(name: string, fallback: string, isItem: (item: string) => boolean, what: string): string[] {
+    const items = this.text(name, fallback)
+      .split(',')
+      .map((item) => item.trim());
+    if (!items.every(isItem)) this.fault(name, what);
+    return items;
+  }
+
+  /** Reads an address without a trailing slash. */
+  httpUrl(name: string): string | null {
+    const raw = this.raw(name);
+    if (raw === undefined) return null;
+    const url = URL.canParse(raw) ? new URL(raw) : null;
+    if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
+      this.fault(name, 'must be an http(s) URL without query and fragment');
+    return raw.replace(/\/+$/, '');
+  }
+
+  private inRange(name: string, fallback: number, [min, max]: [number, number], pattern: RegExp, what: string): number {
+    const raw = this.raw(name);
+    if (raw === undefined) return fallback;
+    const value = pattern.test(raw) ? Number(raw) : NaN;
+    if (value >= min && value <= max) return value;
+    this.fault(name, `must be ${what} from ${min} to ${max}`);
+    return fallback;
+  }
+}

@@ -1,0 +1,11 @@
+import type { EnvironmentReader } from '../platform/environment-reader.js';
+
+/** The setting of the results' size. */
+export class ResultsConfig {
+  /** The maximum size, in MiB, of the results that an account may store in a day; 0 means no limit. */
+  readonly mibPerDay: number;
+
+  constructor(read: EnvironmentReader) {
+    this.mibPerDay = read.integer('RESULT_MIB_PER_DAY', 16_384, 0, 1e9);
+  }
+}
