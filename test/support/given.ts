@@ -3,7 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { CLIENT_SCOPES, SCOPES, type Scope } from '../../src/platform/context/caller';
 import { randomCode, randomToken, sha256 } from '../../src/platform/secrets';
-import type { Answer, TestApp } from './app';
+import type { Database } from '../../src/platform/database/database';
+import type { Answer } from './openapi-check';
 
 export interface TestSetup {
   test_code: string;
@@ -14,6 +15,13 @@ export interface TestSetup {
 
 const DAY_MS = 86_400_000;
 
+/** The parts of the application that the arrangements use. */
+interface RunningApp {
+  readonly database: Database;
+  readonly databaseUrl: string;
+  call(method: string, path: string, options: { token?: string; body?: unknown }): Promise<Answer>;
+}
+
 /**
  * Creates the data that a test starts with. Catalogue, users and tokens are written to the database; records are
  * created over HTTP.
@@ -21,7 +29,7 @@ const DAY_MS = 86_400_000;
 export class Given {
   private count = 0;
 
-  constructor(private readonly app: TestApp) {}
+  constructor(private readonly app: RunningApp) {}
 
   unique(prefix: string): string {
     return `${prefix}${++this.count}${randomBytes(3).toString('hex')}`;

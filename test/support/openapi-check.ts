@@ -2,7 +2,6 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { catalogueEntries } from '../../src/platform/http/problem-catalogue';
-import type { Answer } from './app';
 
 interface Operation {
   method: string;
@@ -12,6 +11,14 @@ interface Operation {
     string,
     { content?: Record<string, { schema?: object; examples?: object }>; headers?: Record<string, object> }
   >;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  /** The body as parsed JSON, or as text when it is not JSON; undefined without a body. */
+  body: any;
+  text: string;
 }
 
 export interface DocumentChecker {

@@ -1,5 +1,4 @@
-import { Fault, type Prepared } from './scene.js';
-import type { Situation } from './situations.js';
+import { Fault, type Prepared, type Situation } from './scene.js';
 
 const NEW_MEMBERS = 'Be ready for members that are new to you.';
 const IN_TIME = 'Answer within 10 seconds';

@@ -1,5 +1,5 @@
 import type { ChangeReason } from '../notification-request.js';
-import type { Situation } from './situations.js';
+import type { Situation } from './scene.js';
 
 const MEANING = 'marks the notification as delivered';
 const REPEAT = 'keep the ids you have worked on, and answer 200 to a repeat.';

@@ -31,6 +31,20 @@ export interface Sending {
   slowly?: 'sent' | 'read';
 }
 
+/**
+ * A situation that every partner meets eventually, and the sentence of docs/notifications.md that prescribes the
+ * reaction.
+ */
+export interface Situation {
+  title: string;
+  sentence: string;
+  /**
+   * Plays the situation.
+   * @throws Fault
+   */
+  play(scene: Scene): Promise<void>;
+}
+
 /** The tools of a situation: new bookings, and the endpoint. */
 export class Scene {
   constructor(

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Situation } from './situations.js';
+import type { Situation } from './scene.js';
 
 const WRONG = 'Answer a wrong or missing signature with 401.';
 const FAR = 'A timestamp more than five minutes off is a replay.';

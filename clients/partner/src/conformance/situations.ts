@@ -1,22 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { answering } from './answering.js';
 import { ordering } from './ordering.js';
-import type { Scene } from './scene.js';
+import type { Situation } from './scene.js';
 import { signatures } from './signatures.js';
-
-/**
- * A situation that every partner meets eventually, and the sentence of docs/notifications.md that prescribes the
- * reaction.
- */
-export interface Situation {
-  title: string;
-  sentence: string;
-  /**
-   * Plays the situation.
-   * @throws Fault
-   */
-  play(scene: Scene): Promise<void>;
-}
 
 const sample: Situation = {
   title: 'the sample of a verification',
