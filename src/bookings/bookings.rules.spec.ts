@@ -3,12 +3,12 @@ import { Faults } from '../platform/validation/faults.js';
 import { locationFaults } from './bookings.rules.js';
 
 const site = { location_code: 'C', location_name: 'N', location_address: 'A', location_timezone: 'America/Chicago' };
-const told = (faults: Fault[]) => faults.map(({ pointer, code }) => `${pointer} ${code}`);
+const codesOf = (faults: Fault[]) => faults.map(({ pointer, code }) => `${pointer} ${code}`);
 
 describe('the location of a booking', () => {
   it('requires code, name, address and time zone for a site exam', () => {
     expect(locationFaults({ delivery_mode: 'SITE_PROCTORED', ...site }, new Faults())).toEqual([]);
-    expect(told(locationFaults({ delivery_mode: 'SITE_PROCTORED' }, new Faults()))).toEqual([
+    expect(codesOf(locationFaults({ delivery_mode: 'SITE_PROCTORED' }, new Faults()))).toEqual([
       '/location_code required',
       '/location_name required',
       '/location_address required',
@@ -21,7 +21,7 @@ describe('the location of a booking', () => {
     expect(
       locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED', location_timezone: 'Asia/Tokyo' }, new Faults()),
     ).toEqual([]);
-    expect(told(locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED', ...site }, new Faults()))).toEqual([
+    expect(codesOf(locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED', ...site }, new Faults()))).toEqual([
       '/location_code not_allowed',
       '/location_name not_allowed',
       '/location_address not_allowed',

@@ -96,7 +96,7 @@ const READ_LAST = prepared(
 );
 
 /** A row of the statement's answer: the horizon and an entry. The entry is missing if there is none to show. */
-type Answered<Told> = Omit<Horizon, 'generation'> & { horizon_generation: number } & Told;
+type Answered<Row> = Omit<Horizon, 'generation'> & { horizon_generation: number } & Row;
 type Place = Pick<Entry, 'generation' | 'xid' | 'position' | 'recorded_us'>;
 
 const BEGINNING: Place = { generation: 0, xid: 0, position: 0, recorded_us: 0 };
@@ -160,7 +160,7 @@ export class ChangeFeed {
     limit: number,
   ): Promise<{ entries: Entry[]; next: FeedPosition }> {
     const retentionS = this.config.retentionDays * DAY_S;
-    if (after !== null && after.givenS < this.nowS() - retentionS) throw cursorExpired.error();
+    if (after !== null && after.issuedS < this.nowS() - retentionS) throw cursorExpired.error();
     const from: Place = after === null ? BEGINNING : { ...after, recorded_us: after.recordedUs };
     let asked: Horizon | null = null;
     for (let waits = 0; ; waits++) {
@@ -171,14 +171,14 @@ export class ChangeFeed {
         from.xid,
         from.position,
         from.recorded_us,
-        after?.toldS ?? 0,
+        after?.completeUntilS ?? 0,
         retentionS,
         limit,
       ]);
       const horizon = horizonOf(rows[0]);
       asked ??= horizon;
       const isDropped = from.recorded_us < asked.kept_from_s * 1_000_000;
-      if (after !== null && (after.toldS < asked.kept_from_s || !(rows[0].is_known || isDropped)))
+      if (after !== null && (after.completeUntilS < asked.kept_from_s || !(rows[0].is_known || isDropped)))
         throw cursorExpired.error();
       const entries = rows.filter((row): row is Answered<Entry> & { is_known: boolean } => row.xid !== null);
       const last = entries.at(-1) ?? from;
@@ -195,8 +195,8 @@ export class ChangeFeed {
     return this.database.query<Entry>(OF_RECORDS, [accountCode, svcEligibilityIds, limit]);
   }
 
-  private positionAt({ generation, xid, position, recorded_us }: Place, toldS: number): FeedPosition {
-    return { generation, xid, position, recordedUs: recorded_us, toldS, givenS: this.nowS() };
+  private positionAt({ generation, xid, position, recorded_us }: Place, completeUntilS: number): FeedPosition {
+    return { generation, xid, position, recordedUs: recorded_us, completeUntilS, issuedS: this.nowS() };
   }
 
   private nowS(): number {

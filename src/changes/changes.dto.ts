@@ -26,15 +26,15 @@ export interface FeedPosition {
   /** The time at which the entry was recorded, in microseconds since 1970, by the database's clock. */
   readonly recordedUs: number;
   /** A time before which the reader has seen every recorded change, in seconds since 1970, by the database's clock. */
-  readonly toldS: number;
+  readonly completeUntilS: number;
   /** The time at which the cursor was issued, in seconds since 1970. */
-  readonly givenS: number;
+  readonly issuedS: number;
 }
 
 const FORM = /^feed (\d{1,16}) (\d{1,16}) (\d{1,16}) (\d{1,16}) (\d{1,16}) (\d{1,16})$/;
 
 export function writePosition(at: FeedPosition): string {
-  return `feed ${[at.generation, at.xid, at.position, at.recordedUs, at.toldS, at.givenS].join(' ')}`;
+  return `feed ${[at.generation, at.xid, at.position, at.recordedUs, at.completeUntilS, at.issuedS].join(' ')}`;
 }
 
 /** Returns the position that a cursor contains; null if the change feed did not issue the cursor. */
@@ -43,8 +43,8 @@ export function readPosition(cursor: string): FeedPosition | null {
     ?.slice(1)
     .map(Number);
   if (!numbers) return null;
-  const [generation, xid, position, recordedUs, toldS, givenS] = numbers;
-  return { generation, xid, position, recordedUs, toldS, givenS };
+  const [generation, xid, position, recordedUs, completeUntilS, issuedS] = numbers;
+  return { generation, xid, position, recordedUs, completeUntilS, issuedS };
 }
 
 const afterText = text({ min: 1, max: 300 });

@@ -9,7 +9,7 @@ import { Logger } from '../platform/observability/logger.js';
 import { Readiness } from '../platform/observability/readiness.js';
 import { Snapshots, type Snapshot } from './snapshot.js';
 
-const LOOK_MS = 2_000;
+const POLL_MS = 2_000;
 const HEARTBEAT_MS = 15_000;
 /** The maximum numbers of open streams in this process: for one user, and for all users. */
 const MOST_OF_USER = 10;
@@ -89,14 +89,14 @@ export class EventStreams implements BeforeApplicationShutdown {
     response.write('retry: 5000\n\n');
   }
 
-  @Interval(LOOK_MS)
-  async look(): Promise<void> {
+  @Interval(POLL_MS)
+  async poll(): Promise<void> {
     if (this.streams.size === 0 || this.looking) return;
     if (this.readiness.isStopping) return this.endAll();
     this.looking = true;
     try {
       const marksFor = await this.figures();
-      await Promise.all([...this.streams].map((stream) => this.tell(stream, marksFor(stream.allowedAccounts))));
+      await Promise.all([...this.streams].map((stream) => this.send(stream, marksFor(stream.allowedAccounts))));
     } catch (error) {
       this.logger.warn({ err: error }, 'operators could not be told what changed; the next round tries again');
     } finally {
@@ -110,7 +110,7 @@ export class EventStreams implements BeforeApplicationShutdown {
 
   /** Queries the current values, and returns a function that limits them to the accounts of a caller. */
   private async figures(): Promise<(allowedAccounts: AllowedAccounts) => Marks> {
-    const snapshotOf = await this.snapshots.look();
+    const snapshotOf = await this.snapshots.read();
     const known = new Map<string, Marks>();
     return (allowedAccounts) => {
       const key = allowedAccounts === null ? '' : allowedAccounts.join(' ');
@@ -120,7 +120,7 @@ export class EventStreams implements BeforeApplicationShutdown {
     };
   }
 
-  private async tell(stream: Stream, marks: Marks): Promise<void> {
+  private async send(stream: Stream, marks: Marks): Promise<void> {
     const { seen } = stream;
     if (seen === null) return;
     const topics = TOPICS.filter((topic) => seen.get(topic) !== marks.get(topic));

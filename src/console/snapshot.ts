@@ -53,7 +53,7 @@ export class Snapshots {
   }
 
   /** Queries the newest counts, and returns a function that limits them to given accounts. */
-  async look(): Promise<(allowedAccounts: AllowedAccounts) => Snapshot> {
+  async read(): Promise<(allowedAccounts: AllowedAccounts) => Snapshot> {
     const newest = await this.acrossAccounts();
     return (allowedAccounts) => limitedTo(newest, allowedAccounts);
   }

@@ -31,7 +31,7 @@ const CREATED = (records: string, answer: string) => `WITH asked AS MATERIALIZED
     INSERT INTO audit_log (actor, application, account_code, action, subject, request_id)
     SELECT actor, application, created.account_code, 'eligibility.create', svc_eligiblity_id, request_id
     FROM created JOIN asked USING (svc_eligiblity_id)),
-  told AS (${insertChangesOf(`
+  changes AS (${insertChangesOf(`
     SELECT created_datetime, 'ELIGIBILITY', 'CREATED', account_code, svc_eligiblity_id, candidate_id, test_code,
       NULL::text, status, NULL::int, NULL::int, NULL::json
     FROM created`)})

@@ -217,11 +217,11 @@ export class EligibilityStore {
     if (record.status === 'EXPIRED' || statusAt(record, this.clock.now()) !== 'EXPIRED') return;
     Object.assign(record, { status: 'EXPIRED', updated_datetime: updated > end! ? updated : end });
     this.unitOfWork.send(NOTE_EXPIRY, [record.svc_eligiblity_id, record.updated_datetime]);
-    this.tell('EXPIRED', record, end!);
+    this.noteChange('EXPIRED', record, end!);
   }
 
   /** Appends the current state of the record to the change feed. */
-  tell(change: Change, record: Eligibility, at = record.updated_datetime): void {
+  noteChange(change: Change, record: Eligibility, at = record.updated_datetime): void {
     const { account_code, svc_eligiblity_id, candidate_id, test_code } = record;
     this.unitOfWork.change({
       kind: 'ELIGIBILITY',

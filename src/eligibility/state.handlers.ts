@@ -65,7 +65,7 @@ export class CancelEligibilityHandler implements ICommandHandler<CancelEligibili
       if (!mayTrigger(status, 'cancel')) throw eligibilityClosed.error();
       this.store.changeState(record, { status: 'CANCELLED' }, now);
       await this.commandBus.execute(new ReleaseVouchers(record.svc_eligiblity_id));
-      this.store.tell('CANCELLED', record);
+      this.store.noteChange('CANCELLED', record);
       this.unitOfWork.audit('eligibility.cancel', record.svc_eligiblity_id);
       return record.svc_eligiblity_id;
     });
@@ -106,7 +106,7 @@ export class ReplaceVouchersHandler implements ICommandHandler<ReplaceVouchers> 
       );
       faults.add(...refusalFaults(refusals, voucherCodes, pointer));
       faults.refuse();
-      this.store.tell('UPDATED', this.store.changeState(record, {}, this.clock.now()));
+      this.store.noteChange('UPDATED', this.store.changeState(record, {}, this.clock.now()));
       this.unitOfWork.audit('eligibility.set-vouchers', record.svc_eligiblity_id, { changed: ['voucher_codes'] });
     });
   }
@@ -140,7 +140,7 @@ abstract class OperatorDecision {
       const isNews = Object.entries(decision).some(([name, value]) => record[name as keyof Eligibility] !== value);
       if (isNews) {
         const stored = OPEN_STATUSES.includes(status) ? openStatus({ ...record, ...decision }) : status;
-        this.store.tell(DECISIONS[trigger], this.store.changeState(record, { ...decision, status: stored }, now));
+        this.store.noteChange(DECISIONS[trigger], this.store.changeState(record, { ...decision, status: stored }, now));
       }
       this.unitOfWork.audit(`eligibility.${trigger}`, svcEligibilityId, { accountCode: record.account_code });
     });

@@ -78,7 +78,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     } catch (error) {
       throw refusalOf(error) ?? error;
     }
-    this.store.tell('UPDATED', record);
+    this.store.noteChange('UPDATED', record);
     const changedNames = vouchersChange ? [...names, 'voucher_codes'] : names;
     this.unitOfWork.audit('eligibility.update', record.svc_eligiblity_id, { changed: changedNames });
     return true;

@@ -66,7 +66,7 @@ export class ImportsController {
   ): Promise<ImportAnswer> {
     const { import_id, isReplay } = await this.reception.receive(account_code, dry_run === 'true', request, response);
     if (isReplay) response.setHeader('Idempotency-Replayed', 'true');
-    else void this.worker.look();
+    else void this.worker.poll();
     return { import_id };
   }
 

@@ -18,9 +18,9 @@ const COLUMNS = [
   'column',
   'value',
 ] as const;
-type Told = Partial<Record<(typeof COLUMNS)[number], string>>;
+type ReportRow = Partial<Record<(typeof COLUMNS)[number], string>>;
 
-const written = (told: Told): string => writeLine(COLUMNS.map((column) => told[column] ?? ''));
+const written = (row: ReportRow): string => writeLine(COLUMNS.map((column) => row[column] ?? ''));
 
 export const reportHead = (): string => BYTE_ORDER_MARK + writeLine(COLUMNS);
 
@@ -34,7 +34,7 @@ export function reportLines(firstRow: number, outcomes: readonly RowOutcome[], i
 
 function linesOf(number: number, row: RowOutcome, isDry: boolean): string {
   const [outcome, line, candidate_id, test_code, record, faults = []] = row;
-  const common: Told = {
+  const common: ReportRow = {
     row: String(number),
     outcome,
     line: String(line),

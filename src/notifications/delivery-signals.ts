@@ -55,7 +55,7 @@ export class DeliverySignals {
     logger: Logger,
   ) {
     this.listener = new Listener(database.url, CHANNEL, {
-      heard: (payload) => this.hear(payload),
+      notified: (payload) => this.hear(payload),
       failed: (error) => logger.warn({ err: error }, 'no connection to listen on; trying again'),
     });
   }
@@ -72,7 +72,7 @@ export class DeliverySignals {
   due(subscriptionIds: readonly string[]): void {
     if (subscriptionIds.length === 0) return;
     if (this.loop.isRunning) this.unitOfWork.afterCommit(() => this.loop.wake(subscriptionIds));
-    else this.tell(DUE, subscriptionIds);
+    else this.notify(DUE, subscriptionIds);
   }
 
   /**
@@ -82,7 +82,7 @@ export class DeliverySignals {
    */
   changed(subscriptionId: string, isNewAddress: boolean): void {
     this.unitOfWork.afterCommit(() => this.loop.changed(subscriptionId, isNewAddress));
-    this.tell(isNewAddress ? MOVED : CHANGED, [subscriptionId]);
+    this.notify(isNewAddress ? MOVED : CHANGED, [subscriptionId]);
   }
 
   /**
@@ -107,7 +107,7 @@ export class DeliverySignals {
    */
   busy(subscriptionIds: readonly string[]): void {
     // The message may be lost: another process then learns it from the partner's answer, or at its next claim.
-    this.tell(BUSY, subscriptionIds);
+    this.notify(BUSY, subscriptionIds);
   }
 
   /** Starts to listen to the signals of other processes. */
@@ -119,7 +119,7 @@ export class DeliverySignals {
     await this.listener.close();
   }
 
-  private tell(what: string, subscriptionIds: readonly string[]): void {
+  private notify(what: string, subscriptionIds: readonly string[]): void {
     this.hints.send(
       CHANNEL,
       subscriptionIds.map((id) => what + id),

@@ -41,17 +41,17 @@ export function addAnswers(document: OpenAPIObject, surroundings: Surroundings):
         for (const [type, media] of Object.entries(content)) {
           const name = `${method.toUpperCase()} ${path}`;
           if (type === 'application/json' && (Number(status) < 400 || path.startsWith('/health/'))) {
-            const told = OF_OPERATIONS[`${name} ${status}`] ?? OF_OPERATIONS[name] ?? {};
-            media.example = merged(examples.of(media.schema ?? {}), told);
+            const stated = OF_OPERATIONS[`${name} ${status}`] ?? OF_OPERATIONS[name] ?? {};
+            media.example = merged(examples.of(media.schema ?? {}), stated);
           } else if (TEXTS[name] !== undefined && type !== 'application/problem+json' && Number(status) < 400)
             media.example = TEXTS[name];
           else if (type === 'text/html') media.example = TEXTS['text/html'];
         }
 }
 
-function merged(example: unknown, told: Record<string, unknown>): unknown {
-  if (Array.isArray(example)) return example.map((one) => merged(one, told));
-  return typeof example === 'object' && example !== null ? { ...example, ...told } : example;
+function merged(example: unknown, stated: Record<string, unknown>): unknown {
+  if (Array.isArray(example)) return example.map((one) => merged(one, stated));
+  return typeof example === 'object' && example !== null ? { ...example, ...stated } : example;
 }
 
 /**

@@ -6,7 +6,7 @@ const PATIENCE_MS = 20;
 const MOST_IN_FLIGHT = 4;
 /** The maximum waiting time of a request, which is checked once a second. */
 const MOST_WAIT_MS = 5_000;
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 
 interface Waiting<T> {
   readonly item: T;
@@ -28,7 +28,7 @@ export class Batcher<T extends { reject: (error: unknown) => void }> {
    * oldest.
    */
   private readonly waitingOf = new Map<string, Waiting<T>[]>();
-  private looking: NodeJS.Timeout | null = null;
+  private checking: NodeJS.Timeout | null = null;
   private inFlight = 0;
   /** The number of running batches that still prevent the start of the next batch. */
   private awaited = 0;
@@ -50,8 +50,8 @@ export class Batcher<T extends { reject: (error: unknown) => void }> {
     const queue = this.waitingOf.get(caller);
     if (queue) queue.push(waiting);
     else this.waitingOf.set(caller, [waiting]);
-    this.beginWhatMay();
-    if (this.waitingOf.size > 0) this.looking ??= this.lookLater();
+    this.beginAllowed();
+    if (this.waitingOf.size > 0) this.checking ??= this.checkLater();
   }
 
   private refuseLate(): void {
@@ -60,14 +60,14 @@ export class Batcher<T extends { reject: (error: unknown) => void }> {
       while (queue.length > 0 && queue[0].since < late) queue.shift()!.item.reject(this.refusal());
       if (queue.length === 0) this.waitingOf.delete(caller);
     }
-    this.looking = this.waitingOf.size > 0 ? this.lookLater() : null;
+    this.checking = this.waitingOf.size > 0 ? this.checkLater() : null;
   }
 
-  private lookLater(): NodeJS.Timeout {
-    return setTimeout(() => this.refuseLate(), LOOK_MS).unref();
+  private checkLater(): NodeJS.Timeout {
+    return setTimeout(() => this.refuseLate(), CHECK_MS).unref();
   }
 
-  private beginWhatMay(): void {
+  private beginAllowed(): void {
     if (this.waitingOf.size > 0 && this.awaited === 0 && this.inFlight < MOST_IN_FLIGHT) void this.begin();
   }
 
@@ -78,7 +78,7 @@ export class Batcher<T extends { reject: (error: unknown) => void }> {
     const patience = setTimeout(() => {
       late = true;
       this.awaited--;
-      this.beginWhatMay();
+      this.beginAllowed();
     }, PATIENCE_MS);
     const batch = this.next();
     const span = batch.length === 1 ? batch[0].span : undefined;
@@ -86,7 +86,7 @@ export class Batcher<T extends { reject: (error: unknown) => void }> {
     clearTimeout(patience);
     this.inFlight--;
     if (!late) this.awaited--;
-    this.beginWhatMay();
+    this.beginAllowed();
   }
 
   private next(): Waiting<T>[] {

@@ -55,10 +55,10 @@ const FIND_CHANGES = {
          FROM changes WHERE ${OF_RECORDS} ORDER BY generation, xid, position`,
 };
 const RENAME_CHANGES = { text: `UPDATE changes SET candidate_id = $3 WHERE ${OF_RECORDS}` };
-const FIND_TOLD = {
+const FIND_NOTIFIED = {
   text: `SELECT position, notification FROM changes WHERE ${OF_RECORDS} AND notification IS NOT NULL`,
 };
-const REWRITE_TOLD = {
+const REWRITE_NOTIFIED = {
   text: `UPDATE changes SET notification = rewritten.notification
          FROM unnest($3::bigint[], $4::json[]) AS rewritten (position, notification)
          WHERE ${OF_RECORDS} AND changes.position = rewritten.position`,
@@ -101,14 +101,14 @@ export class PlatformPersonalData extends PersonalData {
     ]);
     const ofRecords = [accountCode, svcEligibilityIds];
     await this.database.execute(RENAME_CHANGES, [...ofRecords, pseudonym]);
-    const told = await this.database.query<{ position: number; notification: Record<string, unknown> }>(
-      FIND_TOLD,
+    const entries = await this.database.query<{ position: number; notification: Record<string, unknown> }>(
+      FIND_NOTIFIED,
       ofRecords,
     );
-    await this.database.execute(REWRITE_TOLD, [
+    await this.database.execute(REWRITE_NOTIFIED, [
       ...ofRecords,
-      told.map((entry) => entry.position),
-      told.map((entry) => JSON.stringify(withoutPerson(entry.notification, pseudonym))),
+      entries.map((entry) => entry.position),
+      entries.map((entry) => JSON.stringify(withoutPerson(entry.notification, pseudonym))),
     ]);
     await this.forgetKeys(subject);
     const reasons = await this.database.query<{ id: string; reason: string }>(FIND_REASONS, [accountCode]);

@@ -3,7 +3,7 @@ import { Interval } from '@nestjs/schedule';
 import type { ProcessConfig } from './process.config.js';
 import type { Logger } from './observability/logger.js';
 
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 /**
  * The base class of workers for jobs in the database, in processes with the role `delivery`. A worker polls once a
@@ -30,8 +30,8 @@ export abstract class Worker implements OnApplicationBootstrap, BeforeApplicatio
   }
 
   /** Does all work that is pending. */
-  @Interval(LOOK_MS)
-  look(): Promise<void> {
+  @Interval(POLL_MS)
+  poll(): Promise<void> {
     if (this.active) this.running ??= this.work().finally(() => (this.running = null));
     return this.running ?? Promise.resolve();
   }

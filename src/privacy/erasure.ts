@@ -88,14 +88,14 @@ export class Erasure {
       this.unitOfWork.recordNow();
       const subject = await this.subjectOf(candidate);
       const before = await this.recordsOf(candidate);
-      const told = new Set(before.filter(isErased).map((record) => record.svc_eligiblity_id));
+      const erasedBefore = new Set(before.filter(isErased).map((record) => record.svc_eligiblity_id));
       const pseudonym = before.every(isErased) ? candidateId : ERASED_ID + randomCode(ERASED_ID_LENGTH);
       const tiedByName = (await Promise.all(this.holders.all().map((holder) => holder.findTiedByName(subject)))).flat();
       for (const holder of this.holders.all()) await holder.erase(subject, pseudonym);
       const erased = await this.recordsOf({ accountCode, candidateId: pseudonym });
       for (const record of erased) {
         const { svc_eligiblity_id, candidate_id, test_code } = record;
-        if (told.has(svc_eligiblity_id)) continue;
+        if (erasedBefore.has(svc_eligiblity_id)) continue;
         this.unitOfWork.audit('candidate.erase', svc_eligiblity_id, { accountCode });
         this.unitOfWork.change({
           kind: 'ELIGIBILITY',

@@ -88,7 +88,7 @@ export class PrivacyController {
         reason,
         accountCode: candidate.accountCode,
       });
-      this.unitOfWork.afterCommit(() => void this.worker.look());
+      this.unitOfWork.afterCommit(() => void this.worker.poll());
       return { job_id, matched };
     });
   }

@@ -11,7 +11,7 @@ import type { Candidate } from '../platform/personal-data.js';
 import { ForgetMedia } from '../results/results.commands.js';
 import { Erasure } from './erasure.js';
 
-const LOOK_MS = 15_000;
+const POLL_MS = 15_000;
 /** The interval between two rounds, by business time. If the sandbox's clock is moved, the next round comes at once. */
 const ROUND_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
@@ -38,8 +38,8 @@ export class RetentionSweep {
     clock.follow({ catchUp: () => this.run() });
   }
 
-  @Interval(LOOK_MS)
-  async look(): Promise<void> {
+  @Interval(POLL_MS)
+  async poll(): Promise<void> {
     const now = this.clock.now().getTime();
     if (now - this.lastRound < ROUND_MS) return;
     this.lastRound = now;

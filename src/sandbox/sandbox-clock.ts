@@ -69,7 +69,7 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
     private readonly logger: Logger,
   ) {
     this.listener = new Listener(database.url, CHANNEL, {
-      heard: (_, client) => this.follow(client),
+      notified: (_, client) => this.follow(client),
       asked: (client) => this.follow(client),
       listening: (client) => {
         this.generation = 0;

@@ -72,12 +72,12 @@ export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {
     await this.received
       .add({ method, path: url, headers: request.headers, body })
       .catch((error: unknown) => this.logger.warn({ err: error }, 'a request to the sandbox’s partner was not kept'));
-    const told = /^\/([1-9]\d\d|slow|close)(\/|$)/.exec(url)?.[1];
-    if (told === 'close') return void request.socket.destroy();
-    const status = told === undefined || told === 'slow' ? 200 : Math.max(200, Number(told));
+    const behaviour = /^\/([1-9]\d\d|slow|close)(\/|$)/.exec(url)?.[1];
+    if (behaviour === 'close') return void request.socket.destroy();
+    const status = behaviour === undefined || behaviour === 'slow' ? 200 : Math.max(200, Number(behaviour));
     const answer = () =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(NO_BODY.has(status) ? '' : '{}');
-    if (told !== 'slow') return void answer();
+    if (behaviour !== 'slow') return void answer();
     const timer = setTimeout(answer, SLOW_MS);
     this.waiting.add(timer);
     response.on('close', () => {

@@ -170,7 +170,7 @@ describe('the table of callers in the isolation test', () => {
 
   test.each([
     ['counts', 'of', 'GET /admin/overview'],
-    ['tells', 'look', 'GET /admin/events'],
+    ['tells', 'read', 'GET /admin/events'],
   ] as const)(
     'catches a snapshot that %s across accounts',
     async (_what, method, where) => {

@@ -609,7 +609,7 @@ describe('the retention of an account', () => {
     const clock = jest.spyOn(app.app.get(Clock), 'now');
     const after = async (advanced: number) => {
       clock.mockReturnValue(new Date(Date.now() + advanced * 86_400_000));
-      await sweep.look();
+      await sweep.poll();
       return held();
     };
     try {

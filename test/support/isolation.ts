@@ -280,7 +280,7 @@ export class Isolation {
     ])
       await this.app.given.sql(statement, [this.z.account]);
     await new Promise((resolve) => setTimeout(resolve, 1_200));
-    await this.app.app.get(EventStreams).look();
+    await this.app.app.get(EventStreams).poll();
     await new Promise((resolve) => setTimeout(resolve, 200));
     abort.abort();
     await read;

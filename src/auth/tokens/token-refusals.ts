@@ -8,7 +8,7 @@ import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { Pseudonyms } from './pseudonyms.js';
 
 const WINDOW_S = 60;
-const LOOK_EVERY_MS = 2_000;
+const CHECK_EVERY_MS = 2_000;
 const BATCH = 500;
 
 const IS_USER = prepared('token-refusal-is-user', 'SELECT 1 FROM users WHERE username = $1');
@@ -60,7 +60,7 @@ export class TokenRefusals {
   }
 
   /** Writes the audit entries for counts that began at least a minute ago. */
-  @Interval(LOOK_EVERY_MS)
+  @Interval(CHECK_EVERY_MS)
   async write(): Promise<void> {
     await sweep(this.logger, 'refused token requests', BATCH, [() => this.unitOfWork.run(() => this.writeBatch())]);
   }

@@ -76,7 +76,7 @@ export class AttemptsUnderWay {
    * Checks, several times a second, that the process was not paused. After a pause, attempts that had not started are
    * revoked; returns these items, which must be released.
    */
-  look(now: number): Held[] {
+  check(now: number): Held[] {
     const revoked = now - this.lastLook > STOPPED_MS ? this.revoke(() => true) : [];
     this.lastLook = now;
     return revoked;

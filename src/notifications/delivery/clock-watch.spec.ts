@@ -16,7 +16,7 @@ async function aheadAfter(...looks: number[]): Promise<number> {
   const watch = new ClockWatch({ retryGiveUpH: 24, waitMs: 10_000 } as NotificationsConfig, database, logger);
   for (const hours of looks) {
     aheadMs = hours * HOUR_MS;
-    await watch.look();
+    await watch.check();
   }
   return Math.round(watch.aheadH);
 }

@@ -64,7 +64,7 @@ export class ClockWatch {
   }
 
   /** Compares the clocks; called about once a second. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const before = performance.now();
     const { ms } = (await this.database.queryOne<{ ms: number }>(NOW))!;
     this.compare(ms, before);

@@ -23,15 +23,15 @@ export class Claims {
 
   /**
    * Claims due notifications of these partners.
-   * @param rooms the number to claim for each partner
+   * @param capacities the number to claim for each partner
    */
-  async of(rooms: ReadonlyMap<{ readonly id: string }, number>): Promise<Claim> {
-    const ids = [...rooms.keys()].map(({ id }) => id);
+  async of(capacities: ReadonlyMap<{ readonly id: string }, number>): Promise<Claim> {
+    const ids = [...capacities.keys()].map(({ id }) => id);
     const claimedAt = performance.now();
-    const values = [ids, [...rooms.values()], this.config.waitMs, leaseToken()];
+    const values = [ids, [...capacities.values()], this.config.waitMs, leaseToken()];
     const rows = await this.database.query<Claimed>(CLAIM, values);
     if (rows.length > 0) await this.races.reached('claimed');
-    return { rows: (await this.mayBeTold(rows)) ? rows : [], claimedAt };
+    return { rows: (await this.areReplicated(rows)) ? rows : [], claimedAt };
   }
 
   /**
@@ -42,11 +42,11 @@ export class Claims {
     const claimedAt = performance.now();
     const rows = await this.database.query<Claimed>(CLAIM_PROBES, [this.config.waitMs, most, leaseToken()]);
     if (rows.length > 0) await this.races.reached('probe claimed');
-    return { rows: (await this.mayBeTold(rows)) ? rows : [], claimedAt };
+    return { rows: (await this.areReplicated(rows)) ? rows : [], claimedAt };
   }
 
   /** Returns whether the claimed notifications may be sent. If not, they are released. */
-  async mayBeTold(rows: readonly Claimed[]): Promise<boolean> {
+  async areReplicated(rows: readonly Claimed[]): Promise<boolean> {
     const may = rows.length === 0 || (await this.replication.confirmed().catch(() => false));
     if (!may) this.giveBack([...rows]);
     return may;

@@ -103,9 +103,9 @@ export class DeliveryLoop {
   /** Accepts notifications that were claimed at their creation. Their leases began no earlier than `claimedAt`. */
   async take(rows: Claimed[], claimedAt: number): Promise<void> {
     if (rows.length === 0) return;
-    if (!(await this.claims.mayBeTold(rows))) return;
+    if (!(await this.claims.areReplicated(rows))) return;
     await this.fill(rows, new Map(rows.map((row) => [this.queues.of(row.subscription_id), Infinity])), claimedAt);
-    this.startWhatMay();
+    this.startAllowed();
   }
 
   /** Releases attempts that were claimed under old settings of the subscription. A new address also lifts a pause. */
@@ -114,7 +114,7 @@ export class DeliveryLoop {
     queue.changed(isNewAddress);
     this.writer.release(queue.empty());
     this.writer.release(this.underWay.revoke((item) => item.subscription_id === subscriptionId));
-    if (isNewAddress) this.paces.lookAgain(queue);
+    if (isNewAddress) this.paces.checkAgain(queue);
     this.wake([subscriptionId]);
   }
 
@@ -128,15 +128,15 @@ export class DeliveryLoop {
 
   /** Checks all waiting queues again, after the sandbox's clock was moved. */
   timeMoved(): void {
-    for (const queue of this.queues.all()) this.paces.lookAgain(queue);
+    for (const queue of this.queues.all()) this.paces.checkAgain(queue);
   }
 
   /** Checks the running attempts; called several times a second. */
-  look(): void {
+  check(): void {
     const now = performance.now();
-    this.writer.release(this.underWay.look(now));
-    this.queues.look(now);
-    this.startWhatMay();
+    this.writer.release(this.underWay.check(now));
+    this.queues.check(now);
+    this.startAllowed();
   }
 
   /** Finds due notifications in the database, including those that other processes created. */
@@ -151,9 +151,9 @@ export class DeliveryLoop {
 
   /** Sends the probes that are due. */
   async probe(): Promise<void> {
-    const room = this.queues.roomForProbes(this.underWay.probes);
-    if (!this.isRunning || !this.replication.isOpen || room <= 0) return;
-    const { rows, claimedAt } = await this.claims.probes(room);
+    const capacity = this.queues.probeCapacity(this.underWay.probes);
+    if (!this.isRunning || !this.replication.isOpen || capacity <= 0) return;
+    const { rows, claimedAt } = await this.claims.probes(capacity);
     await this.directory.learn(rows);
     for (const row of rows) {
       const profile = this.directory.known(row.subscription_id, row.version);
@@ -187,15 +187,15 @@ export class DeliveryLoop {
   }
 
   private async claimOnce(): Promise<void> {
-    const wanting = [...this.queues.all()].filter((queue) => queue.room > 0);
+    const wanting = [...this.queues.all()].filter((queue) => queue.capacity > 0);
     if (this.claiming || !this.isRunning || !this.replication.isOpen || wanting.length === 0) return;
-    const rooms = new Map(wanting.map((queue) => [queue, queue.room]));
+    const capacities = new Map(wanting.map((queue) => [queue, queue.capacity]));
     this.claiming = true;
     // The queue's state changes before the claim, so that a wake during the claim is not lost.
     for (const queue of wanting) queue.claiming();
     try {
-      const { rows, claimedAt } = await this.claims.of(rooms);
-      await this.fill(rows, rooms, claimedAt);
+      const { rows, claimedAt } = await this.claims.of(capacities);
+      await this.fill(rows, capacities, claimedAt);
     } catch (error) {
       // The error is only logged: the next sweep wakes these partners again.
       this.logger.warn({ err: error }, 'notifications could not be claimed');
@@ -203,35 +203,35 @@ export class DeliveryLoop {
     } finally {
       this.claiming = false;
     }
-    this.startWhatMay();
+    this.startAllowed();
     this.claim();
   }
 
-  /** @param rooms the number that was requested for each partner */
-  private async fill(rows: Claimed[], rooms: ReadonlyMap<Queue, number>, claimedAt: number): Promise<void> {
+  /** @param capacities the number that was requested for each partner */
+  private async fill(rows: Claimed[], capacities: ReadonlyMap<Queue, number>, claimedAt: number): Promise<void> {
     const held = heldByPartner(rows, claimedAt);
     await this.directory.learn(rows);
-    for (const [queue, room] of rooms) {
+    for (const [queue, capacity] of capacities) {
       const items = held.get(queue.id) ?? [];
       // Since the claim, the partner has gone DOWN or its settings have changed.
       const stale = queue.mode === 'HALTED' || claimedAt < queue.staleBefore;
       if (stale) this.writer.release(items);
-      queue.fill(stale ? [] : items, room, queue.inFlight > 0 || this.writer.isBusy);
+      queue.fill(stale ? [] : items, capacity, queue.inFlight > 0 || this.writer.isBusy);
       const pace = stale ? null : (items[0]?.pace ?? null);
       if (pace !== null) queue.pace.bound(pace);
       if (items[0]) queue.partnerChangedAt(items[0].health_changed_at?.getTime() ?? null, this.clock.now().getTime());
       this.queues.enqueue(queue);
     }
-    if (!this.isRunning) for (const queue of rooms.keys()) this.writer.release(queue.empty());
+    if (!this.isRunning) for (const queue of capacities.keys()) this.writer.release(queue.empty());
   }
 
   private opened(queue: Queue): void {
     if (queue.waiting > 0) this.queues.enqueue(queue);
     else this.wake([queue.id]);
-    this.startWhatMay();
+    this.startAllowed();
   }
 
-  private startWhatMay(): void {
+  private startAllowed(): void {
     for (let queue = this.queues.next(); queue !== null; queue = this.queues.next()) this.startNext(queue);
   }
 
@@ -274,8 +274,8 @@ export class DeliveryLoop {
       this.writer.add(outcome);
       if (stops) this.writer.release(queue.empty());
     }
-    this.startWhatMay();
-    if (queue.room > 0) this.claim();
+    this.startAllowed();
+    if (queue.capacity > 0) this.claim();
   }
 
   private recorded(outcomes: readonly Outcome[], freed: readonly string[]): void {
@@ -286,7 +286,7 @@ export class DeliveryLoop {
       if (retry === 'AUTO' || isBusyNow !== null) queue.resume();
       // This delivery means that the partner is up again.
       else if (retry === null && item.down) queue.wake();
-      queue.unstall();
+      queue.retryClaim();
     }
     for (const id of busy) this.paces.arrange(this.queues.of(id));
     if (busy.size > 0) this.onBusy([...busy]);

@@ -94,13 +94,13 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
       await this.loop.findWork();
       this.lastSweep = performance.now();
     });
-    await this.once('clock', () => this.clockWatch.look());
+    await this.once('clock', () => this.clockWatch.check());
     await this.once('upkeep', () => this.upkeep.run());
   }
 
   @Interval(PULSE_MS)
   async pulse(): Promise<void> {
-    this.loop.look();
+    this.loop.check();
     await this.once('probes', () => this.loop.probe());
     await this.once('bulk jobs', () => this.jobs.advance());
   }

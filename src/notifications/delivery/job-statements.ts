@@ -36,21 +36,21 @@ const JOB = `job AS MATERIALIZED (
  */
 const DUE = `part AS MATERIALIZED (
     SELECT p.job_id, p.subscription_id, s.deleted_datetime IS NOT NULL AS gone,
-      CASE WHEN p.state = 'TRYING' OR s.health = 'DOWN' THEN 1 ELSE ${WINDOW} END AS room
+      CASE WHEN p.state = 'TRYING' OR s.health = 'DOWN' THEN 1 ELSE ${WINDOW} END AS capacity
     FROM job JOIN job_parts p ON p.job_id = job.id JOIN subscriptions s ON s.id = p.subscription_id
       CROSS JOIN LATERAL (SELECT count(*) AS handed_over FROM deliveries d
-        WHERE d.job_id = job.id AND d.subscription_id = p.subscription_id) owed
+        WHERE d.job_id = job.id AND d.subscription_id = p.subscription_id) pending
     WHERE p.waiting > 0 AND (s.deleted_datetime IS NOT NULL
       OR s.state = 'ACTIVE' AND s.health = 'UP' AND CASE p.state
-        WHEN 'TRYING' THEN owed.handed_over = 0 AND p.sent = p.delivered + p.failed
-        WHEN 'OPEN' THEN owed.handed_over <= ${WINDOW / 2} ELSE false END
+        WHEN 'TRYING' THEN pending.handed_over = 0 AND p.sent = p.delivered + p.failed
+        WHEN 'OPEN' THEN pending.handed_over <= ${WINDOW / 2} ELSE false END
       OR s.state = 'ACTIVE' AND s.health = 'DOWN' AND p.state <> 'PAUSED' AND p.sent = p.delivered + p.failed
         AND ${PROBE_IS_DUE} AND NOT EXISTS (SELECT FROM deliveries d WHERE d.subscription_id = s.id))
-    ORDER BY owed.handed_over LIMIT ${PARTNERS}),
+    ORDER BY pending.handed_over LIMIT ${PARTNERS}),
   next AS MATERIALIZED (
     SELECT part.job_id, i.notification_position AS position, part.subscription_id, part.gone
     FROM part CROSS JOIN LATERAL (
-      SELECT notification_position FROM job_items WHERE ${WAITING_OF('part.subscription_id')} LIMIT part.room) i),
+      SELECT notification_position FROM job_items WHERE ${WAITING_OF('part.subscription_id')} LIMIT part.capacity) i),
   due AS MATERIALIZED (
     SELECT next.*, n.state, n.booking_code, n.event_sequence
     FROM next JOIN notifications n ON n.position = next.position FOR UPDATE OF n SKIP LOCKED)`;
@@ -68,7 +68,7 @@ const SKIP = (state: string) => `skipped AS (
     WHERE p.job_id = $1 AND p.subscription_id = s.subscription_id)`;
 
 const HANDED_OVER = `SELECT (SELECT count(*) FROM skipped) AS skipped,
-    ARRAY(SELECT DISTINCT subscription_id FROM owed) AS woken`;
+    ARRAY(SELECT DISTINCT subscription_id FROM pending) AS woken`;
 
 export interface HandedOver {
   skipped: number;
@@ -83,7 +83,7 @@ export interface HandedOver {
 export const HAND_OVER_RESENDS = prepared(
   'job-hand-over-resends',
   `WITH ${JOB}, ${DUE}, ${SKIP('ERROR_QUEUE')},
-   owed AS (
+   pending AS (
      INSERT INTO deliveries AS d (subscription_id, notification_position, booking_code, event_sequence, trigger, job_id)
      SELECT due.subscription_id, due.position, due.booking_code, due.event_sequence, 'MANUAL', $1 FROM due
      WHERE due.state = 'ERROR_QUEUE' AND NOT due.gone AND NOT EXISTS (
@@ -105,7 +105,7 @@ export const HAND_OVER_RESENDS = prepared(
 export const HAND_OVER_REPLAYS = prepared(
   'job-hand-over-replays',
   `WITH ${JOB}, ${DUE}, ${SKIP('DELIVERED')},
-   owed AS (
+   pending AS (
      INSERT INTO deliveries AS d (subscription_id, notification_position, booking_code, event_sequence, trigger, job_id)
      SELECT DISTINCT ON (due.booking_code)
        due.subscription_id, due.position, due.booking_code, due.event_sequence, 'REPLAY', $1 FROM due

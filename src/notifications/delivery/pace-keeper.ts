@@ -51,7 +51,7 @@ export class PaceKeeper<Item> {
    * Lifts the pause of the partner and checks again, because the sandbox's clock was moved or the partner has a new
    * address.
    */
-  lookAgain(queue: PartnerQueue<Item>): void {
+  checkAgain(queue: PartnerQueue<Item>): void {
     if (!queue.pace.dropWall()) return;
     this.forget(queue);
     this.arrange(queue);

@@ -37,7 +37,7 @@ const RISEN = 1.15;
 const PATIENCE = 40;
 const PATIENCE_S = 8;
 /** The number of successful answers from which the throughput per second can be estimated. */
-const TELLING = 8;
+const SIGNIFICANT = 8;
 
 /** The SQL condition that a period is over, or has not begun because the clock was set back. */
 export const isOver = (from: string, until: string): string =>
@@ -81,11 +81,11 @@ export const CEILING = (good: string): string => {
   const since = (seconds: string) => `(SELECT count(*) FROM notification_attempts a
       WHERE a.subscription_id = s.id AND a.failure IS NULL
         AND a.at > statement_timestamp() - make_interval(secs => ${seconds}))`;
-  const telling = `greatest(1, ${TELLING} / ${PACE})`;
+  const significantS = `greatest(1, ${SIGNIFICANT} / ${PACE})`;
   return `greatest(${SLOWEST}, CASE WHEN ${PACE} IS NULL THEN greatest(1, ${good}, ${since('1')})
-    WHEN s.pace_good < ${TELLING} THEN 0.85 * ${PACE}
-    WHEN s.pace > s.pace_ceiling THEN least(${PACE}, greatest(s.pace_ceiling, ${since(telling)} / ${telling}))
-    ELSE least(${PACE}, greatest(${PACE} / 2, ${since(telling)} / ${telling})) END)`;
+    WHEN s.pace_good < ${SIGNIFICANT} THEN 0.85 * ${PACE}
+    WHEN s.pace > s.pace_ceiling THEN least(${PACE}, greatest(s.pace_ceiling, ${since(significantS)} / ${significantS}))
+    ELSE least(${PACE}, greatest(${PACE} / 2, ${since(significantS)} / ${significantS})) END)`;
 };
 
 /**
@@ -93,7 +93,7 @@ export const CEILING = (good: string): string => {
  * @param ceiling SQL for the new ceiling
  */
 export const CONFIRMED = (ceiling: string): string =>
-  `CASE WHEN ${ceiling} BETWEEN 0.75 * s.pace_ceiling AND 1.25 * s.pace_ceiling AND s.pace_good >= ${TELLING}
+  `CASE WHEN ${ceiling} BETWEEN 0.75 * s.pace_ceiling AND 1.25 * s.pace_ceiling AND s.pace_good >= ${SIGNIFICANT}
     THEN s.pace_confirmed + 1 ELSE 0 END`;
 
 /** The send times that a process has reserved at a partner. Times are in milliseconds from now. */

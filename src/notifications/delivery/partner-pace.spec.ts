@@ -42,7 +42,7 @@ describe('a partner with a limited rate', () => {
   test('queues as many notifications as may be sent in some seconds', () => {
     const { queue } = paced();
     queue.pace.bound(2);
-    expect(queue.room).toBe(8);
+    expect(queue.capacity).toBe(8);
     expect(queue.isReadyFor(1)).toBe(false);
   });
 

@@ -86,7 +86,7 @@ export class PartnerQueue<Item> {
   }
 
   /** The number of items to claim now: 0 while the queue is at least half full. */
-  get room(): number {
+  get capacity(): number {
     const held = Math.min(this.batch, Math.ceil(PACED_S * this.pace.rate));
     return this.current === 'ASKING' && this.waiting <= held / 2 ? held - this.waiting : 0;
   }
@@ -128,7 +128,7 @@ export class PartnerQueue<Item> {
   }
 
   /** Allows a new claim, after one that unrecorded outcomes may have blocked. */
-  unstall(): void {
+  retryClaim(): void {
     if (this.current === 'STALLED') this.become('ASKING');
   }
 

@@ -54,7 +54,7 @@ describe('however many partners hang', () => {
     expect(startAll(queues)).toEqual(['known']);
     fill(queues, 'new', 1);
     expect(startAll(queues)).toEqual([]);
-    queues.look(1001);
+    queues.check(1001);
     expect(startAll(queues)[0]).toBe('new');
   });
 
@@ -66,7 +66,7 @@ describe('however many partners hang', () => {
     fill(queues, 'healthy', 1);
     expect(startAll(queues)).toEqual([]);
     for (const ms of [1001, 2002, 3003]) {
-      queues.look(ms);
+      queues.check(ms);
       const began = queues.inFlight;
       for (let queue = queues.next(); queue !== null; queue = queues.next()) {
         queue.take();
@@ -98,13 +98,13 @@ describe('however many partners hang', () => {
     const queues = new ProvenQueues(64, 16);
     const queue = queues.of('a');
     const attempt = queues.started(queue, 0);
-    queues.look(5000);
+    queues.check(5000);
     expect(queue.trust).toBe('HANGS');
     queues.ended(queue, attempt, true, 6000);
     expect(queue.trust).toBe('ANSWERS');
     // A typical response time of six seconds keeps this partner from counting as hanging.
     queues.started(queue, 6000);
-    queues.look(12_000);
+    queues.check(12_000);
     expect(queue.trust).toBe('ANSWERS');
   });
 });
@@ -165,22 +165,22 @@ test('a partner that was never tried and does not answer within a second gets as
   const [fresh, back] = [queues.of('fresh'), queues.of('back')];
   back.partnerChangedAt(100_000, 100_000);
   for (const queue of [fresh, back]) queues.started(queue, 0);
-  queues.look(500);
+  queues.check(500);
   expect([fresh.limit, back.limit]).toEqual([1, 1]);
-  queues.look(1_500);
+  queues.check(1_500);
   expect([fresh.limit, back.limit]).toEqual([16, 1]);
 });
 
 test('a queue is refilled when it is half empty, and in larger batches while more is waiting', () => {
   const queue = new ProvenQueues(64, 16).of('a');
-  expect(queue.room).toBe(32);
+  expect(queue.capacity).toBe(32);
   queue.claiming();
   queue.fill(Array.from({ length: 32 }, Number), 32, false);
   expect(queue.batch).toBe(64);
-  expect(queue.room).toBe(32);
+  expect(queue.capacity).toBe(32);
   queue.claiming();
   queue.fill([1], 32, false);
-  expect(queue.room).toBe(0);
+  expect(queue.capacity).toBe(0);
 });
 
 describe('a partner that can receive a new notification without a claim', () => {
@@ -231,7 +231,7 @@ describe('the mode of a queue', () => {
     queue.claiming();
     queue.fill([], 32, true);
     expect(queue.mode).toBe('STALLED');
-    queue.unstall();
+    queue.retryClaim();
     expect(queue.mode).toBe('ASKING');
   });
 
@@ -239,8 +239,8 @@ describe('the mode of a queue', () => {
     const queue = queueOf();
     queue.halt();
     queue.wake();
-    queue.unstall();
-    expect([queue.mode, queue.room]).toEqual(['HALTED', 0]);
+    queue.retryClaim();
+    expect([queue.mode, queue.capacity]).toEqual(['HALTED', 0]);
     queue.resume();
     expect(queue.mode).toBe('ASKING');
   });

@@ -110,7 +110,7 @@ export class PartnerQueues<Item> {
    * Returns the number of probes to DOWN partners that may be sent now. Probes may hang as well, and have their own
    * quarter of the slots.
    */
-  roomForProbes(probing: number): number {
+  probeCapacity(probing: number): number {
     return Math.min(this.quarter - probing, this.slots - this.taken);
   }
 
@@ -118,7 +118,7 @@ export class PartnerQueues<Item> {
    * Finds the queues with an attempt that has been without an answer for too long, and frees their slots for other
    * partners.
    */
-  look(now: number): void {
+  check(now: number): void {
     for (const queue of this.busy) {
       if (!queue.isSilent(now)) continue;
       queue.open();

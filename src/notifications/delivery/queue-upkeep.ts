@@ -16,10 +16,10 @@ const GIVEN_UP = 'GIVEN_UP';
 const QUEUE_PENDING = prepared(
   'queue-pending-of-down',
   `WITH picked AS MATERIALIZED (
-     SELECT owed.* FROM subscriptions s CROSS JOIN LATERAL (
+     SELECT pending.* FROM subscriptions s CROSS JOIN LATERAL (
        SELECT d.subscription_id, d.notification_position FROM deliveries d
        WHERE d.subscription_id = s.id AND d.trigger <> 'AUTO' AND d.trigger = 'FIRST' AND ${FREE}
-       ORDER BY d.notification_position LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) owed
+       ORDER BY d.notification_position LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) pending
      WHERE s.health = 'DOWN' AND s.deleted_datetime IS NULL LIMIT ${BATCH}),
    marked AS (
      UPDATE notifications n SET state = 'ERROR_QUEUE', retry = 'AUTO', queued_datetime = statement_timestamp()
@@ -92,10 +92,10 @@ const GIVE_UP_BUSY = prepared(
 const RESOLVE_OWED = prepared(
   'queue-resolve-owed',
   `WITH picked AS MATERIALIZED (
-     SELECT owed.* FROM subscriptions s CROSS JOIN LATERAL (
+     SELECT pending.* FROM subscriptions s CROSS JOIN LATERAL (
        SELECT d.subscription_id, d.notification_position FROM deliveries d
        WHERE d.subscription_id = s.id AND ${FREE}
-       ORDER BY d.notification_position LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) owed
+       ORDER BY d.notification_position LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) pending
      WHERE s.deleted_datetime IS NOT NULL LIMIT ${BATCH}),
    ended AS (
      DELETE FROM deliveries d USING picked

@@ -123,12 +123,12 @@ const STOPS = `(ended.failure IS NOT NULL OR ${ALIKE_NOW} >= ${ALIKE})`;
 export const RECORD_FAILED = prepared(
   'delivery-record-failed',
   `WITH o AS MATERIALIZED (
-     SELECT o.*, told.failure, told.http_status, told.probe, told.partner_level, told.reason, told.stretch, told.busy,
-       told.retry_after_s, told.good, told.partner_url
+     SELECT o.*, answer.failure, answer.http_status, answer.probe, answer.partner_level, answer.reason, answer.stretch, answer.busy,
+       answer.retry_after_s, answer.good, answer.partner_url
      FROM unnest(${unestimated('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
        $8::int[], $9::text[], $10::text[], $11::text[], $12::text[])
-       AS o (subscription_id, position, token, trigger, job_id, while_down, at, duration_ms, excerpt, earlier, asked_retry, told)
-       CROSS JOIN LATERAL jsonb_to_record(o.told::jsonb) AS told
+       AS o (subscription_id, position, token, trigger, job_id, while_down, at, duration_ms, excerpt, earlier, asked_retry, answer)
+       CROSS JOIN LATERAL jsonb_to_record(o.answer::jsonb) AS answer
          (failure text, http_status int, probe boolean, partner_level boolean, reason text, stretch float8, busy boolean,
           retry_after_s float8, good int, partner_url text)),
    judged AS MATERIALIZED (

@@ -29,7 +29,7 @@ const POLL_MS = 5;
  * Compares log positions. $1: the number of standbys. Visible rows are flushed on this server, unless commits do not
  * wait for the flush.
  */
-const LOOK = prepared(
+const PROGRESS = prepared(
   'delivery-replication',
   `SELECT
      pg_wal_lsn_diff(CASE current_setting('synchronous_commit') WHEN 'off' THEN pg_current_wal_insert_lsn()
@@ -39,7 +39,7 @@ const LOOK = prepared(
      (SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming') AS attached`,
 );
 
-interface Look {
+interface Progress {
   written: number;
   /**
    * The position up to which enough standbys have flushed the log; null if fewer standbys are connected than required.
@@ -83,26 +83,26 @@ export class ReplicationGate {
   async confirmed(): Promise<boolean> {
     if (this.wanted === 0) return true;
     const giveUpAt = performance.now() + PATIENCE_MS;
-    let look = await this.look();
-    const { written } = look;
-    while ((look.flushed ?? -1) < written && performance.now() < giveUpAt) {
+    let progress = await this.readProgress();
+    const { written } = progress;
+    while ((progress.flushed ?? -1) < written && performance.now() < giveUpAt) {
       await pause(POLL_MS);
-      look = await this.look();
+      progress = await this.readProgress();
     }
-    return this.turn((look.flushed ?? -1) >= written);
+    return this.turn((progress.flushed ?? -1) >= written);
   }
 
   /** Checks a closed gate again; returns whether the gate is open. */
   async reopens(): Promise<boolean> {
     if (this.open) return true;
-    const { written, flushed } = await this.look();
+    const { written, flushed } = await this.readProgress();
     return this.turn((flushed ?? -1) >= written);
   }
 
-  private async look(): Promise<Look> {
-    const look = (await this.database.queryOne<Look>(LOOK, [this.wanted]))!;
-    this.attached = look.attached;
-    return look;
+  private async readProgress(): Promise<Progress> {
+    const progress = (await this.database.queryOne<Progress>(PROGRESS, [this.wanted]))!;
+    this.attached = progress.attached;
+    return progress;
   }
 
   private turn(open: boolean): boolean {

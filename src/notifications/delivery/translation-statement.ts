@@ -80,8 +80,8 @@ export const TRANSLATE = prepared(
        ON e.settled_at IS NULL AND e.set_aside_at IS NULL),
    account AS MATERIALIZED (
      SELECT account_code, (
-       SELECT count(*) FROM subscriptions s WHERE s.account_code = told.account_code AND ${LISTENS}) AS subscriptions
-     FROM (SELECT DISTINCT account_code FROM in_order WHERE event_id IS NOT NULL) told),
+       SELECT count(*) FROM subscriptions s WHERE s.account_code = accounts_of_events.account_code AND ${LISTENS}) AS subscriptions
+     FROM (SELECT DISTINCT account_code FROM in_order WHERE event_id IS NOT NULL) accounts_of_events),
    due AS MATERIALIZED (
      SELECT * FROM (
        SELECT e.*, e.data->>'change_reason' AS change_reason, ${IS_ALONE} AS is_alone, row_number() OVER running AS rank, sum(account.subscriptions) OVER running AS making
@@ -121,7 +121,7 @@ export const TRANSLATE = prepared(
        CASE WHEN down THEN 'AUTO' END,
        CASE WHEN down THEN statement_timestamp() END
      FROM drawn),
-   owed AS (
+   pending AS (
      INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger, lease_token,
        leased_until)
      SELECT subscription_id, position, booking_code, event_sequence, trigger,

@@ -23,7 +23,7 @@ const LOCK = prepared(
  */
 const RESEND = prepared(
   'error-queue-resend',
-  `WITH owed AS (
+  `WITH pending AS (
      INSERT INTO deliveries AS d (subscription_id, notification_position, booking_code, event_sequence, trigger)
      SELECT subscription_id, position, booking_code, event_sequence, 'MANUAL' FROM notifications
      WHERE position = $1 AND state = 'ERROR_QUEUE'
@@ -34,21 +34,21 @@ const RESEND = prepared(
    UPDATE notifications n
    SET state = 'PENDING', retry = NULL, failure = NULL, failure_reason = NULL, http_status = NULL, queued_datetime = NULL,
      reason = $2
-   FROM owed WHERE n.position = owed.notification_position`,
+   FROM pending WHERE n.position = pending.notification_position`,
   acrossAccounts.keyInHand,
 );
 
 /** Resolves a notification that no attempt is sending. $1: position; $2: reason. */
 const RESOLVE = prepared(
   'error-queue-resolve',
-  `WITH owed AS (
+  `WITH pending AS (
      DELETE FROM deliveries d USING notifications n
      WHERE n.position = $1 AND d.subscription_id = n.subscription_id AND d.notification_position = n.position
        AND (d.leased_until IS NULL OR d.leased_until < ${MACHINE_TIME})
      RETURNING d.notification_position)
    UPDATE notifications n
    SET state = 'RESOLVED', retry = NULL, queued_datetime = NULL, resolved_datetime = statement_timestamp(), reason = $2
-   WHERE n.position = $1 AND (EXISTS (SELECT FROM owed) OR NOT EXISTS (
+   WHERE n.position = $1 AND (EXISTS (SELECT FROM pending) OR NOT EXISTS (
      SELECT FROM deliveries d WHERE d.subscription_id = n.subscription_id AND d.notification_position = n.position))`,
   acrossAccounts.keyInHand,
 );

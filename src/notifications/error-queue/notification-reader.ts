@@ -85,10 +85,10 @@ const SOON = 10;
 
 /** Selects the next start of an exam among the bookings of a `cause`, from the newest event of each booking. */
 export const NEXT_EXAM = `SELECT min(booking_on) AS at FROM (${endOfCause('n.booking_code', BOOKING_ON, 'ASC', SOON, NOW)}) soon
-  CROSS JOIN LATERAL (${lastTold('soon.booking_code')}) told WHERE booking_on >= ${NOW}`;
+  CROSS JOIN LATERAL (${lastNotified('soon.booking_code')}) notified WHERE booking_on >= ${NOW}`;
 
 /** Selects the start of a booking, from its newest event. */
-export function lastTold(bookingCode: string): string {
+export function lastNotified(bookingCode: string): string {
   return `SELECT ${BOOKING_ON} AS booking_on FROM notifications n WHERE n.booking_code = ${bookingCode}
     ORDER BY n.position DESC LIMIT 1`;
 }

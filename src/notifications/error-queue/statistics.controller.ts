@@ -8,7 +8,7 @@ import { Field, ObjectListField } from '../../platform/validation/fields.js';
 import { uuidRule } from '../../platform/validation/identifiers.js';
 import { dateTime } from '../../platform/validation/rules.js';
 import { SubscriptionStore } from '../subscriptions/subscription-store.js';
-import { CAUSES, lastTold, NEXT_EXAM, NOW } from './notification-reader.js';
+import { CAUSES, lastNotified, NEXT_EXAM, NOW } from './notification-reader.js';
 import { count } from './notifications.dto.js';
 import { lastHours } from './partner-reader.js';
 
@@ -96,10 +96,10 @@ const UNDELIVERED = prepared(
      least(
        (SELECT min(exam.at) FROM (SELECT * FROM (${CAUSES}) all_causes WHERE subscription_id = $1) cause
         CROSS JOIN LATERAL (${NEXT_EXAM}) exam),
-       (SELECT min(told.booking_on) FROM (
+       (SELECT min(notified.booking_on) FROM (
           SELECT booking_code FROM deliveries WHERE subscription_id = $1 AND trigger IN ('FIRST', 'MANUAL')
           ORDER BY notification_position LIMIT ${MOST_PENDING}) pending
-        CROSS JOIN LATERAL (${lastTold('pending.booking_code')}) told WHERE told.booking_on >= ${NOW})
+        CROSS JOIN LATERAL (${lastNotified('pending.booking_code')}) notified WHERE notified.booking_on >= ${NOW})
      ) AS next_booking_on`,
   acrossAccounts.boundAround,
 );

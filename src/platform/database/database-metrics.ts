@@ -50,10 +50,10 @@ function timeConnects(pool: Pool, acquisition: { observe(seconds: number): void 
   const connect = pool.connect.bind(pool);
   const timed = (callback?: (...connected: Connected) => void): Promise<PoolClient> | void => {
     const asked = performance.now();
-    const told = () => acquisition.observe((performance.now() - asked) / 1000);
-    if (callback === undefined) return connect().finally(told);
+    const observe = () => acquisition.observe((performance.now() - asked) / 1000);
+    if (callback === undefined) return connect().finally(observe);
     connect((...connected) => {
-      told();
+      observe();
       callback(...connected);
     });
   };

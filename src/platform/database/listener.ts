@@ -14,7 +14,7 @@ const FAREWELL_MS = 1_000;
 
 export interface ListenerEvents {
   /** Called with each message of the channel. */
-  heard(payload: string, client: pg.Client): void;
+  notified(payload: string, client: pg.Client): void;
   /** Called when the connection listens. From then on, every message arrives; earlier messages may be lost. */
   listening?(client: pg.Client): Promise<void>;
   /** Called when the server has answered a poll, so that the effect of a lost message can be made up for. */
@@ -45,7 +45,7 @@ export class Listener {
     this.client = client;
     client.on('error', () => this.lose(client));
     client.on('end', () => this.lose(client));
-    client.on('notification', ({ payload }) => this.events.heard(payload ?? '', client));
+    client.on('notification', ({ payload }) => this.events.notified(payload ?? '', client));
     try {
       await client.connect();
       await client.query(`LISTEN ${this.channel}`);

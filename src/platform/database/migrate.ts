@@ -12,7 +12,7 @@ import { ServiceClient } from './service-client.js';
 /** The key of the advisory lock under which one process migrates while the others wait. */
 const MIGRATION_LOCK = 7_031_946;
 const LOCK_POLL_MS = 100;
-const TELL_EVERY_MS = 3_000;
+const LOG_EVERY_MS = 3_000;
 const INSUFFICIENT_PRIVILEGE = '42501';
 const LOCK_NOT_AVAILABLE = '55P03';
 const ATTEMPTS = 60;
@@ -58,7 +58,7 @@ export async function migrate(url: string, { waitS = 300, seesReplication = fals
 
 async function acquire(lock: pg.Client, waitS: number): Promise<void> {
   const begun = performance.now();
-  let toldAt = begun;
+  let loggedAt = begun;
   while (!(await isMine(lock))) {
     const now = performance.now();
     const waited = Math.floor((now - begun) / 1000);
@@ -67,8 +67,8 @@ async function acquire(lock: pg.Client, waitS: number): Promise<void> {
         `MIGRATION_WAIT_S is over: another process has been migrating the database for ${waitS} seconds. See what holds it up ` +
           '(pg_stat_activity), or raise the setting.',
       ]);
-    if (now - toldAt >= TELL_EVERY_MS) {
-      toldAt = now;
+    if (now - loggedAt >= LOG_EVERY_MS) {
+      loggedAt = now;
       process.stderr.write(`Waiting for another process that migrates the database (${waited} of ${waitS} s)\n`);
     }
     await pause(LOCK_POLL_MS);

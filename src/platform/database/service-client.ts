@@ -56,8 +56,8 @@ export class ServiceClient extends pg.Client {
     const opened = this.open();
     if (!callback) return opened;
     // The callback runs on the next tick, so that an exception in it does not reject the promise.
-    const told = (error: unknown) => process.nextTick(callback, error);
-    opened.then(() => told(null), told);
+    const respond = (error: unknown) => process.nextTick(callback, error);
+    opened.then(() => respond(null), respond);
   }
 
   private async open(): Promise<pg.Client> {

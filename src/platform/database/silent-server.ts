@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { timeLimit } from '../time-limit.js';
 
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 /** The time without any data after a request, after which the server counts as silent. */
 const SILENCE_MS = 2_000;
 /** The time limit for PostgreSQL to answer a probe. */
@@ -24,7 +24,7 @@ export class SilentServer {
   private readonly sockets = new Set<Socket>();
   private sentAt = 0;
   private receivedAt = performance.now();
-  private away = false;
+  private isSilent = false;
   private greeting = false;
   private timer: NodeJS.Timeout | null = null;
 
@@ -32,7 +32,7 @@ export class SilentServer {
 
   /** Registers a socket that is about to connect. */
   join(socket: Socket): void {
-    if (this.away) {
+    if (this.isSilent) {
       process.nextTick(() => socket.destroy(silent()));
       return;
     }
@@ -40,7 +40,7 @@ export class SilentServer {
     this.sent();
     this.hears(socket);
     socket.once('close', () => this.sockets.delete(socket));
-    this.timer ??= setInterval(() => this.look(), LOOK_MS).unref();
+    this.timer ??= setInterval(() => this.check(), CHECK_MS).unref();
   }
 
   hears(stream: Duplex): void {
@@ -53,12 +53,12 @@ export class SilentServer {
   }
 
   get isAway(): boolean {
-    return this.away;
+    return this.isSilent;
   }
 
-  private look(): void {
+  private check(): void {
     const waiting = this.sentAt > this.receivedAt && performance.now() - this.sentAt >= SILENCE_MS;
-    if (this.away || (waiting && this.sockets.size > 0)) void this.greet();
+    if (this.isSilent || (waiting && this.sockets.size > 0)) void this.greet();
     else if (this.sockets.size === 0 && this.timer) {
       clearInterval(this.timer);
       this.timer = null;
@@ -71,13 +71,13 @@ export class SilentServer {
     const answered = await isGreeted(this.target);
     this.greeting = false;
     if (answered) {
-      this.away = false;
+      this.isSilent = false;
       // The server answers, so that the requests wait for another reason, such as a lock. The next probe follows the
       // next period of silence.
       this.sentAt = this.receivedAt;
       return;
     }
-    this.away = true;
+    this.isSilent = true;
     for (const socket of this.sockets) socket.destroy(silent());
   }
 }

@@ -18,11 +18,11 @@ export function withSpans(owner: { query: unknown }): void {
     const span = tracing.begin(name, 'CLIENT', { 'db.system.name': 'postgresql', 'db.query.summary': name });
     const last = args.at(-1);
     if (typeof last === 'function') {
-      const told: Callback = (error, result) => {
+      const traced: Callback = (error, result) => {
         span.end({}, error ? kindOf(error) : null);
         (last as Callback)(error, result);
       };
-      return query(...args.slice(0, -1), told);
+      return query(...args.slice(0, -1), traced);
     }
     const answer = query(...args) as Promise<unknown>;
     answer.then(

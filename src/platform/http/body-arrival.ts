@@ -15,7 +15,7 @@ import type { BodySpace } from '../overload/body-memory.js';
 const MOST_PAUSE_MS = 20_000;
 /** The minimum rate of a body, apart from permitted pauses. */
 const LEAST_BYTES_PER_S = 16 * 1024;
-const LOOK_MS = 1000;
+const CHECK_MS = 1000;
 
 interface Arrival {
   /** The maximum size of the decompressed body, in bytes. */
@@ -240,7 +240,7 @@ class ArrivalClock {
   }
 
   goOn(): void {
-    this.timer ??= setInterval(() => this.look(), LOOK_MS);
+    this.timer ??= setInterval(() => this.check(), CHECK_MS);
   }
 
   stop(): void {
@@ -258,9 +258,9 @@ class ArrivalClock {
     this.sinceLast = 0;
   };
 
-  private look(): void {
-    this.elapsed += LOOK_MS;
-    this.sinceLast += LOOK_MS;
+  private check(): void {
+    this.elapsed += CHECK_MS;
+    this.sinceLast += CHECK_MS;
     if (this.sinceLast >= MOST_PAUSE_MS || this.elapsed >= MOST_PAUSE_MS + (this.bytes / LEAST_BYTES_PER_S) * 1000)
       this.late();
   }

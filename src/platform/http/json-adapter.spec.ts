@@ -21,14 +21,14 @@ describe('the HTTP adapter', () => {
       adapter.reply(response, { path: request.path }, 201);
     });
     const warnings: unknown[] = [];
-    const heard = (warning: unknown) => warnings.push(warning);
-    process.on('warning', heard);
+    const record = (warning: unknown) => warnings.push(warning);
+    process.on('warning', record);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/somewhere`);
     expect([answer.status, await answer.json()]).toEqual([201, { path: '/somewhere' }]);
     expect(born).toEqual([true, true, true, true, true, true]);
     await new Promise((resolve) => server.close(resolve));
-    process.off('warning', heard);
+    process.off('warning', record);
     expect(warnings).toEqual([]);
   });
 

@@ -80,9 +80,9 @@ class EntityTags {
         response.setHeader('Cache-Control', forbidden!);
         return end(content, ...rest);
       }
-      const told = content ?? headed;
-      if (typeof told !== 'string' && !Buffer.isBuffer(told)) return end(content, ...rest);
-      response.setHeader('ETag', this.tagOf(`${path} ${response.getHeader('Content-Type') as string}`, told));
+      const body = content ?? headed;
+      if (typeof body !== 'string' && !Buffer.isBuffer(body)) return end(content, ...rest);
+      response.setHeader('ETag', this.tagOf(`${path} ${response.getHeader('Content-Type') as string}`, body));
       if (!request.fresh) return end(content, ...rest);
       response.statusCode = 304;
       for (const name of ['Content-Length', 'Content-Type']) response.removeHeader(name);

@@ -44,7 +44,7 @@ export class AddressLimit {
     const bucket = this.bucketOf(request);
     const exhausted = bucket.left < 1;
     if (!exhausted) bucket.left--;
-    this.tell(bucket, response);
+    this.setHeaders(bucket, response);
     if (exhausted)
       throw rateLimited.error({ headers: { 'Retry-After': String(Math.ceil((1 - bucket.left) / PER_MS / 1000)) } });
   }
@@ -56,15 +56,15 @@ export class AddressLimit {
     const bucket = this.bucketOf(request);
     // The debt is limited, so that documents that are requested in parallel do not block an address for hours.
     bucket.left = Math.max(-QUOTA, bucket.left - more);
-    this.tell(bucket, response);
+    this.setHeaders(bucket, response);
   }
 
   /** Sets the headers that show the quota on an answer to an unauthenticated caller, without counting the request. */
   show(request: Request, response: Response): void {
-    if (!this.off) this.tell(this.bucketOf(request), response);
+    if (!this.off) this.setHeaders(this.bucketOf(request), response);
   }
 
-  private tell({ left }: Bucket, response: Response): void {
+  private setHeaders({ left }: Bucket, response: Response): void {
     const seconds = Math.ceil((QUOTA - left) / PER_MS / 1000);
     showQuota(response, { name: 'public', quota: QUOTA, windowS: WINDOW_S, left: Math.floor(left), seconds });
   }

@@ -11,7 +11,7 @@ const LONG_MS = 60_000;
 describe('the share of large reads', () => {
   it('runs two reads of an account while nobody else calls, however long they take', async () => {
     const share = new ReadShare();
-    share.heard('a');
+    share.noteRequest('a');
     share.charge('a', LONG_MS);
     const turns = [share.begin('a'), share.begin('a'), share.begin('a')];
     expect(await Promise.all(turns.map(hasBegun))).toEqual([true, true, false]);
@@ -22,8 +22,8 @@ describe('the share of large reads', () => {
 
   it('runs one read of each account while others call', async () => {
     const share = new ReadShare();
-    share.heard('b');
-    share.heard('a');
+    share.noteRequest('b');
+    share.noteRequest('a');
     const turns = [share.begin('a'), share.begin('a'), share.begin('b')];
     expect(await Promise.all(turns.map(hasBegun))).toEqual([true, false, true]);
     turns[0].end();
@@ -34,7 +34,7 @@ describe('the share of large reads', () => {
   it('delays only an account that has read for long while others call', async () => {
     const share = new ReadShare();
     share.charge('a', LONG_MS);
-    share.heard('b');
+    share.noteRequest('b');
     const [first, second, other] = [share.begin('a'), share.begin('a'), share.begin('b')];
     expect(await Promise.all([first, second, other].map(hasBegun))).toEqual([false, false, true]);
     await first.ready;

@@ -18,7 +18,7 @@ const AT_ONCE = 2;
 /** The time for which a request of a different caller counts as concurrent with the read. */
 const BESIDE_MS = 1_000;
 /** The interval at which a waiting read checks whether others still send requests. */
-const LOOK_MS = 100;
+const MAX_REST_MS = 100;
 const MOST_WAIT_MS = 8_000;
 const MOST_REMEMBERED = 1_000;
 
@@ -102,7 +102,7 @@ export class ReadShare {
   private other = this.last;
 
   /** Records a request of any kind. */
-  heard(name: string): void {
+  noteRequest(name: string): void {
     const at = performance.now();
     if (name === this.last.name) {
       this.last.at = at;
@@ -136,7 +136,7 @@ export class ReadShare {
     }
     // If a read is running, its end starts the next one.
     if (reader.waiting.size === 0 || reader.underWay > 0 || reader.timer !== undefined) return;
-    const restMs = Math.min(Math.max(-reader.credit / SHARE, 1), LOOK_MS);
+    const restMs = Math.min(Math.max(-reader.credit / SHARE, 1), MAX_REST_MS);
     reader.timer = setTimeout(() => {
       reader.timer = undefined;
       this.serve(name, reader);
@@ -193,7 +193,7 @@ function readerName({ caller, accountCode }: RequestContext): string {
 
 /** Records a request of an authenticated caller. */
 export function heardCaller(): void {
-  share.heard(readerName(requestContext()));
+  share.noteRequest(readerName(requestContext()));
 }
 
 /**

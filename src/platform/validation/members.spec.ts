@@ -57,7 +57,7 @@ class Driver {
   phones?: Phone[] | null;
 }
 
-const told = (dto: new () => object, value: unknown) =>
+const codesOf = (dto: new () => object, value: unknown) =>
   inspectBody(dto, value).faults.list.map(({ pointer, code }) => `${pointer} ${code}`);
 
 describe('the body of a request', () => {
@@ -79,7 +79,7 @@ describe('the body of a request', () => {
 
   it('names every fault of a body, at every level, unknown members first', () => {
     expect(
-      told(Descendant, {
+      codesOf(Descendant, {
         ...{ name: 'A', age: 10, kind: 'C', tags: ['abc', null], nmae: 1, status: '\u0000' },
         address: { city: ' ', 'a/b~c': 1 },
         phones: [{ number: '1', mobile: 1 }, 7],
@@ -102,24 +102,24 @@ describe('the body of a request', () => {
   });
 
   it('does not inspect the members of a body that is wrong as a whole', () => {
-    expect(told(Person, { name: 'Al', address: [], phones: [{}, {}, {}] })).toEqual([
+    expect(codesOf(Person, { name: 'Al', address: [], phones: [{}, {}, {}] })).toEqual([
       '/address type_invalid',
       '/phones too_many',
     ]);
-    expect(told(Person, undefined)).toEqual([' required']);
-    for (const value of [null, [], 'text', 7]) expect(told(Person, value)).toEqual([' type_invalid']);
+    expect(codesOf(Person, undefined)).toEqual([' required']);
+    for (const value of [null, [], 'text', 7]) expect(codesOf(Person, value)).toEqual([' type_invalid']);
   });
 
   it('reports members that contradict each other', () => {
-    expect(told(Person, { name: 'Ada', age: 8 })).toEqual(['/age age_of_ada']);
-    expect(told(Person, { name: 'Ada' })).toEqual([]);
+    expect(codesOf(Person, { name: 'Ada', age: 8 })).toEqual(['/age age_of_ada']);
+    expect(codesOf(Person, { name: 'Ada' })).toEqual([]);
   });
 
   it('reports members that every JavaScript object inherits as unknown', () => {
     const value = JSON.parse(
       '{"name":"Al","__proto__":{},"constructor":1,"address":{"toString":1,"phone":{"number":"1"}}}',
     );
-    expect(told(Person, value)).toEqual([
+    expect(codesOf(Person, value)).toEqual([
       '/__proto__ unknown_field',
       '/constructor unknown_field',
       '/address/toString unknown_field',
@@ -140,8 +140,10 @@ describe('the body of a request', () => {
   it('keeps a body of a tolerant class unchanged, and reports only known members and unstorable text', () => {
     const value = { count: 3, extra: { any: '\u0001' }, phones: [{ number: '1', more: 1 }] };
     expect(inspectBody(Driver, value).body).toBe(value);
-    expect(told(Driver, value)).toEqual([]);
-    expect(told(Driver, { count: 'x', extra: { text: '\u0000', '\ud800': 1 }, phones: [{ number: '1234' }] })).toEqual([
+    expect(codesOf(Driver, value)).toEqual([]);
+    expect(
+      codesOf(Driver, { count: 'x', extra: { text: '\u0000', '\ud800': 1 }, phones: [{ number: '1234' }] }),
+    ).toEqual([
       '/count type_invalid',
       '/phones/0/number too_long',
       '/extra/text control_character',
@@ -158,19 +160,19 @@ describe('the parameters of a request', () => {
     @Field(text({ max: 3 }))
     name?: string;
   }
-  const told = (value: Record<string, unknown>, strict: boolean) => {
+  const codesOf = (value: Record<string, unknown>, strict: boolean) => {
     const faults = new Faults();
     readParameters(Query, value, strict, faults);
     return faults.list.map(({ parameter, code }) => `${parameter} ${code}`);
   };
 
   it('names parameters in their faults', () => {
-    expect(told({ name: 'abcd' }, true)).toEqual(['limit required', 'name too_long']);
-    expect(told({ limit: 1, name: ['a', 'b'] }, true)).toEqual(['name type_invalid']);
+    expect(codesOf({ name: 'abcd' }, true)).toEqual(['limit required', 'name too_long']);
+    expect(codesOf({ limit: 1, name: ['a', 'b'] }, true)).toEqual(['name type_invalid']);
   });
 
   it('reports unknown parameters where the route is strict', () => {
-    expect(told({ limit: 1, nmae: 'a' }, false)).toEqual([]);
-    expect(told({ limit: 1, nmae: 'a' }, true)).toEqual(['nmae unknown_parameter']);
+    expect(codesOf({ limit: 1, nmae: 'a' }, false)).toEqual([]);
+    expect(codesOf({ limit: 1, nmae: 'a' }, true)).toEqual(['nmae unknown_parameter']);
   });
 });

@@ -9,7 +9,7 @@ import {
   type Match,
 } from './results.rules.js';
 
-const told = (match: Match) => ('refusal' in match ? match.refusal.code : match.svcEligibilityId);
+const codesOf = (match: Match) => ('refusal' in match ? match.refusal.code : match.svcEligibilityId);
 
 describe('the registration of a result', () => {
   const found = (
@@ -163,8 +163,8 @@ describe('the registration of a result', () => {
       ],
     ),
   ])('is chosen correctly: %s', (_title, registrations, locator, expected) => {
-    expect(told(matchRegistration(registrations, locator))).toBe(expected);
-    expect(told(matchRegistration([...registrations].reverse(), locator))).toBe(expected);
+    expect(codesOf(matchRegistration(registrations, locator))).toBe(expected);
+    expect(codesOf(matchRegistration([...registrations].reverse(), locator))).toBe(expected);
   });
 });
 
@@ -232,8 +232,8 @@ describe('the exam of an account result', () => {
       'A',
     ],
   ])('is chosen correctly: %s', (_title, exams, expected) => {
-    expect(told(matchCandidateExam(exams, NOW))).toBe(expected);
-    expect(told(matchCandidateExam([...exams].reverse(), NOW))).toBe(expected);
+    expect(codesOf(matchCandidateExam(exams, NOW))).toBe(expected);
+    expect(codesOf(matchCandidateExam([...exams].reverse(), NOW))).toBe(expected);
   });
 });
 
@@ -245,7 +245,7 @@ describe('a result_id that the account has seen', () => {
     ['is a conflict for another candidate', 'C-2', 'result_id_conflict'],
     ['is a conflict for the candidate in another case', 'c-1', 'result_id_conflict'],
   ])('%s', (_title, candidateId, expected) => {
-    expect(told(matchResultId(seen, candidateId))).toBe(expected);
+    expect(codesOf(matchResultId(seen, candidateId))).toBe(expected);
   });
 });
 
