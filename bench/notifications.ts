@@ -3,13 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { atRate, Caller } from './calls.js';
 import { median, medianRatio, ofRounds, quantile, round, type Section } from './figures.js';
-import { PEER_CONCURRENCY, type PeerOptions } from './peer.js';
+import type { PeerOptions } from './peer.js';
 import { withProcessorTime } from './processor-time.js';
 import { Program } from './program.js';
 import type { Expectation, Received, ReceiverReady } from './receiver.js';
 import {
   clearEligibilities,
-  seedBossJobs,
   seedEligibilities,
   seedGraphileJobs,
   seedNotifications,
@@ -20,10 +19,12 @@ import { BOOKING_BODY, type Scene } from './scene.js';
 import { BenchedService } from './service.js';
 import type { Stage } from './stage.js';
 
-/** The numbers of partners to measure; other programs are compared with the service at the first number. */
+/** The numbers of partners to measure. */
 const PARTNERS = [4, 1, 100];
 const EVENTS_PER_SECOND = 200;
-const BARE = 'bare PUTs';
+const PEER = 'graphile-worker';
+/** The number of the peer's parallel requests, equal to the service's concurrency for the partners. */
+const PEER_CONCURRENCY = 48;
 /** The number of subscriptions of a second account, which should make no difference. */
 const OTHERS = 1_000;
 const AMONG_MANY = 'service with 1,000 more subscriptions';
@@ -63,17 +64,7 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
     subscriptions.push(await service.subscribe(operator, receiver.ready));
   const contenders: Contender[] = [
     ...PARTNERS.map((count) => ofService(stage, service, subscriptions.slice(0, count))),
-    await bare(stage, receiver.ready),
-    ...(await Promise.all([
-      peer(stage, 'graphile-worker', 'peer-graphile', receiver.ready, {
-        seed: seedGraphileJobs,
-        isDone: `SELECT NOT EXISTS (SELECT FROM graphile_worker._private_jobs) AS done`,
-      }),
-      peer(stage, 'pg-boss', 'peer-boss', receiver.ready, {
-        seed: seedBossJobs,
-        isDone: `SELECT NOT EXISTS (SELECT FROM pgboss.job WHERE name = 'put' AND state < 'completed') AS done`,
-      }),
-    ])),
+    await ofPeer(stage, receiver.ready),
   ];
   await stage.withDatabase('notifications', (client) => setActive(client, []));
 
@@ -114,32 +105,20 @@ function nameOf(partners: number): string {
   return partners === 1 ? 'service, 1 partner' : `service, ${partners} partners`;
 }
 
-/** A contender that only sends the PUTs, without a database. */
-async function bare(stage: Stage, { url, caPem }: ReceiverReady): Promise<Contender> {
-  const program = await Program.start('peer-none', { databaseUrl: '', receiverUrl: url, caPem }, stage.log);
+/** graphile-worker, whose jobs send bare PUTs: without signature, log of attempts or order. */
+async function ofPeer(stage: Stage, { url, caPem }: ReceiverReady): Promise<Contender> {
+  const database = 'peer';
+  const databaseUrl = await stage.createDatabase(database);
+  const options: PeerOptions = { databaseUrl, receiverUrl: url, caPem, concurrency: PEER_CONCURRENCY };
+  const program = await Program.start('peer', options, stage.log);
   stage.onClear(() => program.stop());
-  let sending = 0;
   return {
-    name: BARE,
-    database: 'notifications',
-    seed: (_client, count) => Promise.resolve(void (sending = count)),
-    go: (go) => (go ? program.ask({ count: sending }) : Promise.resolve()),
-    isDone: 'SELECT true AS done',
+    name: PEER,
+    database,
+    seed: seedGraphileJobs,
+    go: (go) => program.ask({ go }),
+    isDone: `SELECT NOT EXISTS (SELECT FROM graphile_worker._private_jobs) AS done`,
   };
-}
-
-async function peer(
-  stage: Stage,
-  name: string,
-  program: string,
-  { url, caPem }: ReceiverReady,
-  rest: Pick<Contender, 'seed' | 'isDone'>,
-): Promise<Contender> {
-  const database = program.replace('-', '_');
-  const options: PeerOptions = { databaseUrl: await stage.createDatabase(database), receiverUrl: url, caPem };
-  const running = await Program.start(program, options, stage.log);
-  stage.onClear(() => running.stop());
-  return { name, database, go: (go) => running.ask({ go }), ...rest };
 }
 
 type Pids = Readonly<Record<'service' | 'postgres', readonly number[]>>;
@@ -273,7 +252,6 @@ function sectionOf(
   delays: Delays,
   { rounds, backlog, seconds }: Sizes,
 ): Section {
-  const ahead = (name: string, peer: string) => medianRatio(rates.get(name)!, rates.get(peer)!);
   const ours = PARTNERS.map(nameOf);
   const delayOf = (name: keyof Delays, share: number) => median(delays[name].map((round) => quantile(round, share)));
   return {
@@ -281,8 +259,8 @@ function sectionOf(
     method:
       `A backlog of ${backlog} drained by HTTPS PUT into one receiver, ${rounds} alternating rounds, medians; from the ` +
       'first PUT until nothing is left in the database. The service signs, logs each attempt and keeps the order of ' +
-      `${backlog / 2} bookings, for 1, 4 and 100 partners with the default limits; its peers make a bare PUT a job, ` +
-      `${PEER_CONCURRENCY} at once, and bare PUTs ask no database at all. The delay: ${EVENTS_PER_SECOND} bookings a second over HTTP, ${rounds} rounds of ${seconds} s, each after ${WARM_UP_S} s that do not count, medians; from ` +
+      `${backlog / 2} bookings, for 1, 4 and 100 partners with the default limits; ${PEER} makes a bare PUT a job, ` +
+      `${PEER_CONCURRENCY} at once. The delay: ${EVENTS_PER_SECOND} bookings a second over HTTP, ${rounds} rounds of ${seconds} s, each after ${WARM_UP_S} s that do not count, medians; from ` +
       'the commit (PostgreSQL’s commit timestamp) until the partner has the whole request.',
     table: [
       ['', 'median', 'p95', 'p99'],
@@ -293,20 +271,12 @@ function sectionOf(
       ]),
     ],
     figures: [
-      ...ours.flatMap((name) =>
-        (['graphile-worker', 'pg-boss', BARE] as const).map((peer) => ({
-          name: `backlog: rate of the ${name}, to that of ${peer}`,
-          value: ahead(name, peer),
-          unit: 'ratio' as const,
-          goal: peer === 'pg-boss' ? { atLeast: 1.5 } : null,
-        })),
-      ),
-      {
-        name: `backlog: rate of graphile-worker to that of ${BARE}`,
-        value: ahead('graphile-worker', BARE),
+      ...ours.map((name) => ({
+        name: `backlog: rate of the ${name}, to that of ${PEER}`,
+        value: medianRatio(rates.get(name)!, rates.get(PEER)!),
         unit: 'ratio' as const,
         goal: null,
-      },
+      })),
       ...(['service', 'postgres'] as const).map((what) =>
         ofRounds(
           `backlog: processor time of ${what === 'service' ? 'the service' : 'PostgreSQL'} a notification`,
@@ -321,12 +291,7 @@ function sectionOf(
       ...ours.map((name) => ({
         question: `Backlog: ${name}`,
         measured: `${round(median(rates.get(name)!))} notifications a second`,
-        judged: Object.fromEntries(
-          ['graphile-worker', 'pg-boss'].map((peer) => [
-            `backlog: rate of the ${name}, to that of ${peer}`,
-            `times the rate of ${peer}`,
-          ]),
-        ),
+        judged: { [`backlog: rate of the ${name}, to that of ${PEER}`]: `times the rate of ${PEER}` },
       })),
       {
         question: 'Delay from commit to partner',

@@ -6,8 +6,7 @@ import { freePort, haproxy } from '../test/proof/deployed.js';
 import { median, medianRatio, ofRounds, round, type Section } from './figures.js';
 import { CONNECTIONS, Load, type LoadJob } from './load.js';
 import { withProcessorTime } from './processor-time.js';
-import { loadUntilTold, MOST_BOOKINGS } from './rest.js';
-import { clearEligibilities, clearNotifications, seedEligibilities, seedSuspendedPartner } from './seed.js';
+import { clearEligibilities, seedEligibilities } from './seed.js';
 import { BenchedService } from './service.js';
 import { ServiceProcess } from './service-process.js';
 import type { Stage } from './stage.js';
@@ -15,11 +14,8 @@ import type { Stage } from './stage.js';
 const DATABASE = 'processes';
 const COUNTS = [1, 2] as const;
 const KINDS = ['create', 'read'] as const;
-/** The roles of the processes: both in one, or API and delivery in separate processes. */
-const ROLES = { together: ['api,delivery'], apart: ['api', 'delivery'] } as const;
-const WARM_UP_S = 1;
 const MOST_PROCESSOR_TIME = 1.05;
-type Kind = (typeof KINDS)[number] | 'book';
+type Kind = (typeof KINDS)[number];
 const CANDIDATES = 2_000;
 const SECRETS_KEY = Buffer.alloc(32, 1).toString('base64');
 
@@ -39,8 +35,7 @@ interface Measured {
 }
 
 /**
- * Measures one and two API processes behind one port over one PostgreSQL. It also measures bookings until they are
- * notifications, with one process of both roles and with two of one each, in alternating rounds. The port is HAProxy's
+ * Measures one and two API processes behind one port over one PostgreSQL, in alternating rounds. The port is HAProxy's
  * with deploy/haproxy/haproxy.cfg, which is installed automatically for root on Debian 12.
  */
 export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes): Promise<Section> {
@@ -50,48 +45,33 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
   const { scene } = first;
   const token = await first.clientToken();
   await first.stop();
-  const start = async (roles: readonly string[]): Promise<ServiceProcess[]> => {
-    const env = {
-      DATABASE_URL: databaseUrl,
-      SANDBOX: 'true',
-      SECRETS_KEY,
-      RATE_LIMIT_PER_MINUTE: '0',
-      TRUST_PROXY: 'loopback',
-    };
-    const processes = roles.map(
-      (ROLES, number) => new ServiceProcess(join(stage.folder, `${DATABASE}-${number}`), { ...env, ROLES }),
-    );
-    for (const process of processes) stage.onClear(() => process.kill('SIGTERM'));
-    await Promise.all(processes.map((process) => process.start()));
-    return processes;
+  const env = {
+    DATABASE_URL: databaseUrl,
+    SANDBOX: 'true',
+    SECRETS_KEY,
+    RATE_LIMIT_PER_MINUTE: '0',
+    TRUST_PROXY: 'loopback',
+    ROLES: 'api',
   };
-  const processes = await start(Array<string>(Math.max(...COUNTS)).fill('api'));
+  const processes = COUNTS.map((count) => new ServiceProcess(join(stage.folder, `${DATABASE}-${count}`), env));
+  for (const process of processes) stage.onClear(() => process.kill('SIGTERM'));
+  await Promise.all(processes.map((process) => process.start()));
   const load = await Load.start(stage.log);
   stage.onClear(() => load.stop());
   const postmaster = await stage.postmaster();
 
-  /** @param used the API processes come first: the port leads to `answering` of them */
-  const measure = async (
-    used: readonly ServiceProcess[],
-    answering: number,
-    kind: Kind,
-    label: string,
-    duration: number,
-  ): Promise<Measured> => {
-    const candidates = kind === 'book' ? MOST_BOOKINGS * duration : CANDIDATES;
+  const measure = async (count: number, kind: Kind, label: string): Promise<Measured> => {
+    const used = processes.slice(0, count);
     await stage.withDatabase(DATABASE, async (client) => {
       await clearEligibilities(client);
-      await clearNotifications(client);
-      await seedEligibilities(client, scene, candidates);
+      await seedEligibilities(client, scene, CANDIDATES);
     });
     await stage.settle(DATABASE);
-    const { proxy, url } = await startProxy(stage, used.slice(0, answering));
+    const { proxy, url } = await startProxy(stage, used);
     const pids = { service: used.map(({ pid }) => pid), postgres: [postmaster], load: [load.pid], proxy: [proxy.pid] };
     // Each of several processes gets as many connections as a single process would.
-    const job: LoadJob = { url: Array(answering).fill(url), kind, scene, token, candidates, label, seconds: duration };
-    const [{ perSecond, requests }, took] = await withProcessorTime(pids, () =>
-      loadUntilTold(stage, DATABASE, load, job),
-    );
+    const job: LoadJob = { url: Array(count).fill(url), kind, scene, token, candidates: CANDIDATES, label, seconds };
+    const [{ perSecond, requests }, took] = await withProcessorTime(pids, () => load.run(job));
     await proxy.kill('SIGTERM');
     const each = (name: keyof typeof pids) => (took[name] / requests) * 1e6;
     const connections = await stage.withDatabase(DATABASE, async (client) => {
@@ -117,21 +97,11 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
   for (let number = 0; number <= rounds; number++) {
     for (const kind of KINDS)
       for (const count of number % 2 === 0 ? COUNTS : COUNTS.toReversed()) {
-        const used = processes.slice(0, count);
-        const measured = await measure(used, count, kind, `p${number}-${count}`, seconds);
+        const measured = await measure(count, kind, `p${number}-${count}`);
         if (number > 0) keep(`${kind} ${count}`, measured);
       }
   }
   for (const process of processes) await process.kill('SIGTERM');
-  await stage.withDatabase(DATABASE, (client) => seedSuspendedPartner(client, scene.accountCode));
-  const sides = Object.keys(ROLES) as (keyof typeof ROLES)[];
-  for (let number = 0; number < rounds; number++)
-    for (const side of number % 2 === 0 ? sides : sides.toReversed()) {
-      const used = await start(ROLES[side]);
-      await measure(used, 1, 'book', `w${number}-${side}`, WARM_UP_S);
-      keep(`book ${side}`, await measure(used, 1, 'book', `b${number}-${side}`, seconds));
-      for (const process of used) await process.kill('SIGTERM');
-    }
   return sectionOf(results, rounds, seconds);
 }
 
@@ -154,12 +124,12 @@ async function startProxy(stage: Stage, processes: readonly ServiceProcess[]): P
 }
 
 function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: number): Section {
-  type Variant = (typeof COUNTS)[number] | keyof typeof ROLES;
+  type Variant = (typeof COUNTS)[number];
   const each = (kind: Kind, variant: Variant, what: keyof Measured) =>
     results.get(`${kind} ${variant}`)!.map((measured) => measured[what]);
   const of = (kind: Kind, variant: Variant, what: keyof Measured) => median(each(kind, variant, what));
   const toOne = (kind: Kind, variant: Variant, what: keyof Measured) =>
-    medianRatio(each(kind, variant, what), each(kind, kind === 'book' ? 'together' : 1, what));
+    medianRatio(each(kind, variant, what), each(kind, 1, what));
   const row = (name: string, kind: Kind, variant: Variant) => [
     name,
     round(of(kind, variant, 'perSecond')),
@@ -174,8 +144,7 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
     title: 'Several processes',
     method:
       `autocannon with ${CONNECTIONS} connections for each of one and two processes with \`ROLES=api\`, to the one port ` +
-      `of HAProxy (deploy/haproxy/haproxy.cfg) before them, and one PostgreSQL; bookings until they are notifications of a ` +
-      `suspended partner, of one process with both roles and of two with one each; ${rounds} alternating rounds of ${seconds} s, ` +
+      `of HAProxy (deploy/haproxy/haproxy.cfg) before them, and one PostgreSQL; ${rounds} alternating rounds of ${seconds} s, ` +
       'medians. Load program, proxy and PostgreSQL share the cores with them: what another process can add is what these leave. ' +
       'Processor time in µs a request.',
     table: [
@@ -192,8 +161,6 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
       ...KINDS.flatMap((kind) =>
         COUNTS.map((count) => row(`${kind}, ${count} ${count === 1 ? 'process' : 'processes'}`, kind, count)),
       ),
-      row('book, one process', 'book', 'together'),
-      row('book, answers and deliveries apart', 'book', 'apart'),
     ],
     figures: [
       ...KINDS.flatMap((kind) => [
@@ -215,18 +182,6 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
           goal: { atMost: MOST_PROCESSOR_TIME },
         },
       ]),
-      {
-        name: 'book: requests/s of answers and deliveries apart to those of one process',
-        value: toOne('book', 'apart', 'perSecond'),
-        unit: 'ratio',
-        goal: null,
-      },
-      {
-        name: 'book: the service’s processor time a request, answers and deliveries apart to one process',
-        value: toOne('book', 'apart', 'service'),
-        unit: 'ratio',
-        goal: { atMost: MOST_PROCESSOR_TIME },
-      },
     ],
     asked: KINDS.map((kind) => ({
       question: `Two processes behind one proxy: ${kind}`,

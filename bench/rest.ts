@@ -13,8 +13,8 @@ import type { ServerOptions } from './ceiling.js';
 const CANDIDATES = 2_000;
 const DATABASE = 'rest';
 /** The maximum number of bookings that a server may make per second of a round. */
-export const MOST_BOOKINGS = 10_000;
-const PROGRAMS = ['service', 'ceiling', 'plain NestJS'] as const;
+const MOST_BOOKINGS = 10_000;
+const PROGRAMS = ['service', 'ceiling'] as const;
 /** The name of the service when each request has an Idempotency-Key, as clients are advised. */
 const KEYED = 'service with keys';
 type ProgramName = (typeof PROGRAMS)[number] | typeof KEYED;
@@ -23,7 +23,7 @@ type ProgramName = (typeof PROGRAMS)[number] | typeof KEYED;
 const KINDS = {
   create: [...PROGRAMS, KEYED],
   read: PROGRAMS,
-  book: ['service', 'ceiling', KEYED],
+  book: [...PROGRAMS, KEYED],
 } satisfies Record<string, readonly ProgramName[]>;
 type Kind = keyof typeof KINDS;
 const GOALS: Record<Kind, number> = { create: 1.1, read: 1, book: 0.8 };
@@ -34,7 +34,7 @@ interface Measured extends LoadResult {
   postgres: number;
 }
 
-/** Measures create, read by key and book, of the service, the ceiling and the plain way, in alternating rounds. */
+/** Measures create, read by key and book, of the service and the ceiling, in alternating rounds. */
 export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: number; seconds: number }) {
   const databaseUrl = await stage.createDatabase(DATABASE);
   const service = await BenchedService.start(join(stage.folder, DATABASE), databaseUrl);
@@ -42,16 +42,14 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
   const { scene } = service;
   const token = await service.clientToken();
   const options: ServerOptions = { databaseUrl, portionCode: scene.portionCode };
-  const [ceiling, plain, load] = await Promise.all([
+  const [ceiling, load] = await Promise.all([
     Program.start<{ url: string }>('ceiling', options, stage.log),
-    Program.start<{ url: string }>('plain-nest', options, stage.log),
     Load.start(stage.log),
   ]);
-  for (const program of [ceiling, plain, load]) stage.onClear(() => program.stop());
+  for (const program of [ceiling, load]) stage.onClear(() => program.stop());
   const servers: Record<ProgramName, { url: string; pid: number }> = {
     service,
     ceiling: { url: ceiling.ready.url, pid: ceiling.child.pid! },
-    'plain NestJS': { url: plain.ready.url, pid: plain.child.pid! },
     [KEYED]: service,
   };
   const postmaster = await stage.postmaster();
@@ -61,7 +59,7 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
     await seedSuspendedPartner(client, scene.accountCode);
   });
   for (const name of PROGRAMS) await assertSameWork(servers[name].url, service.url, scene, token, name);
-  for (const [index, name] of (['service', 'ceiling'] as const).entries())
+  for (const [index, name] of PROGRAMS.entries())
     await assertSameBooking(stage, servers[name].url, service.url, scene, token, index + 1);
 
   const measure = async (kind: Kind, name: ProgramName, duration: number, label: string): Promise<Measured> => {
@@ -75,7 +73,7 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
     const { url, pid } = servers[name];
     const job: LoadJob = { url, kind, scene, token, candidates, label, keyed: name === KEYED, seconds: duration };
     const [result, used] = await withProcessorTime({ server: [pid], postgres: [postmaster] }, () =>
-      loadUntilTold(stage, DATABASE, load, job),
+      loadUntilNotified(stage, DATABASE, load, job),
     );
     const each = (seconds: number) => (seconds / result.requests) * 1e6;
     return { ...result, server: each(used.server), postgres: each(used.postgres) };
@@ -91,7 +89,7 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
         if (round > 0) results.set(`${kind} ${name}`, [...(results.get(`${kind} ${name}`) ?? []), result]);
       }
   }
-  for (const program of [service, ceiling, plain, load]) await program.stop();
+  for (const program of [service, ceiling, load]) await program.stop();
   return sectionOf(results, rounds, seconds);
 }
 
@@ -99,12 +97,11 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
 async function assertSameWork(url: string, serviceUrl: string, scene: Scene, token: string, name: string) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const path = `/accounts/${scene.accountCode}/candidates`;
-  const candidate = name.replace(' ', '-');
-  const created = await fetch(url + path, { method: 'POST', headers, body: createBody(scene, candidate) });
+  const created = await fetch(url + path, { method: 'POST', headers, body: createBody(scene, name) });
   const text = await created.text();
   if (!created.ok) throw new Error(`${name} does not create: ${created.status} ${text}`);
   for (const reader of [url, serviceUrl]) {
-    const read = await fetch(`${reader}${path}/${candidate}/tests/${scene.testCode}`, { headers });
+    const read = await fetch(`${reader}${path}/${name}/tests/${scene.testCode}`, { headers });
     if ((await read.text()) !== `[${text}]`) throw new Error(`${name} creates otherwise than ${reader} reads.`);
   }
 }
@@ -126,7 +123,7 @@ async function assertSameBooking(
   const { booking_code: code } = JSON.parse(text) as { booking_code: string };
   const read = await fetch(`${serviceUrl}/accounts/${accountCode}/bookings/${code}`, { headers });
   if ((await read.text()) !== text) throw new Error(`${url} books otherwise than ${serviceUrl} reads.`);
-  await untilTold(stage, DATABASE);
+  await untilNotified(stage, DATABASE);
   const { rows } = await stage.withDatabase(DATABASE, (client) =>
     client.query<{ members: string; changes: number; deliveries: number; status: string }>(
       `SELECT string_agg(DISTINCT member.key, ' ') AS members, n.body::json ->> 'candidate_id' AS candidate,
@@ -150,21 +147,21 @@ const QUESTIONS: Readonly<Record<Kind, string>> = {
   read: 'Read an eligibility by its key',
   book: 'Book, until the notification exists',
 };
-const TOLD_WITHIN_MS = 10_000;
+const NOTIFIED_WITHIN_MS = 10_000;
 
 /** Counts bookings per second only once all of them are notifications. */
-export async function loadUntilTold(stage: Stage, database: string, load: Load, job: LoadJob): Promise<LoadResult> {
+async function loadUntilNotified(stage: Stage, database: string, load: Load, job: LoadJob): Promise<LoadResult> {
   const begun = performance.now();
   const loaded = await load.run(job);
   if (job.kind !== 'book') return loaded;
-  await untilTold(stage, database);
+  await untilNotified(stage, database);
   return { ...loaded, perSecond: loaded.requests / ((performance.now() - begun) / 1000) };
 }
 
 /** Waits until every booking has become a due notification. */
-async function untilTold(stage: Stage, database: string): Promise<void> {
+async function untilNotified(stage: Stage, database: string): Promise<void> {
   await stage.withDatabase(database, async (client) => {
-    const giveUpAt = performance.now() + TOLD_WITHIN_MS;
+    const giveUpAt = performance.now() + NOTIFIED_WITHIN_MS;
     for (;;) {
       const { rows } = await client.query<{ bookings: number; owed: number }>(
         `SELECT (SELECT count(*)::int FROM bookings) AS bookings, count(*)::int AS owed
@@ -233,16 +230,6 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
             {
               name: `${kind}: requests/s with an Idempotency-Key of those without`,
               value: medianRatio(each(kind, KEYED, 'perSecond'), each(kind, 'service', 'perSecond')),
-              unit: 'ratio' as const,
-              goal: null,
-            },
-          ]),
-      ...(kind === 'book'
-        ? []
-        : [
-            {
-              name: `${kind}: the plain way’s requests/s of the ceiling’s`,
-              value: ratio(kind, 'plain NestJS', 'perSecond'),
               unit: 'ratio' as const,
               goal: null,
             },

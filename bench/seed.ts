@@ -119,13 +119,6 @@ export async function seedGraphileJobs(client: Client, count: number): Promise<v
   await client.query(`SELECT count(graphile_worker.add_job('put', ${NOTIFICATION})) FROM (${EVENTS}) event`, [count]);
 }
 
-/** Inserts the backlog's bodies as jobs of pg-boss, like its `insert`. */
-export async function seedBossJobs(client: Client, count: number): Promise<void> {
-  await client.query(`INSERT INTO pgboss.job (name, data) SELECT 'put', ${NOTIFICATION} FROM (${EVENTS}) event`, [
-    count,
-  ]);
-}
-
 /** The partner whose claim is measured; the partner has {@link WAITING} notifications, whatever the other data. */
 export const CLAIMED_PARTNER = '00000000-0000-4000-8000-000000000000';
 const WAITING = 1_000;
