@@ -65,7 +65,7 @@ module.exports = {
       ...shared,
       // Every state of the small configurations, with every mutation: a minute of one core.
       displayName: 'model',
-      testMatch: ['<rootDir>/test/proof/model/delivery.model.spec.ts'],
+      testMatch: ['<rootDir>/test/proof/model/**/*.model.spec.ts'],
     },
     {
       ...shared,

@@ -25,7 +25,7 @@ interface Horizon {
   xmin: number;
   xmax: number;
   now_s: number;
-  /** The start of the oldest month that the change feed keeps. */
+  /** The end of the latest month that was dropped; 0 if none was. */
   kept_from_s: number;
 }
 
@@ -51,8 +51,7 @@ const HORIZON = `SELECT ${GENERATION} AS generation,
   pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS xmin,
   pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xmax,
   floor(extract(epoch FROM now()))::bigint AS now_s,
-  (SELECT extract(epoch FROM to_date(min(right(relname, 6)) || '01', 'YYYYMMDD'))::bigint
-   FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = 'changes'::regclass) AS kept_from_s`;
+  coalesce(extract(epoch FROM obj_description('changes'::regclass, 'pg_class')::timestamptz), 0)::bigint AS kept_from_s`;
 const PLACE = `generation, xid, position, (extract(epoch FROM recorded_at) * 1000000)::bigint AS recorded_us`;
 const SETTLED = '(generation, xid) < (horizon.generation, horizon.xmin)';
 
@@ -121,7 +120,10 @@ const OF_RECORDS = prepared(
  * 4. An entry may have been recorded shortly before an entry with an earlier position, by a concurrent transaction. The
  *    feed allows a day for such a transaction, and does not read older partitions.
  * 5. Expired entries are skipped only at the beginning. After an accepted cursor, every entry is shown until its
- *    partition is dropped; then the cursor is refused.
+ *    partition is dropped; then the cursor is refused. A partition is dropped a day after its entries have expired, so
+ *    that no cursor within the retention needs it.
+ *
+ * test/proof/model/feed is this protocol as a model. Change the model first.
  */
 @Injectable()
 export class ChangeFeed {
@@ -177,8 +179,9 @@ export class ChangeFeed {
       ]);
       const horizon = horizonOf(rows[0]);
       asked ??= horizon;
-      const isDropped = from.recorded_us < asked.kept_from_s * 1_000_000;
-      if (after !== null && (after.completeUntilS < asked.kept_from_s || !(rows[0].is_known || isDropped)))
+      // A month may be dropped while the request waits, so that its first look does not count.
+      const isDropped = from.recorded_us < horizon.kept_from_s * 1_000_000;
+      if (after !== null && (after.completeUntilS - DAY_S < horizon.kept_from_s || !(rows[0].is_known || isDropped)))
         throw cursorExpired.error();
       const entries = rows.filter((row): row is Answered<Entry> & { is_known: boolean } => row.xid !== null);
       const last = entries.at(-1) ?? from;

@@ -69,7 +69,8 @@ export class ChangePartitions implements OnApplicationBootstrap {
 
   private async keep(): Promise<void> {
     if (await this.database.queryOne(FIND_STRANGER)) await this.beginEpoch();
-    const keptFrom = new Date(this.clock.now().getTime() - this.config.retentionDays * DAY_MS);
+    // The additional day is the day that the feed allows for late transactions (change-feed.ts).
+    const keptFrom = new Date(this.clock.now().getTime() - (this.config.retentionDays + 1) * DAY_MS);
     await this.database.query(KEEP, [keptFrom]);
   }
 

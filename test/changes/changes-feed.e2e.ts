@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import pg from 'pg';
 import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody } from '../support/deliveries';
 import { eventually } from '../support/eventually';
 import { dateTime } from '../support/given';
 import { Subscribed } from '../support/subscribed';
 import { ChangePartitions } from '../../src/changes/change-partitions';
+import { writePosition } from '../../src/changes/changes.dto';
 import { Clock } from '../../src/platform/clock';
+import type { Statement } from '../../src/platform/database/database';
+import { sealCursor } from '../../src/platform/http/cursor';
 import { ExpirySweep } from '../../src/eligibility/expiry-sweep';
 import { UnitOfWork } from '../../src/platform/unit-of-work/unit-of-work';
 
@@ -387,12 +391,12 @@ describe('the pages of the change feed', () => {
   });
 });
 
-describe('an entry whose retention has ended', () => {
-  const partitions = async () =>
-    (await app.given.sql(
-      `SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = 'changes'::regclass ORDER BY 1`,
-    )) as { relname: string }[];
+const partitions = async () =>
+  (await app.given.sql(
+    `SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = 'changes'::regclass ORDER BY 1`,
+  )) as { relname: string }[];
 
+describe('an entry whose retention has ended', () => {
   it('deletes expired entries month by month, and answers 410 to a cursor that points to a deleted month', async () => {
     const { next } = await page();
     await app.given.sql(
@@ -411,6 +415,82 @@ describe('an entry whose retention has ended', () => {
     try {
       const answer = await call('GET', next);
       expect([answer.status, answer.body.code]).toEqual([410, 'cursor_expired']);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+});
+
+describe('a month that is dropped', () => {
+  /** Creates an entry in the middle of a month of 2020. @returns the path after a cursor of this entry, issued now */
+  async function readUpTo(month: string, toldS: number): Promise<string> {
+    const begin = new Date(`2020-${month}-01T00:00:00Z`);
+    const end = new Date(begin);
+    end.setUTCMonth(begin.getUTCMonth() + 1);
+    await app.given.sql(
+      `CREATE TABLE changes_2020${month} PARTITION OF changes
+       FOR VALUES FROM ('${begin.toISOString()}') TO ('${end.toISOString()}')`,
+    );
+    await app.given.eligibility(scene);
+    await app.given.settled();
+    const middleS = begin.getTime() / 1000 + 14 * 86_400;
+    const [row] = await app.given.sql(
+      `UPDATE changes SET recorded_at = to_timestamp($2) WHERE account_code = $1 RETURNING generation, xid, position`,
+      [scene.account, middleS],
+    );
+    const { generation, xid, position } = row as Record<'generation' | 'xid' | 'position', number>;
+    const givenS = Math.floor(Date.now() / 1000);
+    const cursor = writePosition({ generation, xid, position, recordedUs: middleS * 1_000_000, toldS, givenS });
+    return `/accounts/${scene.account}/changes?after=${sealCursor(cursor)}`;
+  }
+  const drop = (month: string) =>
+    eventually(async () => {
+      await app.app.get(ChangePartitions, { strict: false }).run();
+      expect(await app.given.sql(`SELECT to_regclass('changes_2020${month}') AS it`)).toEqual([{ it: null }]);
+    });
+
+  it('accepts a cursor whose month is dropped while the request waits for a transaction', async () => {
+    const path = await readUpTo('02', Math.floor(Date.now() / 1000));
+    const other = new pg.Client({ connectionString: app.databaseUrl });
+    await other.connect();
+    await other.query('BEGIN; SELECT pg_current_xact_id()');
+    // A request waits only for transactions that began before another one ended.
+    await app.given.sql('SELECT pg_current_xact_id()');
+    const query = app.database.query.bind(app.database);
+    let looks = 0;
+    const spy = jest.spyOn(app.database, 'query').mockImplementation((async (
+      statement: Statement,
+      values: unknown[],
+    ) => {
+      const rows = await query(statement, values);
+      if (statement.name === 'changes-read' && ++looks === 1) {
+        await drop('02');
+        await other.query('COMMIT');
+      }
+      return rows;
+    }) as typeof query);
+    try {
+      expect((await call('GET', path)).status).toBe(200);
+      expect(looks).toBeGreaterThan(1);
+    } finally {
+      spy.mockRestore();
+      await other.end();
+    }
+  });
+
+  it('refuses a cursor of the first day after the month, because a late transaction of the month is missing', async () => {
+    const told = Date.UTC(2020, 3, 1, 1) / 1000;
+    const path = await readUpTo('03', told);
+    await app.given.sql(
+      `CREATE TABLE changes_202004 PARTITION OF changes FOR VALUES FROM ('2020-04-01Z') TO ('2020-05-01Z')`,
+    );
+    expect((await call('GET', path)).status).toBe(200);
+    const clock = jest.spyOn(app.app.get(Clock), 'now').mockReturnValue(new Date((told + 401 * 86_400) * 1000));
+    try {
+      await drop('03');
+      const answer = await call('GET', path);
+      expect([answer.status, answer.body.code]).toEqual([410, 'cursor_expired']);
+      expect((await partitions()).map(({ relname }) => relname)).toContain('changes_202004');
     } finally {
       clock.mockRestore();
     }
@@ -463,11 +543,16 @@ describe('an entry of a past month after a cursor', () => {
     expect(ids(await get(nextOf(page1)))).toEqual([second]);
     expect(ids(await get(`/accounts/${account}/changes`))).toEqual([]);
 
-    // The month ended more than a day ago, so its partition is dropped.
+    // The entries have expired. Their partition is kept for another day, because a late transaction may be missing.
     await move({ advance_s: 3 * 3600 });
+    await sandbox.app.get(ChangePartitions, { strict: false }).run();
+    const page2 = await get(nextOf(page1));
+    expect(ids(page2)).toEqual([second]);
+
+    await move({ advance_s: 23 * 3600 });
     await eventually(async () => {
       await sandbox.app.get(ChangePartitions, { strict: false }).run();
-      const answer = await get(nextOf(page1));
+      const answer = await get(nextOf(page2));
       expect([answer.status, answer.body.code]).toEqual([410, 'cursor_expired']);
     });
   });

@@ -1,28 +1,47 @@
 /**
- * Visits every state of every configuration of the delivery protocol.
+ * Visits every state of every configuration of the two protocols: the delivery and the change feed.
  *
- * usage: npm run model [-- --mutations]   (also shows which promise each mutation of the protocol breaks)
+ * usage: npm run model [-- --mutations]   (also shows which promise each mutation of a protocol breaks)
  */
 import { parseArgs } from 'node:util';
 import { configurationOf, LARGE, SMALL } from './configurations.js';
 import { DeliveryModel } from './delivery.model.js';
+import { FEED_CONFIGURATIONS, feedConfigurationOf } from './feed/feed-configurations.js';
+import { FEED_MUTATIONS, type FeedMutation } from './feed/feed-mutations.js';
+import { FeedModel } from './feed/feed.model.js';
 import { MUTATIONS, type Mutation } from './mutations.js';
-import { search } from './state-search.js';
+import { search, type Protocol } from './state-search.js';
+
+const WHOLE: readonly (readonly [string, Protocol])[] = [
+  ...[...SMALL, ...LARGE].map((one) => [one.name, new DeliveryModel(one)] as const),
+  ...FEED_CONFIGURATIONS.map((one) => [`feed: ${one.name}`, new FeedModel(one)] as const),
+];
+
+const MUTATED: readonly (readonly [string, { because: string; shownBy: string }, Protocol])[] = [
+  ...(Object.keys(MUTATIONS) as Mutation[]).map((mutation) => {
+    const { shownBy } = MUTATIONS[mutation];
+    return [mutation, MUTATIONS[mutation], new DeliveryModel(configurationOf(shownBy), mutation)] as const;
+  }),
+  ...(Object.keys(FEED_MUTATIONS) as FeedMutation[]).map((mutation) => {
+    const { shownBy } = FEED_MUTATIONS[mutation];
+    return [mutation, FEED_MUTATIONS[mutation], new FeedModel(feedConfigurationOf(shownBy), mutation)] as const;
+  }),
+];
 
 function say(line: string): void {
   process.stdout.write(line + '\n');
 }
 
-function checkProtocol(): boolean {
+function checkProtocols(): boolean {
   let [states, sound] = [0, true];
   const begun = performance.now();
-  for (const configuration of [...SMALL, ...LARGE]) {
+  for (const [name, protocol] of WHOLE) {
     const started = performance.now();
-    const verdict = search(new DeliveryModel(configuration));
+    const verdict = search(protocol);
     states += verdict.states;
     sound &&= verdict.fault === null;
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
-    say(`${configuration.name.padEnd(22)} ${String(verdict.states).padStart(9)} states ${seconds.padStart(6)} s`);
+    say(`${name.padEnd(22)} ${String(verdict.states).padStart(9)} states ${seconds.padStart(6)} s`);
     if (verdict.fault !== null) say([verdict.fault, ...verdict.trace].join('\n    '));
   }
   say(`${states} states in ${((performance.now() - begun) / 1000).toFixed(1)} s: ${sound ? 'no fault' : 'FAULT'}`);
@@ -31,9 +50,8 @@ function checkProtocol(): boolean {
 
 function checkMutations(): boolean {
   let all = true;
-  for (const mutation of Object.keys(MUTATIONS) as Mutation[]) {
-    const { because, shownBy } = MUTATIONS[mutation];
-    const { fault, states, trace } = search(new DeliveryModel(configurationOf(shownBy), mutation));
+  for (const [mutation, { because, shownBy }, protocol] of MUTATED) {
+    const { fault, states, trace } = search(protocol);
     all &&= fault !== null;
     say(`${mutation}: ${because}`);
     if (fault === null) say(`    NOT FOUND by ${shownBy}`);
@@ -43,4 +61,4 @@ function checkMutations(): boolean {
 }
 
 const { values } = parseArgs({ options: { mutations: { type: 'boolean', default: false } } });
-process.exitCode = (values.mutations ? checkMutations() : checkProtocol()) ? 0 : 1;
+process.exitCode = (values.mutations ? checkMutations() : checkProtocols()) ? 0 : 1;

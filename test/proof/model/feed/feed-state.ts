@@ -1,0 +1,105 @@
+/**
+ * A state of the change feed's model. Every number is a byte: states are compared as byte arrays (state-search.ts).
+ *
+ * Time advances in ticks. A tick is the day that the feed allows for a late transaction, and a month has two ticks.
+ */
+
+/** The phases of a transaction, which writes one entry. ENDED: rolled back, or lost in a crash or a restore. */
+export const PHASE = { NONE: 0, BEGUN: 1, LOCKED: 2, WRITTEN: 3, COMMITTED: 4, ENDED: 5 } as const;
+/** The phases of the reader. WAITING: the request waits for transactions that ran when it arrived. */
+export const READING = { START: 0, IDLE: 1, WAITING: 2, REFUSED: 3 } as const;
+
+const DATABASE = [
+  /** The id of the next transaction, and the highest id whose transaction has ended. */
+  'nextXid',
+  'latestEnded',
+  'sequence',
+  'epoch',
+  'timeline',
+  'tick',
+  /** The first tick of the oldest month that is kept. */
+  'keptFrom',
+  'commits',
+  /** The number of crashes, failovers and restores. */
+  'failures',
+  /** The entries of the backup, as bits, with the counters of its moment. The id is 0 while there is no backup. */
+  'backup',
+  'backupXid',
+  'backupSequence',
+  'backupTimeline',
+] as const;
+const READER = [
+  'phase',
+  // The cursor: the last entry by its numbers, and by its index + 1. Times are ticks + 1; 0 means none.
+  'generation',
+  'place',
+  'position',
+  'entry',
+  'at',
+  'told',
+  'given',
+  // The request: the horizon at its first statement.
+  'asksNow',
+  'askedGeneration',
+  'askedXmax',
+  'askedTick',
+  'askedKeptFrom',
+  'askedCommitted',
+  // Sets of entries, as bits: those listed; those that need not be listed; those that must not be listed.
+  'seen',
+  'excused',
+  'before',
+] as const;
+const TRANSACTION = [
+  'phase',
+  'xid',
+  /** The tick in which the transaction got its id. */
+  'since',
+  'generation',
+  'place',
+  'position',
+  /** The tick in which the entry was written. */
+  'at',
+  /** The number of the commit, which shows the real order of changes. */
+  'commit',
+] as const;
+
+type Numbers<Names extends readonly string[]> = Record<Names[number], number>;
+export type Transaction = Numbers<typeof TRANSACTION>;
+export type Reader = Numbers<typeof READER>;
+
+export interface FeedState {
+  readonly database: Numbers<typeof DATABASE>;
+  readonly reader: Reader;
+  readonly transactions: readonly Transaction[];
+}
+
+export const sizeOf = (transactions: number): number =>
+  DATABASE.length + READER.length + transactions * TRANSACTION.length;
+
+export function decode(bytes: Uint8Array): FeedState {
+  let at = 0;
+  const read = <Names extends readonly string[]>(names: Names): Numbers<Names> => {
+    const numbers: Record<string, number> = {};
+    for (const name of names) numbers[name] = bytes[at++];
+    return numbers as Numbers<Names>;
+  };
+  const [database, reader] = [read(DATABASE), read(READER)];
+  const transactions: Transaction[] = [];
+  while (at < bytes.length) transactions.push(read(TRANSACTION));
+  return { database, reader, transactions };
+}
+
+export function encode({ database, reader, transactions }: FeedState, bytes: Uint8Array): void {
+  let at = 0;
+  for (const name of DATABASE) bytes[at++] = database[name];
+  for (const name of READER) bytes[at++] = reader[name];
+  for (const transaction of transactions) for (const name of TRANSACTION) bytes[at++] = transaction[name];
+}
+
+export const isRunning = ({ phase }: Transaction): boolean => phase >= PHASE.BEGUN && phase <= PHASE.WRITTEN;
+
+/** Returns the transactions as bits. */
+export function bitsOf({ transactions }: FeedState, fits: (one: Transaction, n: number) => boolean): number {
+  return transactions.reduce((bits, one, n) => (fits(one, n) ? bits | (1 << n) : bits), 0);
+}

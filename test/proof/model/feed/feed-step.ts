@@ -1,0 +1,141 @@
+import type { Emit } from '../state-search.js';
+import { decode, encode, isRunning, PHASE, type FeedState, type Transaction } from './feed-state.js';
+import type { FeedMutation } from './feed-mutations.js';
+
+/** The ticks of a month, those for which entries are kept, and those after which a transaction has ended. */
+export const MONTH = 2;
+export const RETENTION = 2;
+export const LATE = 1;
+
+/** A world that is small enough for a complete search. */
+export interface FeedConfiguration {
+  readonly name: string;
+  /** The changes, one per transaction: a letter for the record and one for the kind, such as `aE bR`. */
+  readonly changes: string;
+  readonly limit: number;
+  /** The kind that the reader asks for; every kind when absent. */
+  readonly kind?: string;
+  /** The number of crashes with a restart, or of promotions of a synchronous standby. */
+  readonly crashes?: number;
+  readonly failovers?: number;
+  /** Whether a backup is made and restored. */
+  readonly restores?: boolean;
+  /** The number of ticks that may pass. */
+  readonly ticks?: number;
+  /** The ticks by which the clock of the service is ahead of the database's. */
+  readonly ahead?: number;
+}
+
+const STEPS = [
+  'begin',
+  'lock',
+  'write',
+  'commit',
+  'roll back',
+  'time passes',
+  'drop a month',
+  'crash',
+  'promote the standby',
+  'back up',
+  'restore the folder',
+  'restore by the log',
+  'restore the dump',
+  'ask from the beginning',
+  'ask from now',
+  'ask',
+  'wait',
+  'answer',
+  'refuse',
+] as const;
+export type FeedStepName = (typeof STEPS)[number];
+
+export const feedLabel = (name: FeedStepName, n = 0): number => (STEPS.indexOf(name) << 4) | n;
+
+export function readFeedLabel(label: number): { name: FeedStepName; n: number } {
+  return { name: STEPS[label >> 4], n: label & 15 };
+}
+
+/** The bounds of a snapshot: every transaction below `xmin` has ended; every one below `xmax` had begun. */
+export interface Snapshot {
+  readonly generation: number;
+  readonly xmin: number;
+  readonly xmax: number;
+}
+
+/** A state with the protocol's view of it, and the steps that lead out of it. */
+export class FeedStep {
+  state!: FeedState;
+  private emit!: Emit;
+  private readonly to: Uint8Array;
+  readonly records: readonly string[];
+  private readonly kinds: readonly string[];
+
+  constructor(
+    size: number,
+    readonly configuration: FeedConfiguration,
+    private readonly mutation: FeedMutation | null,
+  ) {
+    this.to = new Uint8Array(size);
+    const changes = configuration.changes.split(' ');
+    this.records = changes.map(([record]) => record);
+    this.kinds = changes.map(([, kind]) => kind);
+  }
+
+  leave(from: Uint8Array, emit: Emit): void {
+    this.state = decode(from);
+    this.emit = emit;
+  }
+
+  is(mutation: FeedMutation): boolean {
+    return this.mutation === mutation;
+  }
+
+  /** Emits a step to a changed copy of the state. */
+  take(label: number, change: (to: FeedState) => string | null | void, benign = true): void {
+    const { database, reader, transactions } = this.state;
+    const next = {
+      database: { ...database },
+      reader: { ...reader },
+      transactions: transactions.map((one) => ({ ...one })),
+    };
+    const fault = change(next) ?? null;
+    encode(next, this.to);
+    this.emit(this.to, label, benign, fault);
+  }
+
+  get clock(): number {
+    return this.state.database.tick + (this.configuration.ahead ?? 0);
+  }
+
+  isAsked(n: number): boolean {
+    const { kind } = this.configuration;
+    return kind === undefined || this.kinds[n] === kind;
+  }
+
+  /** Returns whether the table has the entry. */
+  isStored({ phase, at }: Transaction): boolean {
+    return phase === PHASE.COMMITTED && at >= this.state.database.keptFrom;
+  }
+
+  get snapshot(): Snapshot {
+    const { database, transactions } = this.state;
+    const xmax = database.latestEnded + 1;
+    const xmin = Math.min(xmax, ...transactions.filter(isRunning).map(({ xid }) => xid));
+    return { generation: generationOf(this.state), xmin, xmax };
+  }
+
+  /** Compares the places of two entries in the feed. */
+  compare(
+    a: Pick<Transaction, 'generation' | 'place' | 'position'>,
+    b: Pick<Transaction, 'generation' | 'place' | 'position'>,
+  ): number {
+    if (this.is('the order is that of the sequence alone')) return a.position - b.position;
+    const byId = a.generation - b.generation || a.place - b.place;
+    return this.is('a cursor has no position') ? byId : byId || a.position - b.position;
+  }
+}
+
+/** Returns the generation: the epoch of the database, then the timeline of its log. */
+export function generationOf({ database }: FeedState): number {
+  return database.epoch * 16 + database.timeline;
+}
