@@ -2,8 +2,8 @@
  * Statements for the pace of a partner, which the database stores for all processes.
  *
  * 1. A "busy" answer (429, or 503 if the partner's 503 is retried) pauses the partner: until `paused_until`, nothing is
- *    claimed or reserved. The answers since the last pause give an estimate of the partner's throughput, the ceiling. The
- *    pace becomes half of it.
+ *    claimed or reserved. The successful answers of the last second tell the partner's throughput, the ceiling. The pace
+ *    becomes half of it.
  * 2. A partner with a pace, or with an operator's upper limit, gets its requests evenly spaced. Each process reserves
  *    its send times (`RESERVE`); `paced_to` is the end of all reservations.
  * 3. Successful answers raise the pace: quickly to nearly the ceiling and, after a waiting period, exponentially beyond
@@ -25,6 +25,8 @@ const UNBOUNDED = 4000;
 const SLOWEST = 0.05;
 /** The pace stays at this fraction of the ceiling for a while. */
 const SAFE = 0.97;
+/** The fraction of a pace that proved too high. */
+const REDUCED = 0.95;
 /** The growth of the pace for each successful answer: up to the ceiling, beyond it, and once the throughput has risen. */
 const REGAIN = 2;
 const PROBE = 1;
@@ -42,11 +44,6 @@ const GUESSED = -2;
 /** The successful answers for each busy answer, and the busy answers that are remembered at most. */
 const DEBT = 29;
 const REMEMBERED = 2;
-/** The successful answers of this period, or of this many requests, tell the throughput of a partner that was not busy. */
-const TELLING_S = 4;
-const TELLING = 4;
-/** The part of a period that a request and its answer may take. */
-const UNDER_WAY_S = 0.2;
 
 /** The SQL condition that a period is over, or has not begun because the clock was set back. */
 export const isOver = (from: string, until: string): string =>
@@ -81,20 +78,19 @@ export const GROWN = (answers: string): string => {
 };
 
 /**
- * The SQL expression for the new ceiling of a busy subscription `s`. If the pace was unlimited or higher than the
- * ceiling, the successful answers of the last second are the most that the partner accepts in a second. If the pace was
- * safe, the throughput has fallen, and is estimated from the answers since the last busy answer.
+ * The SQL expression for the new ceiling of a busy subscription `s`: the successful answers of the last second, because
+ * the partner then accepted as much as it could. A pace above the ceiling was a trial, and a failed trial does not lower
+ * the ceiling. A pace below it proved too high.
  * @param good SQL for the successful answers that the writing process got in the last second
  */
 export const CEILING = (good: string): string => {
   const since = (seconds: string) => `greatest(${good}, (SELECT count(*) FROM notification_attempts a
       WHERE a.subscription_id = s.id AND a.failure IS NULL
         AND a.at > statement_timestamp() - make_interval(secs => ${seconds})))`;
-  const sincePause = 'extract(epoch FROM statement_timestamp() - s.paused_from)::float8';
-  const telling = `greatest(1, least(greatest(${TELLING_S}, ${TELLING} / ${PACE}), ${sincePause}))`;
+  const period = `greatest(1, 1 / ${PACE})`;
   return `greatest(${SLOWEST}, CASE WHEN s.pace IS NULL THEN least(${PACE}, greatest(1, ${since('1')}))
     WHEN s.pace > s.pace_ceiling THEN least(${PACE}, greatest(s.pace_ceiling, ${since('1')}))
-    ELSE least(0.95 * ${PACE}, coalesce(nullif(${since(telling)}, 0) / greatest(1, ${telling} - ${UNDER_WAY_S}), ${PACE} / 2)) END)`;
+    ELSE least(${REDUCED} * ${PACE}, coalesce(nullif(${since(period)}, 0) / ${period}, ${PACE} / 2)) END)`;
 };
 
 /**
