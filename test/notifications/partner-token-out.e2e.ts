@@ -74,6 +74,34 @@ test.each([
 );
 
 test.each([
+  ['429', ['500', '429'], 429],
+  ['503', ['500', '503'], 503],
+])(
+  'pauses the partner until Retry-After when the token endpoint answers %s with it, in all processes',
+  async (_out, retried, status) => {
+    await burst(retried);
+    issuer.answerToken({ status, headers: { 'retry-after': '4' } });
+    await subscribed.post('resume');
+    const paused = await eventually(async () => {
+      const one = await subscribed.subscription();
+      expect(one['paused_until']).not.toBeNull();
+      return one;
+    });
+    expect(paused['health']).toBe('UP');
+    const [first] = issuer.tokenRequests;
+    issuer.answerToken({ body: JSON.stringify({ access_token: 'abc', token_type: 'Bearer' }) });
+    await eventually(
+      async () => expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(EVENTS),
+      PATIENCE_MS,
+    );
+    // Each process may have asked once before the first answer.
+    const later = issuer.tokenRequests.slice(processes.length);
+    for (const { at } of [...later, ...subscribed.partner.requests]) expect(at - first.at).toBeGreaterThanOrEqual(3900);
+    expect(await subscribed.queue()).toEqual([]);
+  },
+);
+
+test.each([
   ['a 503', { status: 503 }, /^token_http_503$/],
   ['no answer', { endless: 'silence' as const }, /^token_(timeout_no_answer|late)$/],
 ])(

@@ -69,6 +69,15 @@ test('a 429 means that the partner is busy, and so does a 503 if it is retried',
   expect(isBusy(outcome('server_error', 500), ['500', '503'])).toBe(false);
 });
 
+test('a token endpoint that answers 429 or 503 with Retry-After is busy if the status is retried', () => {
+  const failed = (status: number, retryAfterS: number | null) =>
+    isBusy({ ...outcome('auth'), reason: `token_http_${status}`, retryAfterS }, ['500', '429']);
+  expect([failed(429, 3), failed(429, null), failed(503, 3), failed(500, 3)]).toEqual([true, false, false, false]);
+  const reason = 'token_http_503';
+  expect(isBusy({ ...outcome('auth'), reason, retryAfterS: 3 }, ['500', '503'])).toBe(true);
+  expect(isBusy({ ...outcome('auth', 401), reason, retryAfterS: 3 }, ['500', '503'])).toBe(false);
+});
+
 test('only a client error is attributed to the event instead of the partner', () => {
   expect(isPartnerLevel(outcome('client_error', 400))).toBe(false);
   expect(isPartnerLevel(outcome('tls'))).toBe(true);

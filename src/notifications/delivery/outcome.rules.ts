@@ -27,8 +27,15 @@ export function retryAfter(outcome: AttemptOutcome, autoRetryOn: readonly string
   return cause !== null && (cause === '500' || autoRetryOn.includes(cause)) ? 'AUTO' : 'MANUAL';
 }
 
-/** Returns whether the partner is busy: neither is the event at fault, nor is the partner down. */
+/**
+ * Returns whether the partner is busy: neither is the event at fault, nor is the partner down. The same applies to a
+ * token endpoint that says when to call it again.
+ */
 export function isBusy(outcome: AttemptOutcome, autoRetryOn: readonly string[]): boolean {
+  if (outcome.failure === 'auth') {
+    const cause = autoRetryCause(outcome);
+    return outcome.retryAfterS !== null && (cause === '429' || cause === '503') && autoRetryOn.includes(cause);
+  }
   return outcome.httpStatus === 429 || (outcome.httpStatus === 503 && autoRetryOn.includes('503'));
 }
 

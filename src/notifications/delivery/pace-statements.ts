@@ -2,12 +2,14 @@
  * Statements for the pace of a partner, which the database stores for all processes.
  *
  * 1. A "busy" answer (429, or 503 if the partner's 503 is retried) pauses the partner: until `paused_until`, nothing is
- *    claimed or reserved. The pace becomes half of the partner's throughput, which is known from before or is counted
- *    now.
+ *    claimed or reserved. The successful answers of the last second tell the partner's throughput, the ceiling. The pace
+ *    becomes half of it.
  * 2. A partner with a pace, or with an operator's upper limit, gets its requests evenly spaced. Each process reserves
  *    its send times (`RESERVE`); `paced_to` is the end of all reservations.
- * 3. Successful answers raise the pace: quickly to nearly the previous throughput and, after a waiting period, beyond
- *    it. The waiting period doubles if the throughput turns out to be the same as before.
+ * 3. Successful answers raise the pace: quickly to nearly the ceiling and, after a waiting period, exponentially beyond
+ *    it, until the partner is busy again. The waiting period doubles if the ceiling turns out to be the same as before.
+ * 4. A busy answer costs `DEBT` successful answers. The pace rises beyond the ceiling only without debt, so that only a
+ *    few of a slow partner's answers are "busy".
  *
  * Never compare a stored time with the current time without the time at which it was stored: the clock may have been
  * set since.
@@ -19,25 +21,29 @@ const SKEW_S = 5;
 /** The period for which send times are reserved at once. */
 const AHEAD_S = 0.2;
 /** The pace from which the limit is removed, and the lowest pace. */
-const UNBOUNDED = 1000;
+const UNBOUNDED = 4000;
 const SLOWEST = 0.05;
 /** The pace stays at this fraction of the ceiling for a while. */
 const SAFE = 0.97;
-const REGAIN = 1;
-const PROBE = 0.5;
-/**
- * The multiple of the ceiling from which the partner's throughput counts as higher than before, so that the pace grows
- * twice as fast.
- */
+/** The fraction of a pace that proved too high. */
+const REDUCED = 0.95;
+/** The growth of the pace for each successful answer: up to the ceiling, beyond it, and once the throughput has risen. */
+const REGAIN = 2;
+const PROBE = 1;
+const RISING = 4;
+/** The multiple of the ceiling from which the partner's throughput counts as higher than before. */
 const RISEN = 1.15;
 /**
- * The successful answers that are awaited before the pace rises further: this number, or those of this many seconds if
- * these are more.
+ * The seconds of successful answers that are awaited before the pace rises beyond a new ceiling, and the number of times
+ * that this period is doubled for a ceiling that proves right.
  */
-const PATIENCE = 40;
-const PATIENCE_S = 8;
-/** The number of successful answers from which the throughput per second can be estimated. */
-const SIGNIFICANT = 8;
+const PATIENCE_S = 7.5;
+const DOUBLINGS = 2;
+/** The doublings for the first ceiling. It is a guess, because other processes have yet to record their answers. */
+const GUESSED = -2;
+/** The successful answers for each busy answer, and the busy answers that are remembered at most. */
+const DEBT = 29;
+const REMEMBERED = 2;
 
 /** The SQL condition that a period is over, or has not begun because the clock was set back. */
 export const isOver = (from: string, until: string): string =>
@@ -60,32 +66,31 @@ export const IN_PACE = `(${PACE} IS NULL OR ${GIVEN_OUT_TO} <= statement_timesta
 /** The SQL expression with which an UPDATE reserves one more send time. */
 export const ONE_MORE = `${GIVEN_OUT_TO} + make_interval(secs => 1 / ${PACE})`;
 
-const HOLD = `greatest(${PATIENCE}, ${PATIENCE_S} * s.pace_ceiling) * power(2, least(s.pace_confirmed, 1))`;
+const HOLD = `greatest(0, ${PATIENCE_S} * s.pace_ceiling * power(2, least(s.pace_confirmed, ${DOUBLINGS})) - ${DEBT})`;
 
 /** The SQL expression for the pace of a subscription `s` after a number of successful answers. */
 export const GROWN = (answers: string): string => {
   const grown = `CASE WHEN s.pace < ${SAFE} * s.pace_ceiling
       THEN least(${SAFE} * s.pace_ceiling, s.pace + ${REGAIN} * ${answers})
-    WHEN s.pace > ${RISEN} * s.pace_ceiling THEN s.pace + 2 * ${PROBE} * ${answers}
+    WHEN s.pace > ${RISEN} * s.pace_ceiling THEN s.pace + ${RISING} * ${answers}
     WHEN s.pace_good + ${answers} > ${HOLD} THEN s.pace + ${PROBE} * ${answers} ELSE s.pace END`;
   return `nullif(least(${grown}, ${UNBOUNDED}), ${UNBOUNDED})`;
 };
 
 /**
- * The SQL expression for the new ceiling of a busy subscription `s`, from its throughput. Successful answers are
- * counted over a period that is long enough. If there are too few, the pace, which was too high, is reduced a little.
- * If more than the ceiling was tried, the ceiling itself proved good.
+ * The SQL expression for the new ceiling of a busy subscription `s`: the successful answers of the last second, because
+ * the partner then accepted as much as it could. A pace above the ceiling was a trial, and a failed trial does not lower
+ * the ceiling. A pace below it proved too high.
  * @param good SQL for the successful answers that the writing process got in the last second
  */
 export const CEILING = (good: string): string => {
-  const since = (seconds: string) => `(SELECT count(*) FROM notification_attempts a
+  const since = (seconds: string) => `greatest(${good}, (SELECT count(*) FROM notification_attempts a
       WHERE a.subscription_id = s.id AND a.failure IS NULL
-        AND a.at > statement_timestamp() - make_interval(secs => ${seconds}))`;
-  const significantS = `greatest(1, ${SIGNIFICANT} / ${PACE})`;
-  return `greatest(${SLOWEST}, CASE WHEN ${PACE} IS NULL THEN greatest(1, ${good}, ${since('1')})
-    WHEN s.pace_good < ${SIGNIFICANT} THEN 0.85 * ${PACE}
-    WHEN s.pace > s.pace_ceiling THEN least(${PACE}, greatest(s.pace_ceiling, ${since(significantS)} / ${significantS}))
-    ELSE least(${PACE}, greatest(${PACE} / 2, ${since(significantS)} / ${significantS})) END)`;
+        AND a.at > statement_timestamp() - make_interval(secs => ${seconds})))`;
+  const period = `greatest(1, 1 / ${PACE})`;
+  return `greatest(${SLOWEST}, CASE WHEN s.pace IS NULL THEN least(${PACE}, greatest(1, ${since('1')}))
+    WHEN s.pace > s.pace_ceiling THEN least(${PACE}, greatest(s.pace_ceiling, ${since('1')}))
+    ELSE least(${REDUCED} * ${PACE}, coalesce(nullif(${since(period)}, 0) / ${period}, ${PACE} / 2)) END)`;
 };
 
 /**
@@ -93,8 +98,13 @@ export const CEILING = (good: string): string => {
  * @param ceiling SQL for the new ceiling
  */
 export const CONFIRMED = (ceiling: string): string =>
-  `CASE WHEN ${ceiling} BETWEEN 0.75 * s.pace_ceiling AND 1.25 * s.pace_ceiling AND s.pace_good >= ${SIGNIFICANT}
-    THEN s.pace_confirmed + 1 ELSE 0 END`;
+  `CASE WHEN s.pace_ceiling IS NULL THEN ${GUESSED}
+    WHEN ${ceiling} BETWEEN 0.75 * s.pace_ceiling AND 1.25 * s.pace_ceiling THEN greatest(0, s.pace_confirmed + 1)
+    ELSE 0 END`;
+
+/** The SQL expression for the successful answers of a subscription `s`, less its debt, after a busy answer. */
+export const INDEBTED = `CASE WHEN s.pace_ceiling IS NULL THEN 0
+    ELSE greatest(-${REMEMBERED * DEBT}, least(0, s.pace_good) - ${DEBT}) END`;
 
 /** The send times that a process has reserved at a partner. Times are in milliseconds from now. */
 export interface Reserved {

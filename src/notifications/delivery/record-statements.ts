@@ -5,7 +5,7 @@
 import { acrossAccounts, expectingFew, unestimated, prepared } from '../../platform/database/database.js';
 import { FREE } from './delivery-lease.js';
 import { SUSPECT_AFTER } from './delivery-statements.js';
-import { CEILING, CONFIRMED, GROWN, isOver } from './pace-statements.js';
+import { CEILING, CONFIRMED, GROWN, INDEBTED, isOver } from './pace-statements.js';
 
 /** The number of consecutive failures with the same HTTP status that pauses a part of a bulk job. */
 const ALIKE = 10;
@@ -191,7 +191,7 @@ export const RECORD_FAILED = prepared(
        pace = CASE WHEN is_news THEN ceiling / 2 ELSE s.pace END,
        pace_ceiling = CASE WHEN is_news THEN ceiling ELSE s.pace_ceiling END,
        pace_confirmed = CASE WHEN is_news THEN ${CONFIRMED('ceiling')} ELSE s.pace_confirmed END,
-       pace_good = CASE WHEN is_news THEN 0 ELSE s.pace_good END,
+       pace_good = CASE WHEN is_news THEN ${INDEBTED} ELSE s.pace_good END,
        paced_to = CASE WHEN closes_wall THEN NULL ELSE s.paced_to END,
        busy_since = CASE WHEN turn.is_busy THEN coalesce(s.busy_since, statement_timestamp()) ELSE s.busy_since END
      FROM partner turn WHERE s.id = turn.subscription_id),

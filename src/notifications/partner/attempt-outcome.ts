@@ -16,7 +16,7 @@ export interface AttemptOutcome {
   /** At most 2 KiB of the partner's answer, as text that PostgreSQL accepts, without the service's own credentials. */
   excerpt: string | null;
   durationMs: number;
-  /** The seconds after which the partner asks to be called again; null if it does not ask. */
+  /** The seconds after which the partner, or its token endpoint, asks to be called again; null if it does not ask. */
   retryAfterS: number | null;
   /** The earlier HTTP requests of the same attempt. The partner may have received each of them. */
   earlier: readonly EarlierPut[];
@@ -77,13 +77,14 @@ export class Puts {
     };
   }
 
-  failed({ failure, reason, said }: PartnerFault): AttemptOutcome {
+  failed({ failure, reason, said, retryAfterS }: PartnerFault): AttemptOutcome {
     // If no new token is available, the 401 stays the answer, with the reason of the failed token request.
     if (this.open) return { ...this.outcome(this.open), reason, durationMs: this.durationMs };
     const { durationMs, beganMs, earlier } = this;
-    const nothing = { delivered: false, httpStatus: null, retryAfterS: null };
     return {
-      ...nothing,
+      delivered: false,
+      httpStatus: null,
+      retryAfterS,
       excerpt: said && firstBytes(said, this.secrets),
       failure,
       reason,

@@ -50,6 +50,8 @@ export class PartnerFault extends Error {
     readonly failure: FailureClass,
     readonly reason: string,
     readonly said: Buffer | null = null,
+    /** The seconds after which a token endpoint asks to be called again. */
+    readonly retryAfterS: number | null = null,
   ) {
     super(`${failure}: ${reason}`);
   }

@@ -5,6 +5,7 @@ import { timeLimit } from '../../platform/time-limit.js';
 import { PartnerFault } from './partner-connection.js';
 import { clientAuthorization, isHeaderSafeToken, type PartnerAuth } from './partner-credentials.js';
 import type { Answer } from './answer-reader.js';
+import { retryAfterSeconds } from './retry-after.js';
 
 export type OAuthClient = Extract<PartnerAuth, { type: 'oauth2_client_credentials' }>;
 
@@ -121,7 +122,10 @@ export class PartnerToken {
 
 async function readToken(answer: Answer): Promise<{ token: string; lifeS: number }> {
   if (answer.ending === 'late') throw new PartnerFault('auth', 'token_answer_late');
-  if (answer.status !== 200) throw new PartnerFault('auth', `token_http_${answer.status}`);
+  if (answer.status !== 200) {
+    const retryAfterS = retryAfterSeconds(answer.retryAfter, Date.now());
+    throw new PartnerFault('auth', `token_http_${answer.status}`, null, retryAfterS);
+  }
   if (answer.ending !== 'complete') throw new PartnerFault('auth', `token_answer_${answer.ending}`);
   const fields = parseObject((await unpacked(answer)).toString('utf8'));
   if (fields === null) throw new PartnerFault('auth', 'token_answer_malformed');

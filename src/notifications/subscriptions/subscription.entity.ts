@@ -132,13 +132,13 @@ export class Subscription {
   pace_ceiling: number | null;
 
   /**
-   * The number of successful answers since the partner last answered "busy". Answers count only if other attempts were
-   * waiting.
+   * The number of successful answers since the partner last answered "busy"; negative while such answers are still to be
+   * earned. Answers count only if other attempts were waiting.
    */
   @Column('int', { default: 0 })
   pace_good: number;
 
-  /** The number of consecutive times that the ceiling was about the same. */
+  /** The number of consecutive times that the ceiling was about the same; negative for a ceiling that is a guess. */
   @Column('int', { default: 0 })
   pace_confirmed: number;
 

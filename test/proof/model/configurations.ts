@@ -27,6 +27,13 @@ export const SMALL: readonly Configuration[] = [
   { name: 'busy in an outage', subjects: subjects('AX1 AY1'), workers: 1, world: { busies: true, outages: true } },
   { name: 'busy job', subjects: subjects('AX1 AY1'), workers: 1, world: { busies: true, refusals: true, jobs: true } },
   {
+    name: 'giving up a busy partner',
+    subjects: subjects('AX1 AY1'),
+    workers: 1,
+    world: { busies: true, suspends: 1, givesUp: true },
+  },
+  { name: 'always busy', subjects: subjects('AX1 AX2'), workers: 1, world: { alwaysBusy: true, givesUp: true } },
+  {
     name: 'one bad event',
     subjects: subjects('AX1 AY1 AZ1'),
     workers: 1,

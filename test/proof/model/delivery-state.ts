@@ -29,7 +29,7 @@ export const ITEM = { NONE: 0, WAITING: 1, SENT: 2, BEGUN: 3, ENDED: 4 } as cons
 export const ENOUGH_GOOD = 2;
 /** After this many consecutive 500s, an event may be the only one at fault. */
 export const SUSPECT = 3;
-const OF_PARTNER = 8;
+const OF_PARTNER = 9;
 const OF_NOTIFICATION = 10;
 
 /** The flags of a hold. */
@@ -74,6 +74,12 @@ export class Layout {
   /** The successful responses since the partner was slowed down, at most `ENOUGH_GOOD`. */
   readonly good = (partner: number) => partner * OF_PARTNER + 7;
 
+  /**
+   * The time for which the partner has answered only "busy", as counted by the protocol (low two bits) and the real one
+   * (next two); `ONLY_BUSY`: the protocol counts it.
+   */
+  readonly busyFor = (partner: number) => partner * OF_PARTNER + 8;
+
   // Offsets of the bytes of a notification.
   private readonly own = (n: number) => this.partners * OF_PARTNER + n * OF_NOTIFICATION;
   /** The state of its event, equal for all notifications of the event. */
@@ -110,6 +116,9 @@ export class Layout {
   /** Returns the notifications of the event of `n`, including `n`. */
   readonly ofEvent = (n: number) => this.eventOf[n];
 }
+
+/** The flag in `busyFor` which says that the partner has accepted nothing since it was busy. */
+export const ONLY_BUSY = 16;
 
 /** The flag in `waited` which says that the row belongs to the bulk job. */
 export const ROW_OF_JOB = 16;

@@ -11,6 +11,8 @@ export interface World {
   readonly refusals?: boolean;
   /** Whether the partner can answer that it is busy. */
   readonly busies?: boolean;
+  /** Whether the partner answers nothing else than that it is busy. */
+  readonly alwaysBusy?: boolean;
   /** Whether the first event is always answered 500, and no other event is. */
   readonly oneBadEvent?: boolean;
   /** Whether an event that keeps getting 500 while others succeed is passed to an operator. */
@@ -51,6 +53,7 @@ const STEPS = [
   'orphan is accepted',
   'probe is due',
   'wall is over',
+  'stays busy',
   'queue as AUTO',
   'wait',
   'give up',

@@ -16,6 +16,7 @@ describe('the model of the delivery protocol', () => {
   it.each(Object.keys(MUTATIONS) as Mutation[])('the delivery model violates its invariants when %s', (mutation) => {
     const { fault, trace } = search(new DeliveryModel(configurationOf(MUTATIONS[mutation].shownBy), mutation));
     expect(fault).not.toBeNull();
-    expect(trace.length).toBeGreaterThan(1);
+    // The trace of a promise that is broken from the beginning has a single line.
+    expect(trace.length).toBeGreaterThan(MUTATIONS[mutation].shownBy === 'always busy' ? 0 : 1);
   });
 });

@@ -1,9 +1,10 @@
 import { Layout, type Subject } from './delivery-state.js';
 import { readLabel, Step, type World } from './delivery-step.js';
 import type { Mutation } from './mutations.js';
-import { operatorSteps, timeSteps } from './operator-steps.js';
+import { operatorSteps } from './operator-steps.js';
 import { faultOfState, isSettled } from './promises.js';
 import type { Emit, Protocol } from './state-search.js';
+import { timeSteps } from './time-steps.js';
 import { workerSteps } from './worker-steps.js';
 
 /** A world that is small enough for a complete search. */

@@ -99,6 +99,15 @@ export const MUTATIONS = {
   'a job goes past the gate': { because: 'its items are sent to a busy partner', shownBy: 'busy job' },
   'a wall lies in the past': { because: 'the partner is asked again at once', shownBy: 'busy' },
   'a pace never grows again': { because: 'one burst slows the partner for ever', shownBy: 'busy' },
+  'a busy partner is never given up': { because: 'its events wait for ever', shownBy: 'always busy' },
+  'an accepted event does not end the busy time': {
+    because: 'a partner that is busy now and then loses its events',
+    shownBy: 'giving up a busy partner',
+  },
+  'all events of a busy partner are given up at once': {
+    because: 'an event that was just created is never sent',
+    shownBy: 'giving up a busy partner',
+  },
   'the one event is never blamed': { because: 'each 500 to it holds up all others', shownBy: 'one bad event' },
 } as const;
 

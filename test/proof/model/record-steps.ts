@@ -1,4 +1,15 @@
-import { ENOUGH_GOOD, FLAG, HOLD, ITEM, PROBE, ROW_OF_JOB, STATE, SUSPECT, TRIGGER } from './delivery-state.js';
+import {
+  ENOUGH_GOOD,
+  FLAG,
+  HOLD,
+  ITEM,
+  ONLY_BUSY,
+  PROBE,
+  ROW_OF_JOB,
+  STATE,
+  SUSPECT,
+  TRIGGER,
+} from './delivery-state.js';
 import { labelOf, type Step } from './delivery-step.js';
 import { faultOfFalling } from './promises.js';
 
@@ -78,10 +89,15 @@ export function record(step: Step, w: number, n: number): void {
   step.take(labelOf('record', n, w), true, fault);
 }
 
-/** Applies a successful response: it raises a slow pace, and shows that events which keep failing are at fault. */
+/**
+ * Applies a successful response: it ends the time of only busy answers, raises a slow pace, and shows that events which
+ * keep failing are at fault.
+ */
 function answeredWell(step: Step, to: Uint8Array, n: number): void {
   const { layout, from } = step;
   const partner = step.partnerOf(n);
+  if (step.is('an accepted event does not end the busy time')) to[layout.busyFor(partner)] &= ONLY_BUSY | 3;
+  else to[layout.busyFor(partner)] = 0;
   if (from[layout.isSlowed(partner)]) {
     to[layout.good(partner)] = Math.min(ENOUGH_GOOD, from[layout.good(partner)] + 1);
     if (to[layout.good(partner)] === ENOUGH_GOOD && !step.is('a pace never grows again')) {
@@ -104,6 +120,7 @@ function isBusy(step: Step, to: Uint8Array, n: number): void {
     to[layout.state(n)] = STATE.AUTO;
   } else if (from[layout.item(n)] === ITEM.BEGUN) to[layout.item(n)] = ITEM.SENT;
   to[layout.isBusy(partner)] = 1;
+  if (step.world.givesUp) to[layout.busyFor(partner)] |= ONLY_BUSY;
   to[layout.wall(partner)] = step.is('a wall lies in the past') ? 0 : 1;
   to[layout.isSlowed(partner)] = 1;
   to[layout.good(partner)] = 0;

@@ -215,6 +215,11 @@ function answer(step: Step, w: number, n: number): void {
     step.take(labelOf('answer 500', n, w));
     return;
   }
+  if (world.alwaysBusy) {
+    ends(HOLD.BUSY);
+    step.take(labelOf('answer 429', n, w));
+    return;
+  }
   ends(HOLD.OK);
   step.take(labelOf('answer 200', n, w));
   if (world.busies) {
