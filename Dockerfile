@@ -1,5 +1,5 @@
 # Another image with Node.js 24 and npm, where that one cannot be had (scripts/image.mjs).
-ARG NODE=node:24-bookworm-slim
+ARG NODE=node:24.21.0-bookworm-slim
 
 FROM ${NODE} AS build
 WORKDIR /app

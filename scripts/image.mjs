@@ -49,7 +49,7 @@ function installBuilders() {
   run('apt-get', 'install', '-qq', '--yes', '--no-install-recommends', ...missing);
 }
 
-/** Builds the parts of `node:24-bookworm-slim`. */
+/** Builds the parts of the Node.js image that the Dockerfile names. */
 function makeBase() {
   run('debootstrap', '--variant=minbase', '--include=libstdc++6,ca-certificates', 'bookworm', rootfs);
   const modules = join(rootfs, 'usr/local/lib/node_modules');

@@ -56,7 +56,7 @@ export class BookingsController {
 
   @Get('candidates/:candidate_id/bookings')
   @ApiOperation({ summary: 'List the bookings of a candidate' })
-  @AnswerList(BookingModel, 'All of them, newest first.')
+  @AnswerList(BookingModel, 'All of them, newest first.', null)
   @Problems(400, 404)
   async ofCandidate(@Param() path: CandidatePath, @Query() query: BookingsQuery): Promise<BookingModel[]> {
     const { account_code, candidate_id } = path;
@@ -132,7 +132,7 @@ export class CandidateBookingsController {
 
   @Get()
   @ApiOperation({ summary: 'List the bookings of a candidate' })
-  @AnswerList(BookingModel, 'All of them, newest first.')
+  @AnswerList(BookingModel, 'All of them, newest first.', null)
   @Problems(400, 404)
   async list(@Param() { account_code, candidate_id }: CandidatePath): Promise<BookingModel[]> {
     // The candidate must have an eligibility.

@@ -14,10 +14,10 @@ declareFaults({
   delivery_mode_invalid: ['The value is not a known delivery mode.', 'Use SITE_PROCTORED or SVC_REMOTE_PROCTORED.'],
 });
 
-const locationCode = () => text({ min: 1, max: 50, example: 'TC-042' });
-const locationName = () => text({ max: 200, notBlank: true, example: 'Springfield Test Center' });
-const locationAddress = () => text({ max: 500, notBlank: true, example: '1 Main St, Springfield, IL' });
-const bookingCode = () => text({ min: 1, max: 50, example: 'B7K2M9QX4T' });
+export const locationCodeRule = text({ min: 1, max: 50, example: 'TC-042' });
+export const locationNameRule = text({ max: 200, notBlank: true, example: 'Springfield Test Center' });
+export const locationAddressRule = text({ max: 500, notBlank: true, example: '1 Main St, Springfield, IL' });
+export const bookingCodeRule = text({ min: 1, max: 50, example: 'B7K2M9QX4T' });
 
 /** The body for creating or moving a booking. */
 export class BookingRequest {
@@ -27,16 +27,16 @@ export class BookingRequest {
   @Field(oneOf(DELIVERY_MODES, 'delivery_mode_invalid'), { required: true })
   delivery_mode: DeliveryMode;
 
-  @Field(locationCode(), {
+  @Field(locationCodeRule, {
     description:
       'Only and always for SITE_PROCTORED. Alphanumeric as a rule; any text is taken and sent to partners as it is.',
   })
   location_code?: string | null;
 
-  @Field(locationName(), { description: 'Only and always for SITE_PROCTORED.' })
+  @Field(locationNameRule, { description: 'Only and always for SITE_PROCTORED.' })
   location_name?: string | null;
 
-  @Field(locationAddress(), { description: 'Only and always for SITE_PROCTORED.' })
+  @Field(locationAddressRule, { description: 'Only and always for SITE_PROCTORED.' })
   location_address?: string | null;
 
   @Field(timeZone(), { description: 'The site’s zone; for SVC_REMOTE_PROCTORED the one the candidate chose, if any.' })
@@ -50,7 +50,7 @@ export class BookingRequest {
 
 /** The rule for the status filter. Like the status filter of eligibilities, it accepts any case. */
 const statusFilter: Rule = {
-  schema: { type: 'string', description: `One of ${BOOKING_STATUSES.join(', ')}; any case.` },
+  schema: oneOf(BOOKING_STATUSES, 'status_invalid', { anyCase: true }).schema,
   faults: (value) =>
     typeof value === 'string' && /^[a-z_]+$/i.test(value) && BOOKING_STATUSES.some((one) => one === value.toUpperCase())
       ? []
@@ -73,7 +73,7 @@ export class AbsenceRequest {
 
 /** The Booking model of the specification. */
 export class BookingModel {
-  @Field(bookingCode(), { required: true })
+  @Field(bookingCodeRule, { required: true })
   booking_code: string;
 
   @Field(text({ max: 8 }), { required: true })
@@ -94,13 +94,13 @@ export class BookingModel {
   @Field(oneOf(DELIVERY_MODES, 'delivery_mode_invalid'), { always: true })
   delivery_mode: DeliveryMode | null;
 
-  @Field(locationCode(), { always: true })
+  @Field(locationCodeRule, { always: true })
   location_code: string | null;
 
-  @Field(locationName(), { always: true })
+  @Field(locationNameRule, { always: true })
   location_name: string | null;
 
-  @Field(locationAddress(), { always: true })
+  @Field(locationAddressRule, { always: true })
   location_address: string | null;
 
   @Field(timeZone(), { always: true })
@@ -114,6 +114,6 @@ export class BookingModel {
 }
 
 export class BookingPath extends AccountPath {
-  @Field(bookingCode(), { required: true })
+  @Field(bookingCodeRule, { required: true })
   booking_code: string;
 }

@@ -1,6 +1,15 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { Change } from '../platform/changes/change.entity.js';
 import { DomainEvent, StoredEvent } from '../platform/events/domain-event.js';
+import { timeZone } from '../platform/validation/formats.js';
+import { catalogueCode, dateTime, text } from '../platform/validation/rules.js';
+import {
+  candidateIdRule,
+  clientEligibilityIdRule,
+  MOST_PORTIONS,
+  personNameRule,
+} from '../eligibility/eligibility.fields.js';
+import { bookingCodeRule, locationAddressRule, locationCodeRule, locationNameRule } from './bookings.dto.js';
 
 /** The events of a candidate's assessment record about which partners are notified. */
 export const CHANGE_REASONS = [
@@ -23,18 +32,14 @@ export const FEED_CHANGES: Record<ChangeReason, Change> = {
   ABSENT: 'ABSENT',
 };
 
-const UTC = {
-  type: 'string',
-  format: 'date-time',
-  pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$',
-} as const;
+const UTC = dateTime().schema;
 
 class NotifiedPortion {
   /** The client's code of the portion. */
-  @ApiProperty({ type: String, description: "The client's code of the portion." })
+  @ApiProperty({ ...catalogueCode().schema, description: "The client's code of the portion." })
   portion_code: string;
 
-  @ApiPropertyOptional({ type: String })
+  @ApiPropertyOptional(text({ max: 200, notBlank: true }).schema)
   portion_name?: string;
 }
 
@@ -45,30 +50,30 @@ class NotifiedPortion {
  */
 export class NotificationRequest {
   /** The booking code of the appointment. */
-  @ApiProperty({ type: String, description: 'Of the appointment.' })
+  @ApiProperty({ ...bookingCodeRule.schema, description: 'Of the appointment.' })
   booking_code: string;
 
   /** The start of the booking, as `YYYY-MM-DDThh:mm:ssZ`. */
   @ApiProperty({ ...UTC, description: 'Start of the booking.' })
   booking_on: string;
 
-  @ApiProperty({ type: String })
+  @ApiProperty(personNameRule.schema)
   candidate_fname: string;
 
-  @ApiProperty({ type: String, description: "The customer's id of the candidate." })
+  @ApiProperty({ ...candidateIdRule.schema, description: "The customer's id of the candidate." })
   candidate_id: string;
 
-  @ApiProperty({ type: String })
+  @ApiProperty(personNameRule.schema)
   candidate_lname: string;
 
-  @ApiPropertyOptional({ type: String })
+  @ApiPropertyOptional(personNameRule.schema)
   candidate_mname?: string;
 
   /** The change that caused the event. */
   @ApiProperty({ type: String, enum: CHANGE_REASONS, description: 'The change that fired the event.' })
   change_reason: ChangeReason;
 
-  @ApiPropertyOptional({ type: String })
+  @ApiPropertyOptional(clientEligibilityIdRule.schema)
   client_eligibility_id?: string;
 
   @ApiPropertyOptional({ type: String, enum: ['SITE_PROCTORED', 'SVC_REMOTE_PROCTORED'] })
@@ -86,29 +91,29 @@ export class NotificationRequest {
   effective_date: string;
 
   /** The exam code of the test. */
-  @ApiPropertyOptional({ type: String, description: 'Of the test.' })
+  @ApiPropertyOptional({ ...text({ max: 50, notBlank: true }).schema, description: 'Of the test.' })
   exam_code?: string;
 
-  @ApiPropertyOptional({ type: () => NotifiedPortion, isArray: true })
+  @ApiPropertyOptional({ type: () => NotifiedPortion, isArray: true, maxItems: MOST_PORTIONS })
   exam_portions?: NotifiedPortion[];
 
   /**
    * The address of the test site. Like the other two members of the location, it is present only for SITE_PROCTORED.
    */
-  @ApiPropertyOptional({ type: String, description: 'Only for SITE_PROCTORED.' })
+  @ApiPropertyOptional({ ...locationAddressRule.schema, description: 'Only for SITE_PROCTORED.' })
   location_address?: string;
 
-  @ApiPropertyOptional({ type: String, description: 'Only for SITE_PROCTORED.' })
+  @ApiPropertyOptional({ ...locationCodeRule.schema, description: 'Only for SITE_PROCTORED.' })
   location_code?: string;
 
-  @ApiPropertyOptional({ type: String, description: 'Only for SITE_PROCTORED.' })
+  @ApiPropertyOptional({ ...locationNameRule.schema, description: 'Only for SITE_PROCTORED.' })
   location_name?: string;
 
   /**
    * The IANA name of the time zone: of the test site or, for SVC_REMOTE_PROCTORED, the zone that the candidate chose.
    */
   @ApiPropertyOptional({
-    type: String,
+    ...timeZone().schema,
     description: 'IANA name: of the test site, or the one that the candidate chose.',
   })
   location_timezone?: string;

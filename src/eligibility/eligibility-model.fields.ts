@@ -2,14 +2,16 @@ import { Field, ObjectField, ObjectListField, ReadOnlyMembers } from '../platfor
 import { country, email } from '../platform/validation/formats.js';
 import { boolean, dateTime, listOf, oneOf, text } from '../platform/validation/rules.js';
 import { testCodeRule } from '../platform/validation/identifiers.js';
-import { candidateIdRule, ELIGIBILITY_STATUSES } from './eligibility.fields.js';
+import {
+  candidateIdRule,
+  clientEligibilityIdRule,
+  ELIGIBILITY_STATUSES,
+  MOST_PORTIONS,
+  personNameRule,
+} from './eligibility.fields.js';
 import { declareFaults } from '../platform/errors.js';
 
 declareFaults({
-  client_eligibility_id_invalid: [
-    'The value cannot be used as a client_eligibility_id.',
-    'Use at most 20 letters, digits, hyphens, dots and underscores.',
-  ],
   registration_mode_invalid: [
     'The value is not a known registration mode.',
     'Use one of the values that the API description lists, in upper or lower case.',
@@ -31,16 +33,7 @@ export const REGISTRATION_MODES = [
 ] as const;
 
 const code50 = () => text({ min: 1, max: 50 });
-const name100 = () => text({ max: 100, notBlank: true });
 
-export const clientEligibilityIdRule = text({
-  min: 1,
-  max: 20,
-  code: 'client_eligibility_id_invalid',
-  form: 'Must consist of letters, digits, hyphens, dots and underscores.',
-  pattern: /^[A-Za-z0-9._-]+$/,
-  example: 'EL-2027.001',
-});
 export const MOST_VOUCHERS = 20;
 export const MOST_ATTRIBUTES = 50;
 export const voucherCodesRule = listOf(code50(), MOST_VOUCHERS);
@@ -81,16 +74,16 @@ export class CandidateModel {
   @Field(email())
   email?: string | null;
 
-  @Field(name100(), { required: true, example: 'Ada' })
+  @Field(personNameRule, { required: true, example: 'Ada' })
   first_name: string;
 
   @Field(text({ max: 40 }))
   home_phone?: string | null;
 
-  @Field(name100(), { required: true, example: 'Lovelace' })
+  @Field(personNameRule, { required: true, example: 'Lovelace' })
   last_name: string;
 
-  @Field(name100())
+  @Field(personNameRule)
   middle_name?: string | null;
 
   @Field(text({ max: 40 }))
@@ -132,7 +125,7 @@ export class EligibilityModel {
   })
   eligibility_end_date?: string | null;
 
-  @Field(listOf(code50(), 20), { description: 'Not needed for a test of one portion; repeats collapse.' })
+  @Field(listOf(code50(), MOST_PORTIONS), { description: 'Not needed for a test of one portion; repeats collapse.' })
   portion_codes?: string[] | null;
 
   @Field(oneOf(REGISTRATION_MODES, 'registration_mode_invalid', { anyCase: true }))
@@ -173,7 +166,7 @@ export class EligibilityResponseModel {
   @Field(boolean(), { required: true })
   eligible_to_schedule: boolean;
 
-  @Field(listOf(code50(), 20), { required: true })
+  @Field(listOf(code50(), MOST_PORTIONS), { required: true })
   portion_codes: string[];
 
   @Field(text({ max: 8, min: 8, pattern: /^[A-HJKMNP-TV-Z2-9]{8}$/, example: 'K7MWQ2XA' }), { required: true })

@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
-import { ApiBody, ApiExtraModels, ApiOperation, ApiQuery, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { ApiBody, ApiExtraModels, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Clock, parseDateTime } from '../platform/clock.js';
 import { Access } from '../platform/http/access.js';
@@ -22,15 +22,11 @@ import { dateTime, text } from '../platform/validation/rules.js';
 import { inspectBody } from '../platform/validation/members.js';
 import { CancelEligibility, CreateEligibility, ReplaceVouchers, UpdateEligibility } from './eligibility.commands.js';
 import { FindAppliedVouchers } from '../vouchers/vouchers.queries.js';
-import {
-  clientEligibilityIdRule,
-  EligibilityModel,
-  EligibilityResponseModel,
-  voucherCodesRule,
-} from './eligibility-model.fields.js';
+import { EligibilityModel, EligibilityResponseModel, voucherCodesRule } from './eligibility-model.fields.js';
 import {
   CandidatePath,
   CandidateTestPath,
+  clientEligibilityIdRule,
   ELIGIBILITY_STATUSES,
   type EligibilityStatus,
   statusAt,
@@ -39,22 +35,15 @@ import { presentEligibility } from './eligibility-record.js';
 import { RecordsOfTest } from './eligibility-store.js';
 import { FindEligibilities, FindEligibilitiesOfTest, GetEligibility } from './eligibility.queries.js';
 import { ListEligibilities } from './list.handlers.js';
-import { statusesOf } from './read.handlers.js';
-
-const STATUS_FILTER = {
-  name: 'status',
-  description: `active, inactive, all, or one of ${ELIGIBILITY_STATUSES.join(', ')}; any case.`,
-  schema: { type: 'string' },
-} as const;
+import { statusesOf, statusFilter } from './read.handlers.js';
 
 class StatusQuery {
-  /** The form is not checked here, because `statusesOf` refuses a wrong status with a fault code of its own. */
-  @Field({ schema: { type: 'string' }, faults: () => [] })
+  @Field(statusFilter)
   status?: unknown;
 }
 
 class ReconciliationQuery extends PageQuery {
-  @Field({ schema: { type: 'string' }, faults: () => [] }, { description: STATUS_FILTER.description })
+  @Field(statusFilter)
   status?: string;
 
   @Field(testCodeRule)
@@ -146,7 +135,7 @@ export class EligibilityController {
   @Get('candidates/:candidate_id')
   @Access('read')
   @ApiOperation({ summary: 'List the eligibilities of a candidate' })
-  @AnswerList(EligibilityResponseModel, 'Newest first.')
+  @AnswerList(EligibilityResponseModel, 'Newest first.', null)
   @Problems(400, 404)
   async ofCandidate(@Param() path: CandidatePath): Promise<EligibilityResponseModel[]> {
     return this.ofStatuses(path, ELIGIBILITY_STATUSES);
@@ -155,8 +144,7 @@ export class EligibilityController {
   @Get('candidates/:candidate_id/eligibilities')
   @Access('read')
   @ApiOperation({ summary: 'List the eligibilities of a candidate by status' })
-  @ApiQuery({ ...STATUS_FILTER, required: false })
-  @AnswerList(EligibilityResponseModel, 'Newest first.')
+  @AnswerList(EligibilityResponseModel, 'Newest first.', null)
   @Problems(400, 404)
   @ChecksParameters()
   async ofStatus(
@@ -172,7 +160,7 @@ export class EligibilityController {
   @Get('candidates/:candidate_id/tests/:test_code')
   @Access('read')
   @ApiOperation({ summary: 'List the eligibilities of a candidate for a test' })
-  @AnswerList(EligibilityResponseModel, 'Newest first.')
+  @AnswerList(EligibilityResponseModel, 'Newest first.', null)
   @Problems(400, 404)
   async ofTest(
     @Param() { account_code, candidate_id, test_code }: CandidateTestPath,

@@ -1,9 +1,13 @@
 import { Field } from '../platform/validation/fields.js';
 import { AccountPath, testCodeRule } from '../platform/validation/identifiers.js';
-import { code } from '../platform/validation/rules.js';
+import { code, text } from '../platform/validation/rules.js';
 import { declareFaults } from '../platform/errors.js';
 
 declareFaults({
+  client_eligibility_id_invalid: [
+    'The value cannot be used as a client_eligibility_id.',
+    'Use at most 20 letters, digits, hyphens, dots and underscores.',
+  ],
   candidate_id_invalid: [
     'The value cannot be used as a candidate_id, because it does not fit in a URL.',
     'Use printable characters without / and \\, without spaces at the beginning or end. The value must not be . or .. alone.',
@@ -17,6 +21,21 @@ export const candidateIdRule = code(50, {
   description: 'Printable: no invisible characters of Unicode, no blanks of any kind at the ends; not `.` or `..`.',
   // Refuses `.` and `..`: clients remove such segments from a URL before they send it (RFC 3986 §5.2.4).
   accepts: (value) => !/^\.{1,2}$/.test(value),
+});
+
+/** The maximum number of portions that a record names. */
+export const MOST_PORTIONS = 20;
+
+/** The rule for a part of a candidate's name. */
+export const personNameRule = text({ max: 100, notBlank: true });
+
+export const clientEligibilityIdRule = text({
+  min: 1,
+  max: 20,
+  code: 'client_eligibility_id_invalid',
+  form: 'Must consist of letters, digits, hyphens, dots and underscores.',
+  pattern: /^[A-Za-z0-9._-]+$/,
+  example: 'EL-2027.001',
 });
 
 /** The prefix of an erased candidate's id, and the number of characters that follow. Together they fit in any id. */

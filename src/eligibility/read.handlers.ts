@@ -2,6 +2,7 @@ import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { acrossAccounts, Database, prepared, unestimated } from '../platform/database/database.js';
 import { Batched } from '../platform/database/batched.js';
 import type { Faults } from '../platform/validation/faults.js';
+import { oneOf, type Rule } from '../platform/validation/rules.js';
 import { SHOWN, type ShownEligibility } from './eligibility.columns.js';
 import type { Eligibility } from './eligibility.entity.js';
 import { candidateNotFound, eligibilityNotFound, invalidStatusFilter } from './eligibility.errors.js';
@@ -122,29 +123,29 @@ export class FindLaunchSubjectHandler implements IQueryHandler<FindLaunchSubject
   }
 }
 
+const SELECTED: ReadonlyMap<string, readonly EligibilityStatus[]> = new Map([
+  ['active', ACTIVE_STATUSES],
+  ['inactive', INACTIVE_STATUSES],
+  ['all', ELIGIBILITY_STATUSES],
+  ...ELIGIBILITY_STATUSES.map((status): [string, readonly EligibilityStatus[]] => [status.toLowerCase(), [status]]),
+]);
+const selection = oneOf(['active', 'inactive', 'all', ...ELIGIBILITY_STATUSES], invalidStatusFilter.code, {
+  anyCase: true,
+});
+/** The rule for a `status` parameter. {@link statusesOf} checks it, because the refusal has a problem code of its own. */
+export const statusFilter: Rule = { schema: selection.schema, faults: () => [] };
+
 /**
  * Returns the statuses that a `status` parameter selects: `active`, `inactive`, `all` or one status, in any case.
  * @param faults further faults of the request, which the error then also reports
  * @throws DomainError invalid_status_filter when the parameter is missing, repeated or unknown
  */
 export function statusesOf(parameter: unknown, faults: Faults): readonly EligibilityStatus[] {
-  // Only ASCII letters are accepted, because `toUpperCase` would turn the dotless i (ı) into I.
-  const word = typeof parameter === 'string' && /^[a-z]+$/i.test(parameter) ? parameter.toUpperCase() : '';
-  switch (word) {
-    case 'ACTIVE':
-      return ACTIVE_STATUSES;
-    case 'INACTIVE':
-      return INACTIVE_STATUSES;
-    case 'ALL':
-      return ELIGIBILITY_STATUSES;
-  }
-  const one = ELIGIBILITY_STATUSES.find((status) => status === word);
-  if (!one)
-    throw invalidStatusFilter.error({
-      errors: [
-        ...faults.list,
-        { parameter: 'status', code: invalidStatusFilter.code, detail: invalidStatusFilter.description },
-      ],
-    });
-  return [one];
+  if (selection.faults(parameter).length === 0) return SELECTED.get((parameter as string).toLowerCase())!;
+  throw invalidStatusFilter.error({
+    errors: [
+      ...faults.list,
+      { parameter: 'status', code: invalidStatusFilter.code, detail: invalidStatusFilter.description },
+    ],
+  });
 }

@@ -26,6 +26,7 @@ import {
   presentImport,
   presentListed,
 } from './imports.dto.js';
+import { MOST_BYTES } from './imports.rules.js';
 import { emptyLine, endingLine, reportHead, reportLines } from './report.js';
 
 const CHUNKS_AT_ONCE = 20;
@@ -48,7 +49,7 @@ export class ImportsController {
   @ApiOperation({ summary: 'Import eligibilities from a file' })
   @ApiConsumes('text/csv', 'application/x-ndjson')
   @ApiBody({
-    schema: { type: 'string' },
+    schema: { type: 'string', maxLength: MOST_BYTES },
     description:
       'CSV: columns named as the members of the Eligibility Model (`candidate.first_name` or `first_name`), `attributes.KEY` ' +
       'for an attribute, `;` between the entries of a list. NDJSON: on each line an Eligibility Model. Both may have ' +

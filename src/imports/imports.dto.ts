@@ -1,13 +1,12 @@
 import { formatDateTime, formatOptionalDateTime } from '../platform/clock.js';
 import { PageQuery } from '../platform/http/paging.js';
 import { Field } from '../platform/validation/fields.js';
-import { AccountPath } from '../platform/validation/identifiers.js';
+import { AccountPath, idInPath, uuidRule } from '../platform/validation/identifiers.js';
 import { boolean, dateTime, flag, integer, oneOf, text } from '../platform/validation/rules.js';
 import type { Import } from './import.entity.js';
 import { IMPORT_STATES, MOST_ROWS, type ImportState } from './imports.rules.js';
 
 const count = () => integer(0, MOST_ROWS);
-const idRule = text({ max: 36, example: '01935c2e-7a1b-7c3d-8e4f-5a6b7c8d9e0f' });
 
 export class ImportQuery {
   @Field(flag(), { description: 'With true the rows are only checked, and nothing is changed.' })
@@ -15,12 +14,18 @@ export class ImportQuery {
 }
 
 export class ImportPath extends AccountPath {
-  @Field({ schema: { type: 'string' }, faults: () => [] }, { required: true })
+  @Field(idInPath, { required: true })
+  import_id: string;
+}
+
+/** The path parameter of the operators' routes for one import. */
+export class OperatorImportPath {
+  @Field(idInPath, { required: true })
   import_id: string;
 }
 
 export class ImportAnswer {
-  @Field(idRule, { required: true })
+  @Field(uuidRule, { required: true })
   import_id: string;
 }
 

@@ -13,7 +13,7 @@ import { Field } from '../platform/validation/fields.js';
 import { text } from '../platform/validation/rules.js';
 import { ImportEndings } from './import-endings.js';
 import { ImportList } from './import-list.js';
-import { ListedImportModel, OwnImportsQuery, presentListed } from './imports.dto.js';
+import { ListedImportModel, OperatorImportPath, OwnImportsQuery, presentListed } from './imports.dto.js';
 
 class ImportsQuery extends OwnImportsQuery {
   @Field(text({ min: 1, max: 50 }))
@@ -53,7 +53,7 @@ export class OperatorImportsController {
   @Answer(200, ListedImportModel)
   @Problems(404, 409)
   @IdempotencyHeader()
-  async abort(@Param('import_id') id: string): Promise<ListedImportModel> {
+  async abort(@Param() { import_id: id }: OperatorImportPath): Promise<ListedImportModel> {
     const found = await this.imports.find(id, currentAllowedAccounts());
     if (found === null) throw notFound.error({ detail: 'There is no such import.' });
     return presentListed(await this.endings.abort(found.import_id, 'ABORTED_BY_OPERATOR'));

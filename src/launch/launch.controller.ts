@@ -6,7 +6,7 @@ import { methodNotAllowed } from '../platform/errors.js';
 import type { Caller } from '../platform/context/caller.js';
 import { Access, CurrentCaller, Bounded } from '../platform/http/access.js';
 import { Answer, PageProblems, Problems, PublicProblems } from '../platform/http/documented.js';
-import { LaunchPath, TestLaunchInfo } from './launch.dto.js';
+import { LAUNCH_CODE, LaunchPath, TestLaunchInfo } from './launch.dto.js';
 import { SigningKeys } from '../platform/signing-keys/signing-keys.js';
 import { LaunchLinks } from './launch-links.js';
 import { LaunchPageFilter } from './launch-page.filter.js';
@@ -44,7 +44,7 @@ export class LaunchController {
   @HttpCode(303)
   @Access('public')
   @ApiOperation({ summary: 'Start the test in the browser of the candidate' })
-  @ApiParam({ name: 'launch_code', schema: { type: 'string', minLength: 43, maxLength: 44 } })
+  @ApiParam({ name: 'launch_code', schema: LAUNCH_CODE })
   @ApiResponse({
     status: 303,
     description: 'A redirect to the launch URL of the test with a signed `launch_token` (ES256, 60 s).',

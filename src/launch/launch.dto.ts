@@ -1,4 +1,5 @@
 import { candidateIdRule } from '../eligibility/eligibility.fields.js';
+import { GENERATED_TOKEN } from '../platform/secrets.js';
 import { Field } from '../platform/validation/fields.js';
 import { testCodeRule } from '../platform/validation/identifiers.js';
 import { boolean, dateTime, text } from '../platform/validation/rules.js';
@@ -10,6 +11,9 @@ declareFaults({
     'Send the 8 letters and digits of an svc_eligiblity_id that the service issued.',
   ],
 });
+
+/** The schema of the code in a launch URL. For a code of another form, the answer is 404. */
+export const LAUNCH_CODE = text({ min: 43, max: 44, pattern: GENERATED_TOKEN }).schema;
 
 export class LaunchPath {
   @Field(

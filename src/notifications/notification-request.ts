@@ -1,5 +1,7 @@
 import type { NotificationRequest } from '../bookings/bookings.events.js';
 import { formatDateTime } from '../platform/clock.js';
+import { uuidRule } from '../platform/validation/identifiers.js';
+import { text, type Schema } from '../platform/validation/rules.js';
 
 /** Returns a complete NotificationRequest with invented codes, for the verification of a partner. */
 export function sampleNotificationRequest(now: Date): NotificationRequest {
@@ -23,12 +25,14 @@ export function sampleNotificationRequest(now: Date): NotificationRequest {
   };
 }
 
-const header = (name: string, description: string, example: string) => ({
+const digits = text({ max: 16, pattern: /^[0-9]+$/ }).schema;
+
+const header = (name: string, description: string, schema: Schema, example: string) => ({
   name,
   in: 'header',
   required: true,
   description,
-  schema: { type: 'string' },
+  schema,
   example,
 });
 
@@ -46,17 +50,29 @@ export const notificationWebhook = {
       header(
         'webhook-id',
         'One for each event and subscription, the same on every attempt.',
+        uuidRule.schema,
         '019ab2c4-7d1e-7b60-9f3a-5c2d8e4f6a1b',
       ),
-      header('webhook-timestamp', 'Seconds since 1970, of the attempt.', '1763640000'),
+      header('webhook-timestamp', 'Seconds since 1970, of the attempt.', digits, '1763640000'),
       header(
         'webhook-signature',
         'Standard Webhooks v1, HMAC-SHA256 of `{id}.{timestamp}.{body}`; two, the newest first, for 24 h after a rotation.',
+        text({ max: 95, pattern: /^v1,[A-Za-z0-9+/=]{44}( v1,[A-Za-z0-9+/=]{44})?$/ }).schema,
         'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
       ),
-      header('event-sequence', '1, 2, 3 … of the booking, whatever the subscription filters.', '1'),
-      header('traceparent', 'W3C trace context.', '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00'),
-      header('User-Agent', 'The name of the service.', 'candidate-eligibility-service'),
+      header('event-sequence', '1, 2, 3 … of the booking, whatever the subscription filters.', digits, '1'),
+      header(
+        'traceparent',
+        'W3C trace context.',
+        text({ max: 55, pattern: /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/ }).schema,
+        '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00',
+      ),
+      header(
+        'User-Agent',
+        'The name of the service.',
+        text({ max: 100, pattern: /^[a-z0-9./-]+$/ }).schema,
+        'candidate-eligibility-service',
+      ),
     ],
     requestBody: {
       required: true,

@@ -89,6 +89,22 @@ export const values = ({ account_code, partner: { partner_url } }: Surroundings)
 export const INVENTED = {
   EligibilityModel: {},
   BookingModel: { status: 'BOOKED' },
+  MetadataModel: {
+    issuer: 'https://eligibility.example',
+    token_endpoint: 'https://eligibility.example/token',
+    revocation_endpoint: 'https://eligibility.example/revoke',
+    introspection_endpoint: 'https://eligibility.example/introspect',
+    grant_types_supported: ['password', 'refresh_token'],
+    response_types_supported: [],
+    scopes_supported: ['read', 'create'],
+    service_documentation: 'https://eligibility.example/docs',
+    ...Object.fromEntries(
+      ['token', 'revocation', 'introspection'].map((name) => [
+        `${name}_endpoint_auth_methods_supported`,
+        ['client_secret_basic'],
+      ]),
+    ),
+  },
   ChangeModel: {
     id: 'MTIzNDU2Nzg5MA',
     kind: 'BOOKING',
@@ -145,7 +161,6 @@ export const OF_OPERATIONS: Record<string, Record<string, unknown>> = {
     parts: { database: 'down', migrations: 'ok', 'delivery loop': 'ok' },
   },
   'GET /': {
-    name: 'Candidate Eligibility, Assessment Results and Event Notification Service',
     version: '1.0.0',
     guide: 'https://eligibility.example/guide',
     documents: 'https://eligibility.example/docs',

@@ -1,27 +1,48 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { integer, text } from '../platform/validation/rules.js';
 
-const text = (description: string) => ({ description, schema: { type: 'string' } });
-const number = (description: string) => ({ description, schema: { type: 'integer', minimum: 0 } });
+/** Characters that HTTP allows in the value of a header (RFC 9110 §5.5). */
+const PRINTABLE = /^[\x20-\x7e]*$/;
+/** The length up to which an answer repeats the address of its request, whose head has at most 16 KiB. */
+const MOST_OF_ADDRESS = 32 * 1024;
+
+const header = (description: string, max = 1000, pattern = PRINTABLE) => ({
+  description,
+  schema: text({ max, pattern }).schema,
+});
 
 /** The headers of answers that are meant for programs. */
 const HEADERS = {
-  'X-Request-Id': text('The caller’s own `X-Request-Id`, else a new one; logs and audit log have it.'),
-  RateLimit: text(
+  'X-Request-Id': header(
+    'The caller’s own `X-Request-Id`, else a new one; logs and audit log have it.',
+    64,
+    /^[A-Za-z0-9._-]+$/,
+  ),
+  RateLimit: header(
     'The rest of the quota, and the seconds until it is full again (draft-ietf-httpapi-ratelimit-headers).',
   ),
-  'RateLimit-Policy': text('The quota: requests and the seconds that they are for.'),
-  'Retry-After': number('Seconds to wait before the next try.'),
-  'WWW-Authenticate': text(
+  'RateLimit-Policy': header('The quota: requests and the seconds that they are for.'),
+  'Retry-After': {
+    description: 'Seconds to wait before the next try.',
+    schema: integer(0, 2 ** 31 - 1).schema,
+  },
+  'WWW-Authenticate': header(
     'The scheme to authenticate by, and the fault of the credentials that were sent (RFC 6750 §3, RFC 7617).',
   ),
-  'Idempotency-Replayed': text('`true`: the answer of the first request with this `Idempotency-Key`.'),
-  Link: text('`<…>; rel="next"`: where the next page is (RFC 8288); of a deprecated route `rel="deprecation"` too.'),
-  Location: text('Where to go.'),
-  'Content-Disposition': text('The name under which to save the file.'),
-  'Set-Cookie': text('The session of an operator in the console, or its end; no program needs it.'),
-  Deprecation: text('The second of the announcement, since 1970, after `@` (RFC 9745).'),
-  Sunset: text('From then on the route may be gone (RFC 8594).'),
-  ETag: text('Send it as `If-None-Match`: 304 says that nothing has changed (RFC 9110 §8.8.3).'),
+  'Idempotency-Replayed': {
+    description: '`true`: the answer of the first request with this `Idempotency-Key`.',
+    schema: { type: 'string', enum: ['true'] },
+  },
+  Link: header(
+    '`<…>; rel="next"`: where the next page is (RFC 8288); of a deprecated route `rel="deprecation"` too.',
+    MOST_OF_ADDRESS,
+  ),
+  Location: header('Where to go.', MOST_OF_ADDRESS),
+  'Content-Disposition': header('The name under which to save the file.'),
+  'Set-Cookie': header('The session of an operator in the console, or its end; no program needs it.'),
+  Deprecation: header('The second of the announcement, since 1970, after `@` (RFC 9745).', 20, /^@[0-9]+$/),
+  Sunset: header('From then on the route may be gone (RFC 8594).', 29),
+  ETag: header('Send it as `If-None-Match`: 304 says that nothing has changed (RFC 9110 §8.8.3).'),
 };
 type Name = keyof typeof HEADERS;
 

@@ -63,7 +63,7 @@ export class SandboxController {
 
   @Get('received')
   @ApiOperation({ summary: 'What the sandbox’s own partner has received' })
-  @AnswerList(ReceivedModel, 'The last 100 requests, newest first.')
+  @AnswerList(ReceivedModel, 'The last 100 requests, newest first.', 100)
   @Problems(400)
   async receivedRequests(@Query() { booking_code }: ReceivedQuery): Promise<ReceivedModel[]> {
     const requests = await this.received.list(booking_code ?? null);

@@ -50,6 +50,7 @@ const NOT_RUN: Record<string, string> = {
   'CONTRIBUTING.md: Work on it': 'what CI is, line by line; the second never ends',
   'docs/delivery.md: The model': 'a step of CI; with mutations in test/proof/model/delivery.model.spec.ts',
   'docs/scaling.md: On Kubernetes': 'there is no cluster in CI: scripts/helm.mjs renders what it would be given',
+  'docs/scaling.md: The image': 'CI reaches no registry of images, whose answer the command prints',
   'docs/scaling.md: On one machine': 'there is no engine of containers in CI: the drill starts what is in them',
   'docs/notifications.md: A package, and a test of your endpoint':
     'the walk of the package runs it at an address that exists',

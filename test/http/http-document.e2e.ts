@@ -168,13 +168,16 @@ describe('the OpenAPI document', () => {
     );
     for (const member of ['eligibility_end_date', 'schedule_start_date'])
       expect(rule('EligibilityModel', member)).toEqual(
-        optionalText({ format: 'date-time', pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$' }),
+        optionalText({
+          ...{ format: 'date-time', minLength: 20, maxLength: 20 },
+          pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$',
+        }),
       );
     for (const member of ['portion_codes', 'voucher_codes'])
       expect(rule('EligibilityModel', member)).toEqual({
         type: ['array', 'null'],
         maxItems: 20,
-        items: { type: 'string', minLength: 1, maxLength: 50 },
+        items: { type: 'string', minLength: 1, maxLength: 50, pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]+$' },
       });
     const mode = new RegExp(rule('EligibilityModel', 'registration_mode')['pattern'] as string);
     expect([mode.test('voiceRESPONSE'), mode.test('Telegraph')]).toEqual([true, false]);
@@ -193,16 +196,22 @@ describe('the OpenAPI document', () => {
       office_phone: 40,
     });
     for (const [member, maxLength] of lengths)
-      expect(rule('CandidateModel', member)).toEqual(optionalText({ maxLength }));
+      expect(rule('CandidateModel', member)).toEqual(
+        optionalText({ maxLength, pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]*$' }),
+      );
     expect(rule('CandidateModel', 'middle_name')).toEqual(
-      optionalText({ minLength: 1, maxLength: 100, pattern: '[^\\x00-\\x20\\x7f-\\xa0]' }),
+      optionalText({
+        minLength: 1,
+        maxLength: 100,
+        pattern: '^[ \\xa0]*[^\\x00-\\x20\\x7f-\\xa0][^\\x00-\\x1f\\x7f-\\x9f]*$',
+      }),
     );
     for (const member of ['first_name', 'last_name'])
       expect(rule('CandidateModel', member)).toEqual({
         type: 'string',
         minLength: 1,
         maxLength: 100,
-        pattern: '[^\\x00-\\x20\\x7f-\\xa0]',
+        pattern: '^[ \\xa0]*[^\\x00-\\x20\\x7f-\\xa0][^\\x00-\\x1f\\x7f-\\x9f]*$',
       });
     expect(rule('CandidateModel', 'country')).toEqual(
       optionalText({ minLength: 2, maxLength: 2, pattern: '^[A-Za-z]{2}$' }),

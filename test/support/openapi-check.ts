@@ -44,6 +44,16 @@ export function documentChecker(document: OpenAPIObject): DocumentChecker {
   ajv.addSchema({ $id: 'openapi', components: document.components as object });
   const validators = new Map<object, ValidateFunction>();
   const operations = operationsOf(document);
+  const headers = new Map(
+    Object.entries(document.components!.headers ?? {}).map(([name, header]) => {
+      const { schema } = header as { schema: { type: string } };
+      return [name.toLowerCase(), { isNumber: schema.type === 'integer', fits: ajv.compile(schema) }];
+    }),
+  );
+  const fitsHeader = (name: string, value: string) => {
+    const { isNumber, fits } = headers.get(name)!;
+    return fits(isNumber ? Number(value) : value);
+  };
 
   return {
     check(method, path, answer) {
@@ -59,6 +69,9 @@ export function documentChecker(document: OpenAPIObject): DocumentChecker {
       for (const name of answer.headers.keys())
         if (!UNTOLD.has(name) && !told.includes(name))
           throw new Error(`${where} has no header ${name} in the OpenAPI document.`);
+      for (const [name, value] of answer.headers)
+        if (told.includes(name) && !fitsHeader(name, value))
+          throw new Error(`${where} breaks the OpenAPI document: its header ${name} is ${value.slice(0, 200)}`);
       const type = answer.headers.get('content-type')?.split(';')[0];
       assertPlaced(where, type, response, answer);
       const schema = type ? response.content?.[type]?.schema : undefined;

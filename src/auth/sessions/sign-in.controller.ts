@@ -7,7 +7,7 @@ import type { OidcSettings } from '../oidc.config.js';
 import { DomainError, notFound } from '../../platform/errors.js';
 import { FindKnownAccounts } from '../../platform/known-accounts.js';
 import { Access } from '../../platform/http/access.js';
-import { PublicProblems } from '../../platform/http/documented.js';
+import { PAGE, PublicProblems } from '../../platform/http/documented.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { sha256 } from '../../platform/secrets.js';
 import {
@@ -40,7 +40,7 @@ function cookieOf(state: string): string {
 }
 
 const AnswerPage = (status: number, description: string) =>
-  ApiResponse({ status, description, content: { 'text/html': { schema: { type: 'string' } } } });
+  ApiResponse({ status, description, content: { 'text/html': { schema: PAGE } } });
 
 /**
  * Signs operators in at their organisation's identity provider; see {@link IdentityProvider} for the protocol. The

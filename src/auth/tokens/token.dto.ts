@@ -1,25 +1,42 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiProperty, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { SCOPES } from '../../platform/context/caller.js';
+import { GENERATED_TOKEN } from '../../platform/secrets.js';
+import { httpUrl } from '../../platform/validation/formats.js';
+import { integer, listOf, text } from '../../platform/validation/rules.js';
 import { GRANTS } from './application.entity.js';
+import { PARAMETER } from './token.form.js';
 
 // These classes only document the token service, and so carry no validation. The service reads its forms and writes its
 // errors as the RFCs prescribe.
+
+/** The schema of a token: 256 random bits in base64url, after the letter of a cell where there is one. */
+const token = text({ min: 43, max: 44, pattern: GENERATED_TOKEN }).schema;
+const scope = text({ max: 200, pattern: /^([a-z]+( [a-z]+)*)?$/ }).schema;
+const name = text({ min: 1, max: 100 }).schema;
+const second = integer(0, Number.MAX_SAFE_INTEGER).schema;
+const word = text({ min: 1, max: 100, pattern: /^[a-z_]+$/ });
 
 export class TokenRequestForm {
   @ApiProperty({ enum: GRANTS })
   grant_type: string;
 
-  @ApiProperty({ required: false, description: 'Required for the grant type password.' })
+  @ApiProperty({ ...PARAMETER, required: false, description: 'Required for the grant type password.' })
   username?: string;
 
-  @ApiProperty({ required: false, format: 'password', description: 'Required for the grant type password.' })
+  @ApiProperty({
+    ...PARAMETER,
+    required: false,
+    format: 'password',
+    description: 'Required for the grant type password.',
+  })
   password?: string;
 
-  @ApiProperty({ required: false, description: 'Required for the grant type refresh_token.' })
+  @ApiProperty({ ...PARAMETER, required: false, description: 'Required for the grant type refresh_token.' })
   refresh_token?: string;
 
   @ApiProperty({
+    ...PARAMETER,
     required: false,
     description: `Separated by spaces, of ${SCOPES.join(', ')}. When left out, the token gets every scope that both the application and the user have.`,
     example: 'read create',
@@ -28,27 +45,27 @@ export class TokenRequestForm {
 }
 
 export class TokenFormOf {
-  @ApiProperty({ description: 'An access or refresh token.' })
+  @ApiProperty({ ...PARAMETER, description: 'An access or refresh token.' })
   token: string;
 
-  @ApiProperty({ required: false, description: 'The hint is accepted but has no effect.' })
+  @ApiProperty({ ...PARAMETER, required: false, description: 'The hint is accepted but has no effect.' })
   token_type_hint?: string;
 }
 
 export class TokenModel {
-  @ApiProperty()
+  @ApiProperty(token)
   access_token: string;
 
   @ApiProperty({ enum: ['Bearer'] })
   token_type: string;
 
-  @ApiProperty({ type: 'integer', description: 'Seconds.' })
+  @ApiProperty({ ...integer(0, 2 ** 31 - 1).schema, description: 'Seconds.' })
   expires_in: number;
 
-  @ApiProperty({ description: 'Usable once.' })
+  @ApiProperty({ ...token, description: 'Usable once.' })
   refresh_token: string;
 
-  @ApiProperty({ description: 'The granted scopes: sorted, separated by spaces.' })
+  @ApiProperty({ ...scope, description: 'The granted scopes: sorted, separated by spaces.' })
   scope: string;
 }
 
@@ -56,72 +73,72 @@ export class IntrospectionModel {
   @ApiProperty()
   active: boolean;
 
-  @ApiProperty({ required: false })
+  @ApiProperty({ ...scope, required: false })
   scope?: string;
 
-  @ApiProperty({ required: false, description: 'Consumer key of the application.' })
+  @ApiProperty({ ...name, required: false, description: 'Consumer key of the application.' })
   client_id?: string;
 
-  @ApiProperty({ required: false })
+  @ApiProperty({ ...name, required: false })
   username?: string;
 
-  @ApiProperty({ required: false })
+  @ApiProperty({ ...name, required: false })
   sub?: string;
 
-  @ApiProperty({ required: false, description: '`Bearer` for an access token.' })
+  @ApiProperty({ required: false, enum: ['Bearer'], description: '`Bearer` for an access token.' })
   token_type?: string;
 
-  @ApiProperty({ required: false, type: 'integer' })
+  @ApiProperty({ ...second, required: false })
   iat?: number;
 
-  @ApiProperty({ required: false, type: 'integer' })
+  @ApiProperty({ ...second, required: false })
   exp?: number;
 
-  @ApiProperty({ required: false })
+  @ApiProperty({ ...httpUrl().schema, required: false })
   iss?: string;
 }
 
 export class MetadataModel {
-  @ApiProperty()
+  @ApiProperty(httpUrl().schema)
   issuer: string;
 
-  @ApiProperty()
+  @ApiProperty(httpUrl().schema)
   token_endpoint: string;
 
-  @ApiProperty({ type: [String] })
+  @ApiProperty(listOf(word, 50).schema)
   token_endpoint_auth_methods_supported: string[];
 
-  @ApiProperty()
+  @ApiProperty(httpUrl().schema)
   revocation_endpoint: string;
 
-  @ApiProperty({ type: [String] })
+  @ApiProperty(listOf(word, 50).schema)
   revocation_endpoint_auth_methods_supported: string[];
 
-  @ApiProperty()
+  @ApiProperty(httpUrl().schema)
   introspection_endpoint: string;
 
-  @ApiProperty({ type: [String] })
+  @ApiProperty(listOf(word, 50).schema)
   introspection_endpoint_auth_methods_supported: string[];
 
-  @ApiProperty({ type: [String] })
+  @ApiProperty(listOf(word, 50).schema)
   grant_types_supported: string[];
 
-  @ApiProperty({ type: [String] })
+  @ApiProperty(listOf(word, 50).schema)
   response_types_supported: string[];
 
-  @ApiProperty({ type: [String] })
+  @ApiProperty(listOf(word, 50).schema)
   scopes_supported: string[];
 
-  @ApiProperty()
+  @ApiProperty(httpUrl().schema)
   service_documentation: string;
 }
 
 /** The error answer of the token service (RFC 6749 §5.2). */
 class OAuthErrorModel {
-  @ApiProperty({ example: 'invalid_grant' })
+  @ApiProperty({ ...word.schema, example: 'invalid_grant' })
   error: string;
 
-  @ApiProperty()
+  @ApiProperty(text({ max: 1000 }).schema)
   error_description: string;
 }
 

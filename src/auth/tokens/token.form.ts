@@ -2,10 +2,12 @@ import { isUtf8 } from 'node:buffer';
 import type { Request, Response } from 'express';
 import { DomainError } from '../../platform/errors.js';
 import { readBytes } from '../../platform/http/body-arrival.js';
-import { characterFault } from '../../platform/validation/rules.js';
+import { characterFault, text } from '../../platform/validation/rules.js';
 import { invalidRequest } from './token.errors.js';
 
 const LIMIT = 16 * 1024;
+/** The schema of a parameter: `Form.get` refuses other characters, and the limit of the body bounds the length. */
+export const PARAMETER = text({ max: LIMIT }).schema;
 /**
  * Parameters that must not be in a URL, because logs and proxies store URLs (RFC 6749 §2.3.1, §4.3.2, RFC 7009 §2.1).
  */

@@ -80,7 +80,7 @@ export class CandidateRecordsController {
 
   @Get()
   @ApiOperation({ summary: 'List the records of a candidate and the actions that their states allow' })
-  @AnswerList(OperatorEligibilityModel, 'All of them, newest first.')
+  @AnswerList(OperatorEligibilityModel, 'All of them, newest first.', null)
   @Problems(400, 404)
   list(@Param() { account_code, candidate_id }: CandidatePath): Promise<OperatorEligibilityModel[]> {
     return this.records.ofCandidate(account_code, candidate_id);

@@ -14,6 +14,7 @@ import {
   ErrorQueueQuery,
   NotificationDetail,
   NotificationModel,
+  QueuedPath,
   ResendOneBody,
   ResolveBody,
 } from './notifications.dto.js';
@@ -45,7 +46,7 @@ export class ErrorQueueController {
   @Get('summary')
   @Bounded('accounts')
   @ApiOperation({ summary: 'Summarise the error queue by cause' })
-  @AnswerList(CauseModel, 'The most frequent cause first.')
+  @AnswerList(CauseModel, 'The most frequent cause first.', null)
   @Problems()
   summary(): Promise<CauseModel[]> {
     return this.reader.summary();
@@ -59,7 +60,7 @@ export class ErrorQueueController {
   @Answer(202, NotificationDetail)
   @BodyProblems(404, 409)
   @IdempotencyHeader()
-  async resend(@Param('notification_id') id: string, @Body() body: unknown): Promise<NotificationDetail> {
+  async resend(@Param() { notification_id: id }: QueuedPath, @Body() body: unknown): Promise<NotificationDetail> {
     const { reason } = readBody(ResendOneBody, body ?? {});
     await this.commandBus.execute(new ResendNotification(id, reason ?? null));
     return this.reader.get(id);
@@ -72,7 +73,10 @@ export class ErrorQueueController {
   @Answer(200, NotificationDetail)
   @BodyProblems(404, 409)
   @IdempotencyHeader()
-  async resolve(@Param('notification_id') id: string, @Body() { reason }: ResolveBody): Promise<NotificationDetail> {
+  async resolve(
+    @Param() { notification_id: id }: QueuedPath,
+    @Body() { reason }: ResolveBody,
+  ): Promise<NotificationDetail> {
     await this.commandBus.execute(new ResolveNotification(id, reason));
     return this.reader.get(id);
   }

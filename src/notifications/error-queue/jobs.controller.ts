@@ -9,7 +9,7 @@ import { pageOf, sendPage } from '../../platform/http/paging.js';
 import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
 import { SteerJob } from './error-queue.commands.js';
 import { JobReader, presentJob } from './job-reader.js';
-import { JobItemModel, JobItemQuery, JobModel, JobQuery } from './jobs.dto.js';
+import { JobItemModel, JobItemQuery, JobModel, JobPath, JobQuery } from './jobs.dto.js';
 
 @ApiTags('Bulk jobs')
 @Access('admin', 'support')
@@ -37,7 +37,7 @@ export class JobsController {
   @ApiOperation({ summary: 'Read the progress of a bulk job' })
   @Answer(200, JobModel)
   @Problems(404)
-  async get(@Param('job_id') id: string): Promise<JobModel> {
+  async get(@Param() { job_id: id }: JobPath): Promise<JobModel> {
     return presentJob(await this.reader.get(id));
   }
 
@@ -49,7 +49,7 @@ export class JobsController {
   )
   @Problems(400, 404)
   async items(
-    @Param('job_id') id: string,
+    @Param() { job_id: id }: JobPath,
     @Query() query: JobItemQuery,
     @Res({ passthrough: true }) response: Response,
   ): Promise<JobItemModel[]> {
@@ -70,7 +70,7 @@ export class JobsController {
   @Answer(200, JobModel)
   @Problems(404, 409)
   @IdempotencyHeader()
-  pause(@Param('job_id') id: string): Promise<JobModel> {
+  pause(@Param() { job_id: id }: JobPath): Promise<JobModel> {
     return this.steer(new SteerJob(id, 'pause'));
   }
 
@@ -81,7 +81,7 @@ export class JobsController {
   @Answer(200, JobModel)
   @Problems(404, 409)
   @IdempotencyHeader()
-  resume(@Param('job_id') id: string): Promise<JobModel> {
+  resume(@Param() { job_id: id }: JobPath): Promise<JobModel> {
     return this.steer(new SteerJob(id, 'resume'));
   }
 
@@ -92,7 +92,7 @@ export class JobsController {
   @Answer(200, JobModel)
   @Problems(404, 409)
   @IdempotencyHeader()
-  abort(@Param('job_id') id: string): Promise<JobModel> {
+  abort(@Param() { job_id: id }: JobPath): Promise<JobModel> {
     return this.steer(new SteerJob(id, 'abort'));
   }
 

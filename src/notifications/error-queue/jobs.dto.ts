@@ -2,7 +2,7 @@ import type { ChangeReason } from '../../bookings/bookings.events.js';
 import { PageQuery } from '../../platform/http/paging.js';
 import { JOB_KINDS, JOB_STATES, type JobKind, type JobState } from '../../platform/jobs/job.entity.js';
 import { Field, ObjectField } from '../../platform/validation/fields.js';
-import { uuidRule } from '../../platform/validation/identifiers.js';
+import { idInPath, uuidRule } from '../../platform/validation/identifiers.js';
 import { boolean, dateTime, listOf, oneOf, text } from '../../platform/validation/rules.js';
 import { ITEM_OUTCOMES, type ItemOutcome } from '../delivery/job-item.entity.js';
 import { changeReason, count, NotificationFilter, reason } from './notifications.dto.js';
@@ -76,6 +76,18 @@ export class JobStarted {
 export class ResendStarted extends JobStarted {
   @Field(uuidRule, { always: true, description: 'The same as `job_id`.' })
   resend_id: string | null;
+}
+
+/** The path parameter of the routes for one job. */
+export class JobPath {
+  @Field(idInPath, { required: true })
+  job_id: string;
+}
+
+/** The path parameter of the routes for one resend. */
+export class ResendPath {
+  @Field(idInPath, { required: true })
+  resend_id: string;
 }
 
 export class JobQuery extends PageQuery {

@@ -9,7 +9,7 @@ import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
 import { StartJob } from './error-queue.commands.js';
 import { JobStarted, ReplayBody } from './jobs.dto.js';
 import { NotificationReader, presentNotification } from './notification-reader.js';
-import { NotificationDetail, NotificationModel, NotificationQuery } from './notifications.dto.js';
+import { NotificationDetail, NotificationModel, NotificationPath, NotificationQuery } from './notifications.dto.js';
 
 @ApiTags('Notifications')
 @Access('admin', 'support')
@@ -39,7 +39,7 @@ export class NotificationsController {
   @ApiOperation({ summary: 'Read a notification with its body and all attempts' })
   @Answer(200, NotificationDetail)
   @Problems(404)
-  get(@Param('id') id: string): Promise<NotificationDetail> {
+  get(@Param() { id }: NotificationPath): Promise<NotificationDetail> {
     return this.reader.get(id);
   }
 

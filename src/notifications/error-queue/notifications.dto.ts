@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { CHANGE_REASONS, type ChangeReason } from '../../bookings/bookings.events.js';
 import { Field, joined } from '../../platform/validation/fields.js';
-import { uuidRule } from '../../platform/validation/identifiers.js';
+import { idInPath, uuidRule } from '../../platform/validation/identifiers.js';
 import { PageQuery } from '../../platform/http/paging.js';
 import { dateTime, fault, integer, oneOf, text, type Rule } from '../../platform/validation/rules.js';
 import { ATTEMPT_TRIGGERS, type AttemptTrigger } from '../delivery/delivery.entity.js';
@@ -31,12 +31,24 @@ export const reason = text({ min: 1, max: 1000, notBlank: true, lines: true });
 
 /** The rule for an HTTP status: a number in a body, or digits in a query. */
 const httpStatus: Rule = {
-  schema: { type: 'integer', minimum: 100, maximum: 999 },
+  schema: integer(100, 999).schema,
   faults: (value) =>
     /^[1-9]\d\d$/.test(typeof value === 'number' || typeof value === 'string' ? String(value) : '')
       ? []
       : [fault('http_status_invalid', 'Must be a status of three digits.')],
 };
+
+/** The path parameter of the route that reads one notification. */
+export class NotificationPath {
+  @Field(idInPath, { required: true })
+  id: string;
+}
+
+/** The path parameter of the routes for one entry of the error queue. */
+export class QueuedPath {
+  @Field(idInPath, { required: true })
+  notification_id: string;
+}
 
 /**
  * The conditions of a filter on notifications, which must all match. Queries of lists and the bodies of bulk jobs use

@@ -31,7 +31,12 @@ class ListedPartnerModel extends PartnerConditionModel {
 
   @Field(
     {
-      schema: { type: 'array', items: { type: ['integer', 'null'] }, minItems: HOURS, maxItems: HOURS },
+      schema: {
+        type: 'array',
+        items: { ...count.schema, type: ['integer', 'null'] },
+        minItems: HOURS,
+        maxItems: HOURS,
+      },
       faults: () => [],
     },
     {

@@ -9,7 +9,7 @@ import { pageOf, sendPage } from '../../platform/http/paging.js';
 import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
 import { StartJob, SteerJob } from './error-queue.commands.js';
 import { JobReader, presentResend } from './job-reader.js';
-import { BulkBody, JobQuery, JobStarted, ResendModel, ResendStarted } from './jobs.dto.js';
+import { BulkBody, JobQuery, JobStarted, ResendModel, ResendPath, ResendStarted } from './jobs.dto.js';
 
 /**
  * Serves bulk actions on the error queue. Its `resends` routes show every bulk job, like the routes of `/admin/jobs`.
@@ -78,7 +78,7 @@ export class ResendsController {
   @ApiOperation({ summary: 'Read the progress of a bulk job' })
   @Answer(200, ResendModel)
   @Problems(404)
-  async get(@Param('resend_id') id: string): Promise<ResendModel> {
+  async get(@Param() { resend_id: id }: ResendPath): Promise<ResendModel> {
     return presentResend(await this.reader.get(id));
   }
 
@@ -89,7 +89,7 @@ export class ResendsController {
   @Answer(200, ResendModel)
   @Problems(404, 409)
   @IdempotencyHeader()
-  pause(@Param('resend_id') id: string): Promise<ResendModel> {
+  pause(@Param() { resend_id: id }: ResendPath): Promise<ResendModel> {
     return this.steer(new SteerJob(id, 'pause'));
   }
 
@@ -100,7 +100,7 @@ export class ResendsController {
   @Answer(200, ResendModel)
   @Problems(404, 409)
   @IdempotencyHeader()
-  resume(@Param('resend_id') id: string): Promise<ResendModel> {
+  resume(@Param() { resend_id: id }: ResendPath): Promise<ResendModel> {
     return this.steer(new SteerJob(id, 'resume'));
   }
 
@@ -111,7 +111,7 @@ export class ResendsController {
   @Answer(200, ResendModel)
   @Problems(404, 409)
   @IdempotencyHeader()
-  abort(@Param('resend_id') id: string): Promise<ResendModel> {
+  abort(@Param() { resend_id: id }: ResendPath): Promise<ResendModel> {
     return this.steer(new SteerJob(id, 'abort'));
   }
 

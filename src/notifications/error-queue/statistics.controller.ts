@@ -8,6 +8,7 @@ import { Field, ObjectListField } from '../../platform/validation/fields.js';
 import { uuidRule } from '../../platform/validation/identifiers.js';
 import { dateTime } from '../../platform/validation/rules.js';
 import { SubscriptionStore } from '../subscriptions/subscription-store.js';
+import { SubscriptionPath } from '../subscriptions/subscriptions.dto.js';
 import { CAUSES, lastNotified, NEXT_EXAM, NOW } from './notification-reader.js';
 import { count } from './notifications.dto.js';
 import { lastHours } from './partner-reader.js';
@@ -25,7 +26,7 @@ class AttemptHour {
 
   @ApiProperty({
     type: 'object',
-    additionalProperties: { type: 'integer', minimum: 0 },
+    additionalProperties: count.schema,
     description: 'How many failed, by failure class.',
   })
   failed: Record<string, number>;
@@ -124,7 +125,7 @@ export class StatisticsController {
   @ApiOperation({ summary: 'Read the delivery statistics of a partner' })
   @Answer(200, SubscriptionStatistics)
   @Problems(404)
-  async statistics(@Param('id') id: string): Promise<SubscriptionStatistics> {
+  async statistics(@Param() { id }: SubscriptionPath): Promise<SubscriptionStatistics> {
     const { certificate_not_after } = await this.subscriptions.get(id);
     const [hours, undelivered] = await Promise.all([
       this.database.query<Omit<AttemptHour, 'from'> & { from: Date }>(ATTEMPTS, [id]),

@@ -198,19 +198,23 @@ function authSchema(type: string, members: Record<string, AuthMember>): Schema {
     required: ['type', ...entries.filter(([, member]) => !member.optional).map(([name]) => name)],
     properties: {
       type: { const: type },
-      ...Object.fromEntries(
-        entries.map(([name, { rule, optional, writeOnly }]) => [
-          name,
-          {
-            ...rule.schema,
-            ...(optional ? { type: [rule.schema['type'], 'null'] } : {}),
-            ...(optional && rule.schema['enum'] ? { enum: [...(rule.schema['enum'] as string[]), null] } : {}),
-            ...(writeOnly ? { writeOnly: true } : {}),
-          },
-        ]),
-      ),
+      ...Object.fromEntries(entries.map(([name, member]) => [name, memberSchema(member)])),
     },
   };
+}
+
+function memberSchema({ rule, optional, writeOnly }: AuthMember): Schema {
+  return {
+    ...rule.schema,
+    ...(optional ? { type: [rule.schema['type'], 'null'] } : {}),
+    ...(optional && rule.schema['enum'] ? { enum: [...(rule.schema['enum'] as string[]), null] } : {}),
+    ...(writeOnly ? { writeOnly: true } : {}),
+  };
+}
+
+/** Returns the schemas of members of a type, as answers show them. */
+function shownMembers(type: string, ...names: string[]): Record<string, Schema> {
+  return Object.fromEntries(names.map((name) => [name, memberSchema(AUTH[type][name])]));
 }
 
 /** The rule for `auth` in answers, which contain no secrets. */
@@ -220,20 +224,17 @@ export const shownAuthRule: Rule = {
     required: ['type'],
     properties: {
       type: { type: 'string', enum: Object.keys(AUTH) },
-      username: { type: 'string' },
-      token_url: { type: 'string' },
-      client_id: { type: 'string' },
-      client_auth: { type: 'string', enum: ['basic', 'post', 'private_key_jwt'] },
-      scope: { type: ['string', 'null'] },
-      audience: { type: ['string', 'null'] },
-      resource: { type: ['string', 'null'] },
+      ...shownMembers('basic', 'username'),
+      ...shownMembers('oauth2_client_credentials', 'token_url', 'client_id', 'client_auth'),
+      ...shownMembers('oauth2_client_credentials', 'scope', 'audience', 'resource'),
       headers: {
         type: 'array',
+        maxItems: MOST_HEADERS,
         description: 'The additional headers. The member is missing if there are none.',
         items: {
           type: 'object',
           required: ['name'],
-          properties: { name: { type: 'string' } },
+          properties: { name: headerName.schema },
           additionalProperties: false,
         },
       },

@@ -29,6 +29,7 @@ import {
   SubscriptionBody,
   SubscriptionModel,
   SubscriptionPatch,
+  SubscriptionPath,
   SubscriptionQuery,
   SubscriptionWithSecret,
 } from './subscriptions.dto.js';
@@ -81,7 +82,7 @@ export class SubscriptionsController {
   @ApiOperation({ summary: 'Read a subscription' })
   @Answer(200, SubscriptionModel)
   @Problems(404)
-  async get(@Param('id') id: string): Promise<SubscriptionModel> {
+  async get(@Param() { id }: SubscriptionPath): Promise<SubscriptionModel> {
     return this.present(await this.store.get(id));
   }
 
@@ -89,7 +90,7 @@ export class SubscriptionsController {
   @ApiOperation({ summary: 'Change the settings of a subscription' })
   @Answer(200, SubscriptionModel)
   @BodyProblems(404)
-  async change(@Param('id') id: string, @Body() patch: SubscriptionPatch): Promise<SubscriptionModel> {
+  async change(@Param() { id }: SubscriptionPath, @Body() patch: SubscriptionPatch): Promise<SubscriptionModel> {
     return this.present(await this.commandBus.execute(new ChangeSubscription(id, patch)));
   }
 
@@ -98,7 +99,7 @@ export class SubscriptionsController {
   @ApiOperation({ summary: 'Delete a subscription and resolve its waiting notifications' })
   @AnswerEmpty(204)
   @Problems(404)
-  async delete(@Param('id') id: string): Promise<void> {
+  async delete(@Param() { id }: SubscriptionPath): Promise<void> {
     await this.commandBus.execute(new DeleteSubscription(id));
   }
 
@@ -108,7 +109,7 @@ export class SubscriptionsController {
   @ApiOperation({ summary: 'Verify a subscription with a sample notification' })
   @Answer(200, SubscriptionModel)
   @Problems(400, 404)
-  async verify(@Param('id') id: string): Promise<SubscriptionModel> {
+  async verify(@Param() { id }: SubscriptionPath): Promise<SubscriptionModel> {
     return this.present(await this.commandBus.execute(new VerifySubscription(id)));
   }
 
@@ -118,7 +119,7 @@ export class SubscriptionsController {
   @ApiOperation({ summary: 'Send a sample notification and report each step' })
   @Answer(200, SampleReport, 'The report of the sample, whether it was delivered or not.')
   @BodyProblems(404)
-  sample(@Param('id') id: string, @Body() { change_reason, verify }: SampleBody): Promise<SampleReport> {
+  sample(@Param() { id }: SubscriptionPath, @Body() { change_reason, verify }: SampleBody): Promise<SampleReport> {
     return this.commandBus.execute(new SendSample(id, change_reason ?? 'BOOKING_CREATED', verify === true));
   }
 
@@ -128,7 +129,7 @@ export class SubscriptionsController {
   @ApiOperation({ summary: 'Suspend a subscription and keep its events' })
   @Answer(200, SubscriptionModel)
   @Problems(404, 409)
-  async suspend(@Param('id') id: string): Promise<SubscriptionModel> {
+  async suspend(@Param() { id }: SubscriptionPath): Promise<SubscriptionModel> {
     return this.present(await this.commandBus.execute(new SuspendSubscription(id)));
   }
 
@@ -138,7 +139,7 @@ export class SubscriptionsController {
   @ApiOperation({ summary: 'Resume a suspended subscription' })
   @Answer(200, SubscriptionModel)
   @Problems(404, 409)
-  async resume(@Param('id') id: string): Promise<SubscriptionModel> {
+  async resume(@Param() { id }: SubscriptionPath): Promise<SubscriptionModel> {
     return this.present(await this.commandBus.execute(new ResumeSubscription(id)));
   }
 
@@ -147,7 +148,7 @@ export class SubscriptionsController {
   @ApiOperation({ summary: 'Create a new signing secret' })
   @Answer(200, SubscriptionWithSecret)
   @Problems(404)
-  async rotateSecret(@Param('id') id: string): Promise<SubscriptionWithSecret> {
+  async rotateSecret(@Param() { id }: SubscriptionPath): Promise<SubscriptionWithSecret> {
     return this.presentWithSecret(await this.commandBus.execute(new RotateSigningSecret(id)));
   }
 

@@ -1,5 +1,6 @@
 import { CHANGE_REASONS, type ChangeReason } from '../../bookings/bookings.events.js';
 import { Field, ObjectListField } from '../../platform/validation/fields.js';
+import { idInPath } from '../../platform/validation/identifiers.js';
 import { PageQuery } from '../../platform/http/paging.js';
 import { dateTime, integer, listOf, oneOf, text } from '../../platform/validation/rules.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
@@ -10,6 +11,12 @@ import type { PartnerHealth, ShownAuth, SubscriptionState } from './subscription
 
 const changeReasons = listOf(oneOf(CHANGE_REASONS, 'change_reason_unknown'), 20, 1);
 const autoRetryOn = listOf(oneOf(AUTO_RETRY_CAUSES, 'auto_retry_unknown'), 20);
+
+/** The path parameter of the routes for one subscription. */
+export class SubscriptionPath {
+  @Field(idInPath, { required: true })
+  id: string;
+}
 
 class SubscriptionSettings {
   @Field(changeReasons, {

@@ -25,7 +25,7 @@ export class AuditQuery extends PageQuery {
 }
 
 export class AuditEntryModel {
-  @Field({ schema: { type: 'integer' }, faults: () => [] }, { required: true })
+  @Field(integer(1, Number.MAX_SAFE_INTEGER), { required: true })
   id: number;
 
   @Field(dateTime(), { required: true })

@@ -1,16 +1,33 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiHeader, ApiResponse, getSchemaPath } from '@nestjs/swagger';
+import { MOST_LISTED } from '../validation/faults.js';
 import { Field } from '../validation/fields.js';
 import { integer, listOf, text, type Rule } from '../validation/rules.js';
+import { MOST } from './paging.js';
 
-const anyText: Rule = text({ max: 10_000 });
+const anyText: Rule = text({ max: 10_000, lines: true });
+
+/** The schema of an HTML page of the service. */
+export const PAGE = { type: 'string', maxLength: 1_000_000, pattern: '^<!doctype html>' } as const;
+/** The longest pointer into a body of the largest routes: each character of a name may be escaped. */
+const MOST_OF_POINTER = 16 * 1024 * 1024;
+/** The schema of a JSON Pointer. It repeats names of the body as they were sent. */
+export const POINTER = { type: 'string', format: 'json-pointer', maxLength: MOST_OF_POINTER } as const;
+/** The maximum size of a request's head, which bounds the names of its parameters (`--max-http-header-size`). */
+const MOST_OF_HEAD = 16 * 1024;
 
 /** A fault of a request, as problem documents show it. */
 class ErrorModelFault {
-  @Field(anyText, { description: 'RFC 6901 JSON Pointer into the body; the empty text is the whole body.' })
+  @Field(
+    { schema: POINTER, faults: () => [] },
+    { description: 'RFC 6901 JSON Pointer into the body; the empty text is the whole body.' },
+  )
   pointer?: string;
 
-  @Field(anyText, { description: 'Name of the query, path or header parameter.' })
+  @Field(
+    { schema: { type: 'string', maxLength: MOST_OF_HEAD }, faults: () => [] },
+    { description: 'Name of the query, path or header parameter, as it was sent.' },
+  )
   parameter?: string;
 
   @Field(anyText, { required: true, example: 'country_invalid' })
@@ -43,10 +60,7 @@ class ErrorModel {
   @Field(anyText, { required: true })
   request_id: string;
 
-  @Field({
-    ...listOf(anyText, 1000),
-    schema: { type: 'array', items: { $ref: '#/components/schemas/ErrorModelFault' } },
-  })
+  @Field(listOf({ schema: { $ref: '#/components/schemas/ErrorModelFault' }, faults: () => [] }, MOST_LISTED))
   errors?: ErrorModelFault[];
 
   @Field(anyText, { description: 'With duplicate_eligibility: the id of the existing record.' })
@@ -100,15 +114,14 @@ export const Problems = (...statuses: number[]) => PublicProblems(...statuses, 4
 export const PublicProblems = (...statuses: number[]) => problemAnswers(statuses, {});
 
 /** Documents the problem answers of a route that people open in a browser, which answers with HTML pages. */
-export const PageProblems = (...statuses: number[]) =>
-  problemAnswers(statuses, { 'text/html': { schema: { type: 'string' } } });
+export const PageProblems = (...statuses: number[]) => problemAnswers(statuses, { 'text/html': { schema: PAGE } });
 
 /** Documents the problem answers of a route for test drivers, which retry after 500 and do not know 408 and 503. */
 export const DriverProblems = () => problemAnswers([400, 401, 403, 413, 415], {}, [429, 500]);
 
 function problemAnswers(
   statuses: readonly number[],
-  others: Record<string, { schema: { type: 'string' } }>,
+  others: Record<string, { schema: { readonly type: 'string' } }>,
   always: readonly number[] = [429, 500, 503],
 ) {
   return applyDecorators(
@@ -142,11 +155,27 @@ export const IdempotencyHeader = () =>
 export const Answer = (status: number, model: Type, description = 'Done.') =>
   ApiResponse({ status, type: model, description });
 
-/** Documents an answer with an array of a model. */
+/**
+ * Documents an answer with an array of a model.
+ * @param maxItems the maximum number of entries; a page of a list has at most 200, and null means that there is none
+ */
 export const AnswerList = (
   model: Type,
   description = 'The entries, newest first. `Link` with `rel="next"` has the URL of the next page.',
-) => ApiResponse({ status: 200, type: model, isArray: true, description });
+  maxItems: number | null = MOST,
+) =>
+  applyDecorators(
+    ApiExtraModels(model),
+    ApiResponse({
+      status: 200,
+      description,
+      schema: {
+        type: 'array',
+        items: { $ref: getSchemaPath(model) },
+        ...(maxItems === null ? {} : { maxItems }),
+      },
+    }),
+  );
 
 /** Documents an answer without a body. */
 export const AnswerEmpty = (status: number, description = 'The request was carried out. The response has no body.') =>

@@ -2,11 +2,12 @@ import { Controller, Get, Res } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Readiness } from '../observability/readiness.js';
+import { text } from '../validation/rules.js';
 import { Access } from './access.js';
 
-const HEALTH = { type: 'object', required: ['status'], properties: { status: { type: 'string' } } };
+const HEALTH = { type: 'object', required: ['status'], properties: { status: { type: 'string', enum: ['ok'] } } };
 
-const part = (description: string) => ({ type: 'string', description });
+const part = (description: string) => ({ ...text({ min: 1, max: 50 }).schema, description });
 
 const READINESS = {
   type: 'object',

@@ -1,14 +1,14 @@
 import type { Response } from 'express';
 import { LessThan } from 'typeorm';
 import { Field } from '../validation/fields.js';
-import { text, type Rule } from '../validation/rules.js';
+import { integer, text, type Rule } from '../validation/rules.js';
 import { declareFaults } from '../errors.js';
 import { openCursor, sealCursor } from './cursor.js';
 import type { HttpConfig } from './http.config.js';
 
 declareFaults({
   limit_invalid: [
-    'The parameter `limit` is not a whole number of at least 1.',
+    'The parameter `limit` is not a whole number from 1 to 2147483647.',
     'Send the parameter once, written in digits.',
   ],
   cursor_invalid: [
@@ -18,22 +18,23 @@ declareFaults({
 });
 
 const DEFAULT_LIMIT = 50;
-const MOST = 200;
+export const MOST = 200;
 /** The maximum number of rows that a page reads. It tells the planner a limit for a parameter whose value is hidden. */
 export const MOST_TAKEN = MOST + 1;
+
+const wholeNumber = integer(1, 2 ** 31 - 1);
 
 /** The rule for the `limit` of a list: a whole number from 1. A number above 200 counts as 200. */
 export const limitRule: Rule = {
   schema: {
-    type: 'integer',
-    minimum: 1,
+    ...wholeNumber.schema,
     default: DEFAULT_LIMIT,
     description: `At most ${MOST}; a larger number is taken as ${MOST}.`,
   },
   faults: (value) =>
-    typeof value === 'string' && /^[1-9]\d*$/.test(value)
+    typeof value === 'string' && /^[1-9]\d*$/.test(value) && wholeNumber.faults(Number(value)).length === 0
       ? []
-      : [{ pointer: '', code: 'limit_invalid', detail: 'Must be a whole number from 1, given once.' }],
+      : [{ pointer: '', code: 'limit_invalid', detail: 'Must be a whole number from 1 to 2147483647, given once.' }],
 };
 
 const cursorText = text({

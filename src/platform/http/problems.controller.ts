@@ -4,19 +4,27 @@ import type { Request, Response } from 'express';
 import { HttpConfig } from './http.config.js';
 import { notFound } from '../errors.js';
 import { Access } from './access.js';
-import { PublicProblems } from './documented.js';
+import { integer, listOf, text } from '../validation/rules.js';
+import { PAGE, PublicProblems } from './documented.js';
 import { catalogueEntries, cataloguePage, type CatalogueEntry } from './problem-catalogue.js';
+
+/** The schema of a code. A path with another form is no code of the catalogue, and the answer is 404. */
+const CODE = text({ min: 1, max: 100, pattern: /^[a-z][a-z0-9_]*$/ }).schema;
+const words = text({ min: 1, max: 1000 }).schema;
 
 const ENTRY = {
   type: 'object',
   required: ['code', 'status', 'title', 'description', 'remedy', 'members'],
   properties: {
-    code: { type: 'string' },
-    status: { type: 'integer' },
-    title: { type: 'string' },
-    description: { type: 'string' },
-    remedy: { type: ['string', 'null'], description: 'The remedy.' },
-    members: { type: 'array', items: { type: 'string' }, description: 'Extension members of the problem document.' },
+    code: CODE,
+    status: integer(400, 599).schema,
+    title: words,
+    description: words,
+    remedy: { ...words, type: ['string', 'null'], description: 'The remedy.' },
+    members: {
+      ...listOf({ schema: words, faults: () => [] }, 20).schema,
+      description: 'Extension members of the problem document.',
+    },
   },
 };
 
@@ -24,7 +32,7 @@ const answered = (description: string, schema: object) =>
   ApiResponse({
     status: 200,
     description,
-    content: { 'application/json': { schema }, 'text/html': { schema: { type: 'string' } } },
+    content: { 'application/json': { schema }, 'text/html': { schema: PAGE } },
   });
 
 /** Serves the error catalogue, to which the `type` of every problem document points. Browsers get an HTML page. */
@@ -36,7 +44,7 @@ export class ProblemsController {
   @Get()
   @Access('public')
   @ApiOperation({ summary: 'List every error code of this service' })
-  @answered('The catalogue.', { type: 'array', items: ENTRY })
+  @answered('The catalogue.', { type: 'array', items: ENTRY, maxItems: 1000 })
   @PublicProblems()
   list(@Req() request: Request, @Res({ passthrough: true }) response: Response): CatalogueEntry[] | string {
     const entries = catalogueEntries();
@@ -46,7 +54,7 @@ export class ProblemsController {
   @Get(':code')
   @Access('public')
   @ApiOperation({ summary: 'Read the explanation of one error code' })
-  @ApiParam({ name: 'code', schema: { type: 'string' }, example: 'validation_error' })
+  @ApiParam({ name: 'code', schema: CODE, example: 'validation_error' })
   @answered('The entry.', ENTRY)
   @PublicProblems(404)
   get(

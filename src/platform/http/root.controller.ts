@@ -5,8 +5,10 @@ import { version } from '../../../package.json';
 import { HttpConfig } from './http.config.js';
 import { Clock, formatDateTime } from '../clock.js';
 import { notFound } from '../errors.js';
+import { httpUrl } from '../validation/formats.js';
+import { text } from '../validation/rules.js';
 import { Access } from './access.js';
-import { PublicProblems } from './documented.js';
+import { PAGE, PublicProblems } from './documented.js';
 
 const NAME = 'Candidate eligibility, assessment results and event notification service';
 const DAY_MS = 86_400_000;
@@ -64,12 +66,14 @@ export class RootController {
         schema: {
           type: 'object',
           required: ['name', 'version', ...Object.keys(WAYS)],
-          properties: Object.fromEntries(
-            ['name', 'version', ...Object.keys(WAYS)].map((name) => [name, { type: 'string' }]),
-          ),
+          properties: {
+            name: { type: 'string', enum: [NAME] },
+            version: { ...text({ max: 50 }).schema, example: version },
+            ...Object.fromEntries(Object.keys(WAYS).map((name) => [name, httpUrl().schema])),
+          },
         },
       },
-      'text/html': { schema: { type: 'string' } },
+      'text/html': { schema: PAGE },
     },
   })
   @PublicProblems()

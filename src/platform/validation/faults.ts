@@ -10,6 +10,9 @@ declareFaults({
 /** The maximum number of faults in an answer. It is more than people read, and limits the cost of a hostile request. */
 const MOST_FAULTS = 100;
 
+/** The maximum number of entries that an answer lists: the faults, and a note that there are more. */
+export const MOST_LISTED = MOST_FAULTS + 1;
+
 /** Returns the faults that an answer lists: the first ones, with a note if there are more. */
 export function namedFaults(faults: readonly Fault[]): readonly Fault[] {
   if (faults.length <= MOST_FAULTS) return faults;

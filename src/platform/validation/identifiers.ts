@@ -1,5 +1,5 @@
 import { Field } from './fields.js';
-import { text } from './rules.js';
+import { text, type Rule } from './rules.js';
 import { suggesting } from './suggesting.js';
 import { declareFaults } from '../errors.js';
 
@@ -34,6 +34,12 @@ export const testCodeRule = suggesting(
 );
 
 export const uuidRule = text({ max: 36, pattern: UUID, form: 'Must be a UUID in lower case.' });
+
+/**
+ * The rule for a generated id in a path. A text of another form is the id of no record, so that the readers answer 404
+ * for it ({@link isUuid}).
+ */
+export const idInPath: Rule = { schema: uuidRule.schema, faults: () => [] };
 
 /** Returns whether the text is a UUID in the form that the service writes. */
 export function isUuid(value: string): boolean {

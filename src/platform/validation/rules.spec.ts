@@ -1,5 +1,5 @@
 import { timeZone } from './formats.js';
-import { catalogueCode, dateTime, text } from './rules.js';
+import { catalogueCode, dateTime, integer, text } from './rules.js';
 
 const codesOf = (faults: { code: string }[]) => faults.map(({ code }) => code);
 const name = text({ max: 100, notBlank: true });
@@ -26,6 +26,31 @@ describe('a text', () => {
   it.each(['Ada', '\u200dसंजय', 'O’Neill', '李', '👩‍🚀', 'ليلى'])('with visible characters is accepted: %s', (value) =>
     expect(name.faults(value)).toEqual([]),
   );
+});
+
+describe('the schema of a text', () => {
+  const characters = Array.from({ length: 0x100 }, (_, unit) => String.fromCharCode(unit));
+  const values = ['', ' ', '\u00a0 ', ...characters.flatMap((one) => [one, `A${one}b`, ` ${one}`, `${one}A`])];
+
+  it.each([{}, { min: 1 }, { notBlank: true }, { lines: true }, { lines: true, notBlank: true }])(
+    'accepts the Latin texts that the rule accepts, and no others, with %j',
+    (options) => {
+      const rule = text({ max: 100, ...options });
+      const { pattern, minLength = 0 } = rule.schema as { pattern: string; minLength?: number };
+      const isShown = (value: string) => value.length >= minLength && new RegExp(pattern).test(value);
+      // Only the rule also refuses texts of invisible characters: these are the soft hyphen and, unless a text may be
+      // blank, white space.
+      const differing = values.filter((value) => isShown(value) !== (rule.faults(value).length === 0));
+      expect(differing.filter((value) => !/^[\s\u00ad]+$/.test(value))).toEqual([]);
+    },
+  );
+});
+
+describe('the schema of an integer', () => {
+  it('has the format int32 up to 2147483647, and int64 above', () => {
+    expect(integer(0, 2 ** 31 - 1).schema['format']).toBe('int32');
+    expect(integer(0, 2 ** 31).schema['format']).toBe('int64');
+  });
 });
 
 describe('a code of the catalogue', () => {

@@ -1,5 +1,6 @@
 import { formatDateTime, parseDateTime } from '../clock.js';
 import { declareFaults, type Fault } from '../errors.js';
+import { allowedCharacters, codePoints, hasControl, isUnseen } from './characters.js';
 
 /** A JSON Schema as OpenAPI 3.1 uses it. */
 export type Schema = Record<string, unknown>;
@@ -57,13 +58,6 @@ export function fault(code: string, detail: string, pointer = ''): Fault {
   return { pointer, code, detail };
 }
 
-// Forbidden characters: C0, DEL and C1, except line breaks and tabs in free text. Direction overrides disguise a text,
-// and U+FFFD replaces a lost character.
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u202d\u202e\ufffd]/;
-const CONTROL_BUT_LINES = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202d\u202e\ufffd]/;
-/** Characters that are invisible on their own: blanks, joiners, marks, fillers and the empty pattern of Braille. */
-const UNSEEN = /[\s\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]+/gu;
-
 interface TextOptions {
   min?: number;
   max: number;
@@ -87,31 +81,9 @@ interface TextOptions {
   description?: string;
 }
 
-/**
- * Matches a character that is neither a control character nor a blank. \\S is not used, because it differs between
- * dialects.
- */
-const VISIBLE = '[^\\x00-\\x20\\x7f-\\xa0]';
-
-const SURROGATE = /[\ud800-\udfff]/;
-
-/** Returns whether the text has no visible character. Printable ASCII characters are visible. */
-function isUnseen(text: string): boolean {
-  return !/[!-~]/.test(text) && text.replaceAll(UNSEEN, '') === '';
-}
-
-/** Returns the number of Unicode code points, which PostgreSQL and JSON Schema count as well. */
-function codePoints(text: string): number {
-  if (!SURROGATE.test(text)) return text.length;
-  let count = 0;
-  for (const _ of text) count++;
-  return count;
-}
-
 /** Returns a fault if the text contains forbidden characters; null otherwise. */
 export function characterFault(value: string, lines = false): Fault | null {
-  if ((lines ? CONTROL_BUT_LINES : CONTROL).test(value))
-    return fault('control_character', 'Control characters are not allowed.');
+  if (hasControl(value, lines)) return fault('control_character', 'Control characters are not allowed.');
   if (!value.isWellFormed()) return fault('lone_surrogate', 'The text holds half of a surrogate pair.');
   return null;
 }
@@ -119,13 +91,13 @@ export function characterFault(value: string, lines = false): Fault | null {
 export function text(options: TextOptions): Rule {
   const { min = 0, max, pattern, accepts, code = 'format_invalid' } = options;
   const form = options.form ?? 'The value does not have the right form.';
-  const shown = (options.portable ?? pattern)?.source ?? (options.notBlank ? VISIBLE : undefined);
+  const shown = (options.portable ?? pattern)?.source ?? allowedCharacters(options);
   return {
     schema: {
       type: 'string',
       ...(min > 0 || options.notBlank ? { minLength: Math.max(min, 1) } : {}),
       maxLength: max,
-      ...(shown === undefined ? {} : { pattern: shown }),
+      pattern: shown,
       ...(options.format ? { format: options.format } : {}),
       ...(options.example !== undefined ? { example: options.example } : {}),
       ...(options.description ? { description: options.description } : {}),
@@ -147,7 +119,7 @@ export function text(options: TextOptions): Rule {
 
 export function integer(min: number, max: number): Rule {
   return {
-    schema: { type: 'integer', minimum: min, maximum: max },
+    schema: { type: 'integer', format: max <= 2 ** 31 - 1 ? 'int32' : 'int64', minimum: min, maximum: max },
     faults(value) {
       if (typeof value !== 'number' || !Number.isInteger(value)) return [fault('type_invalid', 'Must be an integer.')];
       if (value < min || value > max) return [fault('out_of_range', `Must lie between ${min} and ${max}.`)];
@@ -192,7 +164,13 @@ export function oneOf(values: readonly string[], code: string, { anyCase = false
   const isKnown = (value: string) => (form === null ? values.includes(value) : form.test(value));
   return {
     schema: pattern
-      ? { type: 'string', pattern, description: `One of ${values.join(', ')}, in any case.`, example: values[0] }
+      ? {
+          type: 'string',
+          maxLength: Math.max(...values.map((value) => value.length)),
+          pattern,
+          description: `One of ${values.join(', ')}, in any case.`,
+          example: values[0],
+        }
       : { type: 'string', enum: [...values] },
     faults(value) {
       if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
@@ -224,6 +202,7 @@ export function listOf(item: Rule, maxItems: number, minItems = 0): Rule {
 
 const DATE_ALONE = /^\d{4}-\d{2}-\d{2}$/;
 const DAY_MS = 86_400_000;
+const DATE_TIME_LENGTH = 'YYYY-MM-DDThh:mm:ssZ'.length;
 
 /** The times that a date can mean: its first second, its last, or the one after its end for an exclusive bound. */
 const MOMENTS_OF_DATE = {
@@ -247,6 +226,8 @@ export function dateTime(meant: keyof typeof MOMENTS_OF_DATE = 'first'): Rule {
     schema: {
       type: 'string',
       format: 'date-time',
+      minLength: DATE_TIME_LENGTH,
+      maxLength: DATE_TIME_LENGTH,
       pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$',
       example: formatDateTime(new Date('2027-01-31T08:00:00Z')),
     },

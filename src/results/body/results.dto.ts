@@ -4,6 +4,8 @@ import { photo, spelledId, spelledInteger, spelledText } from './spelled-rules.j
 
 // The limits of single members, which keep them small enough to index, show and process. The body limit applies to all
 // of them together.
+/** The maximum size of a result's body. */
+export const MOST_BODY_BYTES = 8 * 1024 * 1024;
 const MOST_PHOTO_BYTES = 5 * 1024 * 1024;
 const MOST_ENTRIES = 50_000;
 export const MOST_LETTERS_OF_CODE = 500;
@@ -22,7 +24,7 @@ const flag: Rule = {
   schema: {
     anyOf: [
       { type: 'boolean' },
-      { type: 'string', pattern: '^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$' },
+      { type: 'string', maxLength: 5, pattern: '^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$' },
       { type: 'null' },
     ],
   },
@@ -170,7 +172,9 @@ export class CandidateResultsDetails {
   @Field(words)
   reviewStatus?: string | null;
 
-  @Field(photo(MOST_PHOTO_BYTES), { description: 'At most 5 MiB decoded; may be empty. Kept encrypted.' })
+  @Field(photo(MOST_PHOTO_BYTES, MOST_BODY_BYTES), {
+    description: 'At most 5 MiB decoded; may be empty. Kept encrypted.',
+  })
   userPhotoBase64String?: string | null;
 
   @Field(spelledText({ max: MOST_LETTERS_OF_LINK }), { description: 'Kept encrypted, never fetched.' })

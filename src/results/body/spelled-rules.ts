@@ -43,10 +43,12 @@ function textOfNumber(value: unknown): string | null {
 /**
  * Returns a rule that accepts Base64 or base64url, in one line or several (RFC 2045), or a `data:` URL of either. The
  * empty text is allowed.
+ * @param maxBytes the maximum size of the decoded photo
+ * @param maxLetters the maximum length of the text, which the limit of the body enforces
  */
-export function photo(maxBytes: number): Rule {
+export function photo(maxBytes: number, maxLetters: number): Rule {
   return {
-    schema: { type: 'string', contentEncoding: 'base64' },
+    schema: { ...text({ max: maxLetters, lines: true }).schema, contentEncoding: 'base64' },
     faults(value) {
       if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
       const letters = lettersOf(value);

@@ -85,7 +85,7 @@ export class OperatorResultsController {
 
   @Get('accounts/:account_code/candidates/:candidate_id/results')
   @ApiOperation({ summary: 'List the results of a candidate' })
-  @AnswerList(ResultSummaryModel, 'All revisions, newest first, without their bodies.')
+  @AnswerList(ResultSummaryModel, 'All revisions, newest first, without their bodies.', null)
   @Problems(400, 404)
   async list(@Param() { account_code, candidate_id }: CandidatePath): Promise<ResultSummaryModel[]> {
     const records = await this.queryBus.execute(new FindEligibilities(account_code, candidate_id));

@@ -16,9 +16,8 @@ import { ResultModel, resultText, sendArray } from '../unmatched/result-answers.
 import { ResultReads } from '../records/result-reads.js';
 import { ResultStore } from '../records/result-store.js';
 import { DeliverAccountResult, DeliverRegistrationResult, type DeliveredBody } from '../results.commands.js';
-import { CandidateResultData, CandidateResultsDetails } from '../body/results.dto.js';
+import { CandidateResultData, CandidateResultsDetails, MOST_BODY_BYTES } from '../body/results.dto.js';
 
-const MOST_BYTES = 8 * 1024 * 1024;
 const KEPT =
   'Unknown members are kept, and sending the same body again changes nothing. The service accepts a number instead of a text, a text instead of an integer, and every form of base64. A refused body is kept for an operator.';
 
@@ -27,7 +26,7 @@ const KEPT =
 @Access('results')
 @Bounded('accounts')
 @UseFilters(ComponentDownFilter)
-@BodyLimit(MOST_BYTES)
+@BodyLimit(MOST_BODY_BYTES)
 @RawBody()
 export class DeliveryController {
   constructor(private readonly commandBus: CommandBus) {}
@@ -89,7 +88,7 @@ export class ResultsController {
   @Get()
   @Access('read')
   @ApiOperation({ summary: 'List the results of a candidate for a test' })
-  @AnswerList(ResultModel, 'Newest revision first, over all exams of the candidate for the test.')
+  @AnswerList(ResultModel, 'Newest revision first, over all exams of the candidate for the test.', null)
   @Problems(400, 404)
   async list(
     @Param() { account_code, candidate_id, test_code }: CandidateTestPath,

@@ -5,6 +5,8 @@ import { requestContext } from '../../platform/context/request-context.js';
 import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
 import { BodyMemory } from '../../platform/overload/body-memory.js';
 import { answered, sharingReads } from '../../platform/overload/read-share.js';
+import { POINTER } from '../../platform/http/documented.js';
+import { MOST_LISTED } from '../../platform/validation/faults.js';
 import { Field } from '../../platform/validation/fields.js';
 import { dateTime, integer, oneOf, text, type Rule } from '../../platform/validation/rules.js';
 import type { KeptFault } from '../body/result-judgement.js';
@@ -24,9 +26,10 @@ export const FAULTS_OF_REVISION = 'Of known members that decide nothing: the res
 export const anyFaults: Rule = {
   schema: {
     type: 'array',
+    maxItems: MOST_LISTED,
     items: {
       type: 'object',
-      properties: { pointer: { type: 'string' }, code: { type: 'string' } },
+      properties: { pointer: POINTER, code: text({ min: 1, max: 100 }).schema },
       required: ['pointer', 'code'],
     },
   },

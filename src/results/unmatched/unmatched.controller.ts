@@ -10,6 +10,7 @@ import { OperatorEligibilityModel } from '../../eligibility/operator-record.fiel
 import { Field } from '../../platform/validation/fields.js';
 import { PageQuery, pageOf, sendPage } from '../../platform/http/paging.js';
 import { oneOf, text } from '../../platform/validation/rules.js';
+import { MOST_BODY_BYTES } from '../body/results.dto.js';
 import {
   sendArray,
   unmatchedDetailText,
@@ -137,7 +138,10 @@ export class UnmatchedResultsController {
       'The bytes are returned as they arrived, to callers with the scope `results`. The audit log records the request.',
   })
   @ApiProduces('application/octet-stream')
-  @ApiOkResponse({ description: 'The bytes.', schema: { type: 'string', format: 'binary' } })
+  @ApiOkResponse({
+    description: 'The bytes.',
+    schema: { type: 'string', format: 'binary', maxLength: MOST_BODY_BYTES },
+  })
   @Problems(400, 404)
   async raw(
     @Param() { id }: UnmatchedPath,

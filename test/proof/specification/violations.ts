@@ -8,6 +8,7 @@ export interface Violation {
 }
 
 const MODEL = 'src/eligibility/eligibility-model.fields.ts';
+const FIELDS = 'src/eligibility/eligibility.fields.ts';
 const RECORD = 'src/eligibility/eligibility-record.ts';
 const RULES = 'src/eligibility/eligibility.rules.ts';
 const ROUTES = 'src/eligibility/eligibility.controller.ts';
@@ -25,16 +26,18 @@ export const VIOLATIONS: readonly Violation[] = [
     ['2.3', `@Field(text({ max: 1000 }), {\n    required: true,`, `@Field(text({ max: 1000 }), {`],
     ['2.8', `@Field(country(),`, `@Field(text({ max: 9 }),`],
     ['2.9', `@Field(email())`, `@Field(text({ max: 254 }))`],
-    ['2.10', `@Field(name100(), { required: true, example: 'Ada' })`, `@Field(name100())`],
-    ['3.2', `/^[A-Za-z0-9._-]+$/`, `/^[A-Za-z0-9._ -]+$/`],
+    ['2.10', `@Field(personNameRule, { required: true, example: 'Ada' })`, `@Field(personNameRule)`],
     ['3.5', `  'IVR',\n`, ``],
     [
       '3.7',
       `@Field(testCodeRule, { required: true })\n  test_code: string;\n\n  @Field(voucher`,
       `@Field(code50(), { required: true })\n  test_code: string;\n\n  @Field(voucher`,
     ],
-    ['15.1', `max: 20,\n  code: 'client`, `max: 21,\n  code: 'client`],
     ['4.10', `  'status',\n`, ``],
+  ]),
+  ...of(FIELDS, [
+    ['3.2', `/^[A-Za-z0-9._-]+$/`, `/^[A-Za-z0-9._ -]+$/`],
+    ['15.1', `max: 20,\n  code: 'client`, `max: 21,\n  code: 'client`],
   ]),
   ...of(CATALOGUE, [['2.16', `country !== 'US' ||`, `country === 'US' ||`]]),
   ...of(RECORD, [
