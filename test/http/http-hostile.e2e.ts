@@ -90,14 +90,14 @@ async function delayRatios(path: string, bodies: [string, string][]): Promise<Re
     const { status } = await rawCall(app.url, 'POST', path, { headers, chunks: [body] });
     expect([400, 413]).toContain(status);
   };
-  // Sends each body once without measuring, because the first body starts threads and compiles code.
-  for (const [, body] of bodies) await send(Buffer.from(body));
   const ratios: Record<string, number> = {};
   for (const [name, text] of bodies) {
     const body = Buffer.from(text);
     const several: number[] = [];
-    for (let round = 0; round < 3; round++) several.push(await longestDelay(() => send(body)));
-    ratios[name] = Math.min(...several) / ownTime();
+    // Measures again after a long delay: the first bodies start threads and compile code, and other load adds delays.
+    for (let round = 0; round < 4 && !(Math.min(...several) < 1); round++)
+      several.push((await longestDelay(() => send(body))) / ownTime());
+    ratios[name] = Math.min(...several);
   }
   return ratios;
 }

@@ -38,7 +38,7 @@ export class TestApp {
     private readonly release: () => Promise<void>,
   ) {
     this.given = new Given(this);
-    this.checker = documentChecker(openApiDocument(app, config));
+    this.checker = checkerOf(app, config);
   }
 
   get url(): string {
@@ -72,6 +72,22 @@ export class TestApp {
     await this.app.close();
     await this.release();
   }
+}
+
+const CHECKERS = Symbol.for('checkers of the OpenAPI document');
+
+/**
+ * Returns the checker of an application. To build the document takes as long as to start the application, and the
+ * document depends only on a few settings. Therefore all test files of a worker share it in a global, whose symbol
+ * survives a test file.
+ */
+function checkerOf(app: NestExpressApplication, config: Config): DocumentChecker {
+  const shared = globalThis as { [CHECKERS]?: Map<string, DocumentChecker> };
+  const checkers = (shared[CHECKERS] ??= new Map<string, DocumentChecker>());
+  const key = JSON.stringify([process.env['TEST_POSTGRES_URL'], config.publicUrl, config.basePath, config.sandbox]);
+  let checker = checkers.get(key);
+  if (!checker) checkers.set(key, (checker = documentChecker(openApiDocument(app, config))));
+  return checker;
 }
 
 export interface StartOptions {

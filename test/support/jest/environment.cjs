@@ -1,0 +1,60 @@
+// Runs test files in Node's own context instead of one context for each file, so that the libraries that a worker loads
+// once (runtime.cjs) and the test files have the same `Error`, `Date` and `Reflect`.
+const vm = require('node:vm');
+const { TestEnvironment } = require('jest-environment-node');
+
+/** Stands for Node's own context, for which `node:vm` has no object. */
+const OWN_CONTEXT = Object.freeze({});
+
+const { compileFunction } = vm;
+/** The compiled modules of the project by file name. Each test file runs them anew without compiling them again. */
+const compiled = new Map();
+
+vm.compileFunction = (code, parameters, options = {}) => {
+  if (options.parsingContext !== OWN_CONTEXT) return compileFunction(code, parameters, options);
+  const { filename } = options;
+  const names = String(parameters);
+  const known = compiled.get(filename);
+  if (known?.code === code && known.names === names) return known.run;
+  const run = compileFunction(code, parameters, { filename });
+  compiled.set(filename, { code, names, run });
+  return run;
+};
+
+module.exports = class OwnContext extends TestEnvironment {
+  constructor(config, context) {
+    super(config, context);
+    const { env, exit, getBuiltinModule } = process;
+    // Jest replaces these functions of the process for each test file.
+    this.before = {
+      names: new Set(Object.keys(globalThis)),
+      env: { ...env },
+      process: { exit, getBuiltinModule },
+      console,
+    };
+    this.global = globalThis;
+    this.moduleMocker = new this.moduleMocker.constructor(globalThis);
+    this.fakeTimers.dispose();
+    this.fakeTimers = null;
+    this.fakeTimersModern = new this.fakeTimersModern.constructor({ config: config.projectConfig, global: globalThis });
+  }
+
+  getVmContext() {
+    return OWN_CONTEXT;
+  }
+
+  /**
+   * Restores libraries and globals. The globals include the metadata that libraries keep about the classes of the test
+   * file.
+   */
+  async teardown() {
+    this.moduleMocker.restoreAllMocks();
+    await super.teardown();
+    const { names, env, console } = this.before;
+    for (const name of Object.keys(globalThis)) if (!names.has(name)) delete globalThis[name];
+    for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];
+    Object.assign(process.env, env);
+    Object.assign(process, this.before.process);
+    globalThis.console = console;
+  }
+};

@@ -1,0 +1,29 @@
+// Loads libraries by Node's own `require`, once a worker instead of once a test file. The modules of the project are
+// loaded by Jest for each test file, so that none of their state outlives it.
+const { createRequire, isBuiltin } = require('node:module');
+const { dirname, sep } = require('node:path');
+const { default: Runtime } = require('jest-runtime');
+
+const INSTALLED = `${sep}node_modules${sep}`;
+/** The libraries by the importing folder and their name; null for a module of the project. */
+const libraries = new Map();
+
+module.exports = class SharedLibraries extends Runtime {
+  requireModuleOrMock(from, name) {
+    return library(from, name) ?? super.requireModuleOrMock(from, name);
+  }
+
+  requireActual(from, name) {
+    return library(from, name) ?? super.requireActual(from, name);
+  }
+};
+
+function library(from, name) {
+  if (/^[./]/.test(name) || isBuiltin(name) || name === '@jest/globals') return null;
+  const key = `${dirname(from)} ${name}`;
+  if (!libraries.has(key)) {
+    const load = createRequire(from);
+    libraries.set(key, load.resolve(name).includes(INSTALLED) ? load(name) : null);
+  }
+  return libraries.get(key);
+}
