@@ -7,36 +7,33 @@ import { format } from 'prettier';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const sentences = JSON.parse(readFileSync(join(root, 'test/specification/sentences.json'), 'utf8'));
 const counted = (standing) => sentences.filter((sentence) => sentence.standing === standing).length;
-const cell = (text) => text.replaceAll('|', '\\|');
 /** Marks fields, which end with a colon, and text in braces or brackets as code, which would otherwise be markup. */
-const words = (text) => cell(text.replaceAll(/(^|\s)([A-Za-z]+_\w+|\S*[{[]\S*)(?=[\s:,]|$)/g, '$1`$2`'));
+const words = (text) => text.replaceAll(/(^|\s)([A-Za-z]+_\w+|\S*[{[]\S*)(?=[\s:,]|$)/g, '$1`$2`');
 
 const STANDINGS = {
-  undefined: () => 'held',
-  narrowed: ({ note, saidIn }) => `narrowed: ${words(note)} (said in ${saidIn})`,
-  contradicted: ({ note, saidIn }) => `contradicts itself: ${words(note)} (said in ${saidIn})`,
+  undefined: () => '',
+  narrowed: ({ note, saidIn }) => ` **Narrowed**: ${words(note)} (described in ${saidIn}).`,
+  contradicted: ({ note, saidIn }) => ` **Contradicts itself**: ${words(note)} (described in ${saidIn}).`,
 };
 
 const text = `# The specification
 
-Each sentence, table row and limit of the specification has a number, a test whose title begins with it
-(\`test/specification/\`), and a line here. \`npm run specification\` writes this page from
-\`test/specification/sentences.json\`.
+This page lists each sentence, table row and limit of the specification, shortened, with a number. The title of its test in
+\`test/specification/\` begins with this number. \`npm run specification\` writes this page from \`test/specification/sentences.json\`.
 
-Of ${sentences.length}, ${counted(undefined)} are held as they stand, ${counted('narrowed')} are held and narrowed, and
-${counted('contradicted')} contradict another sentence of the specification; the line says what we chose.
+The service fulfils ${counted(undefined)} of ${sentences.length} sentences as they stand. It fulfils ${counted('narrowed')} sentences in a
+narrower sense, and ${counted('contradicted')} contradict another sentence of the specification. The page says what the service does instead.
 
-\`npm run mutants\` plants 41 violations of these sentences, one at a time, and runs the test of each; all 41 were caught.
+\`npm run mutants\` changes the code in 41 places so that it violates a sentence, one place at a time, and runs the test of the sentence.
+The tests detected all 41 violations.
 ${[...new Set(sentences.map(({ section }) => section))]
   .map(
     (section) => `
 ## ${section}
 
-| Number | Requires | Standing |
-| --- | --- | --- |
 ${sentences
   .filter((sentence) => sentence.section === section)
-  .map((sentence) => `| ${sentence.number} | ${words(sentence.requires)} | ${STANDINGS[sentence.standing](sentence)} |`)
+  .map((sentence) => `- **${sentence.number}** ${words(sentence.requires)}.${STANDINGS[sentence.standing](sentence)}`)
   .join('\n')}
 `,
   )
