@@ -130,7 +130,7 @@ function sectionOf(
       ofRounds('processor time of the service a call at a steady rate', 'µs', microseconds),
     ],
     asked: [...p99s.keys()].map((name) => ({
-      question: name === QUIET ? 'Neighbours: no other load' : `Neighbours: beside ${name}`,
+      question: name === QUIET ? 'One tenant alone' : `One tenant beside ${name}`,
       measured: KINDS.map((kind) => `p99 of a ${kind} ${round(median(p99s.get(name)![kind]))} ms`).join(', '),
       judged:
         name === QUIET

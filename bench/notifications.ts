@@ -319,7 +319,7 @@ function sectionOf(
     ],
     asked: [
       ...ours.map((name) => ({
-        question: `Backlog: ${name}`,
+        question: `Backlog of the ${name}`,
         measured: `${round(median(rates.get(name)!))} notifications a second`,
         judged: Object.fromEntries(
           ['graphile-worker', 'pg-boss'].map((peer) => [

@@ -98,13 +98,19 @@ function askedLines(report: Report): string[] {
       return [
         question,
         measured,
-        by.map(({ figure, called }) => `${valueOf(figure)} ${called}`.trim()).join(', '),
-        goals.map(({ figure, called }) => goalOf(figure, called)).join(', '),
+        by
+          .filter(({ figure }) => figure.unit === 'ratio')
+          .map(({ figure, called }) => `${valueOf(figure)} ${called}`)
+          .join(', '),
+        // Without a goal for each figure, the goal names its figure.
+        [
+          ...new Set(goals.map(({ figure, called }) => goalOf(figure, goals.length < by.length ? called : 'times'))),
+        ].join(', '),
         goals.map(({ figure }) => (isMet(figure) ? 'met' : 'missed')).join(', '),
       ];
     }),
   );
-  return [BEGIN, '', runOf(report), '', ...table([['', 'Measured', 'Compared', 'Goal', 'Outcome'], ...rows]), ''];
+  return [BEGIN, '', runOf(report), '', ...table([['Case', 'Measured', 'Compared', 'Goal', 'Outcome'], ...rows]), ''];
 }
 
 function allSections(report: Report): string {
