@@ -16,6 +16,21 @@ const STANDINGS = {
   contradicted: ({ note, saidIn }) => ` **Contradicts itself**: ${words(note)} (described in ${saidIn}).`,
 };
 
+const UNIFORM = ': optional, kept as sent';
+
+/** Writes a section as a list; one sentence replaces a requirement that all of its rows share. */
+function textOfSection(section) {
+  const rows = sentences.filter((sentence) => sentence.section === section);
+  if (rows.every(({ requires }) => requires.endsWith(UNIFORM))) {
+    const members = rows.map(({ number, requires }) => `**${number}** ${words(requires.replace(UNIFORM, ''))}`);
+    return `\n## ${section}\n\nThese members are optional and kept as sent: ${members.join(', ')}.\n`;
+  }
+  const lines = rows.map(
+    (sentence) => `- **${sentence.number}** ${words(sentence.requires)}.${STANDINGS[sentence.standing](sentence)}`,
+  );
+  return `\n## ${section}\n\n${lines.join('\n')}\n`;
+}
+
 const text = `# The specification
 
 This page lists each sentence, table row and limit of the specification, shortened, with a number. The title of its test in
@@ -26,18 +41,7 @@ narrower sense, and ${counted('contradicted')} contradict another sentence of th
 
 \`npm run mutants\` changes the code in 41 places so that it violates a sentence, one place at a time, and runs the test of the sentence.
 The tests detected all 41 violations.
-${[...new Set(sentences.map(({ section }) => section))]
-  .map(
-    (section) => `
-## ${section}
-
-${sentences
-  .filter((sentence) => sentence.section === section)
-  .map((sentence) => `- **${sentence.number}** ${words(sentence.requires)}.${STANDINGS[sentence.standing](sentence)}`)
-  .join('\n')}
-`,
-  )
-  .join('')}`;
+${[...new Set(sentences.map(({ section }) => section))].map(textOfSection).join('')}`;
 
 const formatted = await format(text, { parser: 'markdown', printWidth: 140, singleQuote: true });
 if (process.argv[2] === '--print') process.stdout.write(formatted);
