@@ -131,11 +131,11 @@ function sectionOf(
     ],
     asked: [...p99s.keys()].map((name) => ({
       question: name === QUIET ? 'One tenant alone' : `One tenant beside ${name}`,
-      measured: KINDS.map((kind) => `p99 of a ${kind} ${round(median(p99s.get(name)![kind]))} ms`).join(', '),
+      measured: `p99 ${KINDS.map((kind) => `of a ${kind} ${round(median(p99s.get(name)![kind]))} ms`).join(', ')}`,
       judged:
         name === QUIET
           ? {}
-          : Object.fromEntries(KINDS.map((kind) => [besideOf(kind, name), `times the p99 of a ${kind} alone`])),
+          : Object.fromEntries(KINDS.map((kind) => [besideOf(kind, name), `times for a ${kind}`])),
     })),
   };
 }
