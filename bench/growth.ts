@@ -229,7 +229,8 @@ function sectionOf(costs: Costs, { rounds, calls, large }: Sizes): Section {
     median(costs.get(name)!.map((measured) => measured.large[what] / measured.small[what]));
   // PostgreSQL's processor time is counted per connection process, so closed connections would be missing from it.
   const isAccounted = (name: string) => name !== NEW_CONNECTIONS;
-  const thousands = (count: number) => `${count / 1000} thousand`;
+  const thousands = (count: number) =>
+    count < 1_000_000 ? `${count / 1000} thousand` : `${count / 1_000_000} million`;
   return {
     title: 'Growth',
     method:

@@ -11,36 +11,33 @@ const counted = (standing) => sentences.filter((sentence) => sentence.standing =
 const words = (text) => text.replaceAll(/(^|\s)([A-Za-z]+_\w+|\S*[{[]\S*)(?=[\s:,]|$)/g, '$1`$2`');
 
 const STANDINGS = {
-  undefined: () => '',
-  narrowed: ({ note, saidIn }) => ` **Narrowed**: ${words(note)} (described in ${saidIn}).`,
-  contradicted: ({ note, saidIn }) => ` **Contradicts itself**: ${words(note)} (described in ${saidIn}).`,
+  narrowed: ({ note, saidIn }) => ` Narrowed: ${words(note)} See ${saidIn}.`,
+  contradicted: ({ note, saidIn }) => ` Contradiction: ${words(note)} See ${saidIn}.`,
 };
 
-const UNIFORM = ': optional, kept as sent';
-
-/** Writes a section as a list; one sentence replaces a requirement that all of its rows share. */
+/** Writes the numbers of a section, and the sentences that the service does not fulfil as they stand. */
 function textOfSection(section) {
   const rows = sentences.filter((sentence) => sentence.section === section);
-  if (rows.every(({ requires }) => requires.endsWith(UNIFORM))) {
-    const members = rows.map(({ number, requires }) => `**${number}** ${words(requires.replace(UNIFORM, ''))}`);
-    return `\n## ${section}\n\nThese members are optional and kept as sent: ${members.join(', ')}.\n`;
-  }
-  const lines = rows.map(
-    (sentence) => `- **${sentence.number}** ${words(sentence.requires)}.${STANDINGS[sentence.standing](sentence)}`,
+  const others = rows.filter(({ standing }) => standing !== undefined);
+  const range = `${rows[0].number} to ${rows.at(-1).number}`;
+  if (others.length === 0) return `- **${section}** (${range})\n`;
+  const lines = others.map(
+    (sentence) => `  - **${sentence.number}** ${words(sentence.requires)}.${STANDINGS[sentence.standing](sentence)}`,
   );
-  return `\n## ${section}\n\n${lines.join('\n')}\n`;
+  return `- **${section}** (${range}), except:\n${lines.join('\n')}\n`;
 }
 
 const text = `# The specification
 
-This page lists each sentence, table row and limit of the specification, shortened, with a number. The title of its test in
-\`test/specification/\` begins with this number. \`npm run specification\` writes this page from \`test/specification/sentences.json\`.
+Each sentence, table row and limit of the specification has a number and a test. \`test/specification/sentences.json\` lists them, and the
+title of the test in \`test/specification/\` begins with the number. \`npm run specification\` writes this page.
 
 The service fulfils ${counted(undefined)} of ${sentences.length} sentences as they stand. It fulfils ${counted('narrowed')} sentences in a
-narrower sense, and ${counted('contradicted')} contradict another sentence of the specification. The page says what the service does instead.
+narrower sense. Another ${counted('contradicted')} sentences contradict the specification elsewhere, and the service does what is written here.
+\`npm run mutants\` changes the code in 41 places so that it violates a sentence, one place at a time. The tests detected all 41 violations.
 
-\`npm run mutants\` changes the code in 41 places so that it violates a sentence, one place at a time, and runs the test of the sentence.
-The tests detected all 41 violations.
+The service fulfils these sections as they stand:
+
 ${[...new Set(sentences.map(({ section }) => section))].map(textOfSection).join('')}`;
 
 const formatted = await format(text, { parser: 'markdown', printWidth: 140, singleQuote: true });
