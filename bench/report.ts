@@ -104,13 +104,12 @@ function askedLines(report: Report): string[] {
           .join(', '),
         // Without a goal for each figure, the goal names its figure.
         [
-          ...new Set(goals.map(({ figure, called }) => goalOf(figure, goals.length < by.length ? called : 'times'))),
+          ...new Set(goals.map(({ figure, called }) => outcomeOf(figure, goals.length < by.length ? called : 'times'))),
         ].join(', '),
-        goals.map(({ figure }) => (isMet(figure) ? 'met' : 'missed')).join(', '),
       ];
     }),
   );
-  return [BEGIN, '', runOf(report), '', ...table([['Case', 'Measured', 'Compared', 'Goal', 'Outcome'], ...rows]), ''];
+  return [BEGIN, '', runOf(report), '', ...table([['Case', 'Measured', 'Compared', 'Goal'], ...rows]), ''];
 }
 
 function allSections(report: Report): string {
@@ -139,6 +138,10 @@ function mark(figure: Figure): string {
 
 function valueOf({ value, unit }: Figure): string {
   return unit === 'ratio' ? round(value) : `${round(value)} ${unit}`;
+}
+
+function outcomeOf(figure: Figure, called: string): string {
+  return `${goalOf(figure, called)} (${isMet(figure) ? 'met' : 'missed'})`;
 }
 
 function goalOf({ goal, unit }: Figure, called = 'times'): string {
