@@ -58,6 +58,12 @@ const blocksOf = (markdown) =>
 function passagesOfDocument(markdown) {
   const passages = [];
   let [section, introduction, columns] = ['', '', null];
+  /** A paragraph that ends with a colon is completed by the item or row that follows. */
+  let open = null;
+  const complete = (text) => {
+    if (open !== null) open.text += ` ${text}`;
+    open = null;
+  };
   for (const block of blocksOf(markdown)) {
     const [, heading] = /^#+ (.*)/.exec(block) ?? [];
     const [, indent, item] = /^\n*(\s*)(?:[-*]|\d+\.) ([^]*)/.exec(block) ?? [];
@@ -66,11 +72,14 @@ function passagesOfDocument(markdown) {
     else if (row !== null) {
       if (row.every((cell) => /^:?-+:?$/.test(cell))) continue;
       const shown = row.map((cell, at) => (cell === '' || !columns[at] ? cell : `${columns[at]}: ${cell}`));
-      passages.push({ section, text: shown.filter((cell) => cell !== '').join(' | ') });
+      const text = shown.filter((cell) => cell !== '').join(' | ');
+      complete(text);
+      passages.push({ section, text });
     } else if (heading !== undefined) {
-      [section, introduction] = [heading, ''];
+      [section, introduction, open] = [heading, '', null];
       passages.push({ section, text: heading });
     } else if (item !== undefined) {
+      complete(item);
       passages.push({ section, text: introduction === '' ? item : `${introduction} … ${item}` });
       if (indent === '') continue;
     } else {
@@ -79,6 +88,7 @@ function passagesOfDocument(markdown) {
         .split(/(?<=[.!?:])\s+(?=[A-Z`*[])/)
         .at(-1);
       passages.push({ section, text: block.trim() });
+      open = block.trim().endsWith(':') ? passages.at(-1) : null;
     }
     if (row === null) columns = null;
   }
