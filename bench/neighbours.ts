@@ -130,12 +130,10 @@ function sectionOf(
       ofRounds('processor time of the service a call at a steady rate', 'µs', microseconds),
     ],
     asked: [...p99s.keys()].map((name) => ({
-      question: name === QUIET ? 'Neighbours: no other load' : `Neighbours: beside ${name}`,
-      measured: KINDS.map((kind) => `p99 of a ${kind} ${round(median(p99s.get(name)![kind]))} ms`).join(', '),
+      question: name === QUIET ? 'One tenant alone' : `One tenant beside ${name}`,
+      measured: `p99 ${KINDS.map((kind) => `of a ${kind} ${round(median(p99s.get(name)![kind]))} ms`).join(', ')}`,
       judged:
-        name === QUIET
-          ? {}
-          : Object.fromEntries(KINDS.map((kind) => [besideOf(kind, name), `times the p99 of a ${kind} alone`])),
+        name === QUIET ? {} : Object.fromEntries(KINDS.map((kind) => [besideOf(kind, name), `times for a ${kind}`])),
     })),
   };
 }

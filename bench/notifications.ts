@@ -289,7 +289,7 @@ function sectionOf(
     ],
     asked: [
       ...ours.map((name) => ({
-        question: `Backlog: ${name}`,
+        question: `Backlog of the ${name}`,
         measured: `${round(median(rates.get(name)!))} notifications a second`,
         judged: { [`backlog: rate of the ${name}, to that of ${PEER}`]: `times the rate of ${PEER}` },
       })),

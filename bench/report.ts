@@ -98,13 +98,18 @@ function askedLines(report: Report): string[] {
       return [
         question,
         measured,
-        by.map(({ figure, called }) => `${valueOf(figure)} ${called}`.trim()).join(', '),
-        goals.map(({ figure, called }) => goalOf(figure, called)).join(', '),
-        goals.map(({ figure }) => (isMet(figure) ? 'met' : 'missed')).join(', '),
+        by
+          .filter(({ figure }) => figure.unit === 'ratio')
+          .map(({ figure, called }) => `${valueOf(figure)} ${called}`)
+          .join(', '),
+        // Without a goal for each figure, the goal names its figure.
+        [
+          ...new Set(goals.map(({ figure, called }) => outcomeOf(figure, goals.length < by.length ? called : 'times'))),
+        ].join(', '),
       ];
     }),
   );
-  return [BEGIN, '', runOf(report), '', ...table([['', 'Measured', 'Compared', 'Goal', 'Outcome'], ...rows]), ''];
+  return [BEGIN, '', runOf(report), '', ...table([['Case', 'Measured', 'Compared', 'Goal'], ...rows]), ''];
 }
 
 function allSections(report: Report): string {
@@ -133,6 +138,10 @@ function mark(figure: Figure): string {
 
 function valueOf({ value, unit }: Figure): string {
   return unit === 'ratio' ? round(value) : `${round(value)} ${unit}`;
+}
+
+function outcomeOf(figure: Figure, called: string): string {
+  return `${goalOf(figure, called)} (${isMet(figure) ? 'met' : 'missed'})`;
 }
 
 function goalOf({ goal, unit }: Figure, called = 'times'): string {

@@ -1,7 +1,9 @@
 /**
  * Prints passages of the project's prose, chosen by a seed, for people who judge whether they understand each.
  *
- * Equal numbers of documents, changelog, comments, titles of tests, screens and problem details.
+ * Equal numbers of documents, changelog, comments, titles of tests, screens and problem details. A passage is shown as its
+ * reader sees it: a row of a table with the headings of its columns, an item of a list with the sentence that introduces it,
+ * and an entry of the error catalogue as a whole. The file and the section follow each passage.
  *
  * usage: node scripts/prose-sample.mjs [--seed 1] [--count 30]
  */
@@ -14,7 +16,7 @@ import ts from 'typescript';
 
 const require = createRequire(import.meta.url);
 require('../test/support/run-typescript.cjs');
-const { filesIn, passagesOfMarkdown, passagesOfProgram, programsIn, read } = require('../test/architecture/prose.ts');
+const { filesIn, passagesOfProgram, programsIn, read } = require('../test/architecture/prose.ts');
 
 const { values } = parseArgs({
   options: { seed: { type: 'string', default: '1' }, count: { type: 'string', default: '30' } },
@@ -28,8 +30,77 @@ const programs = programsIn(root, ['src', 'test', 'console/src', 'clients', 'ben
 const documents = [
   ...readdirSync(root).filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md'),
   ...filesIn(root, 'docs', ['.md']).filter((file) => !['docs/problems.md', 'docs/specification.md'].includes(file)),
+  ...['clients', 'bench'].flatMap((folder) => filesIn(root, folder, ['.md'])),
 ];
-const of = (files, passages) => files.flatMap((file) => passages(read(root, file)).map((text) => ({ file, text })));
+const of = (files, passages) =>
+  files.flatMap((file) =>
+    passages(read(root, file)).map((passage) =>
+      typeof passage === 'string' ? { file, text: passage } : { file, ...passage },
+    ),
+  );
+
+const cellsOf = (row) =>
+  row
+    .trim()
+    .replaceAll(/^\||\|$/g, '')
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim());
+
+/** Splits Markdown into blocks: headings, paragraphs, items of lists and rows of tables, without blocks of code. */
+const blocksOf = (markdown) =>
+  markdown
+    .replaceAll(/^( *)```[^]*?^\1```$/gm, '')
+    .replaceAll(/<!--[^]*?-->/g, '')
+    .split(/\n\s*\n|\n(?=\s*(?:[-*] |\d+\. |#|\|))/)
+    .filter((block) => block.trim() !== '');
+
+/** Returns the passages of a document, each with its section, as a reader of the page sees them. */
+function passagesOfDocument(markdown) {
+  const passages = [];
+  let [section, introduction, columns] = ['', '', null];
+  /** A paragraph that ends with a colon is completed by the item or row that follows. */
+  let open = null;
+  const complete = (text) => {
+    if (open !== null) open.text += ` ${text}`;
+    open = null;
+  };
+  for (const block of blocksOf(markdown)) {
+    const [, heading] = /^#+ (.*)/.exec(block) ?? [];
+    const [, indent, item] = /^\n*(\s*)(?:[-*]|\d+\.) ([^]*)/.exec(block) ?? [];
+    const row = block.trimStart().startsWith('|') ? cellsOf(block) : null;
+    if (row !== null && columns === null) columns = row;
+    else if (row !== null) {
+      if (row.every((cell) => /^:?-+:?$/.test(cell))) continue;
+      const shown = row.map((cell, at) => (cell === '' || !columns[at] ? cell : `${columns[at]}: ${cell}`));
+      const text = shown.filter((cell) => cell !== '').join(' | ');
+      complete(text);
+      passages.push({ section, text });
+    } else if (heading !== undefined) {
+      [section, introduction, open] = [heading, '', null];
+      passages.push({ section, text: heading });
+    } else if (item !== undefined) {
+      complete(item);
+      passages.push({ section, text: introduction === '' ? item : `${introduction} … ${item}` });
+      if (indent === '') continue;
+    } else {
+      introduction = block
+        .trim()
+        .split(/(?<=[.!?:])\s+(?=[A-Z`*[])/)
+        .at(-1);
+      passages.push({ section, text: block.trim() });
+      open = block.trim().endsWith(':') ? passages.at(-1) : null;
+    }
+    if (row === null) columns = null;
+  }
+  return passages;
+}
+
+/** Returns the entries of the error catalogue, each as a whole. */
+const entriesOfCatalogue = (markdown) =>
+  markdown
+    .split(/^## /m)
+    .slice(1)
+    .map((entry) => entry.trim().replaceAll(/\n+/g, ' · '));
 
 /** Returns the sentences of a page of the console: texts between tags, and literals that begin like a sentence. */
 function textsOfScreen(source) {
@@ -44,8 +115,8 @@ function textsOfScreen(source) {
 }
 
 const kinds = {
-  document: of(documents, passagesOfMarkdown),
-  changelog: of(['CHANGELOG.md'], passagesOfMarkdown),
+  document: of(documents, passagesOfDocument),
+  changelog: of(['CHANGELOG.md'], passagesOfDocument),
   comment: of(programs, (source) => passagesOfProgram(source.replaceAll(/\b(?:describe|it|test)[^\n]*\(/g, ''))),
   title: of(
     programs.filter((file) => /\.(?:spec|e2e)\.ts$/.test(file)),
@@ -53,7 +124,7 @@ const kinds = {
       [...source.matchAll(/\b(?:it|test)(?:\.each\([^`'"]*?\))?\(\s*(['`])(.+?)\1,/g)].map(([, , title]) => title),
   ),
   screen: of(filesIn(root, 'console/src', ['.tsx', '.ts']), textsOfScreen),
-  problem: of(['docs/problems.md'], passagesOfMarkdown),
+  problem: of(['docs/problems.md'], entriesOfCatalogue),
 };
 
 /** Sorts passages by the hash of the seed and their own text, so that a new passage moves no other. */
@@ -70,5 +141,7 @@ const chosen = (passages, count) =>
 const each = Math.ceil(Number(values.count) / Object.keys(kinds).length);
 let number = 0;
 for (const [kind, passages] of Object.entries(kinds))
-  for (const { file, text } of chosen(passages, each))
-    process.stdout.write(`${++number}. [${kind}] ${text.replaceAll(/\s+/g, ' ')}\n   (${file})\n`);
+  for (const { file, section, text } of chosen(passages, each))
+    process.stdout.write(
+      `${++number}. [${kind}] ${text.replaceAll(/\s+/g, ' ')}\n   (${section ? `${file}: ${section}` : file})\n`,
+    );

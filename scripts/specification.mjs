@@ -7,40 +7,38 @@ import { format } from 'prettier';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const sentences = JSON.parse(readFileSync(join(root, 'test/specification/sentences.json'), 'utf8'));
 const counted = (standing) => sentences.filter((sentence) => sentence.standing === standing).length;
-const cell = (text) => text.replaceAll('|', '\\|');
 /** Marks fields, which end with a colon, and text in braces or brackets as code, which would otherwise be markup. */
-const words = (text) => cell(text.replaceAll(/(^|\s)([A-Za-z]+_\w+|\S*[{[]\S*)(?=[\s:,]|$)/g, '$1`$2`'));
+const words = (text) => text.replaceAll(/(^|\s)([A-Za-z]+_\w+|\S*[{[]\S*)(?=[\s:,]|$)/g, '$1`$2`');
 
 const STANDINGS = {
-  undefined: () => 'held',
-  narrowed: ({ note, saidIn }) => `narrowed: ${words(note)} (said in ${saidIn})`,
-  contradicted: ({ note, saidIn }) => `contradicts itself: ${words(note)} (said in ${saidIn})`,
+  narrowed: ({ note, saidIn }) => ` Narrowed: ${words(note)} See ${saidIn}.`,
+  contradicted: ({ note, saidIn }) => ` Contradiction: ${words(note)} See ${saidIn}.`,
 };
+
+/** Writes the numbers of a section, and the sentences that the service does not fulfil as they stand. */
+function textOfSection(section) {
+  const rows = sentences.filter((sentence) => sentence.section === section);
+  const others = rows.filter(({ standing }) => standing !== undefined);
+  const range = `${rows[0].number} to ${rows.at(-1).number}`;
+  if (others.length === 0) return `- **${section}** (${range})\n`;
+  const lines = others.map(
+    (sentence) => `  - **${sentence.number}** ${words(sentence.requires)}.${STANDINGS[sentence.standing](sentence)}`,
+  );
+  return `- **${section}** (${range}), except:\n${lines.join('\n')}\n`;
+}
 
 const text = `# The specification
 
-Each sentence, table row and limit of the specification has a number, a test whose title begins with it
-(\`test/specification/\`), and a line here. \`npm run specification\` writes this page from
-\`test/specification/sentences.json\`.
+Each sentence, table row and limit of the specification has a number and a test. \`test/specification/sentences.json\` lists them, and the
+title of the test in \`test/specification/\` begins with the number. \`npm run specification\` writes this page.
 
-Of ${sentences.length}, ${counted(undefined)} are held as they stand, ${counted('narrowed')} are held and narrowed, and
-${counted('contradicted')} contradict another sentence of the specification; the line says what we chose.
+The service fulfils ${counted(undefined)} of ${sentences.length} sentences as they stand. It fulfils ${counted('narrowed')} sentences in a
+narrower sense. Another ${counted('contradicted')} sentences contradict the specification elsewhere, and the service does what is written here.
+\`npm run mutants\` changes the code in 41 places so that it violates a sentence, one place at a time. The tests detected all 41 violations.
 
-\`npm run mutants\` plants 41 violations of these sentences, one at a time, and runs the test of each; all 41 were caught.
-${[...new Set(sentences.map(({ section }) => section))]
-  .map(
-    (section) => `
-## ${section}
+The service fulfils these sections as they stand:
 
-| Number | Requires | Standing |
-| --- | --- | --- |
-${sentences
-  .filter((sentence) => sentence.section === section)
-  .map((sentence) => `| ${sentence.number} | ${words(sentence.requires)} | ${STANDINGS[sentence.standing](sentence)} |`)
-  .join('\n')}
-`,
-  )
-  .join('')}`;
+${[...new Set(sentences.map(({ section }) => section))].map(textOfSection).join('')}`;
 
 const formatted = await format(text, { parser: 'markdown', printWidth: 140, singleQuote: true });
 if (process.argv[2] === '--print') process.stdout.write(formatted);

@@ -4,7 +4,7 @@ export const malformedCsv = defineProblem(
   'malformed_csv',
   'invalid',
   'The body is not well-formed CSV',
-  'The body must be comma-separated values in UTF-8 (RFC 4180). Its first line must contain the names of the columns.',
+  'The body must be a CSV file (RFC 4180). Its first line must contain the names of the columns.',
 );
 export const malformedNdjson = defineProblem(
   'malformed_ndjson',

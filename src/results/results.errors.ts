@@ -11,7 +11,7 @@ export const registrationAmbiguous = defineProblem(
   'registration_ambiguous',
   'invalid',
   'More than one registration matches the result',
-  'The names and codes in the result match more than one registration. The service has kept the result, and an operator will review it.',
+  'The codes or the e-mail address in the result match more than one registration. The service has kept the result, and an operator will review it.',
   KEPT_RESULT,
 );
 export const registrationNotFound = defineProblem(

@@ -423,7 +423,7 @@ describe('an entry whose retention has ended', () => {
 
 describe('a month that is dropped', () => {
   /** Creates an entry in the middle of a month of 2020. @returns the path after a cursor of this entry, issued now */
-  async function readUpTo(month: string, toldS: number): Promise<string> {
+  async function readUpTo(month: string, completeUntilS: number): Promise<string> {
     const begin = new Date(`2020-${month}-01T00:00:00Z`);
     const end = new Date(begin);
     end.setUTCMonth(begin.getUTCMonth() + 1);
@@ -440,7 +440,7 @@ describe('a month that is dropped', () => {
     );
     const { generation, xid, position } = row as Record<'generation' | 'xid' | 'position', number>;
     const givenS = Math.floor(Date.now() / 1000);
-    const cursor = writePosition({ generation, xid, position, recordedUs: middleS * 1_000_000, toldS, givenS });
+    const cursor = writePosition({ generation, xid, position, recordedUs: middleS * 1_000_000, completeUntilS, givenS });
     return `/accounts/${scene.account}/changes?after=${sealCursor(cursor)}`;
   }
   const drop = (month: string) =>

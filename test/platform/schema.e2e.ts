@@ -57,7 +57,7 @@ describe('the schema', () => {
          AND relkind IN ('r', 'p') AND NOT relispartition`,
     );
     const document = readFileSync(join(__dirname, '../../docs/data.md'), 'utf8');
-    const lines = [...document.matchAll(/^\| `(\w+)` +\| +(\S.*?) +\|$/gm)].map(([, table]) => table);
+    const lines = [...document.matchAll(/^- `(\w+)`: \S/gm)].map(([, table]) => table);
     expect([...lines].sort()).toEqual(tables.map(({ tablename }) => tablename).sort());
   });
 

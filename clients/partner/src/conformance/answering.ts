@@ -1,8 +1,8 @@
 import { Fault, type Prepared, type Situation } from './scene.js';
 
-const NEW_MEMBERS = 'Be ready for members that are new to you.';
+const NEW_MEMBERS = 'Ignore members that you do not know.';
 const IN_TIME = 'Answer within 10 seconds';
-const MALFORMED = 'Answer 400 or 415, never 500, to a request that no retry would make right';
+const MALFORMED = 'Answer 400 or 415, never 500, to a request that is wrong in itself';
 const PARALLEL = 16;
 
 /** Situations that check how the partner handles the form of requests, and how it responds. */
@@ -49,7 +49,7 @@ export const answering: readonly Situation[] = [
   },
   {
     title: 'a large body',
-    sentence: 'Take bodies of up to 64 KiB.',
+    sentence: 'Accept bodies of up to 64 KiB.',
     async play(scene) {
       const portion = { portion_code: 'P'.repeat(50), portion_name: 'ü'.repeat(200) };
       const portions = Array.from({ length: 120 }, () => portion);
@@ -107,7 +107,7 @@ export const answering: readonly Situation[] = [
   },
   {
     title: 'an answer without gzip',
-    sentence: 'Answer without a content coding.',
+    sentence: 'Do not compress your answer.',
     async play(scene) {
       const { headers } = await scene.taken(scene.booking().next('BOOKING_CREATED'));
       const coding = headers['content-encoding'];

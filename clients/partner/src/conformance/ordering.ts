@@ -2,7 +2,7 @@ import type { ChangeReason } from '../notification-request.js';
 import type { Situation } from './scene.js';
 
 const MEANING = 'marks the notification as delivered';
-const REPEAT = 'keep the ids you have worked on, and answer 200 to a repeat.';
+const REPEAT = 'keep the ids that you have processed, and answer 200 to a repetition.';
 
 /** Builds the situation of a booking with these events in order. */
 const life = (title: string, ...reasons: ChangeReason[]): Situation => ({
@@ -42,7 +42,7 @@ export const ordering: readonly Situation[] = [
   },
   {
     title: 'out of order: what was refused before comes after what is newer',
-    sentence: 'when what you have is newer, answer 200 and change nothing.',
+    sentence: 'if your data is newer, answer 200 and change nothing.',
     async play(scene) {
       const booking = scene.booking();
       const late = booking.next('BOOKING_CREATED');
@@ -52,7 +52,7 @@ export const ordering: readonly Situation[] = [
   },
   {
     title: 'a late resend: of a booking that is closed',
-    sentence: 'one that was refused and sent again by an operator comes late',
+    sentence: 'a notification that an operator resends arrives late',
     async play(scene) {
       const booking = scene.booking();
       await scene.taken(booking.next('BOOKING_CREATED'));
@@ -63,7 +63,7 @@ export const ordering: readonly Situation[] = [
   },
   {
     title: 'a replay of all that a booking had',
-    sentence: 'An operator may replay what you have already taken',
+    sentence: 'An operator may replay notifications that you have already accepted',
     async play(scene) {
       const booking = scene.booking();
       const all = [booking.next('BOOKING_CREATED'), booking.next('BOOKING_RESCHEDULED'), booking.next('ABSENT')];
@@ -72,7 +72,7 @@ export const ordering: readonly Situation[] = [
   },
   {
     title: 'numbers that are missing',
-    sentence: 'Numbers may be missing, when you did not ask for every kind of event.',
+    sentence: 'Numbers are missing if you did not subscribe to every kind of event.',
     async play(scene) {
       const booking = scene.booking();
       booking.skip(2);

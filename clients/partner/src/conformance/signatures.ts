@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Situation } from './scene.js';
 
 const WRONG = 'Answer a wrong or missing signature with 401.';
-const FAR = 'A timestamp more than five minutes off is a replay.';
-const SEVERAL = 'Accept the notification when one of them is right.';
-const BYTES = 'Verify the bytes as they came, before anything parses them';
+const FAR = 'Refuse a timestamp that differs from your clock by more than five minutes.';
+const SEVERAL = 'Accept the notification if one of them is valid.';
+const BYTES = 'Verify the bytes as you received them, before you parse them';
 const now = () => Math.floor(Date.now() / 1000);
 
 /** Situations that check how the partner verifies signatures. */
