@@ -6,7 +6,7 @@ import { OUTLINE } from './outline.mjs';
 export const markdownPage = (page) => page.replace(/\.html$/, '.md');
 
 /**
- * FairSemaphore the links outside code into those of the guide's Markdown pages.
+ * Turns the links outside code into those of the guide's Markdown pages.
  * @param pages source → page
  */
 export function markdownOfSource(source, page, text, pages) {

@@ -22,8 +22,8 @@ declareFaults({
 });
 
 /**
- * Describes the accepted codes. The specification says "alphanumeric", but the codes of clients also contain other
- * characters.
+ * Documents which codes are accepted. The specification says "alphanumeric", but the codes of clients also contain
+ * other characters.
  */
 const CODE_TAKEN =
   'Alphanumeric as a rule. More is taken, and `warnings` names it: blanks, slashes and letters beyond ASCII are refused by some systems that read the code.';

@@ -36,10 +36,10 @@ import { AccountsReader } from './accounts.reader.js';
 import type { CatalogueEntries } from './catalogue.js';
 
 /**
- * Builds the routes that the simple kinds of the catalogue share: list, get, delete. Each controller below adds its
+ * Builds the routes that all simple kinds of catalogue entries share: list, get, delete. Each controller below adds its
  * path and its PUT, whose body differs.
  *
- * @param one the singular name of an entry for the summaries, `many` the plural
+ * @param one the singular name of an entry in the summaries; `many` is its plural
  */
 function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type, one: string, many: string) {
   type Entry = Omit<CatalogueEntries[Kind], 'position'>;

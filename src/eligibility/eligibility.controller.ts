@@ -83,7 +83,7 @@ class VoucherCodesBody {
   voucher_codes: string[];
 }
 
-/** The body of a request with voucher codes. The list `[…]` and the object `{"voucher_codes": […]}` mean the same. */
+/** The body of a request with voucher codes. The list `[…]` and the object `{"voucher_codes": […]}` are equivalent. */
 @ReadBodyBy(readVoucherCodes)
 class VoucherCodes {
   voucher_codes: string[];

@@ -116,7 +116,7 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
   let built: OpenAPIObject | undefined;
   const document = () => {
     const surroundings = surroundingsOf(config);
-    // Without a sandbox yet, the document lacks the examples, so that it is not cached.
+    // Until the sandbox exists, the document has no examples and is not cached.
     if (surroundings === null) return openApiDocument(app, config);
     return (built ??= openApiDocument(app, config, surroundings));
   };

@@ -33,11 +33,12 @@ type Queue = PartnerQueue<Held>;
  * 3. Partners start attempts in turn (partner-queues.ts). Items that waited too long in the queue are released unsent.
  * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its queue at
  *    once. The rest of the queue is released after that outcome is recorded, never before.
- * 5. Every attempt to a busy or paced partner waits for its moment (pace-keeper.ts): first attempts, probes and
- *    operators' resends alike. A "busy" answer closes the queue at once, also in other processes.
+ * 5. Every attempt to a busy or paced partner waits for its reserved send time (pace-keeper.ts): first attempts, probes
+ *    and operators' resends alike. A "busy" answer closes the queue at once, also in other processes.
  * 6. Items of bulk jobs ask for permission just before they start (job-gate.ts).
  * 7. After a change of a subscription, attempts that have not started are released, including those of a running claim.
- *    Started attempts are marked as begun. Suspending answers when nothing can start any more (attempts-under-way.ts).
+ *    Started attempts are marked as begun. A request that suspends a partner is answered when no attempt can start any
+ *    more (attempts-under-way.ts).
  * 8. Claimed items are sent once the standbys have their rows (replication-gate.ts). Until then nothing is claimed.
  * 9. `drain()` stops claiming, releases attempts that have not started, and waits for started ones.
  *

@@ -53,7 +53,7 @@ export class PartnerQueue<Item> {
   readonly pace = new PartnerPace();
   /** Items that were claimed before this time, on the worker's clock, have outdated settings. */
   staleBefore = -Infinity;
-  /** Items that were claimed before this time are answered from an address that the partner has left. */
+  /** Answers to items that were claimed before this time come from an address that the partner no longer uses. */
   movedAt = -Infinity;
   /** The maximum number of items in the queue. */
   batch: number;

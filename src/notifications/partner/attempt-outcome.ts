@@ -78,7 +78,7 @@ export class Puts {
   }
 
   failed({ failure, reason, said }: PartnerFault): AttemptOutcome {
-    // If no new token is available, the 401 stays the answer, with the reason of the failed token request.
+    // If no new token is available, the 401 remains the outcome, with the reason of the failed token request.
     if (this.open) return { ...this.outcome(this.open), reason, durationMs: this.durationMs };
     const { durationMs, beganMs, earlier } = this;
     const nothing = { delivered: false, httpStatus: null, retryAfterS: null };
