@@ -82,7 +82,7 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
   const microseconds: Record<keyof Pids, number>[] = [];
   // Round 0 warms up the programs and is not counted.
   for (let number = 0; number <= sizes.rounds; number++) {
-    // The order alternates, so that no contender always follows the same one and its leftovers.
+    // The order alternates, so that no program always runs after the same other program and its leftover work.
     for (const contender of number % 2 === 0 ? contenders : contenders.toReversed()) {
       const count = number === 0 ? 2_000 : sizes.backlog;
       const [rate, used] = await drain(stage, receiver, contender, count, pids);
@@ -114,7 +114,7 @@ function nameOf(partners: number): string {
   return partners === 1 ? 'service, 1 partner' : `service, ${partners} partners`;
 }
 
-/** A contender that only sends the PUTs, without a database. */
+/** A compared program that only sends the PUTs, without a database. */
 async function bare(stage: Stage, { url, caPem }: ReceiverReady): Promise<Contender> {
   const program = await Program.start('peer-none', { databaseUrl: '', receiverUrl: url, caPem }, stage.log);
   stage.onClear(() => program.stop());

@@ -1,5 +1,5 @@
 /**
- * The plain way: NestJS and TypeORM as in their manuals. It has Passport's bearer strategy with one token query,
+ * The baseline: NestJS and TypeORM used as in their manuals. It has Passport's bearer strategy with one token query,
  * `ValidationPipe` with class-validator, and entities fetched by `find` and written by `save` in a transaction.
  * Entities and rows are the service's own. It does less than the service: no school, accommodation or attribute is
  * checked, and there is no request log and no security header.

@@ -34,7 +34,10 @@ interface Measured extends LoadResult {
   postgres: number;
 }
 
-/** Measures create, read by key and book, of the service, the ceiling and the plain way, in alternating rounds. */
+/**
+ * Measures creating, reading by key and booking, in the service, the bare server (ceiling.ts) and plain NestJS
+ * (plain-nest.ts), in alternating rounds.
+ */
 export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: number; seconds: number }) {
   const databaseUrl = await stage.createDatabase(DATABASE);
   const service = await BenchedService.start(join(stage.folder, DATABASE), databaseUrl);

@@ -86,7 +86,7 @@ const BACKLOG = `WITH made AS (
   INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
   SELECT subscription_id, position, booking_code, event_sequence, 'FIRST' FROM made`;
 
-/** Inserts a backlog for the service, over the account's subscriptions in turn. */
+/** Inserts a backlog of notifications for the service, spread evenly over the account's subscriptions. */
 export async function seedNotifications(
   client: Client,
   accountCode: string,

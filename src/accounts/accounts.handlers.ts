@@ -197,8 +197,7 @@ export class DeleteTestHandler implements ICommandHandler<DeleteTest> {
           test_code: testCode,
         });
         if (affected === 0) throw notFound.error();
-        // The vouchers are checked after the deletion, because the deletion waits for transactions that write vouchers;
-        // see FindUnknownTests.
+        // Vouchers are checked after the deletion, which waits for transactions that write them (FindUnknownTests).
         if (await this.queryBus.execute(new IsTestNamedByVoucher(accountCode, testCode))) throw inUse();
         this.unitOfWork.audit('test.delete', `${accountCode}/${testCode}`);
       }),

@@ -42,7 +42,7 @@ describe('a test', () => {
     account = await app.given.account();
   });
 
-  it('creates and replaces a test by PUT, and clears members that are left out', async () => {
+  it('creates and replaces a test by PUT, and clears omitted members', async () => {
     const made = await admin('PUT', `/${account}/tests/RN-1`, FULL);
     expect([made.status, made.body]).toEqual([
       200,

@@ -61,7 +61,7 @@ class Dump {
 
   static async of(server: PostgresServer): Promise<Dump> {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-dump-'));
-    // The server may run as another user.
+    // PostgreSQL may run as another user, who needs access to the folder.
     chmodSync(folder, 0o777);
     const tables = await server.query(
       `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition`,

@@ -35,7 +35,7 @@ const links = () => driver.page.locator('main tbody td.main a');
 
 describe('a list of the console', () => {
   it('keeps the scroll position and the loaded rows of a list after the operator opens an item and goes back', async () => {
-    // Slow enough to be cancelled by the refetch when the page becomes live.
+    // The response is so slow that the refetch, which starts when the page becomes live, cancels it.
     await driver.page.route(
       /cursor=/,
       async (route) => {

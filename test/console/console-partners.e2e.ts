@@ -46,7 +46,7 @@ describe('partners in the console', () => {
     await driver.page.getByText(/day.* left/).waitFor();
     await driver.page.getByText('None; requests are signed').waitFor();
     await driver.page.locator('.chart canvas').first().waitFor();
-    // The same data as a table by the hour, rendered when it is opened.
+    // The table shows the data of the chart by the hour, and is rendered when it is opened.
     const hours = driver.page.locator('.chart-table tbody tr');
     expect(await hours.count()).toBe(0);
     await driver.page.getByText('As a table').first().click();

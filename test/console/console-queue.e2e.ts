@@ -162,7 +162,7 @@ describe('the error queue in the console', () => {
     await driver.page.getByText('The error queue is empty').waitFor();
   });
 
-  it('leads in five clicks from an alert, through the correction of the partner, to the resend of the cause', async () => {
+  it('an operator gets in five clicks from an alert to the corrected settings of the partner and the resend of its notifications', async () => {
     subscribed.partner.answer({ status: 401 });
     await failed(2);
     await driver.goTo('/queue');

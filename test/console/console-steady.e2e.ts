@@ -97,7 +97,7 @@ describe('a list with live updates', () => {
     expect(await driver.page.evaluate(`document.activeElement.querySelector('table') !== null`)).toBe(true);
   });
 
-  it("a list shows the operator's own changes at once, wherever the pointer is", async () => {
+  it("a list shows the operator's own changes immediately, wherever the pointer is", async () => {
     await row('Later').getByRole('button').click();
     await driver.inDialog('Approve').click();
     await row('Middle').hover();

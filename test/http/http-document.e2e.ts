@@ -117,7 +117,7 @@ describe('the OpenAPI document', () => {
     expect(securityOf('/health/live', 'get')).toEqual([]);
   });
 
-  it('names BASE_URL as its server and the address of the token endpoint, where BASE_URL is set', () => {
+  it('contains BASE_URL, if it is set, as its server and in the address of the token endpoint', () => {
     const config = Object.assign(Object.create(app.config) as typeof app.config, {
       publicUrl: 'https://api.example/v1',
     });

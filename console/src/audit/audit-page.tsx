@@ -92,7 +92,7 @@ export function AuditPage() {
     load: (cursor, signal) =>
       pageOf(api.GET('/admin/audit', { params: { query: { ...search, cursor, limit: 50 } }, signal })),
   };
-  // Loads the rows at once, although they are rendered only after the content above them, which would move them.
+  // Loads the rows immediately, but renders them only after the content above them, which would otherwise move them.
   usePrefetchInfiniteQuery(listQuery(rows));
   return (
     <Page

@@ -2,11 +2,11 @@
 export interface Subject {
   readonly partner: number;
   readonly booking: number;
-  /** 1, 2, 3 … per booking. */
+  /** The number of the event within its booking: 1, 2, 3 … */
   readonly sequence: number;
 }
 
-// Values of the single bytes of a state.
+// The possible values of each byte of a state.
 
 export const EVENT = { NONE: 0, COMMITTED: 1, SETTLED: 2 } as const;
 export const STATE = { NONE: 0, PENDING: 1, DELIVERED: 2, AUTO: 3, MANUAL: 4, RESOLVED: 5 } as const;
@@ -32,7 +32,7 @@ export const SUSPECT = 3;
 const OF_PARTNER = 8;
 const OF_NOTIFICATION = 10;
 
-/** The flags of a hold. */
+/** The bits that describe a worker's claim of a notification. */
 export const FLAG = { PROBE: 1, CLAIMED_DOWN: 2, BEGUN_LATE: 4, BY_OPERATOR: 8, OF_JOB: 16, OF_REPLAY: 32 } as const;
 
 /** The offset of each byte of a state. */

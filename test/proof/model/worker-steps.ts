@@ -64,7 +64,7 @@ function translate(step: Step, w: number, n: number): void {
   );
   const halves = step.is('translation settles before it makes');
   if (halves && from[layout.event(n)] === EVENT.SETTLED && from[layout.state(n)] === STATE.NONE) {
-    // The worker that did the first half also does the second half, as its hold shows.
+    // The hold shows that this worker did the first half, so the same worker does the second half.
     if (from[layout.hold(w, n)] !== HOLD.ASKED) return;
     const to = step.copy();
     step.letGo(to, w, n);
