@@ -29,7 +29,7 @@ import { CATALOGUE } from './catalogue.js';
 import { Test } from './test.entity.js';
 
 declareFaults({
-  portion_in_use: ['An open eligibility contains the portion.', 'Keep it until no open eligibility contains it.'],
+  portion_in_use: ['An open eligibility contains the portion.', 'Keep the portion while open eligibilities have it.'],
 });
 
 const ACCOUNT_CODE_LENGTH = 12;

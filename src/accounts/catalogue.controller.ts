@@ -53,7 +53,7 @@ function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type
     ) {}
 
     @Get()
-    @ApiOperation({ summary: `The ${many} of an account` })
+    @ApiOperation({ summary: `List the ${many} of an account` })
     @AnswerList(model)
     @Problems(400)
     async list(
@@ -68,7 +68,7 @@ function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type
     }
 
     @Get(':code')
-    @ApiOperation({ summary: `Get ${one}` })
+    @ApiOperation({ summary: `Read ${one}` })
     @Answer(200, model)
     @Problems(400, 404)
     async get(@Param() { account_code, code }: EntryPath): Promise<Entry> {
@@ -97,7 +97,7 @@ function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type
 @Controller('admin/accounts/:account_code/schools')
 export class SchoolsController extends CatalogueController('school', SchoolModel, 'a school', 'schools') {
   @Put(':code')
-  @ApiOperation({ summary: 'Make a school or replace its definition' })
+  @ApiOperation({ summary: 'Create a school or replace its definition' })
   @Answer(200, SchoolModel)
   @BodyProblems()
   async put(@Param() { account_code, code }: EntryPath, @Body() { name }: SchoolBody): Promise<SchoolModel> {
@@ -116,7 +116,7 @@ export class AccommodationsController extends CatalogueController(
   'accommodations',
 ) {
   @Put(':code')
-  @ApiOperation({ summary: 'Make an accommodation or replace its definition' })
+  @ApiOperation({ summary: 'Create an accommodation or replace its definition' })
   @Answer(200, AccommodationModel)
   @BodyProblems()
   async put(
@@ -140,7 +140,7 @@ export class AttributeKeysController extends CatalogueController(
   'attribute keys',
 ) {
   @Put(':code')
-  @ApiOperation({ summary: 'Make an attribute key or replace its definition' })
+  @ApiOperation({ summary: 'Create an attribute key or replace its definition' })
   @Answer(200, AttributeKeyModel)
   @BodyProblems()
   async put(

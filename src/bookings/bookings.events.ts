@@ -45,7 +45,7 @@ class NotifiedPortion {
  */
 export class NotificationRequest {
   /** The booking code of the appointment. */
-  @ApiProperty({ type: String, description: 'Of the appointment.' })
+  @ApiProperty({ type: String, description: 'The code of the appointment.' })
   booking_code: string;
 
   /** The start of the booking, as `YYYY-MM-DDThh:mm:ssZ`. */
@@ -65,7 +65,7 @@ export class NotificationRequest {
   candidate_mname?: string;
 
   /** The change that caused the event. */
-  @ApiProperty({ type: String, enum: CHANGE_REASONS, description: 'The change that fired the event.' })
+  @ApiProperty({ type: String, enum: CHANGE_REASONS, description: 'The change that caused the event.' })
   change_reason: ChangeReason;
 
   @ApiPropertyOptional({ type: String })
@@ -81,12 +81,13 @@ export class NotificationRequest {
   @ApiProperty({
     ...UTC,
     description:
-      'The second at which the event was generated; it rises strictly for each eligibility record. Order events by it.',
+      'The second at which the event was generated. It strictly increases for each eligibility record, so events ' +
+      'can be sorted by it.',
   })
   effective_date: string;
 
   /** The exam code of the test. */
-  @ApiPropertyOptional({ type: String, description: 'Of the test.' })
+  @ApiPropertyOptional({ type: String, description: 'The exam code of the test.' })
   exam_code?: string;
 
   @ApiPropertyOptional({ type: () => NotifiedPortion, isArray: true })
@@ -95,13 +96,13 @@ export class NotificationRequest {
   /**
    * The address of the test site. Like the other two members of the location, it is present only for SITE_PROCTORED.
    */
-  @ApiPropertyOptional({ type: String, description: 'Only for SITE_PROCTORED.' })
+  @ApiPropertyOptional({ type: String, description: 'Address of the test site; only for SITE_PROCTORED.' })
   location_address?: string;
 
-  @ApiPropertyOptional({ type: String, description: 'Only for SITE_PROCTORED.' })
+  @ApiPropertyOptional({ type: String, description: 'Code of the test site; only for SITE_PROCTORED.' })
   location_code?: string;
 
-  @ApiPropertyOptional({ type: String, description: 'Only for SITE_PROCTORED.' })
+  @ApiPropertyOptional({ type: String, description: 'Name of the test site; only for SITE_PROCTORED.' })
   location_name?: string;
 
   /**
@@ -109,7 +110,7 @@ export class NotificationRequest {
    */
   @ApiPropertyOptional({
     type: String,
-    description: 'IANA name: of the test site, or the one that the candidate chose.',
+    description: 'IANA name of the time zone: that of the test site, or the one that the candidate chose.',
   })
   location_timezone?: string;
 }

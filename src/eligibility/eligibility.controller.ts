@@ -66,9 +66,11 @@ class ReconciliationQuery extends PageQuery {
 
   @Field(dateTime(), {
     description:
-      'Only records changed at this moment or later; the end of a window is a change at its moment. The moment is taken before ' +
-      'a change is committed: one that is committed late can be missed. Ask from two minutes before your last question, or use ' +
-      'the change feed (`/accounts/{account_code}/changes`), which has no such gap.',
+      'Only records that were changed at this time or later; a record also changes at the end of its window. The ' +
+      'time of a ' +
+      'change is taken before its commit, so a change that is committed late can be missed. Start two minutes ' +
+      'before your ' +
+      'previous request, or use the change feed (`/accounts/{account_code}/changes`), which has no such gap.',
   })
   updated_since?: string;
 }
@@ -106,7 +108,7 @@ export class EligibilityController {
   @IdempotentWithOthers()
   @ApiOperation({ summary: 'Create an eligibility' })
   @ChecksMore()
-  @Answer(200, EligibilityResponseModel, 'A candidate was added.')
+  @Answer(200, EligibilityResponseModel, 'The eligibility was created.')
   @BodyProblems()
   @IdempotencyHeader()
   async create(
@@ -148,7 +150,7 @@ export class EligibilityController {
   @Get('candidates/:candidate_id')
   @Access('read')
   @ApiOperation({ summary: 'List the eligibilities of a candidate' })
-  @AnswerList(EligibilityResponseModel, 'Newest first.')
+  @AnswerList(EligibilityResponseModel, 'The records, newest first.')
   @Problems(400, 404)
   async ofCandidate(@Param() path: CandidatePath): Promise<EligibilityResponseModel[]> {
     return this.ofStatuses(path, ELIGIBILITY_STATUSES);
@@ -158,7 +160,7 @@ export class EligibilityController {
   @Access('read')
   @ApiOperation({ summary: 'List the eligibilities of a candidate by status' })
   @ApiQuery({ ...STATUS_FILTER, required: false })
-  @AnswerList(EligibilityResponseModel, 'Newest first.')
+  @AnswerList(EligibilityResponseModel, 'The records, newest first.')
   @Problems(400, 404)
   @ChecksParameters()
   async ofStatus(
@@ -174,7 +176,7 @@ export class EligibilityController {
   @Get('candidates/:candidate_id/tests/:test_code')
   @Access('read')
   @ApiOperation({ summary: 'List the eligibilities of a candidate for a test' })
-  @AnswerList(EligibilityResponseModel, 'Newest first.')
+  @AnswerList(EligibilityResponseModel, 'The records, newest first.')
   @Problems(400, 404)
   async ofTest(
     @Param() { account_code, candidate_id, test_code }: CandidateTestPath,

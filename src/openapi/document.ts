@@ -50,7 +50,7 @@ export function openApiDocument(
     )
     .setVersion(version)
     .addServer(base === '' ? '/' : base)
-    .setExternalDoc('Each schema as a JSON Schema (2020-12) at an address of its own', `${address}${SCHEMAS}`)
+    .setExternalDoc('Each schema as a separate JSON Schema (2020-12)', `${address}${SCHEMAS}`)
     .addOAuth2(
       {
         type: 'oauth2',

@@ -5,23 +5,30 @@ const number = (description: string) => ({ description, schema: { type: 'integer
 
 /** The headers of answers that are meant for programs. */
 const HEADERS = {
-  'X-Request-Id': text('The caller’s own `X-Request-Id`, else a new one; logs and audit log have it.'),
+  'X-Request-Id': text(
+    'The `X-Request-Id` of the request, or a new id if the request had none. The log and the audit log contain it.',
+  ),
   RateLimit: text(
-    'The rest of the quota, and the seconds until it is full again (draft-ietf-httpapi-ratelimit-headers).',
+    'The remaining quota, and the seconds until the quota is full again (draft-ietf-httpapi-ratelimit-headers).',
   ),
-  'RateLimit-Policy': text('The quota: requests and the seconds that they are for.'),
-  'Retry-After': number('Seconds to wait before the next try.'),
+  'RateLimit-Policy': text('The quota: the number of requests, and the seconds for which it applies.'),
+  'Retry-After': number('The number of seconds to wait before the next request.'),
   'WWW-Authenticate': text(
-    'The scheme to authenticate by, and the fault of the credentials that were sent (RFC 6750 §3, RFC 7617).',
+    'The required authentication scheme, and the error in the credentials that were sent (RFC 6750 §3, RFC 7617).',
   ),
-  'Idempotency-Replayed': text('`true`: the answer of the first request with this `Idempotency-Key`.'),
-  Link: text('`<…>; rel="next"`: where the next page is (RFC 8288); of a deprecated route `rel="deprecation"` too.'),
-  Location: text('Where to go.'),
-  'Content-Disposition': text('The name under which to save the file.'),
-  'Set-Cookie': text('The session of an operator in the console, or its end; no program needs it.'),
-  Deprecation: text('The second of the announcement, since 1970, after `@` (RFC 9745).'),
-  Sunset: text('From then on the route may be gone (RFC 8594).'),
-  ETag: text('Send it as `If-None-Match`: 304 says that nothing has changed (RFC 9110 §8.8.3).'),
+  'Idempotency-Replayed': text('`true` if this is the response to an earlier request with the same `Idempotency-Key`.'),
+  Link: text(
+    '`<…>; rel="next"`: the address of the next page (RFC 8288). A deprecated route also has `rel="deprecation"`.',
+  ),
+  Location: text('The address to which the browser is redirected.'),
+  'Content-Disposition': text('The suggested file name.'),
+  'Set-Cookie': text('Sets or deletes the session cookie of an operator in the console. Programs do not need it.'),
+  Deprecation: text('The time of the announcement: `@` and the seconds since 1970 (RFC 9745).'),
+  Sunset: text('The time from which the route may be removed (RFC 8594).'),
+  ETag: text(
+    'The version of the document. Send it as `If-None-Match`; status 304 then means that nothing has changed (RFC ' +
+      '9110 §8.8.3).',
+  ),
 };
 type Name = keyof typeof HEADERS;
 

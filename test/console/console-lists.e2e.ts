@@ -71,7 +71,7 @@ describe('a list of the console', () => {
     await driver.page.keyboard.press('Tab');
     expect(await focused('type')).toBe('checkbox');
     await driver.page.keyboard.press('Space');
-    await driver.page.getByText('1 chosen').waitFor();
+    await driver.page.getByText('1 selected').waitFor();
     await driver.page.keyboard.press('Tab');
     expect(await focused('tagName')).toBe('A');
     for (const name of ['Resend selected …', 'Resend …']) {

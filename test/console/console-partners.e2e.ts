@@ -227,8 +227,8 @@ describe('partners in the console', () => {
     await driver.button('Delete …').click();
     await driver.dialog().getByText('2 bookings that the partner has not received are resolved').waitFor();
     await driver.inDialog('Delete').click();
-    await driver.dialog().getByText('Does not match.').waitFor();
-    await driver.dialog().getByLabel('Type delete to go on').fill('delete');
+    await driver.dialog().getByText('The text does not match.').waitFor();
+    await driver.dialog().getByLabel('Type delete to continue').fill('delete');
     await driver.inDialog('Delete').click();
     await driver.told('The partner is deleted.');
     await driver.title('Partners');

@@ -147,11 +147,11 @@ function Seals() {
                   ),
                 ],
                 [
-                  'Compared now',
+                  'Compared just now',
                   `${seals.checked_seals} newest seals, ${seals.checked_rows.toLocaleString('en')} rows`,
                 ],
-                ['Sealed through row', seals.sealed_through?.toLocaleString('en')],
-                ['Last seal made', <Time at={seals.last_seal_datetime} key="made" />],
+                ['Sealed up to row', seals.sealed_through?.toLocaleString('en')],
+                ['Last seal created', <Time at={seals.last_seal_datetime} key="made" />],
                 ['Rows without a seal', seals.waiting === 0 ? 'None' : seals.waiting.toLocaleString('en')],
                 [
                   'Last seal',

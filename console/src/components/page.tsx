@@ -27,7 +27,7 @@ export function Page({ title, badge, trail, actions, lead, children }: Props) {
   return (
     <>
       {trail && (
-        <nav className="trail" aria-label="Trail">
+        <nav className="trail" aria-label="Breadcrumb">
           {trail}
         </nav>
       )}

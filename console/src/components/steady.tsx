@@ -66,7 +66,7 @@ export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string
       for (const kind of KINDS) document.removeEventListener(kind, look);
     };
   }, [isHeld, show]);
-  const text = [fresh > 0 && `${fresh.toLocaleString('en')} new`, gone.size > 0 && `${gone.size} gone`];
+  const text = [fresh > 0 && `${fresh.toLocaleString('en')} new`, gone.size > 0 && `${gone.size} removed`];
   const held: Held = {
     text: text.filter(Boolean).join(', '),
     show: ({ detail: clicks }) => {

@@ -257,7 +257,7 @@ function Another({ id, settled }: Pick<LikelyProps, 'id' | 'settled'>) {
         maxLength={50}
         fault={fault}
       />
-      <Button type="submit">Accept for it …</Button>
+      <Button type="submit">Accept for this exam …</Button>
     </form>
   );
 }

@@ -48,7 +48,7 @@ export class ErrorQueueController {
   @Get('summary')
   @Bounded('accounts')
   @ApiOperation({ summary: 'Summarise the error queue by cause' })
-  @AnswerList(CauseModel, 'The most frequent cause first.')
+  @AnswerList(CauseModel, 'The causes, the most frequent first.')
   @Problems()
   summary(): Promise<CauseModel[]> {
     return this.reader.summary();

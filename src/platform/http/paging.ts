@@ -28,7 +28,7 @@ export const limitRule: Rule = {
     type: 'integer',
     minimum: 1,
     default: DEFAULT_LIMIT,
-    description: `At most ${MOST}; a larger number is taken as ${MOST}.`,
+    description: `The number of entries on the page, at most ${MOST}. A larger number counts as ${MOST}.`,
   },
   faults: (value) =>
     typeof value === 'string' && /^[1-9]\d*$/.test(value)

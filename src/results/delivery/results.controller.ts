@@ -89,7 +89,7 @@ export class ResultsController {
   @Get()
   @Access('read')
   @ApiOperation({ summary: 'List the results of a candidate for a test' })
-  @AnswerList(ResultModel, 'Newest revision first, over all exams of the candidate for the test.')
+  @AnswerList(ResultModel, 'The revisions of all exams of the candidate for the test, newest first.')
   @Problems(400, 404)
   async list(
     @Param() { account_code, candidate_id, test_code }: CandidateTestPath,
