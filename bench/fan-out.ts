@@ -153,7 +153,7 @@ class Bench {
     );
   }
 
-  /** Measures the processor time of notifying an account's subscriptions of this many events. */
+  /** Measures the processor time of notifying an account's subscriptions of the given number of events. */
   private async deliver(account: string, known: string, events: number, subscriptions: number) {
     const [expected, before, connected] = [events * subscriptions, await this.used(), this.farm.connections];
     this.farm.arrivals = [];

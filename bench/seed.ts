@@ -97,7 +97,7 @@ export async function seedNotifications(
   await client.query(BACKLOG, [count, accountCode, subscriptions]);
 }
 
-/** Inserts this many refused notifications of a partner into the error queue, each of a different booking. */
+/** Inserts the given number of refused notifications of a partner into the error queue, each of a different booking. */
 export async function seedQueued(
   client: Client,
   accountCode: string,
@@ -198,7 +198,7 @@ export function streamOf(number: number): string {
   return `NEW${number}`;
 }
 
-/** Inserts the first events of this many bookings, which wait for translation. */
+/** Inserts the first events of the given number of bookings, which wait for translation. */
 export async function seedEvents(client: Client, accountCode: string, count: number): Promise<void> {
   await client.query(
     `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)

@@ -120,8 +120,8 @@ interface Vouchers {
 }
 
 /**
- * Returns the voucher codes that the record will have: omitted codes leave the current ones, null clears them, and a
- * list replaces them or is added.
+ * Returns the voucher codes that the record will have: without a list the codes stay, null clears them, and a list
+ * replaces them or is added to them.
  */
 function vouchersAsked({ voucher_codes: codes }: EligibilityModel, applied: string[], isWholeSet: boolean): string[] {
   if (codes === undefined) return applied;

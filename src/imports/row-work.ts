@@ -38,7 +38,7 @@ export type RowGroup =
  * 2. Consecutive rows that only create records are passed to their handler together, which uses one statement. Two of
  *    them must not be about the same record: the later row begins the next group.
  * 3. Every other row is a separate part of the transaction. If a group fails as a whole, each of its rows is processed
- *    so; likewise a row that an existing record may block.
+ *    in this way, and so is a row that an existing record may block.
  * 4. A refusal rolls back only its row. A lost connection or a deadlock rolls back the transaction, which is retried.
  */
 @Injectable()
@@ -138,7 +138,7 @@ export class RowWork {
     try {
       return await this.unitOfWork.part(async () => {
         const outcome = await this.execute(accountCode, task);
-        // The row's changes are written at once, so that the change feed has the order of the rows.
+        // The row's changes are written immediately, so that the change feed has the order of the rows.
         this.unitOfWork.recordNow();
         return outcome;
       });

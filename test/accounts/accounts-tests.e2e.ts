@@ -66,7 +66,7 @@ describe('a test', () => {
     expect((await admin('GET', `/${account}/tests/RN-1`)).body).toEqual(replaced.body);
   });
 
-  it('accepts a PUT of a test as GET returned it', async () => {
+  it('accepts a PUT of a test with the body that GET returned', async () => {
     await admin('PUT', `/${account}/tests/RN-2`, FULL);
     const { body } = await admin('GET', `/${account}/tests/RN-2`);
     expect((await admin('PUT', `/${account}/tests/RN-2`, body)).body).toEqual(body);

@@ -42,7 +42,7 @@ describe('the source files', () => {
     );
   });
 
-  it('entities leave constraints and indexes to the migrations', () => {
+  it('only migrations define constraints and indexes, not entities', () => {
     const stated = /@(Check|Index|Unique|Exclusion|ForeignKey|OneToMany|ManyToOne)\(|ConstraintName/;
     const entities = sources.filter((file) => file.endsWith('.entity.ts'));
     expect(entities.filter((file) => stated.test(readFileSync(join(root, file), 'utf8')))).toEqual([]);

@@ -41,7 +41,7 @@ async function rest(app: TestApp, scene: Scene, from: string) {
 const created = async (app: TestApp, scene: Scene) =>
   (await app.given.eligibility(scene))['svc_eligiblity_id'] as string;
 
-/** Uses this many transaction ids without writing; returns the last. */
+/** Uses up the given number of transaction ids without writing; returns the last id. */
 async function useIds(server: PostgresServer, count: number): Promise<number> {
   await server.query(
     `DO $$ BEGIN FOR n IN 1..${count} LOOP PERFORM pg_current_xact_id(); ROLLBACK; END LOOP; END $$`,

@@ -83,7 +83,10 @@ function ownTime(): number {
   return Math.min(...times);
 }
 
-/** Returns each body's longest delay in relation to the machine's own time, measured at once: other load slows both. */
+/**
+ * Returns each body's longest delay in relation to the machine's own time, measured at the same time: other load slows
+ * both.
+ */
 async function delayRatios(path: string, bodies: [string, string][]): Promise<Record<string, number>> {
   const headers = { authorization: `Bearer ${scene.token}`, 'content-type': 'application/json' };
   const send = async (body: Buffer) => {

@@ -56,7 +56,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
         operation,
       ]),
     );
-    // Event streams are left out, because their responses never end.
+    // Event streams are not called, because their responses never end.
     operations = operations.filter(([, operation]) => !JSON.stringify(operation).includes('text/event-stream'));
     tokens['operator'] = await app.given.operator();
     tokens['client'] = await app.given.token([sandbox.account_code]);

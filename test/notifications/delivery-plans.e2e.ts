@@ -191,7 +191,7 @@ describe.each([
   ['that were never analysed', null],
   ['that were vacuumed while they were empty', 'VACUUM (ANALYZE) '],
 ])('delivery statements planned for empty tables %s', (_, upkeep) => {
-  it.each([1, 8])('no delivery statement scans a table that has grown since, with %i partners', async (count) => {
+  it.each([1, 8])('no delivery statement scans a table that has grown since the statement was planned, with %i partners', async (count) => {
     if (upkeep !== null)
       await app.given.sql(`${upkeep} deliveries, notifications, notification_attempts, domain_events, subscriptions`);
     await planAll();

@@ -111,7 +111,7 @@ describe('SANDBOX=true', () => {
     await again.stop();
   });
 
-  it('lets the command line create the first operator of an empty database, and the service the rest', async () => {
+  it('the command line can create the first operator of an empty database before the service creates the rest', async () => {
     const url = await database({ migrated: false });
     const env = { DATABASE_URL: url, SANDBOX: 'true' };
     const made = await run(['admin', 'create-operator', '--username', 'olga'], env, 'seven grey herons wait\n');

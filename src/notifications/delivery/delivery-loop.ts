@@ -27,12 +27,12 @@ type Queue = PartnerQueue<Held>;
 /**
  * Sends due notifications.
  *
- * 1. `wake(ids)` says that notifications of these partners may be due: they were just created, or a sweep found them. A
- *    new notification for a ready partner arrives already claimed, by `take`.
+ * 1. `wake(ids)` reports that notifications of these partners may be due: they were just created, or a sweep found
+ *    them. A new notification for a ready partner arrives already claimed, by `take`.
  * 2. One claim at a time serves all partners that need more, while attempts of earlier claims run.
  * 3. Partners start attempts in turn (partner-queues.ts). Items that waited too long in the queue are released unsent.
- * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its queue at
- *    once. The rest of the queue is released after that outcome is recorded, never before.
+ * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its queue
+ *    immediately. The rest of the queue is released after that outcome is recorded, never before.
  * 5. Every attempt to a busy or paced partner waits for its reserved send time (pace-keeper.ts): first attempts, probes
  *    and operators' resends alike. A "busy" answer closes the queue at once, also in other processes.
  * 6. Items of bulk jobs ask for permission just before they start (job-gate.ts).
@@ -96,7 +96,7 @@ export class DeliveryLoop {
     this.claim();
   }
 
-  /** Returns the partners whose queue is empty and that could get this many notifications at once. */
+  /** Returns the partners whose queue is empty and that could get `count` notifications immediately. */
   readyFor(count: number): string[] {
     return this.isRunning && this.replication.isOpen ? this.queues.readyFor(count) : [];
   }

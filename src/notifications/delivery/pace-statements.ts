@@ -16,7 +16,7 @@ import { acrossAccounts, prepared } from '../../platform/database/database.js';
 
 /** The maximum difference between the clocks that two statements of one server see. */
 const SKEW_S = 5;
-/** The period for which send times are reserved at once. */
+/** The period for which one reservation contains send times. */
 const AHEAD_S = 0.2;
 /** The pace from which the limit is removed, and the lowest pace. */
 const UNBOUNDED = 1000;
@@ -31,8 +31,8 @@ const PROBE = 0.5;
  */
 const RISEN = 1.15;
 /**
- * The successful answers that are awaited before the pace rises further: this number, or those of this many seconds if
- * these are more.
+ * The successful answers that are awaited before the pace rises further: this number, or the answers of the following
+ * number of seconds, whichever is more.
  */
 const PATIENCE = 40;
 const PATIENCE_S = 8;

@@ -126,7 +126,7 @@ export const NO_MATCHING_RECORD = 'NO_MATCHING_RECORD';
 
 /**
  * Returns the reason of a failure: for a 400, the specification's word; for a 200, the way in which the body failed.
- * Returns null for any other status, which says enough.
+ * Returns null for any other status, which needs no further reason.
  */
 function reasonOfAnswer({ status, ending, syntax }: Answer, failure: FailureClass | null): string | null {
   if (status === 400) return NO_MATCHING_RECORD;

@@ -25,9 +25,9 @@ export const PROBE = { DUE: 0, WAITING: 1, HELD: 2, NEVER: 255 } as const;
 export const JOB = { NONE: 0, RUNNING: 1, STOPPING: 2, PAUSED: 3, ENDING: 4, ABORTED: 5, DONE: 6 } as const;
 export const ITEM = { NONE: 0, WAITING: 1, SENT: 2, BEGUN: 3, ENDED: 4 } as const;
 
-/** After this many successful answers, a partner is no longer slowed down. */
+/** The number of successful answers after which a partner is no longer slowed down. */
 export const ENOUGH_GOOD = 2;
-/** After this many consecutive 500s, an event may be the only one at fault. */
+/** The number of consecutive 500s after which an event may be the only one at fault. */
 export const SUSPECT = 3;
 const OF_PARTNER = 8;
 const OF_NOTIFICATION = 10;

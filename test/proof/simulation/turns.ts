@@ -127,7 +127,7 @@ export class FairSemaphore {
     this.blocked.clear();
   }
 
-  /** Refuses statements whose lock wait exceeds its limit before that time. */
+  /** Refuses the statements whose lock wait exceeds its limit before the given time. */
   async expire(at: number): Promise<void> {
     const late = [...this.blocked].filter(([, { since, most }]) => since + most <= at);
     if (late.length === 0) return;

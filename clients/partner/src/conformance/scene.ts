@@ -128,7 +128,7 @@ export class Booking {
     };
   }
 
-  /** Skips this many sequence numbers, as if the partner had not subscribed to their events. */
+  /** Skips the given number of sequence numbers, as if the partner had not subscribed to their events. */
   skip(count: number): void {
     this.sequence += count;
   }
