@@ -95,7 +95,7 @@ const INTERACTIONS: readonly Interaction[] = [
     path: '/queue/notifications',
     ready: ROW,
     act: (page) => page.getByLabel('All rows shown').click(),
-    done: `document.querySelector('.chosen')?.textContent?.startsWith('50 chosen')`,
+    done: `document.querySelector('.chosen')?.textContent?.startsWith('50 selected')`,
   },
   {
     name: 'open one notification',

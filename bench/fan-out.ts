@@ -36,7 +36,7 @@ const FAN_OUT_ROUNDS = 3;
 const PARTNERS_OF_AN_ACCOUNT = 20;
 const BOOKINGS_A_ROUND = 100;
 const BETWEEN_BOOKINGS_MS = 100;
-/** The time after which the simulated failures no longer have effects: the wait time and its aftermath. */
+/** The time after which the simulated failures no longer have any effect: the wait time and some seconds. */
 const CALM_MS = 3_000;
 /** The time limit for notifications to arrive and be recorded; the error after it lists the missing notifications. */
 const ARRIVE_MS = 60_000;
@@ -153,7 +153,7 @@ class Bench {
     );
   }
 
-  /** Measures the processor time of notifying an account's subscriptions of this many events. */
+  /** Measures the processor time of notifying an account's subscriptions of the given number of events. */
   private async deliver(account: string, known: string, events: number, subscriptions: number) {
     const [expected, before, connected] = [events * subscriptions, await this.used(), this.farm.connections];
     this.farm.arrivals = [];

@@ -24,7 +24,7 @@ interface Sizes {
   rounds: number;
   calls: number;
   large: DataSize;
-  /** Whether all data is in PostgreSQL's memory when the calls begin. */
+  /** Whether all data is read into PostgreSQL's memory before the calls begin. */
   warm?: boolean;
 }
 

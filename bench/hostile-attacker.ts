@@ -13,7 +13,7 @@ import { endWithOrchestrator, programOptions, tell } from './program.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** Each tenant has its own address. */
+/** Each tenant calls from an address of its own. */
 const HOSTILE_ADDRESS = '127.0.0.2';
 const RESULTS = '/registrations/registration/results';
 

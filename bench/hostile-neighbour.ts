@@ -1,6 +1,6 @@
 /**
  * Measures a well-behaved tenant next to a hostile one. Rounds without and with the attack alternate. The figure is the
- * ratio of the well-behaved tenant's p99 (p95 beside readers), from the medians over the rounds.
+ * ratio of the well-behaved tenant's p99 (p95 during the attacks by readers), from the medians over the rounds.
  *
  * In a third kind of round the hostile tenant attacks another program that discards everything. That slowdown is the
  * machine's, whose cores all of them share.
@@ -127,7 +127,10 @@ async function fill(tenant: Tenant, origin: string): Promise<void> {
     await pause(200);
 }
 
-/** Returns the times of this many calls of the well-behaved tenant, some in parallel, in milliseconds and sorted. */
+/**
+ * Returns the durations of the given number of calls of the well-behaved tenant, some in parallel, in milliseconds and
+ * sorted.
+ */
 async function timesOf({ work }: Contest, tenant: Tenant, calls: number, first: number): Promise<Float64Array> {
   const times: number[] = [];
   let begun = 0;

@@ -81,7 +81,10 @@ export async function makeOperator(baseUrl: string, token: string): Promise<{ us
   return operator;
 }
 
-/** Fills an error queue with this many rows, of twenty suspended partners and four causes; returns the partners. */
+/**
+ * Fills an error queue with the given number of rows, of twenty suspended partners and four causes; returns the
+ * partners.
+ */
 export async function fillQueue(database: Database, url: string, account: string, rows: number): Promise<string[]> {
   const subscriptions = Array.from({ length: SUBSCRIPTIONS }, () => randomUUID());
   for (const id of subscriptions) await database.query({ text: SUBSCRIBE }, [id, account]);

@@ -17,7 +17,10 @@ const DATABASE = 'neighbours';
 const CALLS_PER_SECOND = 100;
 const KINDS = ['create', 'read'] as const;
 const QUIET = 'quiet';
-/** Clients that request tokens: more at once than the service hashes, so that there is always a queue. */
+/**
+ * The number of clients that request tokens at the same time: more than the service can hash, so that there is always a
+ * queue.
+ */
 const FLOOD = 16;
 /** The attacks of hostile-attacker.ts that a hostile tenant performs. */
 const ATTACKS: Readonly<Record<string, string>> = {
@@ -36,7 +39,7 @@ interface Sizes {
   rows: number;
 }
 
-/** Starts a neighbour's work; the returned function stops it. */
+/** Starts the load of another client, the neighbour. The returned function stops the load. */
 type Neighbour = (round: number) => Promise<() => Promise<unknown>>;
 
 /**

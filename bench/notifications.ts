@@ -73,7 +73,7 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
   const microseconds: Record<keyof Pids, number>[] = [];
   // Round 0 warms up the programs and is not counted.
   for (let number = 0; number <= sizes.rounds; number++) {
-    // The order alternates, so that no contender always follows the same one and its leftovers.
+    // The order alternates, so that no program always runs after the same other program and its leftover work.
     for (const contender of number % 2 === 0 ? contenders : contenders.toReversed()) {
       const count = number === 0 ? 2_000 : sizes.backlog;
       const [rate, used] = await drain(stage, receiver, contender, count, pids);

@@ -10,7 +10,10 @@ export interface ReceiverReady {
   caPem: string;
 }
 
-/** Asks for an answer after this many more requests; `bookings` also asks for the time of each booking's request. */
+/**
+ * Asks for an answer after the given number of further requests; `bookings` also asks for the time of each booking's
+ * request.
+ */
 export interface Expectation {
   expect: number;
   bookings?: boolean;

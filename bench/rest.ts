@@ -34,7 +34,7 @@ interface Measured extends LoadResult {
   postgres: number;
 }
 
-/** Measures create, read by key and book, of the service and the ceiling, in alternating rounds. */
+/** Measures creating, reading by key and booking, in the service and the bare server (ceiling.ts), in alternating rounds. */
 export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: number; seconds: number }) {
   const databaseUrl = await stage.createDatabase(DATABASE);
   const service = await BenchedService.start(join(stage.folder, DATABASE), databaseUrl);

@@ -86,7 +86,7 @@ const BACKLOG = `WITH made AS (
   INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
   SELECT subscription_id, position, booking_code, event_sequence, 'FIRST' FROM made`;
 
-/** Inserts a backlog for the service, over the account's subscriptions in turn. */
+/** Inserts a backlog of notifications for the service, spread evenly over the account's subscriptions. */
 export async function seedNotifications(
   client: Client,
   accountCode: string,
@@ -97,7 +97,7 @@ export async function seedNotifications(
   await client.query(BACKLOG, [count, accountCode, subscriptions]);
 }
 
-/** Inserts this many refused notifications of a partner into the error queue, each of a different booking. */
+/** Inserts the given number of refused notifications of a partner into the error queue, each of a different booking. */
 export async function seedQueued(
   client: Client,
   accountCode: string,
@@ -191,7 +191,7 @@ export function streamOf(number: number): string {
   return `NEW${number}`;
 }
 
-/** Inserts the first events of this many bookings, which wait for translation. */
+/** Inserts the first events of the given number of bookings, which wait for translation. */
 export async function seedEvents(client: Client, accountCode: string, count: number): Promise<void> {
   await client.query(
     `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)

@@ -7,7 +7,9 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/platform/em
 /** Settings of PostgreSQL that the report prints with the figures. */
 const TOLD_SETTINGS = ['server_version', 'fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers'] as const;
 
-/** A separate PostgreSQL in a temporary folder, and everything to be stopped and deleted at the end. */
+/**
+ * A separate PostgreSQL in a temporary folder, with a list of everything that must be stopped and deleted at the end.
+ */
 export class Stage {
   private readonly ends: (() => Promise<void>)[] = [];
 

@@ -12,7 +12,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 export default defineConfig({
   root: here,
   base: './',
-  // Else a setting of the shell would decide which React is built.
+  // Otherwise a setting of the shell would decide which build of React is used.
   mode: 'production',
   logLevel: 'warn',
   plugins: [
@@ -25,14 +25,15 @@ export default defineConfig({
     outDir: join(here, '../dist/console'),
     emptyOutDir: true,
     target: 'es2023',
-    // A data: address would need a wider policy.
+    // A `data:` address would require a weaker content security policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     rolldownOptions: {
       output: {
         codeSplitting: {
-          // The common parts of several pages come with the first one: a telephone waits for each file, not for each byte.
+          // Code that several pages share is loaded with the first page, because on a slow network each file costs more
+          // than its bytes.
           groups: [
             { name: 'first', test: isFirst, priority: 1 },
             { name: 'shared', test: isShared, minShareCount: 2 },
@@ -40,18 +41,18 @@ export default defineConfig({
         },
       },
       checks: { pluginTimings: false },
-      // The warning about each file that names "use client": there is no server that would render.
+      // Ignores the warning about each file with "use client", because nothing is rendered on a server.
       onwarn: (warning, tell) => warning.code !== 'MODULE_LEVEL_DIRECTIVE' && tell(warning),
     },
   },
 });
 
-/** The code that asks who is signed in. */
+/** The code that requests the signed-in user. */
 function isFirst(id) {
   return /src\/(main|api\/(session|store|problem|root))\.ts$|node_modules\/react\/|preload-helper/.test(id);
 }
 
-/** All but pages, and what is large and not needed by all of them. */
+/** Everything except the pages, and except large parts that only some of them need. */
 function isShared(id) {
   const isLarge = /react-aria|react-stately|@internationalized|uplot|-table\/|table-core|virtual:/.test(id);
   return (
@@ -59,7 +60,7 @@ function isShared(id) {
   );
 }
 
-/** The rules of request bodies, as the OpenAPI document states them. */
+/** The rules for request bodies, as in the OpenAPI document. */
 function fieldRules() {
   const name = 'virtual:field-rules';
   return {
@@ -73,7 +74,7 @@ function fieldRules() {
   };
 }
 
-/** The page names the program too, which its first script loads. */
+/** The page preloads the program, which its first script imports. */
 function programAnnounced() {
   return {
     name: 'program-announced',
@@ -97,11 +98,11 @@ function programAnnounced() {
   };
 }
 
-/** Files that compress well are written a second time, compressed, so that no request waits for it. */
+/** Files that compress well are also written in compressed form, so that no request waits for compression. */
 function compressed() {
   return {
     name: 'compressed',
-    // Of what was written: until then other plugins still change it.
+    // Reads the written files, because other plugins change them until then.
     writeBundle({ dir }, bundle) {
       const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
       for (const name of Object.keys(bundle).filter((name) => /\.(js|css|svg)$/.test(name)))

@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: the whole flow of the service over real HTTP, told step by step. Starts the service with a sandbox in a
- * temporary folder and a partner with a certificate of its own; leaves nothing running and nothing on the disk.
+ * `npm run demo`: the whole flow of the service over real HTTP, explained step by step. It starts the service with a
+ * sandbox in a temporary folder, and a partner with its own certificate. Afterwards no process and no file remains.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { startPartner, type Partner } from '../test/support/partner.js';

@@ -1,6 +1,7 @@
 /**
- * `npm run partner`: a partner for the walk-through of README.md. An HTTPS server on loopback that prints each
- * notification it is sent and answers 200. Settings: `DATA_DIR` (as the service's), `PARTNER_PORT` (8443).
+ * `npm run partner`: a partner for the walk-through of README.md. It is an HTTPS server on loopback, which prints each
+ * notification that it receives and answers 200. Settings: `DATA_DIR` (the same as the service's), `PARTNER_PORT`
+ * (8443).
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { X509Certificate } from 'node:crypto';
@@ -38,7 +39,7 @@ async function main(): Promise<void> {
     });
 }
 
-/** The certificate of an earlier start: a subscription that trusts it goes on working. */
+/** Reuses the certificate of an earlier start, so that a subscription that trusts it keeps working. */
 function keptIdentity(): Identity | null {
   try {
     const identity = { certPem: readFileSync(CERTIFICATE, 'utf8'), keyPem: readFileSync(KEY, 'utf8') };

@@ -23,7 +23,7 @@ export interface Sandbox {
   operator: Login;
 }
 
-/** The service as a child process on free ports, with a sandbox in a temporary folder that goes away with it. */
+/** The service as a child process on free ports, with a sandbox in a temporary folder that is deleted at the end. */
 export class ServiceProcess {
   private output = '';
   private readonly exited: Promise<number | null>;
@@ -43,7 +43,8 @@ export class ServiceProcess {
 
   static start(): ServiceProcess {
     const dataDir = mkdtempSync(join(tmpdir(), 'eligibility-demo-'));
-    // PostgreSQL, which never runs as root, must be able to enter; what is secret in here has a mode of its own.
+    // PostgreSQL never runs as root, and its user must be able to enter the folder; the secret files in it have
+    // restrictive modes.
     chmodSync(dataDir, 0o755);
     const { PATH, HOME, TMPDIR, TEMP, TMP, SystemRoot } = process.env;
     const env = { PATH, HOME, TMPDIR, TEMP, TMP, SystemRoot };
@@ -63,7 +64,10 @@ export class ServiceProcess {
     return { baseUrl: base_url, sandbox: await this.json<Sandbox>('sandbox.json') };
   }
 
-  /** Ends the service and removes all that it wrote. @returns its exit code; null when it had to be killed */
+  /**
+   * Stops the service and deletes everything that it wrote.
+   * @returns its exit code; null if it had to be killed
+   */
   async stop(): Promise<number | null> {
     this.child.kill('SIGTERM');
     const timer = setTimeout(() => this.child.kill('SIGKILL'), STOP_WITHIN_MS);

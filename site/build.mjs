@@ -1,7 +1,7 @@
-// Makes the guide: the documents of this repository as static pages, which the service has at /guide and any web server can host.
-// Each is there as Markdown as well, and llms.txt lists them.
-// usage: node site/build.mjs [FOLDER: dist/guide by default]
-// Ends with 1 at a link that leads nowhere, a diagram that was not drawn, and a document that the outline lacks; the pages are made.
+// Builds the guide: the documents of this repository as static pages. The service serves them at /guide, and any web
+// server can host them. Each page is also available as Markdown, and llms.txt lists them. usage: node site/build.mjs
+// [FOLDER: dist/guide by default] The exit code is 1 if there is a dead link, a diagram that was not drawn, or a
+// document that the outline lacks; the pages are built nevertheless.
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,10 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const read = (path) => readFileSync(join(root, path), 'utf8');
 const { version } = JSON.parse(read('package.json'));
 
-/** Puts the guide into a folder, which is emptied first. @returns what is wrong with the documents, a line each */
+/**
+ * Writes the guide into a folder, which is emptied first.
+ * @returns the faults of the documents, one per line
+ */
 export async function buildGuide(folder) {
   const decisions = readdirSync(join(root, 'docs/decisions'))
     .filter((name) => /^\d/.test(name))

@@ -1,10 +1,10 @@
-// Markdown as GitHub reads it, with links of the repository turned into links of the guide.
+// Renders Markdown like GitHub, and turns links within the repository into links within the guide.
 import { createHash } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import MarkdownIt from 'markdown-it';
 
-/** The anchor that GitHub gives a heading. */
+/** Returns the anchor that GitHub gives a heading. */
 function slugOf(heading) {
   return heading
     .toLowerCase()
@@ -12,14 +12,17 @@ function slugOf(heading) {
     .replaceAll(' ', '-');
 }
 
-/** A diagram's picture: drawn by tools/diagrams, and named by what it shows. */
+/**
+ * Returns the file name of a diagram's picture. tools/diagrams draws the picture, and the name is a hash of the
+ * diagram.
+ */
 export function pictureOf(diagram) {
   return `${createHash('sha256').update(diagram.trim()).digest('hex').slice(0, 16)}.svg`;
 }
 
 /**
- * @param pages source → page, for links from one to the other
- * @param root the repository, where what is no page is looked for
+ * @param pages maps each source to its page, for links between pages
+ * @param root the repository, which contains the other link targets
  */
 export function renderer(root, pages) {
   const markdown = new MarkdownIt({ html: false, typographer: false });
@@ -38,7 +41,7 @@ export function renderer(root, pages) {
     const title = markdown.utils.escapeHtml(`Diagram: ${env.sections.at(-1)?.heading ?? env.source}`);
     return `<p class="diagram"><img src="${env.up}diagrams/${name}" alt="${title}" loading="lazy"></p>\n`;
   };
-  // Code and tables scroll in themselves, so they can be reached by the keyboard.
+  // Code and tables can be scrolled on their own, so they must be reachable by keyboard.
   for (const [rule, before, after] of [
     ['table_open', '<div class="wide" tabindex="0">', ''],
     ['table_close', '', '</div>'],
@@ -47,7 +50,7 @@ export function renderer(root, pages) {
       before + self.renderToken(tokens, index, options) + after;
   }
 
-  // The policy of the pages allows no style in an attribute.
+  // The content security policy of the pages forbids style attributes.
   for (const rule of ['th_open', 'td_open'])
     markdown.renderer.rules[rule] = (tokens, index, options, _env, self) => {
       const token = tokens[index];
@@ -82,7 +85,7 @@ export function renderer(root, pages) {
     }
   }
 
-  /** Where a link of the source leads in the guide. */
+  /** Returns the address in the guide to which a link of the source leads. */
   function addressOf(href, env) {
     if (/^https?:/.test(href)) return href;
     const [path, anchor = ''] = href.split('#');
@@ -96,7 +99,7 @@ export function renderer(root, pages) {
     return fileOf(target, env);
   }
 
-  /** A file of the repository goes along with the guide. */
+  /** A linked file of the repository is copied into the guide. */
   function fileOf(path, env) {
     if (!statSync(join(root, path), { throwIfNoEntry: false })?.isFile())
       env.faults.push(`${env.source} leads to ${path}, which is no file.`);
@@ -111,7 +114,7 @@ export function renderer(root, pages) {
       ...{ source, page, up },
       ...{ sections: [], links: [], anchors: new Set(), pictures: new Set(), files: new Set(), faults: [] },
     };
-    // Marks between which a program writes are for that program.
+    // Removes comments that mark generated parts, because only programs read them.
     return { html: markdown.render(text.replace(/^<!--.*-->$/gm, ''), env), env };
   };
 }

@@ -1,11 +1,12 @@
-// The frame of every page. Its only script and style are files of the guide, so that the strictest policy holds.
+// Builds the frame of every page. Its only script and style are files of the guide, so that the strictest content
+// security policy applies.
 import MarkdownIt from 'markdown-it';
 import { OUTLINE } from './outline.mjs';
 
 const plain = new MarkdownIt({ html: false });
 
 export const escapeHtml = plain.utils.escapeHtml;
-/** A text of the OpenAPI document. */
+/** Renders a text of the OpenAPI document. */
 export const markdownOf = (text) => plain.render(text);
 
 const ALL = OUTLINE.flatMap(([, entries]) => entries).filter(([, , page]) => !page.includes('#'));

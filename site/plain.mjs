@@ -1,12 +1,13 @@
-// The pages as Markdown, for programs that read: the documents themselves, with links of the repository turned into links of the guide.
+// The pages as Markdown, for programs: the documents themselves, with links within the repository turned into links
+// within the guide.
 import { dirname, normalize, join } from 'node:path';
 import { OUTLINE } from './outline.mjs';
 
-/** The address of a page as Markdown. */
+/** Returns the address of a page as Markdown. */
 export const markdownPage = (page) => page.replace(/\.html$/, '.md');
 
 /**
- * FairSemaphore the links outside code into those of the guide's Markdown pages.
+ * Turns the links outside code into those of the guide's Markdown pages.
  * @param pages source → page
  */
 export function markdownOfSource(source, page, text, pages) {
@@ -30,7 +31,7 @@ export function markdownOfSource(source, page, text, pages) {
     .join('\n');
 }
 
-/** The API as Markdown: every operation by its subject, and where the document is. */
+/** Builds the API page as Markdown: every operation by subject, and the address of the OpenAPI document. */
 export function markdownOfApi({ paths, tags }) {
   const operations = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ ...operation, name: `${method.toUpperCase()} ${path}` })),
@@ -46,7 +47,7 @@ export function markdownOfApi({ paths, tags }) {
   return `# API\n\n${head}\n\n${parts.join('\n\n')}\n`;
 }
 
-/** The list of all pages for programs that read (llmstxt.org); a service has it at /llms.txt, too. */
+/** Builds the list of all pages for programs (llmstxt.org), which the service also serves at /llms.txt. */
 export function llmsText(decisions) {
   const line = ([title, , page]) => `- [${title}](${page.replace('.html', '.md')})`;
   const groups = OUTLINE.map(([group, entries]) => `## ${group}\n\n${entries.map(line).join('\n')}`);

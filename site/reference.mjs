@@ -1,4 +1,4 @@
-// The page of the API, out of docs/openapi.json: every operation by its subject, with what it takes and answers.
+// Builds the API page from docs/openapi.json: every operation by subject, with its parameters, body and responses.
 import { escapeHtml, markdownOf } from './page.mjs';
 
 /** @returns the page's HTML, and its sections for the search */

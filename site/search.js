@@ -1,4 +1,4 @@
-// The search of the guide, in the reader's browser: the index is asked for when somebody begins to type.
+// The search of the guide, which runs in the browser. The index is loaded when the reader begins to type.
 import MiniSearch from 'minisearch';
 
 const MOST = 12;
@@ -15,7 +15,7 @@ const load = () => {
         idField: 'address',
         fields: ['heading', 'page', 'text'],
         storeFields: ['heading', 'page'],
-        // Codes and paths are words too.
+        // Codes and paths also count as words.
         tokenize: (text) => text.split(/[^\p{L}\p{N}_-]+/u).filter((word) => word !== ''),
         searchOptions: { boost: { heading: 4, page: 2 }, prefix: true, fuzzy: 0.15, combineWith: 'AND' },
       });

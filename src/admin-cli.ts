@@ -32,7 +32,7 @@ const USAGE = `usage:
 create-operator asks for a password, or reads it from standard input.
 `;
 
-/** A wrong use of the command line, as opposed to an error of the service. */
+/** Thrown for wrong command-line arguments, as opposed to an error of the service. */
 class UsageError extends Error {}
 
 /**
@@ -85,7 +85,7 @@ async function reencrypt(app: INestApplicationContext): Promise<number> {
   return left === 0 ? 0 : 1;
 }
 
-/** Verifies the audit log under the listed keys, and then adds a seal under the newest key. */
+/** Verifies the audit log with the listed keys, and then adds a seal with the newest key. */
 async function countersign(app: INestApplicationContext): Promise<boolean> {
   if ((await verifySeals(app, null)) !== 0) return false;
   const { added, done } = await app.get(AuditSeals, { strict: false }).countersign();
@@ -134,7 +134,7 @@ function option(argv: string[], name: string): string {
     const value = values[name];
     if (typeof value === 'string' && value !== '') return value;
   } catch {
-    // The message of parseArgs uses terms of its own interface. This message uses the terms of the usage text.
+    // The error of parseArgs is phrased in terms of its own API. This message uses the terms of the usage text.
   }
   throw new UsageError(`--${name} is needed, and nothing else.`);
 }

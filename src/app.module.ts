@@ -30,7 +30,7 @@ export class AppModule {
         ConfigModule.with(config),
         TypeOrmModule.forRoot({
           ...dataSourceOptions(databaseUrl, connectionsFor(config.database.poolSize).unitsOfWork),
-          // Few attempts suffice: the database has just answered the migrations, so that a delay now is temporary.
+          // A few attempts suffice: the migrations have just used the database, so a failure now is temporary.
           retryAttempts: 3,
           retryDelay: 500,
         }),

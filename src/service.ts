@@ -37,7 +37,7 @@ interface OpenDatabase {
  * 3. The application.
  * 4. The sandbox.
  * 5. The listeners.
- * 6. `server.json`, which says that the service is up, like readiness.
+ * 6. `server.json`, which shows, like readiness, that the service is up.
  *
  * @param onDatabaseLost called when the embedded PostgreSQL died and could not be restarted
  */

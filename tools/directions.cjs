@@ -1,5 +1,5 @@
-// The modules that each module may use, through their faces. .dependency-cruiser.cjs makes rules of this table, and
-// scripts/house-picture.mjs the picture in docs/architecture.md.
+// The modules that each module may use through their public files. .dependency-cruiser.cjs derives its rules from this
+// table, and scripts/house-picture.mjs derives the diagram in docs/architecture.md.
 module.exports = {
   console: ['notifications', 'imports', 'results', 'eligibility', 'auth'],
   sandbox: ['results', 'bookings'],

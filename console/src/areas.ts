@@ -56,7 +56,7 @@ export const FINDERS: readonly Finder[] = [
     target: (text) => (UUID.test(text) ? { to: '/notifications/$id', params: { id: text } } : null),
   },
   {
-    label: (text) => `Candidates like ${text}`,
+    label: (text) => `Candidates matching ${text}`,
     target: (text) => (text.length < 2 ? null : { to: '/candidates', search: { q: text } }),
   },
   {

@@ -17,6 +17,6 @@ void loadSession();
 import('./app').then(
   ({ start }) => start(container),
   (error: Error) => {
-    container.textContent = `The console could not be loaded: ${error.message}. Load the page again.`;
+    container.textContent = `The console could not be loaded: ${error.message}. Reload the page.`;
   },
 );

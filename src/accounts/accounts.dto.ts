@@ -22,11 +22,12 @@ declareFaults({
 });
 
 /**
- * Describes the accepted codes. The specification says "alphanumeric", but the codes of clients also contain other
- * characters.
+ * Documents which codes are accepted. The specification says "alphanumeric", but the codes of clients also contain
+ * other characters.
  */
 const CODE_TAKEN =
-  'Alphanumeric as a rule. More is taken, and `warnings` names it: blanks, slashes and letters beyond ASCII are refused by some systems that read the code.';
+  'Usually alphanumeric. Other characters are accepted with an entry in `warnings`, because some systems refuse ' +
+  'blanks, slashes and letters outside ASCII.';
 const MOST_PORTIONS = 50;
 const MOST_MINUTES = 100_000;
 const MOST_HOURS = 8_760;
@@ -137,7 +138,7 @@ export class TestBody {
   })
   exam_code?: string | null;
 
-  @Field(httpUrl(), { description: 'Where candidates are sent with a launch token.' })
+  @Field(httpUrl(), { description: 'The address to which candidates are redirected with a launch token.' })
   launch_url?: string | null;
 
   @Field(integer(1, MOST_MINUTES), {
@@ -158,7 +159,7 @@ export class TestBody {
 
   @ObjectListField(() => PortionModel, MOST_PORTIONS, {
     required: true,
-    description: 'One or more.',
+    description: 'The portions of the test, at least one.',
     and: portionsRule,
   })
   portions: PortionModel[];
@@ -199,7 +200,7 @@ export class AccommodationBody {
 
   @Field(boolean(), {
     required: true,
-    description: 'Whether an operator must approve it before the candidate may book.',
+    description: 'Whether an operator must approve the accommodation before the candidate can book.',
   })
   requires_approval: boolean;
 }

@@ -199,7 +199,7 @@ export class DeleteTestHandler implements ICommandHandler<DeleteTest> {
           test_code: testCode,
         });
         if (affected === 0) throw notFound.error();
-        // Vouchers are checked after the deletion, which waited for transactions that write them; see FindUnknownTests.
+        // Vouchers are checked after the deletion, which waits for transactions that write them (FindUnknownTests).
         if (await this.queryBus.execute(new IsTestNamedByVoucher(accountCode, testCode))) throw inUse();
         this.unitOfWork.audit('test.delete', `${accountCode}/${testCode}`);
       }),
@@ -289,7 +289,7 @@ function inUse(cause?: unknown): DomainError {
   return forbiddenOperation.error({ detail: 'It is in use and cannot be deleted.', cause });
 }
 
-/** Runs the work, and maps the constraints that it violates to domain errors. */
+/** Runs the work, and maps violated constraints to domain errors. */
 async function refusing(work: () => Promise<void>): Promise<void> {
   try {
     await work();

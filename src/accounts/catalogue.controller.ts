@@ -22,10 +22,10 @@ import { AccountsReader } from './accounts.reader.js';
 import type { CatalogueEntries } from './catalogue.js';
 
 /**
- * Builds the routes that the simple kinds of the catalogue share: list, get, delete. Each controller below adds its
+ * Builds the routes that all simple kinds of catalogue entries share: list, get, delete. Each controller below adds its
  * path and its PUT, whose body differs.
  *
- * @param one the singular name of an entry for the summaries, `many` the plural
+ * @param one the singular name of an entry in the summaries; `many` is its plural
  */
 function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type, one: string, many: string) {
   type Entry = Omit<CatalogueEntries[Kind], 'position'>;
@@ -38,7 +38,7 @@ function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type
     ) {}
 
     @Get()
-    @ApiOperation({ summary: `The ${many} of an account` })
+    @ApiOperation({ summary: `List the ${many} of an account` })
     @AnswerList(model)
     @Problems(400)
     async list(
@@ -52,7 +52,7 @@ function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type
     }
 
     @Get(':code')
-    @ApiOperation({ summary: `Get ${one}` })
+    @ApiOperation({ summary: `Read ${one}` })
     @Answer(200, model)
     @Problems(400, 404)
     async get(@Param() { account_code, code }: EntryPath): Promise<Entry> {
@@ -81,7 +81,7 @@ function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type
 @Controller('admin/accounts/:account_code/schools')
 export class SchoolsController extends CatalogueController('school', SchoolModel, 'a school', 'schools') {
   @Put(':code')
-  @ApiOperation({ summary: 'Make a school or replace its definition' })
+  @ApiOperation({ summary: 'Create a school or replace its definition' })
   @Answer(200, SchoolModel)
   @BodyProblems()
   async put(@Param() { account_code, code }: EntryPath, @Body() { name }: SchoolBody): Promise<SchoolModel> {
@@ -100,7 +100,7 @@ export class AccommodationsController extends CatalogueController(
   'accommodations',
 ) {
   @Put(':code')
-  @ApiOperation({ summary: 'Make an accommodation or replace its definition' })
+  @ApiOperation({ summary: 'Create an accommodation or replace its definition' })
   @Answer(200, AccommodationModel)
   @BodyProblems()
   async put(
@@ -124,7 +124,7 @@ export class AttributeKeysController extends CatalogueController(
   'attribute keys',
 ) {
   @Put(':code')
-  @ApiOperation({ summary: 'Make an attribute key or replace its definition' })
+  @ApiOperation({ summary: 'Create an attribute key or replace its definition' })
   @Answer(200, AttributeKeyModel)
   @BodyProblems()
   async put(

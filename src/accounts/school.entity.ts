@@ -9,7 +9,7 @@ export class School {
   @PrimaryColumn('text')
   school_code: string;
 
-  /** The sort key of lists of schools. Answers do not contain it. */
+  /** The sort key of school lists. Responses do not contain it. */
   @Exclude()
   @Column({ type: 'bigint', insert: false, update: false })
   position: number;

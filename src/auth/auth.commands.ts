@@ -89,7 +89,7 @@ export class UpdateApplication extends Command<ApplicationView> {
   }
 }
 
-/** Replaces the secret of an application. The old secret is invalid at once. Refused with `not_found`. */
+/** Replaces the secret of an application. The old secret becomes invalid immediately. Refused with `not_found`. */
 export class RotateApplicationSecret extends Command<ApplicationCredentials> {
   constructor(readonly consumerKey: string) {
     super();

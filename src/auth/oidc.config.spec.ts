@@ -16,7 +16,7 @@ const ALL = {
   OIDC_ADMIN_GROUP: 'admins',
 };
 
-test('without any setting there is no sign-in at an organisation', () => {
+test('without OIDC settings, operators cannot sign in at an identity provider', () => {
   expect(read({})).toEqual({ settings: null, faults: [] });
 });
 

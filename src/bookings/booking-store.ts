@@ -18,8 +18,8 @@ import type { Appointment, BookingStatus } from './bookings.rules.js';
 import { notificationRequest } from './notification-request.js';
 
 const FIND = prepared('booking-find', 'SELECT * FROM bookings WHERE booking_code = $1 AND account_code = $2');
-// Finds the records that have a booking code with the given prefix, each at its first matching code. A count replaces
-// EXISTS, with which PostgreSQL would read all bookings if many codes match.
+// Finds the records that have a booking code with the given prefix, each at its first matching code. The statement
+// counts instead of using EXISTS, with which PostgreSQL would read all bookings if many codes match.
 const ELIGIBILITIES_OF = prepared(
   'booking-eligibilities-of',
   `SELECT svc_eligiblity_id FROM bookings found
@@ -46,7 +46,8 @@ const LOCK_LAST_KEPT = prepared(
   acrossAccounts.keyInHand,
 );
 /**
- * Marks each column as writable by a change (true) or fixed (false). A column that is missing here does not compile.
+ * Marks each column as writable by a change (true) or fixed (false). If a column is missing here, the code does not
+ * compile.
  */
 const CHANGING = {
   status: true,

@@ -37,7 +37,7 @@ export class BookingsController {
   @IdempotentWithOthers()
   @ApiOperation({ summary: 'Book the exam of an eligibility' })
   @ChecksMore()
-  @Answer(201, BookingModel, 'Booked.')
+  @Answer(201, BookingModel, 'The booking was created.')
   @BodyProblems(404)
   @IdempotencyHeader()
   async book(
@@ -56,7 +56,7 @@ export class BookingsController {
 
   @Get('candidates/:candidate_id/bookings')
   @ApiOperation({ summary: 'List the bookings of a candidate' })
-  @AnswerList(BookingModel, 'All of them, newest first.', null)
+  @AnswerList(BookingModel, 'All bookings of the candidate, newest first.', null)
   @Problems(400, 404)
   async ofCandidate(@Param() path: CandidatePath, @Query() query: BookingsQuery): Promise<BookingModel[]> {
     const { account_code, candidate_id } = path;
@@ -82,7 +82,7 @@ export class BookingsController {
   @Idempotent()
   @ApiOperation({ summary: 'Move a booking' })
   @ChecksMore()
-  @Answer(200, BookingModel, 'Moved.')
+  @Answer(200, BookingModel, 'The booking was moved.')
   @BodyProblems(404)
   @IdempotencyHeader()
   async reschedule(
@@ -112,7 +112,7 @@ export class BookingsController {
   @HttpCode(204)
   @Idempotent()
   @ApiOperation({ summary: 'Record that the candidate was absent, excused or not' })
-  @AnswerEmpty(204, 'Recorded.')
+  @AnswerEmpty(204, 'The absence was recorded.')
   @BodyProblems(404)
   @IdempotencyHeader()
   async absence(@Param() path: BookingPath, @Body() { excused }: AbsenceRequest): Promise<void> {
@@ -132,7 +132,7 @@ export class CandidateBookingsController {
 
   @Get()
   @ApiOperation({ summary: 'List the bookings of a candidate' })
-  @AnswerList(BookingModel, 'All of them, newest first.', null)
+  @AnswerList(BookingModel, 'All bookings of the candidate, newest first.', null)
   @Problems(400, 404)
   async list(@Param() { account_code, candidate_id }: CandidatePath): Promise<BookingModel[]> {
     // The candidate must have an eligibility.

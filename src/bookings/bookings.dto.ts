@@ -29,21 +29,25 @@ export class BookingRequest {
 
   @Field(locationCodeRule, {
     description:
-      'Only and always for SITE_PROCTORED. Alphanumeric as a rule; any text is taken and sent to partners as it is.',
+      'Required for SITE_PROCTORED, and not allowed otherwise. The code is usually alphanumeric, but any text is ' +
+      'accepted and sent to partners unchanged.',
   })
   location_code?: string | null;
 
-  @Field(locationNameRule, { description: 'Only and always for SITE_PROCTORED.' })
+  @Field(locationNameRule, { description: 'Required for SITE_PROCTORED, and not allowed otherwise.' })
   location_name?: string | null;
 
-  @Field(locationAddressRule, { description: 'Only and always for SITE_PROCTORED.' })
+  @Field(locationAddressRule, { description: 'Required for SITE_PROCTORED, and not allowed otherwise.' })
   location_address?: string | null;
 
-  @Field(timeZone(), { description: 'The site’s zone; for SVC_REMOTE_PROCTORED the one the candidate chose, if any.' })
+  @Field(timeZone(), {
+    description:
+      'The time zone of the test site or, for SVC_REMOTE_PROCTORED, the time zone that the candidate chose, if any.',
+  })
   location_timezone?: string | null;
 
   @Field(boolean(), {
-    description: 'true: another open booking of the candidate may take place at the same time.',
+    description: 'With true, another open booking of the candidate may be at the same time.',
   })
   allow_overlap?: boolean | null;
 }

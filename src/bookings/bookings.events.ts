@@ -50,7 +50,7 @@ class NotifiedPortion {
  */
 export class NotificationRequest {
   /** The booking code of the appointment. */
-  @ApiProperty({ ...bookingCodeRule.schema, description: 'Of the appointment.' })
+  @ApiProperty({ ...bookingCodeRule.schema, description: 'The code of the appointment.' })
   booking_code: string;
 
   /** The start of the booking, as `YYYY-MM-DDThh:mm:ssZ`. */
@@ -70,7 +70,7 @@ export class NotificationRequest {
   candidate_mname?: string;
 
   /** The change that caused the event. */
-  @ApiProperty({ type: String, enum: CHANGE_REASONS, description: 'The change that fired the event.' })
+  @ApiProperty({ type: String, enum: CHANGE_REASONS, description: 'The change that caused the event.' })
   change_reason: ChangeReason;
 
   @ApiPropertyOptional(clientEligibilityIdRule.schema)
@@ -86,12 +86,13 @@ export class NotificationRequest {
   @ApiProperty({
     ...UTC,
     description:
-      'The second at which the event was generated; it rises strictly for each eligibility record. Order events by it.',
+      'The second at which the event was generated. It strictly increases for each eligibility record, so events ' +
+      'can be sorted by it.',
   })
   effective_date: string;
 
   /** The exam code of the test. */
-  @ApiPropertyOptional({ ...text({ max: 50, notBlank: true }).schema, description: 'Of the test.' })
+  @ApiPropertyOptional({ ...text({ max: 50, notBlank: true }).schema, description: 'The exam code of the test.' })
   exam_code?: string;
 
   @ApiPropertyOptional({ type: () => NotifiedPortion, isArray: true, maxItems: MOST_PORTIONS })
@@ -100,13 +101,16 @@ export class NotificationRequest {
   /**
    * The address of the test site. Like the other two members of the location, it is present only for SITE_PROCTORED.
    */
-  @ApiPropertyOptional({ ...locationAddressRule.schema, description: 'Only for SITE_PROCTORED.' })
+  @ApiPropertyOptional({
+    ...locationAddressRule.schema,
+    description: 'Address of the test site; only for SITE_PROCTORED.',
+  })
   location_address?: string;
 
-  @ApiPropertyOptional({ ...locationCodeRule.schema, description: 'Only for SITE_PROCTORED.' })
+  @ApiPropertyOptional({ ...locationCodeRule.schema, description: 'Code of the test site; only for SITE_PROCTORED.' })
   location_code?: string;
 
-  @ApiPropertyOptional({ ...locationNameRule.schema, description: 'Only for SITE_PROCTORED.' })
+  @ApiPropertyOptional({ ...locationNameRule.schema, description: 'Name of the test site; only for SITE_PROCTORED.' })
   location_name?: string;
 
   /**
@@ -114,7 +118,7 @@ export class NotificationRequest {
    */
   @ApiPropertyOptional({
     ...timeZone().schema,
-    description: 'IANA name: of the test site, or the one that the candidate chose.',
+    description: 'IANA name of the time zone: that of the test site, or the one that the candidate chose.',
   })
   location_timezone?: string;
 }

@@ -28,7 +28,7 @@ describe('the location of a booking', () => {
     ]);
   });
 
-  it('is not checked when the delivery mode is faulty', () => {
+  it('the location is not checked when the delivery mode is invalid', () => {
     for (const pointer of ['/delivery_mode', '']) {
       const faults = new Faults();
       faults.add({ pointer, code: 'x', detail: 'x' });

@@ -20,7 +20,8 @@ class SearchQuery extends PageQuery {
   @Field(text({ min: 1, max: 254, notBlank: true }), {
     required: true,
     description:
-      'How one of candidate_id, name, e-mail address, svc_eligiblity_id, client_eligibility_id, booking_code begins; any case.',
+      'The beginning of a candidate_id, name, e-mail address, svc_eligiblity_id, client_eligibility_id or ' +
+      'booking_code, in upper or lower case.',
   })
   q: string;
 }

@@ -100,7 +100,7 @@ type Place = Pick<Entry, 'generation' | 'xid' | 'position' | 'recorded_us'>;
 
 const BEGINNING: Place = { generation: 0, xid: 0, position: 0, recorded_us: 0 };
 
-// Reads the committed entries of records, newest first. Its answer has no cursor, and so needs no horizon.
+// Reads the committed entries of records, newest first. The result has no cursor, so no horizon is needed.
 const OF_RECORDS = prepared(
   'changes-of-records',
   `SELECT ${PLACE}, at, kind, change, svc_eligiblity_id, candidate_id, test_code, booking_code, status, revision,
@@ -133,7 +133,7 @@ export class ChangeFeed {
     private readonly config: ChangesConfig,
   ) {}
 
-  /** Returns the position after every change that is committed by now. */
+  /** Returns the position after all changes that have been committed so far. */
   async now(accountCode: string): Promise<FeedPosition> {
     let asked: Horizon | null = null;
     for (let waits = 0; ; waits++) {

@@ -65,7 +65,7 @@ export class CandidateChangesController {
 
   @Get()
   @ApiOperation({ summary: 'Read the changes of a candidate’s records' })
-  @AnswerList(ChangeModel, `The newest ${MOST_OF_CANDIDATE}, newest first.`, MOST_OF_CANDIDATE)
+  @AnswerList(ChangeModel, `The newest ${MOST_OF_CANDIDATE} changes, newest first.`, MOST_OF_CANDIDATE)
   @Problems(400, 404)
   async list(@Param() { account_code, candidate_id }: CandidatePath): Promise<ChangeModel[]> {
     const records = await this.queryBus.execute(new FindEligibilities(account_code, candidate_id));

@@ -52,7 +52,9 @@ const afterText = text({ min: 1, max: 300 });
 const after: Rule = {
   schema: {
     ...afterText.schema,
-    description: '`now`, or a cursor: taken from the Link header of the page before. Left out: from the beginning.',
+    description:
+      '`now`, or the cursor from the Link header of the previous page. Without this parameter, the feed starts at ' +
+      'the beginning.',
   },
   faults: (value) => {
     const faults = afterText.faults(value);
@@ -104,12 +106,15 @@ export class ChangeModel {
   })
   status: EligibilityStatus;
 
-  @Field(integer(1, 2 ** 31 - 1), { always: true, description: 'Of a result.' })
+  @Field(integer(1, 2 ** 31 - 1), {
+    always: true,
+    description: 'The number of the revision, for a change by a result.',
+  })
   revision: number | null;
 
   @ApiProperty({
     anyOf: [{ $ref: '#/components/schemas/NotificationRequest' }, { type: 'null' }],
-    description: 'The NotificationRequest, where partners are notified of the change.',
+    description: 'The NotificationRequest, if partners are notified of the change.',
   })
   notification: object | null;
 

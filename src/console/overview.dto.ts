@@ -30,21 +30,30 @@ class Undelivered {
   @Field(count, { required: true })
   total: number;
 
-  @Field(dateTime(), { always: true, description: 'When the oldest of them was made.' })
+  @Field(dateTime(), { always: true, description: 'The creation time of the oldest of them.' })
   oldest_created_datetime: string | null;
 
-  @ObjectField(() => ExamIn, { required: true, description: 'By the time left until the exam; each in one.' })
+  @ObjectField(() => ExamIn, {
+    required: true,
+    description: 'The numbers by the time left until the exam. Each notification is counted once.',
+  })
   exam_in: ExamIn;
 }
 
 class PartnerCounts {
-  @Field(count, { required: true, description: 'ACTIVE, UP, not failing, with a certificate that lasts.' })
+  @Field(count, {
+    required: true,
+    description: 'Partners that are ACTIVE, UP and not failing, and whose certificate remains valid.',
+  })
   well: number;
 
   @Field(count, { required: true })
   down: number;
 
-  @Field(count, { required: true, description: 'ACTIVE and UP, and every recent attempt failed.' })
+  @Field(count, {
+    required: true,
+    description: 'Partners that are ACTIVE and UP, but whose recent attempts have all failed.',
+  })
   failing: number;
 
   @Field(count, { required: true })
@@ -53,7 +62,7 @@ class PartnerCounts {
   @Field(count, { required: true })
   unverified: number;
 
-  @Field(count, { required: true, description: 'Partners with a certificate that ends within 14 days, or has ended.' })
+  @Field(count, { required: true, description: 'Partners whose certificate expires within 14 days or has expired.' })
   certificate_ends: number;
 }
 
@@ -70,7 +79,10 @@ class OverviewHour {
 
 /** The overview of the work that waits for an operator. */
 export class OverviewModel {
-  @Field(dateTime(), { required: true, description: 'When it was counted: seconds ago, on a busy service.' })
+  @Field(dateTime(), {
+    required: true,
+    description: 'The time of the count. On a busy service, it can be some seconds ago.',
+  })
   at: string;
 
   @ObjectField(() => Undelivered, { required: true })
@@ -81,7 +93,7 @@ export class OverviewModel {
 
   @ObjectListField(() => PartnerConditionModel, MOST_ATTENTION, {
     required: true,
-    description: `Partners that are not well, at most ${MOST_ATTENTION}: DOWN first, then failing, with an ending certificate, suspended, unverified.`,
+    description: `At most ${MOST_ATTENTION} partners with problems, in this order: DOWN, failing, certificate about to expire, suspended, unverified.`,
   })
   attention: PartnerConditionModel[];
 
@@ -91,13 +103,16 @@ export class OverviewModel {
   })
   hours: OverviewHour[];
 
-  @Field(count, { required: true, description: 'Counted up to 10,000, as the two that follow.' })
+  @Field(count, { required: true, description: 'Number of unmatched results, counted up to 10,000.' })
   unmatched_results: number;
 
-  @Field(count, { required: true, description: 'Records whose accommodations wait for approval.' })
+  @Field(count, {
+    required: true,
+    description: 'Number of records whose accommodations wait for approval, counted up to 10,000.',
+  })
   approvals: number;
 
-  @Field(count, { required: true, description: 'Records that are held.' })
+  @Field(count, { required: true, description: 'Number of records on hold, counted up to 10,000.' })
   holds: number;
 
   @ApiProperty({

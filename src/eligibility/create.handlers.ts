@@ -55,7 +55,7 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
   }
 }
 
-/** The number of checks after which other requests may run. */
+/** The number of checks after which the process handles other requests before it continues. */
 const JUDGED_AT_ONCE = 100;
 
 @CommandHandler(JudgeCreations)

@@ -39,7 +39,7 @@ export const MOST_ATTRIBUTES = 50;
 export const voucherCodesRule = listOf(code50(), MOST_VOUCHERS);
 
 export class CandidateAttribute {
-  @Field(code50(), { required: true, description: 'Key agreed in advance. Required.' })
+  @Field(code50(), { required: true, description: 'The key, which the account must have. Required.' })
   key: string;
 
   @Field(text({ max: 1000 }), {
@@ -68,7 +68,9 @@ export class CandidateModel {
   @Field(text({ max: 100 }))
   city?: string | null;
 
-  @Field(country(), { description: 'ISO 3166-1 alpha-2, any case; kept in upper case.' })
+  @Field(country(), {
+    description: 'Code of the country (ISO 3166-1 alpha-2) in upper or lower case; stored in upper case.',
+  })
   country?: string | null;
 
   @Field(email())
@@ -92,13 +94,16 @@ export class CandidateModel {
   @Field(text({ max: 20 }))
   postal_code?: string | null;
 
-  @Field(text({ max: 100 }), { description: 'For US: two-letter USPS code, territories and military included.' })
+  @Field(text({ max: 100 }), {
+    description:
+      'The province or state. In the United States, a two-letter USPS code; territories and military codes are included.',
+  })
   province_state?: string | null;
 
   @Field(code50(), { description: 'A school of the account.' })
   school_code?: string | null;
 
-  @Field(listOf(code50(), 20), { description: 'Accommodations of the account; repeats collapse.' })
+  @Field(listOf(code50(), 20), { description: 'Accommodations of the account. Repeated codes count once.' })
   special_accommodations?: string[] | null;
 
   @Field(text({ max: 20 }))
@@ -125,7 +130,10 @@ export class EligibilityModel {
   })
   eligibility_end_date?: string | null;
 
-  @Field(listOf(code50(), MOST_PORTIONS), { description: 'Not needed for a test of one portion; repeats collapse.' })
+  @Field(listOf(code50(), MOST_PORTIONS), {
+    description:
+      'The portions of the test. The member can be left out if the test has only one portion. Repeated codes count once.',
+  })
   portion_codes?: string[] | null;
 
   @Field(oneOf(REGISTRATION_MODES, 'registration_mode_invalid', { anyCase: true }))
@@ -139,7 +147,9 @@ export class EligibilityModel {
   @Field(testCodeRule, { required: true })
   test_code: string;
 
-  @Field(voucherCodesRule, { description: 'Vouchers of the account; an update adds to those already applied.' })
+  @Field(voucherCodesRule, {
+    description: 'Voucher codes of the account. An update adds the codes to the current ones.',
+  })
   voucher_codes?: string[] | null;
 }
 
@@ -159,7 +169,7 @@ export class EligibilityResponseModel {
 
   @Field(text({ max: 1000 }), {
     always: true,
-    description: 'Why the candidate cannot schedule; null exactly when the candidate can.',
+    description: 'The reason why the candidate cannot schedule; null if and only if the candidate can.',
   })
   eligibility_status_message: string | null;
 
@@ -185,7 +195,7 @@ export class EligibilityResponseModel {
 export class HoldRequest {
   @Field(text({ min: 1, max: 500, notBlank: true, lines: true }), {
     required: true,
-    description: 'Shown to the client.',
+    description: 'The reason, which the client can read.',
   })
   reason: string;
 }

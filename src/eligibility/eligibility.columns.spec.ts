@@ -15,11 +15,11 @@ const gaps = (columns: readonly string[]) => [
 describe('the columns of a record', () => {
   const columns = [...Object.keys(WRITTEN), ...DEFAULTED];
 
-  it('writes every column of the entity, or leaves it to its default', () => {
+  it('every column of the entity is either written at creation or has a default', () => {
     expect(gaps(columns)).toEqual([]);
   });
 
-  it('reports a column that is forgotten or unknown', () => {
+  it('reports a column that is missing from the lists, or that the entity does not have', () => {
     expect(gaps(columns.filter((name) => name !== 'suffix'))).toEqual(['suffix']);
     expect(gaps([...columns, 'nickname'])).toEqual(['nickname']);
   });

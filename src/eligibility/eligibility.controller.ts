@@ -54,9 +54,11 @@ class ReconciliationQuery extends PageQuery {
 
   @Field(dateTime(), {
     description:
-      'Only records changed at this moment or later; the end of a window is a change at its moment. The moment is taken before ' +
-      'a change is committed: one that is committed late can be missed. Ask from two minutes before your last question, or use ' +
-      'the change feed (`/accounts/{account_code}/changes`), which has no such gap.',
+      'Only records that were changed at this time or later; a record also changes at the end of its window. The ' +
+      'time of a ' +
+      'change is taken before its commit, so a change that is committed late can be missed. Start two minutes ' +
+      'before your ' +
+      'previous request, or use the change feed (`/accounts/{account_code}/changes`), which has no such gap.',
   })
   updated_since?: string;
 }
@@ -71,7 +73,7 @@ class VoucherCodesBody {
   voucher_codes: string[];
 }
 
-/** The body of a request with voucher codes. The list `[…]` and the object `{"voucher_codes": […]}` mean the same. */
+/** The body of a request with voucher codes. The list `[…]` and the object `{"voucher_codes": […]}` are equivalent. */
 @ReadBodyBy(readVoucherCodes)
 class VoucherCodes {
   voucher_codes: string[];
@@ -93,7 +95,7 @@ export class EligibilityController {
   @IdempotentWithOthers()
   @ApiOperation({ summary: 'Create an eligibility' })
   @ChecksMore()
-  @Answer(200, EligibilityResponseModel, 'A candidate was added.')
+  @Answer(200, EligibilityResponseModel, 'The eligibility was created.')
   @BodyProblems()
   @IdempotencyHeader()
   async create(
@@ -135,7 +137,7 @@ export class EligibilityController {
   @Get('candidates/:candidate_id')
   @Access('read')
   @ApiOperation({ summary: 'List the eligibilities of a candidate' })
-  @AnswerList(EligibilityResponseModel, 'Newest first.', null)
+  @AnswerList(EligibilityResponseModel, 'The records, newest first.', null)
   @Problems(400, 404)
   async ofCandidate(@Param() path: CandidatePath): Promise<EligibilityResponseModel[]> {
     return this.ofStatuses(path, ELIGIBILITY_STATUSES);
@@ -144,7 +146,7 @@ export class EligibilityController {
   @Get('candidates/:candidate_id/eligibilities')
   @Access('read')
   @ApiOperation({ summary: 'List the eligibilities of a candidate by status' })
-  @AnswerList(EligibilityResponseModel, 'Newest first.', null)
+  @AnswerList(EligibilityResponseModel, 'The records, newest first.', null)
   @Problems(400, 404)
   @ChecksParameters()
   async ofStatus(
@@ -160,7 +162,7 @@ export class EligibilityController {
   @Get('candidates/:candidate_id/tests/:test_code')
   @Access('read')
   @ApiOperation({ summary: 'List the eligibilities of a candidate for a test' })
-  @AnswerList(EligibilityResponseModel, 'Newest first.', null)
+  @AnswerList(EligibilityResponseModel, 'The records, newest first.', null)
   @Problems(400, 404)
   async ofTest(
     @Param() { account_code, candidate_id, test_code }: CandidateTestPath,

@@ -73,7 +73,7 @@ export class GetEligibility extends Query<Eligibility> {
   }
 }
 
-/** Asks which of the ids are those of records in the account. */
+/** Asks which of the ids belong to records of the account. */
 export class FindKnownRecords extends Query<string[]> {
   constructor(
     readonly accountCode: string,

@@ -52,7 +52,7 @@ describe('eligible to schedule', () => {
     expect(isEligibleToSchedule(record(state), NOW)).toBe(eligible);
   });
 
-  it('gives a message exactly when the candidate may not schedule', () => {
+  it('there is a status message if and only if the candidate may not schedule', () => {
     for (const status of ELIGIBILITY_STATUSES)
       for (const schedule_start_date of [null, before, after])
         for (const eligibility_end_date of [null, before, after]) {
@@ -104,7 +104,7 @@ it('the chosen portions are the requested portions, each once, or the only porti
   expect(chosenPortions(['B', 'A', 'B'], ['A', 'B'])).toEqual(['B', 'A']);
 });
 
-it('sets are compared without regard to order and repeats', () => {
+it('sets are compared without regard to order and duplicates', () => {
   expect(isSameSet(['a', 'b', 'a'], ['b', 'a'])).toBe(true);
   expect(isSameSet(['a'], ['a', 'b'])).toBe(false);
   expect(isSameSet([], [])).toBe(true);

@@ -8,15 +8,18 @@ import { FoundEligibilityModel } from './search.fields.js';
  * decision.
  */
 export class OperatorEligibilityModel extends FoundEligibilityModel {
-  @Field(text({ max: 1000, lines: true }), { always: true, description: 'Why it is held; null when it is not.' })
+  @Field(text({ max: 1000, lines: true }), {
+    always: true,
+    description: 'The reason for the hold; null if the record is not on hold.',
+  })
   hold_reason: string | null;
 
-  @Field(boolean(), { required: true, description: 'Special accommodations wait for approval.' })
+  @Field(boolean(), { required: true, description: 'Whether special accommodations wait for approval.' })
   approval_pending: boolean;
 
   @Field(text({ max: 1000, lines: true }), {
     always: true,
-    description: 'Why the special accommodations were declined; null when they were not.',
+    description: 'The reason why the special accommodations were declined; null if they were not.',
   })
   decline_reason: string | null;
 
@@ -31,7 +34,8 @@ export class OperatorEligibilityModel extends FoundEligibilityModel {
 
   @Field(listOf(oneOf(ACTIONS, 'action_unknown'), ACTIONS.length), {
     required: true,
-    description: 'The actions that its state allows at this moment; a launch, when the test has a `launch_url`.',
+    description:
+      'The actions that the state of the record allows now. A launch also requires that the test has a `launch_url`.',
   })
   allows: Action[];
 

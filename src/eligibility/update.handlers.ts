@@ -64,7 +64,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     });
   }
 
-  /** Writes the changes. Without any, the time of change stays and no audit entry is written. */
+  /** Writes the changes. If nothing changes, the time of change stays the same and no audit entry is written. */
   private async change(record: Eligibility, changes: Partial<Eligibility>, vouchersChange: boolean): Promise<boolean> {
     const now = this.clock.now();
     const changed = { ...record, ...changes };
@@ -120,8 +120,8 @@ interface Vouchers {
 }
 
 /**
- * Returns the voucher codes that the record will have: omitted codes leave the current ones, null clears them, and a
- * list replaces them or is added.
+ * Returns the voucher codes that the record will have: without a list the codes stay, null clears them, and a list
+ * replaces them or is added to them.
  */
 function vouchersAsked({ voucher_codes: codes }: EligibilityModel, applied: string[], isWholeSet: boolean): string[] {
   if (codes === undefined) return applied;
@@ -223,7 +223,7 @@ function changesOf(
 ): Partial<Eligibility> {
   const { candidate } = body;
   const changes: Partial<Eligibility> = { ...windowOf(record, body) };
-  // A cell cannot distinguish an empty text from null, so that an empty cell leaves a stored empty text.
+  // A cell cannot distinguish an empty text from null, so an empty cell does not change a stored empty text.
   const isOfCells = line !== null && line.attributes !== null;
   for (const name of DEMOGRAPHICS)
     if (candidate[name] !== undefined && !(isOfCells && candidate[name] === null && record[name] === ''))

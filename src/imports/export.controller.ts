@@ -25,7 +25,8 @@ export class ExportController {
   @Access('read')
   @ApiOperation({ summary: 'Export the eligibilities of the account as a CSV file' })
   @CsvAnswer(
-    'In UTF-8 with a byte order mark. An apostrophe stands before what a spreadsheet would take for a formula; an import takes it off again.',
+    'In UTF-8 with a byte order mark. Text that a spreadsheet would read as a formula begins with an apostrophe, ' +
+      'which an import removes.',
   )
   @Problems(400)
   async get(@Param() { account_code }: AccountPath, @Res() response: Response): Promise<void> {

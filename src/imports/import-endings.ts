@@ -13,7 +13,7 @@ const ACTION: Record<Exclude<Ending, 'BODY_LOST'>, string> = {
   ACCESS_LOST: 'import.access_lost',
 };
 
-/** Ends imports early. Rows that were processed stay; the others are deleted at once. */
+/** Ends imports early. Processed rows are kept; the others are deleted immediately. */
 @Injectable()
 export class ImportEndings {
   constructor(

@@ -99,9 +99,10 @@ export class ImportsController {
   @Access('read')
   @ApiOperation({ summary: 'Read the report of an import' })
   @CsvAnswer(
-    'Row number (from 1, the header not counted), outcome, code, pointer, detail, then what leads back to the person: line of the ' +
-      'file, candidate_id, test_code, id of the record that is there, column by its own name, value as it stood. Of an import that ' +
-      'ended early the last line has the outcome NOT_DONE, the first row that was not done, and why.',
+    'Row number (from 1, without the header), outcome, code, pointer and detail. The other columns identify the ' +
+      'place: line of the file, candidate_id, test_code, id of the existing record, name of the column, and original ' +
+      'value. If an import ended early, the last line has the outcome NOT_DONE, the first row that was not processed, ' +
+      'and the reason.',
   )
   @Problems(400, 404)
   async report(@Param() path: ImportPath, @Res() response: Response): Promise<void> {

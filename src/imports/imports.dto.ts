@@ -36,10 +36,10 @@ export class ImportModel extends ImportAnswer {
   @Field(boolean(), { required: true })
   dry_run: boolean;
 
-  @Field(count(), { required: true, description: 'Rows received; 0 while RECEIVING.' })
+  @Field(count(), { required: true, description: 'Number of received rows; 0 while RECEIVING.' })
   rows: number;
 
-  @Field(count(), { required: true, description: 'Rows done; the sum of the five that follow.' })
+  @Field(count(), { required: true, description: 'Number of processed rows: the sum of the five following numbers.' })
   done: number;
 
   @Field(count(), { required: true })
@@ -48,7 +48,7 @@ export class ImportModel extends ImportAnswer {
   @Field(count(), { required: true })
   updated: number;
 
-  @Field(count(), { required: true, description: 'Updates that say nothing else than the record does.' })
+  @Field(count(), { required: true, description: 'Number of updates that equal the record and changed nothing.' })
   unchanged: number;
 
   @Field(count(), { required: true })
@@ -68,7 +68,7 @@ export class ListedImportModel extends ImportModel {
   @Field(text({ max: 50 }), { required: true })
   account_code: string;
 
-  @Field(text({ max: 200 }), { required: true, description: 'The user who sent it.' })
+  @Field(text({ max: 200 }), { required: true, description: 'The user who sent the import.' })
   username: string;
 
   @Field(dateTime(), { required: true })

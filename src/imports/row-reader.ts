@@ -92,9 +92,9 @@ interface OpenedCsv {
 }
 
 /**
- * Detects the separator of a CSV file. A first line may name it; otherwise it is the candidate that is most frequent in
- * the header line, outside quotes. The library would count in the first kilobytes, in which addresses contain commas
- * and lists contain semicolons.
+ * Detects the separator of a CSV file. The first line may name it; otherwise it is the possible separator that occurs
+ * most often in the header line, outside quotes. The library would count in the first kilobytes, where addresses
+ * contain commas and lists contain semicolons.
  */
 async function openCsv(source: AsyncIterable<Buffer>): Promise<OpenedCsv> {
   const pieces = source[Symbol.asyncIterator]();

@@ -19,7 +19,7 @@ import { Columns } from './columns.js';
 import type { RowOutcome, WaitingRow } from './imports.rules.js';
 import { done, refused, refusedBy, taskOf, type RowTask, type Task } from './row-task.js';
 
-/** The number of checked rows after which other requests may run. */
+/** The number of checked rows after which the process handles other requests before it continues. */
 const CHECKED_AT_ONCE = 10;
 
 /**
@@ -33,12 +33,12 @@ export type RowGroup =
  * Processes the rows of a chunk in order, in the current transaction, with the handlers of the requests about one
  * record. Forms and new records are checked before the transaction.
  *
- * 1. A row that cannot be read, or whose form is invalid, is refused at once. So is a new row that names an existing
- *    record.
+ * 1. A row that cannot be read, or whose form is invalid, is refused immediately. So is a new row that names an
+ *    existing record.
  * 2. Consecutive rows that only create records are passed to their handler together, which uses one statement. Two of
  *    them must not be about the same record: the later row begins the next group.
  * 3. Every other row is a separate part of the transaction. If a group fails as a whole, each of its rows is processed
- *    so; likewise a row that an existing record may block.
+ *    in this way, and so is a row that an existing record may block.
  * 4. A refusal rolls back only its row. A lost connection or a deadlock rolls back the transaction, which is retried.
  */
 @Injectable()
@@ -138,7 +138,7 @@ export class RowWork {
     try {
       return await this.unitOfWork.part(async () => {
         const outcome = await this.execute(accountCode, task);
-        // The row's changes are written at once, so that the change feed has the order of the rows.
+        // The row's changes are written immediately, so that the change feed has the order of the rows.
         this.unitOfWork.recordNow();
         return outcome;
       });

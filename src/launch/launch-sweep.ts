@@ -6,7 +6,7 @@ import { Logger } from '../platform/observability/logger.js';
 import { sweep } from '../platform/sweep.js';
 
 const BATCH = 1000;
-/** The time for which an expired URL is answered with 410. */
+/** The time for which an expired URL returns 410. */
 const EXPIRED_KEPT_MS = 30 * 24 * 3600_000;
 
 const FORGET_UNUSED = prepared(

@@ -39,7 +39,10 @@ export class TestLaunchInfo {
   @Field(testCodeRule, { required: true })
   test_code: string;
 
-  @Field(text({ max: 2000, format: 'uri' }), { required: true, description: 'Works once, without a token.' })
+  @Field(text({ max: 2000, format: 'uri' }), {
+    required: true,
+    description: 'The launch URL, which works once and needs no token.',
+  })
   launch_url: string;
 
   @Field(dateTime(), { required: true })

@@ -41,7 +41,7 @@ export const notificationWebhook = {
   put: {
     operationId: 'notification',
     tags: ['Notifications to partners'],
-    summary: 'PUT {partner_url}/notifications: the service tells a partner of a change',
+    summary: 'PUT {partner_url}/notifications: notify a partner of a change',
     description:
       'Sent over HTTPS with the authentication of the subscription, at least once, in order within a booking. A repeat has ' +
       'the same webhook-id and the same body.',
@@ -49,18 +49,25 @@ export const notificationWebhook = {
     parameters: [
       header(
         'webhook-id',
-        'One for each event and subscription, the same on every attempt.',
+        'The id of the notification, which is the same on every attempt.',
         uuidRule.schema,
         '019ab2c4-7d1e-7b60-9f3a-5c2d8e4f6a1b',
       ),
-      header('webhook-timestamp', 'Seconds since 1970, of the attempt.', digits, '1763640000'),
+      header('webhook-timestamp', 'The time of the attempt, in seconds since 1970.', digits, '1763640000'),
       header(
         'webhook-signature',
-        'Standard Webhooks v1, HMAC-SHA256 of `{id}.{timestamp}.{body}`; two, the newest first, for 24 h after a rotation.',
+        'The signature (Standard Webhooks v1): HMAC-SHA256 of `{id}.{timestamp}.{body}`. For 24 hours after a new ' +
+          'secret, there are two signatures, the newest first.',
         text({ max: 95, pattern: /^v1,[A-Za-z0-9+/=]{44}( v1,[A-Za-z0-9+/=]{44})?$/ }).schema,
         'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
       ),
-      header('event-sequence', '1, 2, 3 … of the booking, whatever the subscription filters.', digits, '1'),
+      header(
+        'event-sequence',
+        'The number of the event within its booking: 1, 2, 3 … It counts all events, even those that the ' +
+          'subscription does not select.',
+        digits,
+        '1',
+      ),
       header(
         'traceparent',
         'W3C trace context.',
@@ -84,11 +91,20 @@ export const notificationWebhook = {
       },
     },
     responses: {
-      '200': { description: 'Received. Exactly this status, within the wait time; the body is of no account.' },
-      '400': { description: 'No such candidate or exam: the event waits for an operator.' },
-      '500': { description: 'Components are down: the service tries again by itself, and holds later events back.' },
+      '200': {
+        description:
+          'The partner has received the notification. Only this status counts, within the time limit. The body is ' +
+          'ignored.',
+      },
+      '400': {
+        description: 'The partner does not know the candidate or the exam. The notification waits for an operator.',
+      },
+      '500': {
+        description:
+          'Components of the partner are down. The service retries automatically, and holds later notifications back.',
+      },
       default: {
-        description: 'Anything else, or no answer: the event waits for an operator. Redirects are not followed.',
+        description: 'Any other answer, or none: the notification waits for an operator. Redirects are not followed.',
       },
     },
   },

@@ -9,18 +9,18 @@ declareFaults({
     'The value is not a known class of failure.',
     'Use one of the values that the API description lists for `failure`.',
   ],
-  retry_unknown: ['The value is not a known kind of retry.', 'Use AUTO or MANUAL.'],
+  retry_unknown: ['The value is not a known kind of retry of a notification.', 'Use AUTO or MANUAL.'],
   state_unknown: [
-    'The value is not a known state.',
+    'The value is not a known state of a notification, job or import.',
     'Use one of the values that the API description lists for `state`.',
   ],
-  health_unknown: ['The value is not a known health state.', 'Use UP or DOWN.'],
+  health_unknown: ['The value is not a known health state of a partner.', 'Use UP or DOWN.'],
   trigger_unknown: [
     'The value is not a known trigger of an attempt.',
     'Use one of the values that the API description lists for `trigger`.',
   ],
   outcome_unknown: [
-    'The value is not a known outcome.',
+    'The value is not a known outcome of a notification in a job.',
     'Use one of the values that the API description lists for `outcome`.',
   ],
   http_status_invalid: ['The value is not an HTTP status code.', 'Send a number of three digits.'],

@@ -48,7 +48,10 @@ export class PartnerConditionModel {
   @Field(dateTime(), { always: true, description: 'Expiry time of the certificate that the partner last used.' })
   certificate_not_after: string | null;
 
-  @Field(integer(0, Number.MAX_SAFE_INTEGER), { required: true, description: 'Its notifications in the error queue.' })
+  @Field(integer(0, Number.MAX_SAFE_INTEGER), {
+    required: true,
+    description: 'Number of notifications of the partner in the error queue.',
+  })
   queued: number;
 }
 

@@ -50,7 +50,7 @@ export function openApiDocument(
     )
     .setVersion(version)
     .addServer(base === '' ? '/' : base)
-    .setExternalDoc('Each schema as a JSON Schema (2020-12) at an address of its own', `${address}${SCHEMAS}`)
+    .setExternalDoc('Each schema as a separate JSON Schema (2020-12)', `${address}${SCHEMAS}`)
     .addOAuth2(
       {
         type: 'oauth2',
@@ -116,7 +116,7 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
   let built: OpenAPIObject | undefined;
   const document = () => {
     const surroundings = surroundingsOf(config.process);
-    // Without a sandbox yet, the document lacks the examples, so that it is not cached.
+    // Until the sandbox exists, the document has no examples and is not cached.
     if (surroundings === null) return openApiDocument(app, config);
     return (built ??= openApiDocument(app, config, surroundings));
   };

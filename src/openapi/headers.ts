@@ -14,35 +14,38 @@ const header = (description: string, max = 1000, pattern = PRINTABLE) => ({
 /** The headers of answers that are meant for programs. */
 const HEADERS = {
   'X-Request-Id': header(
-    'The caller’s own `X-Request-Id`, else a new one; logs and audit log have it.',
+    'The `X-Request-Id` of the request, or a new id if the request had none. The log and the audit log contain it.',
     64,
     /^[A-Za-z0-9._-]+$/,
   ),
   RateLimit: header(
-    'The rest of the quota, and the seconds until it is full again (draft-ietf-httpapi-ratelimit-headers).',
+    'The remaining quota, and the seconds until the quota is full again (draft-ietf-httpapi-ratelimit-headers).',
   ),
-  'RateLimit-Policy': header('The quota: requests and the seconds that they are for.'),
+  'RateLimit-Policy': header('The quota: the number of requests, and the seconds for which it applies.'),
   'Retry-After': {
-    description: 'Seconds to wait before the next try.',
+    description: 'The number of seconds to wait before the next request.',
     schema: integer(0, 2 ** 31 - 1).schema,
   },
   'WWW-Authenticate': header(
-    'The scheme to authenticate by, and the fault of the credentials that were sent (RFC 6750 §3, RFC 7617).',
+    'The required authentication scheme, and the error in the credentials that were sent (RFC 6750 §3, RFC 7617).',
   ),
   'Idempotency-Replayed': {
-    description: '`true`: the answer of the first request with this `Idempotency-Key`.',
+    description: '`true` if this is the response to an earlier request with the same `Idempotency-Key`.',
     schema: { type: 'string', enum: ['true'] },
   },
   Link: header(
-    '`<…>; rel="next"`: where the next page is (RFC 8288); of a deprecated route `rel="deprecation"` too.',
+    '`<…>; rel="next"`: the address of the next page (RFC 8288). A deprecated route also has `rel="deprecation"`.',
     MOST_OF_ADDRESS,
   ),
-  Location: header('Where to go.', MOST_OF_ADDRESS),
-  'Content-Disposition': header('The name under which to save the file.'),
-  'Set-Cookie': header('The session of an operator in the console, or its end; no program needs it.'),
-  Deprecation: header('The second of the announcement, since 1970, after `@` (RFC 9745).', 20, /^@[0-9]+$/),
-  Sunset: header('From then on the route may be gone (RFC 8594).', 29),
-  ETag: header('Send it as `If-None-Match`: 304 says that nothing has changed (RFC 9110 §8.8.3).'),
+  Location: header('The address to which the browser is redirected.', MOST_OF_ADDRESS),
+  'Content-Disposition': header('The suggested file name.'),
+  'Set-Cookie': header('Sets or deletes the session cookie of an operator in the console. Programs do not need it.'),
+  Deprecation: header('The time of the announcement: `@` and the seconds since 1970 (RFC 9745).', 20, /^@[0-9]+$/),
+  Sunset: header('The time from which the route may be removed (RFC 8594).', 29),
+  ETag: header(
+    'The version of the document. Send it as `If-None-Match`; status 304 then means that nothing has changed (RFC ' +
+      '9110 §8.8.3).',
+  ),
 };
 type Name = keyof typeof HEADERS;
 

@@ -94,7 +94,8 @@ export const DESCRIPTIONS: Record<string, string> = {
   'POST /admin/error-queue/resends/{resend_id}/abort': STEERED,
   'GET /admin/jobs': LIST,
   'GET /admin/jobs/{job_id}':
-    '`matched` is null until the service has found all notifications of the job. `sent` counts the attempts that have begun.',
+    '`matched` is null until the service has found all notifications of the job. `sent` counts the attempts that ' +
+    'have begun.',
   'GET /admin/jobs/{job_id}/items': 'The list is sorted by the age of the notifications, oldest first.',
   'POST /admin/jobs/{job_id}/pause': STEERED,
   'POST /admin/jobs/{job_id}/resume': STEERED,
@@ -107,7 +108,8 @@ export const DESCRIPTIONS: Record<string, string> = {
   'GET /admin/applications': LIST,
   'GET /admin/applications/{consumer_key}': 'The secret is never shown.',
   'POST /admin/accounts':
-    'An account is a tenant with its own tests, candidates, vouchers and partners. The service chooses the account code.',
+    'An account belongs to one client and has its own tests, candidates, vouchers and partners. The service chooses ' +
+    'the account code.',
   'GET /admin/accounts': LIST,
   'GET /admin/accounts/{account_code}':
     'The response has the name of the account and its retention periods for personal data.',
@@ -155,7 +157,7 @@ export const DESCRIPTIONS: Record<string, string> = {
   'GET /.well-known/jwks.json':
     'Test drivers and token services use these keys. A key that is no longer used is listed for one more day.',
   'POST /accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}/bookings': `The eligibility must be ELIGIBLE, and \`booking_on\` must lie within its window. ${EVENT}`,
-  'GET /accounts/{account_code}/candidates/{candidate_id}/bookings': 'Newest first.',
+  'GET /accounts/{account_code}/candidates/{candidate_id}/bookings': 'The records, newest first.',
   'GET /accounts/{account_code}/bookings/{booking_code}':
     'The booking is named by the code that was returned when it was created.',
   'PUT /accounts/{account_code}/bookings/{booking_code}': `The request contains the complete new appointment. ${EVENT}`,

@@ -25,7 +25,7 @@ export function standaloneSchema(document: OpenAPIObject, name: string, baseUrl:
   const needed = new Set<string>();
   const own = standalone(schemas[name], name, needed) as Schema;
   const definitions: Schema = {};
-  // The loop includes entries that it adds to the Set.
+  // The loop also visits names that are added to the set while it runs.
   for (const other of needed) definitions[other] = standalone(schemas[other], name, needed);
   return {
     $schema: DIALECT,

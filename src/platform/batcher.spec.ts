@@ -29,7 +29,7 @@ function batcherOf(most: number) {
 }
 
 describe('batched work', () => {
-  it('begins at once while nothing is running, and work that arrives meanwhile runs together afterwards', async () => {
+  it('a request starts immediately when no batch is running, and requests that arrive during a batch form the next batch', async () => {
     const { batches, add, endFirst } = batcherOf(10);
     add('one', 'a');
     add('one', 'b', 'c');
@@ -38,7 +38,7 @@ describe('batched work', () => {
     expect(batches).toEqual([['a'], ['b', 'c']]);
   });
 
-  it('does not wait for slow batches, of which at most four run at once', async () => {
+  it('a new batch does not wait for slow batches, of which at most four run at the same time', async () => {
     const { batches, add, endFirst } = batcherOf(10);
     for (const text of ['a', 'b', 'c', 'd', 'e', 'f']) {
       add('one', text);
@@ -49,7 +49,7 @@ describe('batched work', () => {
     expect(batches.slice(4)).toEqual([['e', 'f']]);
   });
 
-  it('takes work from callers in turn when a batch is full, however much each has queued', async () => {
+  it('a full batch takes requests of the callers in turn, however many each caller has queued', async () => {
     const { batches, add, endFirst } = batcherOf(3);
     add('flood', 'f1', 'f2', 'f3', 'f4', 'f5', 'f6', 'f7');
     add('one', 'o1', 'o2');
@@ -58,14 +58,14 @@ describe('batched work', () => {
     expect(batches).toEqual([['f1'], ['f2', 'o1', 't1'], ['f3', 'o2', 'f4'], ['f5', 'f6', 'f7']]);
   });
 
-  it('takes the work of one caller in order of arrival, in full batches', async () => {
+  it('the requests of one caller are batched in order of arrival, in full batches', async () => {
     const { batches, add, endFirst } = batcherOf(2);
     add('one', 'a', 'b', 'c', 'd');
     for (let ended = 0; ended < 3; ended++) await endFirst();
     expect(batches).toEqual([['a'], ['b', 'c'], ['d']]);
   });
 
-  it('refuses work that has waited for five seconds, and no other', async () => {
+  it('refuses only requests that have waited for five seconds', async () => {
     jest.useFakeTimers();
     try {
       const { batches, refused, add, endFirst } = batcherOf(10);

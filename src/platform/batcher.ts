@@ -15,7 +15,7 @@ interface Waiting<T> {
 }
 
 /**
- * Batches requests that arrive while a batch is running. If no batch is running, the next batch starts at once.
+ * Batches requests that arrive while a batch is running. If no batch is running, the next batch starts immediately.
  * Otherwise it starts when the running batch has ended or takes long (behind a lock, say), while fewer than four run.
  * The work for a request therefore always starts after the request's arrival. Callers share a batch fairly, and a
  * request that has waited too long is refused.

@@ -8,7 +8,7 @@ interface Follower {
    */
   prepare?: () => Promise<void>;
   /**
-   * Does the work that is due at the new time. It runs at once in every process, instead of in the next scheduled
+   * Does the work that is due at the new time. It runs immediately in every process, instead of in the next scheduled
    * round.
    */
   catchUp?: () => Promise<void>;

@@ -207,7 +207,8 @@ export const rateLimited = defineProblem(
   'rate_limited',
   'rate_limited',
   'Too many requests',
-  'The limit of requests per minute is reached. Wait for the number of seconds in the Retry-After header, and send the request again.',
+  'The limit of requests per minute has been reached. Wait for the number of seconds in the Retry-After header, and ' +
+    'send the request again.',
 );
 export const headersTooLarge = defineProblem(
   'headers_too_large',

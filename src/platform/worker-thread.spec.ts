@@ -23,7 +23,7 @@ describe('a worker thread', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('completes its jobs, and continues after a job that fails', async () => {
+  it('a worker thread completes its jobs, and continues after a job that fails', async () => {
     expect(await thread.run('one')).toBe('one');
     await expect(thread.run('fail')).rejects.toThrow('of the job');
     expect(await thread.run('two')).toBe('two');

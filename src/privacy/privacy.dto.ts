@@ -13,16 +13,16 @@ declareFaults({
 export class EraseBody {
   @Field(text({ min: 1, max: 500, notBlank: true, lines: true }), {
     required: true,
-    description: 'Kept with the job; replaced by `erased` when it names the candidate.',
+    description: 'The reason, which is kept with the job. It is replaced by `erased` if it names the candidate.',
   })
   reason: string;
 }
 
 export class EraseAnswer {
-  @Field(text({ max: 36 }), { required: true, description: 'For GET /admin/jobs/{job_id}.' })
+  @Field(text({ max: 36 }), { required: true, description: 'The id of the job, for `GET /admin/jobs/{job_id}`.' })
   job_id: string;
 
-  @Field(integer(1, 2_147_483_647), { required: true, description: 'Records of the candidate.' })
+  @Field(integer(1, 2_147_483_647), { required: true, description: 'Number of records of the candidate.' })
   matched: number;
 }
 
@@ -32,6 +32,6 @@ export class ErasureJobPath {
 }
 
 export class TiedResultsBody {
-  @Field(listOf(uuidRule, 1000), { required: true, description: 'Ids that the job lists.' })
+  @Field(listOf(uuidRule, 1000), { required: true, description: 'Ids of results that the erasure job lists.' })
   unmatched_results: string[];
 }

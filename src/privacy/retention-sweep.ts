@@ -12,7 +12,10 @@ import { ForgetMedia } from '../results/results.commands.js';
 import { Erasure } from './erasure.js';
 
 const POLL_MS = 15_000;
-/** The interval between two rounds, by business time. If the sandbox's clock is moved, the next round comes at once. */
+/**
+ * The interval between two rounds, by business time. If the sandbox's clock is moved, the next round begins
+ * immediately.
+ */
 const ROUND_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
 

@@ -45,7 +45,7 @@ export const candidateExamAmbiguous = defineProblem(
 export const resultQuotaExceeded = defineProblem(
   'result_quota_exceeded',
   'rate_limited',
-  'The daily limit for results is reached',
+  'The daily limit for results has been reached',
   'The account has reached the number of bytes of results that it may store in one day. Send the result again when the next day (UTC) begins. The Retry-After header states the number of seconds until then.',
 );
 export const unmatchedResultNotFound = defineProblem(

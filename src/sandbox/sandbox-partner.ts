@@ -25,9 +25,9 @@ interface Kept {
 }
 
 /**
- * The sandbox's own partner, which listens on loopback. The last segment of `partner_url` selects its answer: `/400` or
- * any other status answers that status, `/slow` 200 after a minute, and `/close` nothing. Without such a segment, the
- * answer is 200. Every request is stored ({@link ReceivedRequests}).
+ * The sandbox's own partner, which listens on loopback. The last segment of `partner_url` selects its answer: after
+ * `/400` or any other status, it answers with that status; after `/slow`, with 200 after a minute; after `/close`, it
+ * closes the connection. Without such a segment, the answer is 200. Every request is stored ({@link ReceivedRequests}).
  */
 @Injectable()
 export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {

@@ -16,10 +16,13 @@ export class ClockModel {
 
 /** A move of the clock. Exactly one of the two members must be given. */
 export class ClockMove {
-  @Field(integer(0, LONGEST_S), { description: 'So many seconds forward.', example: 86_400 })
+  @Field(integer(0, LONGEST_S), {
+    description: 'The number of seconds by which to move the clock forward.',
+    example: 86_400,
+  })
   advance_s?: number | null;
 
-  @Field(dateTime(), { description: 'To this moment; not before the present one.' })
+  @Field(dateTime(), { description: 'The new time, which must not be earlier than the current one.' })
   now?: string | null;
 }
 
@@ -33,13 +36,13 @@ export class EventRequest {
 }
 
 export class ReceivedQuery {
-  @Field(bookingCode, { description: 'Only what tells of this booking.' })
+  @Field(bookingCode, { description: 'Only requests about this booking.' })
   booking_code?: string;
 }
 
 /** A request that the sandbox's own partner has received. */
 export class ReceivedModel {
-  @Field(dateTime(), { required: true, description: 'By the clock of the sandbox.' })
+  @Field(dateTime(), { required: true, description: 'The time of arrival, by the clock of the sandbox.' })
   received_datetime: string;
 
   @Field(anyText, { required: true, example: 'PUT' })
@@ -50,11 +53,14 @@ export class ReceivedModel {
 
   @Field(headers, {
     required: true,
-    description: 'Names in lower case.',
+    description: 'The headers, with names in lower case.',
     example: { 'content-type': 'application/json' },
   })
   headers: Record<string, unknown>;
 
-  @Field(anyText, { required: true, description: 'As it came, so that its signature can be verified.' })
+  @Field(anyText, {
+    required: true,
+    description: 'The body as it was received, so that its signature can be verified.',
+  })
   body: string;
 }

@@ -91,7 +91,9 @@ export class VoucherBody {
       accepts: (value) => isISO4217CurrencyCode(value) && isMoney(value),
       example: 'USD',
     }),
-    { description: 'ISO 4217, any case; kept in upper case. Required for AMOUNT.' },
+    {
+      description: 'Code of the currency (ISO 4217) in upper or lower case; stored in upper case. Required for AMOUNT.',
+    },
   )
   currency?: string | null;
 
@@ -100,14 +102,14 @@ export class VoucherBody {
   })
   test_codes?: string[] | null;
 
-  @Field(dateTime(), { description: 'First moment of its validity, included.' })
+  @Field(dateTime(), { description: 'Start of the validity, included.' })
   valid_from?: string | null;
 
-  @Field(dateTime('last'), { description: 'Last moment of its validity, included.', agreements: [isOrdered] })
+  @Field(dateTime('last'), { description: 'End of the validity, included.', agreements: [isOrdered] })
   valid_until?: string | null;
 
   @Field(integer(1, MOST_USES), {
-    description: 'Number of eligibilities that may have the voucher at the same time. When left out, it is 1.',
+    description: 'Number of eligibilities that can have the voucher at the same time. When left out, it is 1.',
   })
   max_uses?: number | null;
 

@@ -44,7 +44,7 @@ describe('the vouchers of a record', () => {
     codes.map((voucher_code) => ({ ...voucher({ voucher_code, uses: 1, valid_until: before }), held: true }));
   const change = (wanted: string[], vouchers: Parameters<typeof changeOf>[1]) => changeOf(wanted, vouchers, 'T', NOW);
 
-  it('redeems new vouchers, keeps redeemed vouchers, and releases vouchers that are left out', () => {
+  it('redeems new vouchers, keeps redeemed vouchers, and releases omitted vouchers', () => {
     expect(change(['A', 'B'], [...stock('A'), ...held('B', 'C')])).toEqual({
       redeem: ['A'],
       release: ['C'],
@@ -64,7 +64,7 @@ describe('the vouchers of a record', () => {
     expect(change(['A', 'A'], stock('A')).redeem).toEqual(['A']);
   });
 
-  it('refuses all invalid vouchers at once, each named once', () => {
+  it('reports all invalid vouchers together, each once', () => {
     expect(change(['X', 'A', 'Y', 'X'], stock('A')).refusals).toEqual([
       expect.objectContaining({ voucherCode: 'X', code: 'voucher_unknown' }),
       expect.objectContaining({ voucherCode: 'Y', code: 'voucher_unknown' }),

@@ -62,7 +62,7 @@ describe('an account', () => {
 });
 
 describe('a change of an account', () => {
-  it('accepts an account as GET returned it; null clears a retention period and is refused as a name', async () => {
+  it('accepts the body that GET returned for an account; null clears a retention period and is refused as a name', async () => {
     const { account_code } = (await admin('POST', '', { name: 'Board' })).body;
     const path = `/${account_code}`;
     const put = await admin('PUT', path, { photo_retention_days: 30 });
@@ -139,7 +139,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect((await admin('GET', entry('A-1'))).body).toEqual(replaced.body);
   });
 
-  it('accepts a PUT of a catalogue entry as GET returned it', async () => {
+  it('accepts a PUT of a catalogue entry with the body that GET returned', async () => {
     await admin('PUT', entry('A-2'), first);
     const { body } = await admin('GET', entry('A-2'));
     expect((await admin('PUT', entry('A-2'), body)).body).toEqual(body);

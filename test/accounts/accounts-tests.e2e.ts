@@ -42,7 +42,7 @@ describe('a test', () => {
     account = await app.given.account();
   });
 
-  it('creates and replaces a test by PUT, and clears members that are left out', async () => {
+  it('creates and replaces a test by PUT, and clears omitted members', async () => {
     const made = await admin('PUT', `/${account}/tests/RN-1`, FULL);
     expect([made.status, made.body]).toEqual([
       200,
@@ -66,7 +66,7 @@ describe('a test', () => {
     expect((await admin('GET', `/${account}/tests/RN-1`)).body).toEqual(replaced.body);
   });
 
-  it('accepts a PUT of a test as GET returned it', async () => {
+  it('accepts a PUT of a test with the body that GET returned', async () => {
     await admin('PUT', `/${account}/tests/RN-2`, FULL);
     const { body } = await admin('GET', `/${account}/tests/RN-2`);
     expect((await admin('PUT', `/${account}/tests/RN-2`, body)).body).toEqual(body);

@@ -53,7 +53,7 @@ export class Reading {
     const ctes = new Map(known);
     const open: string[] = [];
     for (const { CommonTableExpr: cte } of (node.withClause?.ctes ?? []) as Tree[]) {
-      // A recursive query begins as its input.
+      // While a recursive query is read, references to itself count as bounded by given values.
       if (node.withClause.recursive) ctes.set(cte.ctename, { open: [], origin: 'given', columns: null });
       const found = this.of(cte.ctequery, outer, ctes);
       open.push(...found.open);

@@ -26,7 +26,7 @@ describe('docs/contract.md', () => {
     expect(cited.filter((number) => !sections.has(number))).toEqual([]);
   });
 
-  it('has a heading for each part of section 5 that a test names', () => {
+  it('docs/contract.md has a heading for each part of section 5 that a test names', () => {
     const headings = [...(sections.get(5) ?? '').matchAll(/^### (.+)$/gm)].map(([, heading]) => heading);
     const named = titles.flatMap((title) => /^§5 ([A-Z][A-Za-z-]+)/.exec(title)?.[1] ?? []);
     expect(named.length).toBeGreaterThan(5);

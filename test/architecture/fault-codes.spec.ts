@@ -46,7 +46,7 @@ describe('the codes of faults', () => {
     .map((file) => ({ file, ...codesIn(readFileSync(join(root, 'src', file), 'utf8')) }));
   const declared = sources.flatMap((source) => source.declared);
 
-  it('lists every fault code in the catalogue, by defineProblem or by declareFaults beside the rule', () => {
+  it('lists every fault code in the catalogue, by defineProblem or by declareFaults next to the rule', () => {
     const missing = sources.flatMap(({ file, answered }) =>
       answered.filter((code) => !declared.includes(code)).map((code) => `${file}: ${code}`),
     );
@@ -69,7 +69,7 @@ describe('the codes of faults', () => {
   });
 });
 
-/** Removes problems, which are thrown by constants that this does not follow. */
+/** Hides the codes of problems, because problems are thrown through constants that this check does not follow. */
 function onlyFaults(text: string): string {
   return text.replaceAll('defineProblem(', 'ignored(');
 }

@@ -55,7 +55,7 @@ describe('the manifests that the Helm chart renders', () => {
     expect(manifests.length).toBeGreaterThan(9);
     expect(faultsOf(manifests)).toEqual([]);
     for (const cell of cells) expect(faultsOf(cell.manifests)).toEqual([]);
-    // ServiceMonitor is left out: it is a type of the Prometheus operator, not of Kubernetes.
+    // ServiceMonitor is not checked, because it is a type of the Prometheus operator, not of Kubernetes.
     expect(faultsOf(everything.filter(({ kind }) => kind !== 'ServiceMonitor'))).toEqual([]);
   });
 

@@ -28,7 +28,7 @@ const bytes = Buffer.from(body, 'utf8');
 const now = Number(headers['webhook-timestamp']);
 
 describe('the receiver of docs/notifications.md', () => {
-  it('accepts the example of the document, which the library of Standard Webhooks accepts, too', () => {
+  it('accepts the example of the document, as the library of Standard Webhooks does', () => {
     expect(isGenuine(headers, bytes, secret, now + 299)).toBe(true);
     const signature = new Webhook(secret).sign(headers['webhook-id'], new Date(now * 1000), body);
     expect(signature).toBe(headers['webhook-signature']);
@@ -50,7 +50,7 @@ describe('the receiver of docs/notifications.md', () => {
     expect(isGenuine(headers, JSON.parse(body) as Buffer, secret, now)).toBe(false);
   });
 
-  it('the receiver of docs/notifications.md works in Express beside express.json(): it stores a genuine notification, and otherwise answers 401', async () => {
+  it('the receiver of docs/notifications.md works in Express together with express.json(): it stores a genuine notification, and otherwise answers 401', async () => {
     const stored: unknown[] = [];
     const app = receiver({ secret, store: async (...entry) => Promise.resolve(stored.push(entry) > 0) });
     const server = app.listen(0, '127.0.0.1');

@@ -116,7 +116,7 @@ describe('every answer', () => {
     expect(faultsOf({ $ref: '#/components/schemas/ErrorModel' }, { status: 'x' })).toHaveLength(1);
   });
 
-  it('documents the 400 of a malformed request for every route below /accounts and /admin', () => {
+  it('documents status 400 for malformed requests on every route below /accounts and /admin', () => {
     const silent = operations.filter(
       ({ name, operation }) => / \/(accounts|admin)\//.test(name) && operation['responses']['400'] === undefined,
     );

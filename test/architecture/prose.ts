@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Private words, each with the field's word. Words in code (`gathering`) are skipped. */
+/**
+ * Words that only this project uses, each with the usual word of the field. Words in code (`gathering`) are skipped.
+ */
 const PRIVATE_WORDS: [RegExp, string][] = [
   [/\b(?:is|are|was|were|be|been|being) told\b/i, 'is notified, is informed'],
   [/\btells? (?:of|apart)\b/i, 'reports, shows'],

@@ -36,21 +36,21 @@ function faultsOfLine(line: string[]): string[] {
 }
 
 describe('docs/security.md', () => {
-  it('names an existing test for each line of its table of checks', () => {
+  it('docs/security.md names an existing test for each line of its table of checks', () => {
     const [, checked] = document.split('## One caller does not slow another');
     const lines = linesOf(checked);
     expect(lines.length).toBeGreaterThan(50);
     expect(lines.flatMap(faultsOfLine)).toEqual([]);
   });
 
-  it('has a line for each of the ten API risks of OWASP', () => {
+  it('docs/security.md has a line for each of the ten API risks of OWASP', () => {
     const risks = [...document.matchAll(/^\| API(\d+) /gm)].map(([, number]) => Number(number));
     expect(risks).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 });
 
 describe('docs/oauth.md', () => {
-  it('names an existing test for each line of its conformance', () => {
+  it('docs/oauth.md names an existing test for each line of its conformance table', () => {
     const lines = linesOf(read('docs/oauth.md').split('## Conformance')[1]);
     expect(lines.length).toBeGreaterThan(8);
     expect(lines.flatMap(faultsOfLine)).toEqual([]);

@@ -18,7 +18,7 @@ describe('the source files', () => {
   );
   const sources = [...sourcesIn(join(root, 'src')), ...sourcesIn(join(root, 'console')), ...ofClients];
 
-  it(`have at most ${MOST_LINES} lines each`, () => {
+  it(`source files have at most ${MOST_LINES} lines each`, () => {
     const long = sources.filter((file) => readFileSync(join(root, file), 'utf8').split('\n').length > MOST_LINES + 1);
     expect(long).toEqual([]);
   });
@@ -27,8 +27,8 @@ describe('the source files', () => {
     expect(sources.filter((file) => HOMELESS.includes(basename(dirname(file))))).toEqual([]);
   });
 
-  it('the sources have no barrels', () => {
-    // A package has one entry.
+  it('the sources have no barrel files', () => {
+    // Only the entry point of a client package may be a barrel file.
     const entry = /^clients\/\w+\/src\/index\.ts$/;
     expect(sources.filter((file) => basename(file) === 'index.ts' && !entry.test(file))).toEqual([]);
   });
@@ -42,7 +42,7 @@ describe('the source files', () => {
     );
   });
 
-  it('entities leave constraints and indexes to the migrations', () => {
+  it('only migrations define constraints and indexes, not entities', () => {
     const stated = /@(Check|Index|Unique|Exclusion|ForeignKey|OneToMany|ManyToOne)\(|ConstraintName/;
     const entities = sources.filter((file) => file.endsWith('.entity.ts'));
     expect(entities.filter((file) => stated.test(readFileSync(join(root, file), 'utf8')))).toEqual([]);

@@ -253,7 +253,7 @@ describe('/admin/applications', () => {
     expect(await audited('application.create', consumer_key)).toHaveLength(1);
   });
 
-  it('replaces the secret of an application, and refuses the old secret at once', async () => {
+  it('replaces the secret of an application, and refuses the old secret immediately', async () => {
     const login = await oauth.login();
     const { access_token } = await oauth.tokens(login);
     const rotated = await call('POST', `/admin/applications/${login.consumer_key}/rotate-secret`);
@@ -360,7 +360,7 @@ describe('the command line', () => {
   });
 });
 
-it('stores no secret, password or token in clear in any row', async () => {
+it('stores no secret, password or token in plain text in any row', async () => {
   const login = await oauth.login();
   const tokens = await oauth.tokens(login);
   await oauth.byPassword({ ...login, username: login.password, password: login.consumer_secret });

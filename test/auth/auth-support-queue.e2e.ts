@@ -123,7 +123,7 @@ const NEEDED: Record<string, string> = { '/admin/candidates': '&q=q-', '/admin/e
 /** Routes that reveal accounts only by figures: other tests compare the figures (overview, console-events). */
 const FIGURES = ['GET /admin/overview', 'GET /admin/events'];
 const REASON = { reason: 'mended' };
-/** The requests on data of an account, by route: path and body for the given side. */
+/** The requests on data of an account, by route: path and body, with the ids of the given account. */
 const DEEDS: Record<string, (of: Side) => [path: string, body?: object]> = {
   'GET /admin/notifications/{id}': (of) => [`/admin/notifications/${of.delivered}`],
   'POST /admin/notifications/replay': (of) => [
@@ -192,7 +192,7 @@ function notFound(route: string): string {
 }
 
 describe('the scope support, on every route that accepts it', () => {
-  it('tests every route here that the scope support can call', async () => {
+  it('this file tests every route that the scope support can call', async () => {
     const { body } = await app.call('GET', '/openapi.json');
     const documented = Object.entries(body.paths as Record<string, Record<string, any>>).flatMap(([path, operations]) =>
       Object.entries(operations)

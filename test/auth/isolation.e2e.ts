@@ -157,7 +157,7 @@ const MUTANTS: [what: string, text: string, by: string, where: string][] = [
 
 describe('the table of callers in the isolation test', () => {
   test.each(MUTANTS)(
-    'catches %s that forgets the account',
+    'detects %s that forgets the account',
     async (_what, text, by, where) => {
       const faults = await mutated(text, by, () => table.faults(operation(where)));
       expect(faults).not.toEqual([]);

@@ -114,7 +114,7 @@ describe('POST /introspect (RFC 7662)', () => {
     expect(await ask(tokens.refresh_token)).toEqual({ active: false });
   });
 
-  it('takes disabled users and removed scopes into account at once', async () => {
+  it('takes disabled users and removed scopes into account immediately', async () => {
     const wide = await oauth.tokens(login);
     const narrow = await oauth.tokens(login, { scope: 'read' });
     await oauth.commands.execute(new UpdateApplication(login.consumer_key, { scopes: ['read'] }));

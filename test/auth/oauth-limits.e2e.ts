@@ -83,7 +83,7 @@ describe('limits that hold across processes', () => {
       expect((await oauth.byPassword({ ...login, password })).status).toBe(200);
     });
 
-    it('locks unknown user names, too, and stores no user name in clear', async () => {
+    it('locks unknown user names, too, and stores no user name in plain text', async () => {
       const login = await oauth.login();
       const username = 'a password typed into the wrong field';
       await oauth.byPassword({ ...login, username });
@@ -227,7 +227,7 @@ it('answers 503 with Retry-After while the database is unreachable, and recovers
   }
 });
 
-/** A gate to the database that can be closed: connections are cut, and new ones are cut at once. */
+/** A gate to the database that can be closed: open connections are cut, and new connections are cut immediately. */
 async function openGate(to: number) {
   const sockets = new Set<Socket>();
   let closed = false;

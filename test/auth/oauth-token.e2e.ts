@@ -114,7 +114,7 @@ describe('POST /token with grant_type=password', () => {
       expect(answer.status).toBe(200);
     });
 
-    it('refuses a token request with a client secret or the name of a second client in the body, even beside Basic', async () => {
+    it('refuses a token request with a client secret or the name of a second client in the body, even together with Basic authentication', async () => {
       const { consumer_key, consumer_secret } = login;
       expectError(await oauth.byPassword(login, { client_secret: consumer_secret }), 400, 'invalid_request');
       expectError(await oauth.byPassword(login, { client_id: 'other' }), 400, 'invalid_request');
@@ -180,7 +180,7 @@ describe('POST /token with grant_type=password', () => {
       },
     );
 
-    it("applies a change of an application's grant types at once", async () => {
+    it("applies a change of an application's grant types immediately", async () => {
       const bound = await oauth.login({ grants: ['password'] });
       const { refresh_token } = await oauth.tokens(bound);
       expectError(await oauth.byRefreshToken(bound, refresh_token), 400, 'unauthorized_client');

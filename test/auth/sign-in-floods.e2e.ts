@@ -37,7 +37,7 @@ async function floodWith(path: string, request: (at: number) => { body: string; 
   await eventually(() => refused.length === REFUSED, 60_000);
 }
 
-/** Waits until this many more requests of the flood were dropped. */
+/** Waits until the given number of further requests of the flood were dropped. */
 const roomIsMadeFor = (count: number) => eventually(() => refused.length === REFUSED + count, 60_000);
 
 const grantOf = ({ username, password }: Login, address: string) => ({

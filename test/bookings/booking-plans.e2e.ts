@@ -6,8 +6,8 @@ import { eventually } from '../support/eventually';
 import { rowsOf } from '../support/plans';
 
 /**
- * A connection plans the statements that bookings share while there are no records, and keeps the plans; then there are
- * many records. The statements run on a connection of the service, and are explained there.
+ * Simulates a connection that planned the statements of bookings while there were no records, and still uses these
+ * plans when there are many. The statements run on a connection of the service, and EXPLAIN shows what they read.
  */
 const RECORDS = 50_000;
 const BATCH = 30;

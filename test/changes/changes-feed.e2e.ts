@@ -439,8 +439,15 @@ describe('a month that is dropped', () => {
       [scene.account, middleS],
     );
     const { generation, xid, position } = row as Record<'generation' | 'xid' | 'position', number>;
-    const givenS = Math.floor(Date.now() / 1000);
-    const cursor = writePosition({ generation, xid, position, recordedUs: middleS * 1_000_000, completeUntilS, givenS });
+    const issuedS = Math.floor(Date.now() / 1000);
+    const cursor = writePosition({
+      generation,
+      xid,
+      position,
+      recordedUs: middleS * 1_000_000,
+      completeUntilS,
+      issuedS,
+    });
     return `/accounts/${scene.account}/changes?after=${sealCursor(cursor)}`;
   }
   const drop = (month: string) =>

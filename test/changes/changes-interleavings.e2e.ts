@@ -68,7 +68,7 @@ async function connect(): Promise<pg.Client> {
   return client;
 }
 
-/** Returns the entries that readers got wrong in this many transactions. */
+/** Returns the entries that readers got wrong in the given number of transactions. */
 async function faultsIn(
   rounds: number,
 ): Promise<{ committed: number; skipped: number; twice: number; undone: number }> {

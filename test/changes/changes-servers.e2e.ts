@@ -41,7 +41,7 @@ async function rest(app: TestApp, scene: Scene, from: string) {
 const created = async (app: TestApp, scene: Scene) =>
   (await app.given.eligibility(scene))['svc_eligiblity_id'] as string;
 
-/** Uses this many transaction ids without writing; returns the last. */
+/** Uses up the given number of transaction ids without writing; returns the last id. */
 async function useIds(server: PostgresServer, count: number): Promise<number> {
   await server.query(
     `DO $$ BEGIN FOR n IN 1..${count} LOOP PERFORM pg_current_xact_id(); ROLLBACK; END LOOP; END $$`,
@@ -61,7 +61,7 @@ class Dump {
 
   static async of(server: PostgresServer): Promise<Dump> {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-dump-'));
-    // The server may run as another user.
+    // PostgreSQL may run as another user, who needs access to the folder.
     chmodSync(folder, 0o777);
     const tables = await server.query(
       `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition`,

@@ -89,7 +89,7 @@ describe('candidates in the console', () => {
     expect(driver.refusals()).toHaveLength(1);
     await driver.dialog().getByLabel('Voucher codes').fill(voucher);
     await driver.inDialog('Save').click();
-    await driver.told('The vouchers are set.');
+    await driver.told('The vouchers are saved.');
     await driver.page.locator('.record').getByText(voucher).waitFor();
   });
 
@@ -153,7 +153,7 @@ describe('candidates in the console', () => {
     await driver.dialog().getByText('This cannot be undone.').waitFor();
     await driver.expectGoodPage('candidate-erase');
     await driver.page.getByLabel('Reason').fill('Asked for it');
-    await driver.dialog().getByLabel(`Type ${candidateId()} to go on`).fill(candidateId());
+    await driver.dialog().getByLabel(`Type ${candidateId()} to continue`).fill(candidateId());
     await driver.inDialog('Erase').click();
     await driver.told('The erasure has started.');
     await driver.page.locator('.page-head', { hasText: 'DONE' }).waitFor();

@@ -70,7 +70,7 @@ async function look(): Promise<void> {
   const [snapshots, streams] = [app.app.get(Snapshots), app.app.get(EventStreams)];
   await eventually(() => !streams['looking']);
   snapshots['notBefore'] = 0;
-  await streams.look();
+  await streams.poll();
 }
 
 /** Waits until the event stream has queried the database twice, and its listeners have received the events. */

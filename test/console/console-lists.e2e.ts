@@ -35,7 +35,7 @@ const links = () => driver.page.locator('main tbody td.main a');
 
 describe('a list of the console', () => {
   it('keeps the scroll position and the loaded rows of a list after the operator opens an item and goes back', async () => {
-    // Slow enough to be cancelled by the refetch when the page becomes live.
+    // The response is so slow that the refetch, which starts when the page becomes live, cancels it.
     await driver.page.route(
       /cursor=/,
       async (route) => {
@@ -71,7 +71,7 @@ describe('a list of the console', () => {
     await driver.page.keyboard.press('Tab');
     expect(await focused('type')).toBe('checkbox');
     await driver.page.keyboard.press('Space');
-    await driver.page.getByText('1 chosen').waitFor();
+    await driver.page.getByText('1 selected').waitFor();
     await driver.page.keyboard.press('Tab');
     expect(await focused('tagName')).toBe('A');
     for (const name of ['Resend selected …', 'Resend …']) {

@@ -46,7 +46,7 @@ describe('partners in the console', () => {
     await driver.page.getByText(/day.* left/).waitFor();
     await driver.page.getByText('None; requests are signed').waitFor();
     await driver.page.locator('.chart canvas').first().waitFor();
-    // The same data as a table by the hour, rendered when it is opened.
+    // The table shows the data of the chart by the hour, and is rendered when it is opened.
     const hours = driver.page.locator('.chart-table tbody tr');
     expect(await hours.count()).toBe(0);
     await driver.page.getByText('As a table').first().click();
@@ -227,8 +227,8 @@ describe('partners in the console', () => {
     await driver.button('Delete …').click();
     await driver.dialog().getByText('2 bookings that the partner has not received are resolved').waitFor();
     await driver.inDialog('Delete').click();
-    await driver.dialog().getByText('Does not match.').waitFor();
-    await driver.dialog().getByLabel('Type delete to go on').fill('delete');
+    await driver.dialog().getByText('The text does not match.').waitFor();
+    await driver.dialog().getByLabel('Type delete to continue').fill('delete');
     await driver.inDialog('Delete').click();
     await driver.told('The partner is deleted.');
     await driver.title('Partners');

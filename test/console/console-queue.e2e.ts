@@ -128,7 +128,7 @@ describe('the error queue in the console', () => {
     await driver.goTo('/queue/notifications');
     const ids = (await subscribed.queue()).map(({ id }) => id as string);
     await driver.page.getByRole('checkbox', { name: `Choose ${ids[0]}` }).check();
-    await driver.page.getByRole('group', { name: 'Chosen rows' }).getByText('1 chosen').waitFor();
+    await driver.page.getByRole('group', { name: 'Selected rows' }).getByText('1 selected').waitFor();
     await driver.expectGoodPage('queue-chosen');
     await driver.button('Resend selected …').click();
     await driver.inDialog('Resend 1').click();
@@ -162,7 +162,7 @@ describe('the error queue in the console', () => {
     await driver.page.getByText('The error queue is empty').waitFor();
   });
 
-  it('leads in five clicks from an alert, through the correction of the partner, to the resend of the cause', async () => {
+  it('an operator gets in five clicks from an alert to the corrected settings of the partner and the resend of its notifications', async () => {
     subscribed.partner.answer({ status: 401 });
     await failed(2);
     await driver.goTo('/queue');

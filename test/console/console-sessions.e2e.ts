@@ -186,7 +186,7 @@ describe('a session of the console', () => {
     expect((await app.call('GET', '/admin/jobs', { token: access_token })).status).toBe(200);
   });
 
-  it('ends a console session at once when its user is disabled, loses the scope or gets a new password', async () => {
+  it('ends a console session immediately when its user is disabled, loses the scope or gets a new password', async () => {
     const admin = await app.given.operator();
     const changes = [{ disabled: true }, { scopes: ['read'] }, { password: 'eleven slow otters sing' }];
     for (const change of changes) {

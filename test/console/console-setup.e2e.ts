@@ -96,7 +96,7 @@ describe('the set-up pages', () => {
     await inDialog('Name').fill(`Portal ${MARKUP}`);
     await driver.inDialog('Create').click();
     await driver.dialog('The secret is shown only once').waitFor();
-    await driver.inDialog('I have it').click();
+    await driver.inDialog('I have copied it').click();
     await driver.expectGoodPage('setup-applications');
   });
 
@@ -111,7 +111,7 @@ describe('the set-up pages', () => {
     await driver.button('Create user').click();
     await driver.page.getByLabel(/^Name/).fill('Portal');
     await driver.button('Create application').click();
-    const lines = (await driver.page.getByLabel('Lines for a shell').textContent())!;
+    const lines = (await driver.page.getByLabel('Shell commands').textContent())!;
     await driver.expectGoodPage('setup-connected-client');
     const [, key, secret] = /-u '(\w+):([^']+)'/.exec(lines)!;
     const token = await fetch(`${app.url}/token`, {
@@ -147,9 +147,7 @@ describe('the set-up pages', () => {
       await driver.expectGoodPage('setup-connected-partner');
       const [{ state }] = await app.given.sql('SELECT state FROM subscriptions WHERE account_code = $1', [account]);
       expect(state).toBe('ACTIVE');
-      expect(await driver.page.getByLabel('A line for a shell').textContent()).toContain(
-        `${partner.url}/notifications`,
-      );
+      expect(await driver.page.getByLabel('Shell command').textContent()).toContain(`${partner.url}/notifications`);
     } finally {
       await partner.stop();
     }

@@ -66,11 +66,11 @@ describe('a list with live updates', () => {
     await waiting('Later');
     await held('1 new').waitFor();
     await approved('Newest');
-    await held('1 new, 1 gone').waitFor();
+    await held('1 new, 1 removed').waitFor();
     expect(await place('Middle')).toEqual(before);
     expect(await names()).toEqual(['Newest', 'Middle', 'Oldest']);
     await driver.expectNoComplaints();
-    await held('1 new, 1 gone').click();
+    await held('1 new, 1 removed').click();
     expect(await names()).toEqual(['Later', 'Middle', 'Oldest']);
   });
 
@@ -89,15 +89,15 @@ describe('a list with live updates', () => {
     await driver.page.keyboard.press('Shift+Tab');
     const before = await place('Middle');
     await approved('Last');
-    await held('1 gone').waitFor();
+    await held('1 removed').waitFor();
     expect(await place('Middle')).toEqual(before);
-    await held('1 gone').focus();
+    await held('1 removed').focus();
     await driver.page.keyboard.press('Enter');
     await eventually(async () => expect(await names()).toEqual(['Later', 'Middle', 'Oldest']));
     expect(await driver.page.evaluate(`document.activeElement.querySelector('table') !== null`)).toBe(true);
   });
 
-  it("a list shows the operator's own changes at once, wherever the pointer is", async () => {
+  it("a list shows the operator's own changes immediately, wherever the pointer is", async () => {
     await row('Later').getByRole('button').click();
     await driver.inDialog('Approve').click();
     await row('Middle').hover();

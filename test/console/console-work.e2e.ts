@@ -112,10 +112,10 @@ describe('the work lists', () => {
     await driver.page.getByText('/overall_score_scaled').waitFor();
     const field = driver.page.getByLabel(/^Booking code, record id/);
     await field.fill('NOWHERE');
-    await driver.button('Accept for it …').click();
+    await driver.button('Accept for this exam …').click();
     await driver.page.getByText('No exam has this code.').waitFor();
     await field.fill((code as string).toLowerCase());
-    await driver.button('Accept for it …').click();
+    await driver.button('Accept for this exam …').click();
     await driver.dialog().getByText('Typed Exam').waitFor();
     await driver.dialog().getByText(scene.testCode).waitFor();
     await driver.dialog().getByText('Booked for').waitFor();

@@ -132,7 +132,7 @@ describe('§5 Create', () => {
     expect(hint('/candidate/first~1na~0me')).toContain('"first_name"');
   });
 
-  it('§2 names every fault at once: form, window, catalogue, portions and vouchers', async () => {
+  it('§2 reports every fault in one response: form, window, catalogue, portions and vouchers', async () => {
     const several = await app.given.test(scene.account, {
       portions: [
         { portion_code: 'P1', portion_name: null },

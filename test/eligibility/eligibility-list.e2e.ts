@@ -81,7 +81,7 @@ describe('the list of an account', () => {
     expect(found.pages).toBeLessThan(MOST_PAGES);
   });
 
-  it('reads no more records than the requested page in the middle of the list, too', async () => {
+  it('reads only the records of the requested page, even in the middle of the list', async () => {
     const first = await app.call('GET', `/accounts/${scene.account}/eligibilities?limit=200&status=eligible`, {
       token: scene.token,
     });

@@ -56,7 +56,7 @@ describe('§5 races, on two applications and one database', () => {
     expect(tally(answers)).toEqual({ '200': 1, '400 client_eligibility_id_in_use': 19 });
   });
 
-  it('20 simultaneous creates beside a record whose window is over produce one 200', async () => {
+  it('20 simultaneous creates for a candidate whose old record has expired produce one 200', async () => {
     const body = app.given.eligibilityBody(scene.testCode);
     const old = await app.given.eligibility(scene, body);
     await app.given.sql('UPDATE eligibilities SET eligibility_end_date = now() WHERE svc_eligiblity_id = $1', [

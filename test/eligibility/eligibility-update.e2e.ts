@@ -100,7 +100,7 @@ describe('§5 Update', () => {
     expect([nulled.status, faultsOf(nulled)]).toEqual([400, [`/${path.replace('.', '/')} required`]]);
   });
 
-  it('§2 names every fault of path, form, catalogue and vouchers at once, and changes nothing', async () => {
+  it('§2 reports every fault of path, form, catalogue and vouchers in one response, and changes nothing', async () => {
     const record = await create({
       schedule_start_date: '2027-01-01T00:00:00Z',
       eligibility_end_date: '2029-01-01T00:00:00Z',

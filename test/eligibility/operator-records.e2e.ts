@@ -200,7 +200,7 @@ describe('the records that wait for an operator', () => {
     expect(first).toMatchObject({ account_code: foreign.account, hold_reason: 'Identity', approval_pending: false });
   });
 
-  it('leaves out booked, cancelled and expired records from the records that wait for an operator', async () => {
+  it('excludes booked, cancelled and expired records from the records that wait for an operator', async () => {
     const record = await needingApproval(mine);
     const id = record['svc_eligiblity_id'];
     await app.given.sql(

@@ -99,7 +99,7 @@ describe('vouchers', () => {
     },
   );
 
-  it("leaves an expired record's vouchers redeemed when the record that would replace it is refused", async () => {
+  it("keeps an expired record's vouchers redeemed when the record that would replace it is refused", async () => {
     const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
     const record = await app.given.eligibility(scene, { voucher_codes: [voucher] });
     await endAt(record, past());

@@ -8,8 +8,8 @@ import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 
 /**
- * Runs the lines of the documents that no walk covers (test/architecture/code-blocks.spec.ts lists the test of each),
- * unchanged, in a folder like the repository's, next to a sandbox.
+ * Runs the command lines of the documents that no walk-through covers (test/architecture/code-blocks.spec.ts lists the
+ * test of each), unchanged, in a folder like the repository's, next to a sandbox.
  */
 const ROOT = resolve(__dirname, '../..');
 
@@ -156,7 +156,7 @@ describe('the command lines of the documents', () => {
       const headers = fields.map((field) => field.split(': ') as [string, string]);
       const response = await fetch(url, {
         method,
-        // Programs that run .http files encode user and password of Basic, which the file contains in clear.
+        // Programs that run .http files encode user and password of Basic, which the file contains in plain text.
         headers: headers.map(([field, value]) => [
           field,
           value.replace(/^Basic (\S+) (\S+)$/, (_all, key, secret) => `Basic ${btoa(`${key}:${secret}`)}`),

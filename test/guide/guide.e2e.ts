@@ -124,7 +124,7 @@ describe('the guide on the web', () => {
     expect([first.status, first.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
     expect(first.headers.get('etag')).not.toBeNull();
     const list = await first.text();
-    // llmstxt.org: a title, a summary, lists of links.
+    // llmstxt.org prescribes a title, a summary and lists of links.
     expect(list).toMatch(/^# .+\n\n> .+\n\n[^]*\n## .+\n\n- \[/);
     const asked = new Map<string, Promise<number>>();
     const statusOf = (address: string) => {

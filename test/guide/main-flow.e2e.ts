@@ -110,7 +110,7 @@ describe('the main flow with the packages of clients and partners', () => {
     expect(pushed).toEqual(received.map(({ json }) => json));
   });
 
-  it('shows an imported exam at once, and reports the progress of the import', async () => {
+  it('shows an imported exam immediately, and reports the progress of the import', async () => {
     const rows = Array.from({ length: 250 }, (_, n) => `I-${n},Grace,Hopper,${test_code}`);
     const seen: number[] = [];
     const { progress, report } = await client.import(

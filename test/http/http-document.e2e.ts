@@ -118,7 +118,7 @@ describe('the OpenAPI document', () => {
     expect(securityOf('/health/live', 'get')).toEqual([]);
   });
 
-  it('names BASE_URL as its server and the address of the token endpoint, where BASE_URL is set', () => {
+  it('contains BASE_URL, if it is set, as its server and in the address of the token endpoint', () => {
     const config = { ...app.config, http: { ...app.config.http, publicUrl: 'https://api.example/v1' } as HttpConfig };
     const { servers, components } = openApiDocument(app.app, config) as any;
     expect(servers).toEqual([{ url: 'https://api.example/v1' }]);

@@ -83,7 +83,10 @@ function ownTime(): number {
   return Math.min(...times);
 }
 
-/** Returns each body's longest delay in relation to the machine's own time, measured at once: other load slows both. */
+/**
+ * Returns each body's longest delay in relation to the machine's own time, measured at the same time: other load slows
+ * both.
+ */
 async function delayRatios(path: string, bodies: [string, string][]): Promise<Record<string, number>> {
   const headers = { authorization: `Bearer ${scene.token}`, 'content-type': 'application/json' };
   const send = async (body: Buffer) => {
@@ -122,7 +125,7 @@ it.each([
   240_000,
 );
 
-it('does not block the event loop for a content type of thousands of blanks', async () => {
+it('does not block the event loop when a content type contains thousands of blanks', async () => {
   const headers = {
     authorization: basic(await new OAuth(app).login()),
     'content-type': `application/x-www-form-urlencoded${' '.repeat(15_000)}x`,
@@ -135,7 +138,7 @@ it('does not block the event loop for a content type of thousands of blanks', as
   expect((await longestDelay(send)) / ownTime()).toBeLessThan(1);
 });
 
-it('accepts a large result as it accepts a small result', async () => {
+it('accepts a large result under the same rules as a small result', async () => {
   const { svc_eligiblity_id } = await app.given.eligibility(scene);
   const body = registrationBody({ examMetaData: { examCode: svc_eligiblity_id }, more: 'x'.repeat(3 * MIB) });
   const path = '/registrations/registration/results';

@@ -154,7 +154,7 @@ describe('the quota of an address on public routes', () => {
     expect((await from('192.0.2.1', '/nowhere', token)).status).toBe(404);
   });
 
-  it('charges a document to the quota by its length, and a 304 with almost nothing', async () => {
+  it('counts a document towards the quota by its length, and a 304 hardly at all', async () => {
     const small = left(await from('192.0.2.3', '/.well-known/jwks.json'));
     const document = await from('192.0.2.3', '/openapi.yaml');
     expect(small - left(document)).toBeGreaterThan(document.text.length / 32_768 - 1);
@@ -166,7 +166,7 @@ describe('the quota of an address on public routes', () => {
     expect(left(again) - left(streamed)).toBeGreaterThan(streamed.text.length / 32_768 - 1);
   });
 
-  it('charges refusals of unauthenticated requests on every route to the quota, and delays 429 responses', async () => {
+  it('counts refused unauthenticated requests on every route towards the quota, and delays 429 responses', async () => {
     const paths = ['/nowhere', '/accounts/NOBODY/eligibilities', '/admin/users'];
     const [answered] = await untilRefused('192.0.2.4', paths, 6000);
     expect(answered).toBeGreaterThanOrEqual(1200);

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Tries every operation of a sandbox's document with its example, in a person's order. Only generated values (ids,
- * codes, tokens) are taken from earlier answers.
+ * Tries every operation of a sandbox's document with its example, in the order in which a person would call them. Only
+ * generated values (ids, codes, tokens) are taken from earlier answers.
  */
 describe('the examples of the document, against a sandbox', () => {
   let app: TestApp;

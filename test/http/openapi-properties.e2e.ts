@@ -22,7 +22,7 @@ interface Operation {
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema; example: unknown }> };
   security: Record<string, string[]>[];
 }
-/** A generated request; parts that it omits are undefined. */
+/** A generated request. Omitted parts are undefined. */
 interface Input {
   parameters: Record<string, string | undefined>;
   type: string | undefined;
@@ -56,7 +56,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
         operation,
       ]),
     );
-    // Event streams are left out, because their responses never end.
+    // Event streams are not called, because their responses never end.
     operations = operations.filter(([, operation]) => !JSON.stringify(operation).includes('text/event-stream'));
     tokens['operator'] = await app.given.operator();
     tokens['client'] = await app.given.token([sandbox.account_code]);
@@ -67,7 +67,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
   });
   afterAll(() => app.close());
 
-  /** Creates a thing of each kind, so that operations have data. */
+  /** Creates an object of each kind, so that the operations have data. */
   async function fill(): Promise<void> {
     const account = sandbox.account_code as string;
     const scene = { account, testCode: 'SANDBOX-ONE', token: tokens['operator'] };
@@ -120,7 +120,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
     });
   }
 
-  /** Returns the known values of a parameter; for `{id}`, the path decides of which kind. */
+  /** Returns the known values of a parameter; for `{id}`, the path determines the kind of object. */
   const knownAs = (path: string, name: string): string[] | undefined =>
     known[name === 'id' ? (/(subscription|unmatched|notification)/.exec(path)?.[1] ?? name) : name];
 

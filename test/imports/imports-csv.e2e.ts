@@ -135,7 +135,7 @@ describe('an import of CSV', () => {
     expect(await app.given.sql('SELECT uses FROM vouchers WHERE voucher_code = $1', [voucher])).toEqual([{ uses: 1 }]);
   });
 
-  it('leaves the voucher of an expired record redeemed when the row that would replace the record is refused', async () => {
+  it('keeps the voucher of an expired record redeemed when the row that would replace the record is refused', async () => {
     const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
     await app.given.eligibility(scene, { client_eligibility_id: 'EL-1' });
     const expired = await app.given.eligibility(scene, { voucher_codes: [voucher] });
@@ -197,7 +197,7 @@ describe('an import of CSV', () => {
     expect(chunks).toEqual([{ rows: null, outcomes: [['CREATED', 2, 'K-1', scene.testCode, svc_eligiblity_id]] }]);
   });
 
-  it('refuses a file with unknown or repeated columns at once, and reports every such column', async () => {
+  it('refuses a file with unknown or repeated columns immediately, and reports every such column', async () => {
     const answer = await send('candidate_id,frist_name,first_name,candidate.first_name,last_name\nX,A,A,A,B\n');
     expect(answer.status).toBe(400);
     expect(answer.body.errors).toEqual([

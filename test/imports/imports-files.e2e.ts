@@ -87,7 +87,8 @@ describe('a file for an import', () => {
   it('refuses a file with a quote that is never closed, and reports its line', async () => {
     const rows = Array.from({ length: 3000 }, (_, number) => `C-${number},"two\r\nlines",B,T`);
     rows[1500] = 'C-1500,"first\r\nsecond","open,B,T';
-    // One line for the columns, two for each row before, and the row's own first cell of two lines.
+    // The quote is in line 3003: after the header, two lines for each of the 1,500 earlier rows, and the first line of
+    // its row.
     expect((await refusal(`${HEADER.join(',')}\r\n${rows.join('\r\n')}\r\n`)).detail).toMatch(/line 3003/);
     expect((await refusal(`${HEADER.join(',')}\nA,B,C,T\n\nA,"open,C,T\n`)).detail).toMatch(/line 4/);
   });
@@ -208,7 +209,7 @@ describe('a file for an import', () => {
     expect(list.body).toHaveLength(1);
   });
 
-  it('leaves the Idempotency-Key of a refused file unused', async () => {
+  it('does not use up the Idempotency-Key of a refused file', async () => {
     const headers = { 'idempotency-key': 'season-3' };
     expect((await refusal('colour\n', headers)).status).toBe(400);
     expect((await imports().send(fileOf(',', 'I-3'), headers)).status).toBe(202);

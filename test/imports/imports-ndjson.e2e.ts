@@ -81,7 +81,7 @@ describe('an import of NDJSON', () => {
     expect([answer.status, answer.body.code]).toEqual([status, code]);
   });
 
-  it('completes an import of a file without rows at once', async () => {
+  it('completes an import of a file without rows immediately', async () => {
     expect(await imported([])).toMatchObject({ state: 'DONE', rows: 0, done: 0, lines: [] });
   });
 

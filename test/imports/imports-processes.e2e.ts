@@ -112,7 +112,7 @@ describe('imports of several processes', () => {
     const left = await stateOf(path, scene.token);
     expect(left.state).toBe('RUNNING');
     expect(left.done).toBeLessThan(6000);
-    // Ends the leases of the dead process at once, so that the test need not wait for their expiry.
+    // Ends the leases of the dead process immediately, so that the test need not wait for their expiry.
     await app.given.sql('UPDATE eligibility_imports SET leased_until = NULL');
     const heir = await worker();
     const end = await eventually(async () => {

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterEach(() => subscribed.stop());
 afterAll(() => app.close());
 
-/** Accepts this many requests in any second, and answers the rest with the status. */
+/** Accepts the given number of requests in any second, and answers the rest with the status. */
 function taking(
   perSecond: number,
   busy: PartnerAnswer = { status: 429 },

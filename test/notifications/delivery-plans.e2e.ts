@@ -14,15 +14,15 @@ import { eventually } from '../support/eventually';
 import { looksAt, type Values } from '../support/plans';
 
 /**
- * A connection plans a statement while the tables are empty, as at night, and keeps the plan; then there is much to do.
- * Each statement runs on a connection of the service, and is explained there.
+ * Simulates a connection that planned its statements while the tables were empty, and still uses these plans when there
+ * is much to do. Each statement runs on a connection of the service, and EXPLAIN shows what it reads.
  */
 const NOTIFICATIONS = 50_000;
 const BATCH = 32;
 const EVENTS = 400;
 /**
- * The maximum number of rows that all branches of a statement may read: none reads a whole table, or compares each
- * event with all.
+ * The maximum number of rows that all branches of a statement may read: no statement may read a whole table, or compare
+ * each event with all events.
  */
 const MOST = 40_000;
 const WAIT_MS = 10_000;
@@ -191,7 +191,7 @@ describe.each([
   ['that were never analysed', null],
   ['that were vacuumed while they were empty', 'VACUUM (ANALYZE) '],
 ])('delivery statements planned for empty tables %s', (_, upkeep) => {
-  it.each([1, 8])('no delivery statement scans a table that has grown since, with %i partners', async (count) => {
+  it.each([1, 8])('no delivery statement scans a table that has grown since the statement was planned, with %i partners', async (count) => {
     if (upkeep !== null)
       await app.given.sql(`${upkeep} deliveries, notifications, notification_attempts, domain_events, subscriptions`);
     await planAll();

@@ -8,7 +8,10 @@ let subscribed: Subscribed;
 let gone: Subscribed;
 let jobs: BulkJobs;
 
-/** Creates notifications refused with 400, by a closed port, and of a DOWN partner, attempted or not. */
+/**
+ * Creates notifications that failed with 400 or at a closed port, and notifications for a DOWN partner, attempted or
+ * not.
+ */
 beforeAll(async () => {
   app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
   subscribed = await Subscribed.start(app);

@@ -19,8 +19,8 @@ const ITEMS = 50_000;
 /** The number of handed-over and leased items. */
 const HELD = 128;
 /**
- * The maximum number of rows that all branches of a step may read, including a comparison within a batch: not all of
- * the job.
+ * The maximum number of rows that all branches of a step may read, including a comparison within a batch: a step may
+ * not read the whole job.
  */
 const MOST = 25_000;
 

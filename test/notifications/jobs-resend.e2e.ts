@@ -83,7 +83,7 @@ test('a dry run of a bulk resend counts the matches and creates no job', async (
   expect(subscribed.partner.requests).toHaveLength(0);
 });
 
-test('completes a bulk resend at once when no notification matches', async () => {
+test('completes a bulk resend immediately when no notification matches', async () => {
   const id = await resend({ filter: { ...mine(), failure: 'tls' } });
   expect(await jobs.having(id, { state: 'DONE' })).toMatchObject({ matched: 0, waiting: 0, sent: 0 });
 });
@@ -280,7 +280,7 @@ test('keeps an item of a job waiting when its partner is suspended before the re
   const [{ id: notification }] = await refused(subscribed, 1);
   const { partner } = subscribed;
   await partner.goDown();
-  // It accepts connections and stays silent: the attempt has begun, and its request cannot be sent.
+  // The partner accepts connections and sends nothing: the attempt has begun, but its request cannot be sent.
   const silent = createServer().listen(Number(new URL(partner.url).port), '127.0.0.1');
   const connected = once(silent, 'connection') as Promise<[Socket]>;
   const id = await resend();

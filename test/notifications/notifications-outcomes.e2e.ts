@@ -175,7 +175,7 @@ describe('automatic retry after a 500', () => {
     expect((await subscribed.subscription())['health']).toBe('UP');
   });
 
-  test('sends a manual resend at once while the partner is DOWN, and a 200 turns it UP', async () => {
+  test('sends a manual resend immediately while the partner is DOWN, and a 200 turns it UP', async () => {
     await subscribed.patch({ auto_retry_on: ['500'] });
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();

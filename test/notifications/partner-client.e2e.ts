@@ -568,7 +568,7 @@ describe('a partner that cannot be reached', () => {
 
   it('reaches the partner at the next address without waiting for silent first addresses', async () => {
     const partner = await aPartner();
-    // Connections are neither accepted nor refused there: the accept queue is full.
+    // This address neither accepts nor refuses connections, because its accept queue is full.
     const silent = await silentListeners(Number(new URL(partner.url).port), ['127.0.0.3', '127.0.0.4']);
     const client = await aClient(LOOPBACK, () => Promise.resolve(['127.0.0.3', '127.0.0.4', '127.0.0.1']));
     const outcome = await client.put(endpointOf(partner, { waitMs: 20_000 }), headers, body);
@@ -929,7 +929,7 @@ describe('OAuth2 client credentials', () => {
   it('requests an OAuth2 token with an extremely long lifetime once, and uses it', async () => {
     const issuer = await aPartner({ oauth: secret });
     const { put } = await withTokensOf(issuer, await aPartner());
-    // As JSON text, because the value exceeds the range of a number.
+    // The value is written as JSON text, because it exceeds the range of a number.
     issuer.answerToken({ body: JSON.stringify(good).replace('60', '1e999') });
     expect([summary(await put()), summary(await put())]).toEqual([delivered, delivered]);
     expect(issuer.tokenRequests).toHaveLength(1);

@@ -74,7 +74,7 @@ test('ends a round of queue upkeep after some seconds even if work is left, and 
 describe('giving up', () => {
   const HOURS = 24;
 
-  /** Creates this many automatically retried events of this age in the queue. */
+  /** Creates the given number of automatically retried events of the given age in the queue. */
   async function retried(one: Subscribed, n: number, age: string): Promise<void> {
     await queueMany(one, n);
     await app.given.sql(

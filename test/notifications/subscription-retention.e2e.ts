@@ -85,7 +85,8 @@ test('keeps the suspensions of a subscription as long as they count towards givi
     ).length;
   await app.given.sql(
     `UPDATE subscriptions SET suspensions = $2::tstzmultirange, suspended_datetime = now() - interval '90 hours' WHERE id = $1`,
-    // 5 hours since the last one, 15 between the two: 4 before the second are the last that count.
+    // Of the 24 hours that count, 5 are after the third suspension, 15 before it, and 4 before the second one. The
+    // first suspension is therefore no longer needed.
     [subscribed.id, `{[${hours(300)},${hours(200)}),[${hours(80)},${hours(60)}),[${hours(45)},${hours(5)})}`],
   );
   await retain();
@@ -102,7 +103,7 @@ test('keeps the suspensions of a subscription as long as they count towards givi
        VALUES (gen_random_uuid(), $1, $2, 'BOOKING_CREATED', 'X', 1, now(), '{}', 'ERROR_QUEUE', 'AUTO', 'server_error', 500, $3)`,
       [subscribed.id, subscribed.scene.account, hours(ago)],
     );
-  // For 60 of these hours the subscription was suspended.
+  // The subscription was suspended for 60 of these hours.
   await queue(83.9);
   await queue(84.1);
   await app.given.sql(

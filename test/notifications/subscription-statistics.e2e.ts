@@ -20,7 +20,7 @@ afterAll(() => app.close());
 
 const statistics = async () => (await subscribed.get(`/admin/subscriptions/${subscribed.id}/statistics`)).body;
 
-/** Books an exam in this many days; returns its start. */
+/** Books an exam that starts in the given number of days; returns its start. */
 async function bookedIn(days: number): Promise<{ code: string; on: string }> {
   const on = dateTime(Date.now() + days * DAY_MS);
   return { code: await subscribed.booking({ booking_on: on }), on };

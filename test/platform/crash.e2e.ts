@@ -60,7 +60,7 @@ describe('kill -9 of service and database in the middle of the flow', () => {
     expect(acknowledged.size).toBeGreaterThan(WRITERS);
 
     service = await ServiceProcess.start(folder.path, { RATE_LIMIT_PER_MINUTE: '0' });
-    // The token of before the crash is still valid, because the service had issued it.
+    // A token that was issued before the crash is still valid.
     for (const [booking, candidate] of acknowledged) {
       const found = await service.call(token, 'GET', `/accounts/${account}/bookings/${booking}`);
       expect(found).toMatchObject({ status: 200, body: { candidate_id: candidate, status: 'BOOKED' } });

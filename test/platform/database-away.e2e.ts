@@ -8,7 +8,10 @@ import { startApp, type Answer, type TestApp } from '../support/app';
 import { Deliveries, registrationBody } from '../support/deliveries';
 import { eventually } from '../support/eventually';
 
-/** Contract section 1: an unavailable database is 503 at once, never a hang, and is found again without a restart. */
+/**
+ * Contract section 1: while the database is unavailable, requests are answered with 503 immediately and never hang. The
+ * service reconnects without a restart.
+ */
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let relay: Relay;
 let app: TestApp;
@@ -54,7 +57,7 @@ class Relay {
     this.generation += 1;
   }
 
-  /** Makes existing connections carry nothing, like a firewall that has dropped them; new ones work. */
+  /** Silently blocks the existing connections, like a firewall that has dropped them. New connections work. */
   forget(): void {
     this.generation += 1;
   }
@@ -100,7 +103,7 @@ async function timed(call: () => Promise<Answer>): Promise<{ answer: Answer; ms:
   return { answer, ms: performance.now() - begun };
 }
 
-it('ends running requests soon and refuses new requests at once while the database is silent, and recovers', async () => {
+it('ends running requests soon and refuses new requests immediately while the database is silent, and recovers', async () => {
   expect((await read()).status).toBe(200);
   relay.silent = true;
   const first = await Promise.all(Array.from({ length: 30 }, () => timed(read)));

@@ -18,7 +18,7 @@ afterAll(() => app.close());
 const SHORT_WORK = { text: 'SELECT pg_sleep(0.01)' };
 const FLOOD = 300;
 
-/** Returns how much of a flood was done when another caller's work, begun after it, was done. */
+/** Returns how many requests of a flood had ended when the later work of another caller ended. */
 async function doneBefore(work: () => Promise<unknown>, other: Caller | null): Promise<number> {
   let done = 0;
   const flood = Array.from({ length: FLOOD }, () =>
@@ -35,8 +35,8 @@ async function doneBefore(work: () => Promise<unknown>, other: Caller | null): P
 }
 
 /**
- * Kinds of work, with the maximum part of the flood that may be done first: those begun before, and one turn of the
- * other.
+ * The kinds of work, with the number of requests of the flood that may end first: those that began earlier, and those
+ * of one turn of the flooding caller.
  */
 const kinds: [string, () => Promise<unknown>, number][] = [
   ['statements', () => app.database.query(SHORT_WORK), FLOOD / 10],

@@ -630,7 +630,7 @@ describe('stopping', () => {
       expect(isAlive(pid)).toBe(false);
       expect(performance.now() - begun).toBeLessThan(14_000);
     } finally {
-      // A frozen process would outlive a failed test.
+      // The process is ended here, because a frozen process would outlive a failed test.
       if (isAlive(rows[0].pid)) process.kill(rows[0].pid, 'SIGKILL');
     }
   });

@@ -11,7 +11,8 @@ import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
 /**
- * Contract section 13: a hint to other processes never makes a change fail. The whole server shares one NOTIFY queue.
+ * Contract section 13: a change never fails because a NOTIFY to other processes cannot be sent. The whole server shares
+ * one NOTIFY queue.
  */
 const FULL = '54000';
 const env = { SANDBOX: 'true', SECRETS_KEY: randomBytes(32).toString('base64') };

@@ -101,7 +101,7 @@ describe('after the whole flow', () => {
     expect(answers).toContain('subscription.create');
   });
 
-  it('no secret is stored in clear in the database', () => {
+  it('no secret is stored in plain text in the database', () => {
     for (const [name, secret] of Object.entries(secrets))
       for (const form of [secret, Buffer.from(secret).toString('hex'), Buffer.from(secret, 'base64').toString('hex')])
         expect({ name, found: dump.includes(form) }).toEqual({ name, found: false });

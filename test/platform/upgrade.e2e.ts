@@ -211,7 +211,7 @@ describe.each([
       expect(answer.body[0].svc_eligiblity_id).toBe(facts.records[kind].svc_eligiblity_id);
     });
 
-    it('shows a replaced record as EXPIRED beside its successor', async () => {
+    it('shows a replaced record as EXPIRED next to its successor', async () => {
       const { body } = await get(testOf('replaced'));
       expect(body.map((record: { status: string }) => record.status)).toEqual(['ELIGIBLE', 'EXPIRED']);
     });

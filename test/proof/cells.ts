@@ -71,7 +71,7 @@ class Front {
   }
 }
 
-/** Makes a client's calls of a day in a cell. */
+/** Makes the calls of a client's typical day in a cell. */
 async function mainFlow(front: Front, cell: Letter, service: BenchedService): Promise<string> {
   const { consumer_key, consumer_secret, username, password } = service.client;
   const form = (members: Record<string, string>) => ({

@@ -205,7 +205,7 @@ describe('commands for encryption and signing keys', () => {
     await alone.close();
   });
 
-  it('rotate-launch-key signs with a new key at once, and the key set keeps the previous key for a day', async () => {
+  it('rotate-launch-key signs with a new key immediately, and the key set keeps the previous key for a day', async () => {
     const keys = async () =>
       ((await app.call('GET', '/.well-known/jwks.json')).body.keys as { kid: string }[]).map(({ kid }) => kid);
     const [before] = await keys();

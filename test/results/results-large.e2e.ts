@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Announces a body of 7 MiB, sends this many bytes of it, and stops. */
+/** Announces a body of 7 MiB, sends the given number of bytes of it, and stops. */
 async function slowSender(sent = 100_000): Promise<Socket> {
   const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
   await once(socket, 'connect');

@@ -138,7 +138,7 @@ describe.each(routes)('%s', (_route, deliver) => {
   });
 });
 
-it('answers 500 at once on both result routes and 503 elsewhere while the database is down, and counts each result once afterwards', async () => {
+it('immediately answers 500 on both result routes and 503 elsewhere while the database is down, and counts each result once afterwards', async () => {
   await server.stop();
   const begun = Date.now();
   for (const [, deliver] of routes) {

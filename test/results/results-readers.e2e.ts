@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Creates an exam with this many revisions of a 5 MiB result; returns the address for reading them. */
+/** Creates an exam with the given number of revisions of a 5 MiB result; returns the address for reading them. */
 async function examWithResult(scene: Scene, revisions = 1): Promise<string> {
   const { svc_eligiblity_id, candidate } = await app.given.eligibility(scene);
   const userPhotoBase64String = Buffer.alloc(4 * 1024 * 1024, 7).toString('base64');

@@ -47,7 +47,7 @@ describe('the clock of the sandbox', () => {
   const timeOf = async (app: TestApp) =>
     Date.parse((await app.call('GET', '/sandbox/clock', { token: await one.given.operator() })).body.now);
 
-  it('advances the clock in every process at once, and writes an audit row', async () => {
+  it('advances the clock in every process immediately, and writes an audit row', async () => {
     expect(Math.abs((await timeOf(one)) - Date.now())).toBeLessThan(5_000);
     const answer = await move({ advance_s: DAY_S });
     const shown = Date.parse(answer.body.now);

@@ -92,7 +92,7 @@ describe('SANDBOX=true', () => {
     const moved = await sandbox.call(token, 'POST', '/sandbox/clock', { advance_s: 30 * 86_400 });
     expect(moved.status).toBe(200);
     const others: Record<string, string>[] = [{ NODE_ENV: 'production' }, { SANDBOX: 'false' }];
-    // Other processes are refused while the sandbox runs, and after it has stopped.
+    // The sandbox's database refuses other processes while the sandbox runs, and after it has stopped.
     for (const env of others) expect(await run([], { DATABASE_URL: url, ...env })).toEqual([1, NO_SANDBOX]);
     await sandbox.stop();
     for (const env of others)
@@ -111,7 +111,7 @@ describe('SANDBOX=true', () => {
     await again.stop();
   });
 
-  it('lets the command line create the first operator of an empty database, and the service the rest', async () => {
+  it('the command line can create the first operator of an empty database before the service creates the rest', async () => {
     const url = await database({ migrated: false });
     const env = { DATABASE_URL: url, SANDBOX: 'true' };
     const made = await run(['admin', 'create-operator', '--username', 'olga'], env, 'seven grey herons wait\n');

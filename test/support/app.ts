@@ -84,7 +84,12 @@ const CHECKERS = Symbol.for('checkers of the OpenAPI document');
 function checkerOf(app: NestExpressApplication, config: Config): DocumentChecker {
   const shared = globalThis as { [CHECKERS]?: Map<string, DocumentChecker> };
   const checkers = (shared[CHECKERS] ??= new Map<string, DocumentChecker>());
-  const key = JSON.stringify([process.env['TEST_POSTGRES_URL'], config.publicUrl, config.basePath, config.sandbox]);
+  const key = JSON.stringify([
+    process.env['TEST_POSTGRES_URL'],
+    config.http.publicUrl,
+    config.http.basePath,
+    config.process.sandbox,
+  ]);
   let checker = checkers.get(key);
   if (!checker) checkers.set(key, (checker = documentChecker(openApiDocument(app, config))));
   return checker;
@@ -96,7 +101,7 @@ export interface StartOptions {
   databaseUrl?: string;
 }
 
-/** A process that answers requests, and another one that delivers, on the same database with the same key. */
+/** Two processes on the same database with the same key: one answers requests, and the other delivers notifications. */
 export async function startPair(env: Record<string, string> = {}): Promise<{ api: TestApp; delivery: TestApp }> {
   const shared = { SECRETS_KEY: randomBytes(32).toString('base64'), ...env };
   const api = await startApp({ env: { ...shared, ROLES: 'api' } });

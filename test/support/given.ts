@@ -65,7 +65,7 @@ export class Given {
     return testCode;
   }
 
-  /** Writes this many records to the database. `values` are SQL by column; `n` counts from 1. */
+  /** Writes the given number of records to the database. `values` are SQL by column; `n` counts from 1. */
   async records(
     count: number,
     { account, testCode }: { account: string; testCode: string },

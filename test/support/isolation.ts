@@ -21,7 +21,7 @@ interface Caller {
   name: string;
   token: string | undefined;
   scopes: readonly Scope[];
-  /** The status that this caller receives for every call, regardless of the parameters. */
+  /** The status with which every call of this caller is answered, regardless of the parameters. */
   always?: number;
   /** Whether it is staff of an account without data: its answers must equal those from before there was any data. */
   hasNothing?: boolean;
@@ -89,7 +89,7 @@ const BODIES: Record<string, (at: Places) => unknown[]> = {
     { result_id: at['result_id'], result: 'P' },
   ],
 };
-/** Parameters of open routes: none of them names an account's thing, except by a secret. */
+/** Parameters of open routes: none of them identifies data of an account, except by a secret. */
 const OPEN: Places = { code: 'validation_error', launch_code: 'hT3kq0Qm6mS8m1v5pX2wZr9aYc4dLfJgNbVtUoEiKsA' };
 /** Parameters of operators' routes: any value works, because it is never looked up. */
 const OPERATORS: Places = { username: 'somebody', consumer_key: 'K7MWQ2XA9PDRB7K2M9QX' };
@@ -109,7 +109,7 @@ const PLAIN = new Set(
 
 /**
  * Tests isolation: every caller without rights on the account Z calls every operation of the document. `faults` lists
- * answers with data of Z, differences from the answers for unknown things, and changes of Z's data.
+ * answers with data of Z, differences from the answers for unknown objects, and changes of Z's data.
  */
 export class Isolation {
   readonly operations: Operation[];
@@ -191,7 +191,7 @@ export class Isolation {
             ...(await this.caseFaults(operation, caller, mayCall, one)).map((fault) => `${caller.name}: ${fault}`),
           );
     }
-    // Deletes bodies that caller A has just sent: they name things of Z, but belong to A.
+    // Deletes bodies that caller A has just sent: they name objects of Z, but belong to A.
     await this.app.given.sql('DELETE FROM unmatched_results WHERE NOT id::text = ANY ($1)', [
       [...this.a.marks, ...this.z.marks],
     ]);

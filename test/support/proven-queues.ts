@@ -11,7 +11,7 @@ export function startAll(queues: PartnerQueues<number>): string[] {
   return started;
 }
 
-/** Queues this many items for a partner. */
+/** Queues the given number of items for a partner. */
 export function fill(queues: PartnerQueues<number>, id: string, items: number): void {
   const queue = queues.of(id);
   queue.fill(

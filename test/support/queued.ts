@@ -3,8 +3,8 @@ import { eventually } from './eventually';
 import type { Subscribed } from './subscribed';
 
 /**
- * Creates this many bookings whose events the partner refuses with 400. Then the partner forgets the requests, and
- * answers 200 from now on.
+ * Creates the given number of bookings whose events the partner refuses with 400. Then the partner forgets the
+ * requests, and answers 200 from now on.
  */
 export async function refused(subscribed: Subscribed, n: number): Promise<Record<string, any>[]> {
   subscribed.partner.answer({ status: 400, body: 'unknown candidate' });
@@ -19,7 +19,9 @@ export async function refused(subscribed: Subscribed, n: number): Promise<Record
   return rows;
 }
 
-/** Writes this many queued notifications to the database, each of a different booking, as refused with 400. */
+/**
+ * Writes the given number of queued notifications to the database, each of a different booking, as refused with 400.
+ */
 export async function queueMany({ app, id, scene }: Subscribed, n: number): Promise<void> {
   await app.given.sql(
     `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,

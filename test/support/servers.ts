@@ -88,7 +88,7 @@ export class PostgresServer {
     await this.query('SELECT pg_reload_conf()');
   }
 
-  /** Kills all its processes at once, like a power failure. */
+  /** Kills all processes of the server at once, like a power failure. */
   kill(): void {
     this.signal('SIGKILL');
   }

@@ -4,7 +4,7 @@ import { eventually } from './eventually';
 import { BulkJobs, queueMany } from './queued';
 import { Subscribed } from './subscribed';
 
-/** The ids and codes of an account's things, by the names of the parameters in paths and filters. */
+/** The ids and codes of an account's objects, by the names of the parameters in paths and filters. */
 export type Places = Record<string, string>;
 
 /** An account with data of every kind. */

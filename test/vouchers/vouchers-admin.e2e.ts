@@ -58,7 +58,7 @@ describe('a voucher', () => {
     expect(await lastAudit()).toMatchObject({ action: 'voucher.put', subject: `${account}/V-1` });
   });
 
-  it('PUT replaces a voucher as a whole, and accepts a voucher as GET returned it', async () => {
+  it('PUT replaces a voucher as a whole, and accepts the body that GET returned', async () => {
     const full = {
       discount_type: 'AMOUNT',
       discount_value: 10.55,

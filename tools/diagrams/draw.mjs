@@ -1,6 +1,6 @@
-// Draws what is new among the diagrams of the documents into docs/diagrams, and removes what none of them shows any more.
-// usage: npm install --prefix tools/diagrams && npm run draw --prefix tools/diagrams
-// The browser is the one of the tests (npx jest swagger-ui unpacks it).
+// Draws the new diagrams of the documents into docs/diagrams, and deletes pictures that no document uses any more.
+// usage: npm install --prefix tools/diagrams && npm run draw --prefix tools/diagrams It uses the browser of the tests
+// (`npx jest swagger-ui` unpacks it).
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

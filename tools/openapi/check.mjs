@@ -1,4 +1,4 @@
-// Checks the uses that others make of docs/openapi.json:
+// Checks docs/openapi.json with the tools that clients use:
 // 1. Spectral (with the rules of OWASP) and Redocly find nothing; Prism answers every operation with its example.
 // 2. The clients of openapi-typescript, hey-api, orval, swagger-typescript-api and oazapfts compile, and the program of docs/clients.md,
 //    “A generated client”, works against Prism.

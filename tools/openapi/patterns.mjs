@@ -1,5 +1,6 @@
-// The patterns of the document mean the same to the engines of JavaScript (with and without `u`), RE2 (Go), Python and Java. Python and
-// Java are asked where they are on the machine. Texts that end with a line break of Unicode are left out: `$` lets one pass in these two.
+// Checks that the patterns of the document mean the same in the regular expression engines of JavaScript (with and
+// without `u`), RE2 (Go), Python and Java. Python and Java are used if they are installed. Texts that end with a line
+// break of Unicode are left out: in these two languages, `$` also matches before such a line break.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -38,7 +39,7 @@ const ENGINES = {
   Java: elsewhere('java', ['Patterns.java']),
 };
 
-/** @returns what differs, as lines; and which engines were asked */
+/** @returns the differences, as lines, and the engines that were used */
 export function comparePatterns(document = read('docs/openapi.json')) {
   const texts = read('test/architecture/pattern-texts.json').filter((text) => !/[\n\r\u0085\u2028\u2029]$/.test(text));
   const pairs = [...new Set(patternsIn(document))].flatMap((pattern) => texts.map((text) => [pattern, text]));

@@ -1,4 +1,4 @@
-// Prism, a mock server, plays the service by its document: every operation is called as the document's examples say.
+// Prism, a mock server, plays the service from its document. Every operation is called as in the document's examples.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';

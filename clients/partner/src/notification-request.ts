@@ -17,7 +17,7 @@ export interface NotifiedPortion {
 
 /** The body that the service sends. Members without a value are omitted; date-times are `YYYY-MM-DDThh:mm:ssZ`. */
 export interface NotificationRequest {
-  /** The code of the appointment. */
+  /** The booking code of the appointment. */
   booking_code: string;
   /** The start of the booking. */
   booking_on: string;

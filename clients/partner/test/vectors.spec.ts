@@ -11,7 +11,7 @@ if (process.env['WRITE_VECTORS']) writeFileSync(FILE, made);
 const kept = JSON.parse(readFileSync(FILE, 'utf8')) as ReturnType<typeof vectors>;
 
 describe('vectors.json', () => {
-  it('contains exactly the signatures that the service computes', () => {
+  it('vectors.json contains exactly the signatures that the service computes', () => {
     expect(readFileSync(FILE, 'utf8')).toBe(made);
   });
 

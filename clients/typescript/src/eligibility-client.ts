@@ -96,7 +96,7 @@ export class EligibilityClient {
   }
 
   /**
-   * Yields the change feed page by page up to its end; with `followMs` it never ends, and waits this many milliseconds
+   * Yields the change feed page by page up to its end; with `followMs` it never ends, and waits `followMs` milliseconds
    * after an empty page.
    * @param after the end of the last reading; `now`; or undefined for the beginning
    */

@@ -19,7 +19,7 @@ export class ProblemError extends Error {
 
   static unreachable(): ProblemError {
     const detail =
-      'The service did not answer. Check your connection, then look whether your last action was carried out.';
+      'The service did not answer. Check your connection, and then check whether your last action was carried out.';
     return new ProblemError(0, { title: 'The service cannot be reached', detail }, null);
   }
 

@@ -103,7 +103,7 @@ export async function sessionFetch(request: Request): Promise<Response> {
   return response;
 }
 
-/** The time after an operator's action in which lists show changes at once, because the action has caused them. */
+/** The time after an operator's action in which lists show changes immediately, because the action has caused them. */
 const JUST_MS = 3000;
 let actedAt = -Infinity;
 

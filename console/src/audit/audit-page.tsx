@@ -92,7 +92,7 @@ export function AuditPage() {
     load: (cursor, signal) =>
       pageOf(api.GET('/admin/audit', { params: { query: { ...search, cursor, limit: 50 } }, signal })),
   };
-  // Loads the rows at once, although they are rendered only after the content above them, which would move them.
+  // Loads the rows immediately, but renders them only after the content above them, which would otherwise move them.
   usePrefetchInfiniteQuery(listQuery(rows));
   return (
     <Page
@@ -147,11 +147,11 @@ function Seals() {
                   ),
                 ],
                 [
-                  'Compared now',
+                  'Compared just now',
                   `${seals.checked_seals} newest seals, ${seals.checked_rows.toLocaleString('en')} rows`,
                 ],
-                ['Sealed through row', seals.sealed_through?.toLocaleString('en')],
-                ['Last seal made', <Time at={seals.last_seal_datetime} key="made" />],
+                ['Sealed up to row', seals.sealed_through?.toLocaleString('en')],
+                ['Last seal created', <Time at={seals.last_seal_datetime} key="made" />],
                 ['Rows without a seal', seals.waiting === 0 ? 'None' : seals.waiting.toLocaleString('en')],
                 [
                   'Last seal',

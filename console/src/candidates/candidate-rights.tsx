@@ -28,7 +28,7 @@ export function CandidateRights({ path, name, records }: Props) {
 
   async function askToExport() {
     const done = await confirm({
-      title: 'Export what is held about this candidate?',
+      title: 'Export all data about this candidate?',
       text: 'The export is one JSON document with all records, bookings, results (with photo and video link), notifications and audit entries of the candidate. The export is recorded in the audit log.',
       action: 'Export',
       perform: exportAll,

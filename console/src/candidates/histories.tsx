@@ -65,7 +65,7 @@ const BOOKINGS: readonly Column<Schemas['BookingModel']>[] = [
   },
   {
     id: 'made',
-    header: 'Made',
+    header: 'Booked on',
     as: 'time',
     text: ({ created_datetime: at }) => at,
   },
@@ -130,8 +130,8 @@ function Results({ path }: Props) {
     {
       id: 'kind',
       header: 'Kind',
-      cell: ({ simulated }) => (simulated ? 'A rehearsal result' : 'Counts'),
-      text: ({ simulated }) => (simulated ? 'rehearsal' : 'counts'),
+      cell: ({ simulated }) => (simulated ? 'Simulated exam' : 'Real exam'),
+      text: ({ simulated }) => (simulated ? 'simulated exam' : 'real exam'),
     },
     {
       id: 'show',
@@ -274,7 +274,7 @@ function Audit({ path }: Props) {
     <Section title="Audit">
       <List
         name="candidate-audit"
-        caption="Who did what, newest first"
+        caption="Audit entries, newest first"
         columns={AUDIT}
         rowKey={({ id }) => String(id)}
         {...auditOf(path)}

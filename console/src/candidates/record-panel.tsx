@@ -211,7 +211,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         <VouchersDialog
           record={record}
           onClose={() => setOpen(null)}
-          done={() => void settled('The vouchers are set.')}
+          done={() => void settled('The vouchers are saved.')}
         />
       )}
     </>

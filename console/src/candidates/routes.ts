@@ -14,7 +14,7 @@ export const candidatesRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/candidates/$account/$candidate',
-    // Prefetched without waiting, while the page is rendered.
+    // Prefetches the data without waiting for it, while the page is rendered.
     loader: ({ params: { account, candidate } }) =>
       void queries.prefetchQuery(candidateQueries({ account_code: account, candidate_id: candidate }).records),
     component: lazyRouteComponent(() => import('./candidate-page'), 'CandidatePage'),

@@ -3,8 +3,8 @@ import type { ChartProps } from './chart-canvas';
 import { local } from './time-text';
 
 /**
- * When the canvas cannot be drawn (the library rejects a browser with an unset language), the table shows the same
- * data.
+ * If the canvas cannot be drawn, the table shows the same data. The library fails in a browser without a language
+ * setting.
  */
 const Canvas = lazy(() => import('./chart-canvas').catch(() => ({ default: () => <></> })));
 

@@ -65,11 +65,11 @@ export function ConfirmDialog({ question, answer }: Asked) {
         )}
         {typed !== undefined && (
           <TextField
-            label={`Type ${typed} to go on`}
+            label={`Type ${typed} to continue`}
             value={typedText}
             onChange={setTypedText}
             required
-            fault={missing && typedText !== typed ? 'Does not match.' : undefined}
+            fault={missing && typedText !== typed ? 'The text does not match.' : undefined}
           />
         )}
         {error !== null && <ProblemNote error={error} />}

@@ -16,7 +16,7 @@ export interface Filter {
   main?: boolean;
 }
 
-/** Shows filters that are part of the page's address: a choice applies at once, a text on Enter or on blur. */
+/** Shows filters that are part of the page's address: a choice applies immediately, a text on Enter or on blur. */
 export function Filters({ of }: { of: readonly Filter[] }) {
   const search: Search = useSearch({ strict: false });
   const navigate = useNavigate();

@@ -2,9 +2,9 @@ import { useEffect, useRef, type ReactNode } from 'react';
 
 interface Props {
   title: string;
-  /** A badge next to the title with the state of the item. */
+  /** A badge next to the title, which shows the state of the item. */
   badge?: ReactNode;
-  /** Links above the title that lead back. */
+  /** Links above the title to the pages that contain this one. */
   trail?: ReactNode;
   actions?: ReactNode;
   /** One sentence below the title. */
@@ -27,7 +27,7 @@ export function Page({ title, badge, trail, actions, lead, children }: Props) {
   return (
     <>
       {trail && (
-        <nav className="trail" aria-label="Trail">
+        <nav className="trail" aria-label="Breadcrumb">
           {trail}
         </nav>
       )}

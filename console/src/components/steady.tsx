@@ -33,7 +33,7 @@ const NONE: ReadonlySet<string> = new Set();
  * Keeps live rows from moving while the user interacts with them.
  *
  * 1. While the pointer or the keyboard focus is on the rows or on the content below, new rows are withheld and removed
- *    rows keep their place. Other changes of a row are shown at once.
+ *    rows keep their place. Other changes of a row are shown immediately.
  * 2. Everything is shown when pointer and focus leave, when the operator asks for it, after an operator's action, and
  *    for another `list`.
  */
@@ -66,7 +66,7 @@ export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string
       for (const kind of KINDS) document.removeEventListener(kind, look);
     };
   }, [isHeld, show]);
-  const text = [fresh > 0 && `${fresh.toLocaleString('en')} new`, gone.size > 0 && `${gone.size} gone`];
+  const text = [fresh > 0 && `${fresh.toLocaleString('en')} new`, gone.size > 0 && `${gone.size} removed`];
   const held: Held = {
     text: text.filter(Boolean).join(', '),
     show: ({ detail: clicks }) => {

@@ -7,7 +7,7 @@ export const homeRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/',
-    // Prefetched without waiting when somebody is about to open the page.
+    // Prefetches the data without waiting for it, when somebody is about to open the page.
     loader: () => void queries.prefetchQuery(overviewQuery),
     component: lazyRouteComponent(() => import('./home-page'), 'HomePage'),
   }),

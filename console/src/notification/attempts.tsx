@@ -15,7 +15,7 @@ const TRIGGERS: Record<Schemas['AttemptModel']['trigger'], string> = {
   AUTO: 'Automatic retry',
   MANUAL: 'Manual resend',
   REPLAY: 'Replay',
-  RENEWED: 'Once more in the same attempt',
+  RENEWED: 'Repeated within the same attempt',
 };
 
 /** Shows each attempt: its request, its duration, and the partner's answer. */
@@ -41,13 +41,13 @@ export function Attempts({ notification, subscription }: Props) {
           <Time at={attempt.at} />
           {attempt.excerpt ? (
             <>
-              <h3>The partner said</h3>
+              <h3>Answer of the partner</h3>
               <pre tabIndex={0} aria-label={`Answer to attempt ${index + 1}`}>
                 {attempt.excerpt}
               </pre>
             </>
           ) : (
-            <p className="hint">The answer of the partner had no text.</p>
+            <p className="hint">The answer of the partner was empty.</p>
           )}
           <details>
             <summary>Request headers</summary>

@@ -118,7 +118,7 @@ function total(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** Returns the hourly value of the last hour in which there was an attempt. */
+/** Returns the value of the last hour with an attempt. */
 function lastOf(values: readonly (number | null)[]): number | null {
   return values.findLast((value) => value !== null) ?? null;
 }

@@ -15,7 +15,7 @@ export const partnersRoutes = [
     getParentRoute: () => rootRoute,
     path: '/partners/$id',
     validateSearch: only('from', 'to', 'booking_code', 'change_reason'),
-    // Prefetched without waiting, while the page is rendered.
+    // Prefetches the data without waiting for it, while the page is rendered.
     loader: ({ params: { id } }) => {
       void queries.prefetchQuery(subscriptionQuery(id));
       void queries.prefetchQuery(statisticsQuery(id));

@@ -61,7 +61,7 @@ export function SampleReport({ report }: { report: Report }) {
       )}
       {report.excerpt && (
         <>
-          <h3>The partner said</h3>
+          <h3>Answer of the partner</h3>
           <pre tabIndex={0} aria-label="Answer to the sample">
             {report.excerpt}
           </pre>

@@ -65,7 +65,7 @@ export function ChosenRows({ ids, clear }: { ids: readonly string[]; clear: () =
   }
 
   return (
-    <div className="chosen" role="group" aria-label="Chosen rows">
+    <div className="chosen" role="group" aria-label="Selected rows">
       {progress ? (
         <>
           <span role="status">
@@ -77,7 +77,7 @@ export function ChosenRows({ ids, clear }: { ids: readonly string[]; clear: () =
         </>
       ) : (
         <>
-          <strong>{ids.length.toLocaleString('en')} chosen</strong>
+          <strong>{ids.length.toLocaleString('en')} selected</strong>
           <Button small kind="primary" onPress={() => ask('resend')}>
             Resend selected …
           </Button>

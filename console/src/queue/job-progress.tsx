@@ -15,7 +15,7 @@ export function JobProgress({ job }: { job: Job }) {
         aria-valuemin={0}
         aria-valuemax={whole}
         aria-valuenow={matched === null ? undefined : through}
-        aria-valuetext={matched === null ? 'Being counted' : `${through} of ${matched}`}
+        aria-valuetext={matched === null ? 'Counting …' : `${through} of ${matched}`}
       >
         <span className="good" style={share(delivered + resolved)} />
         <span className="bad" style={share(failed)} />

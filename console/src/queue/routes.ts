@@ -11,7 +11,7 @@ export const queueRoutes = [
     getParentRoute: () => rootRoute,
     path: '/queue',
     validateSearch: only('account_code', 'subscription_id', 'retry'),
-    // Prefetched without waiting when somebody is about to open the page.
+    // Prefetches the data without waiting for it, when somebody is about to open the page.
     loader: () => void queries.prefetchQuery(causesQuery),
     component: lazyRouteComponent(() => import('./causes-page'), 'CausesPage'),
   }),

@@ -152,7 +152,7 @@ function Secret({
       />
       <div className="actions end">
         <Button kind="primary" onPress={onClose}>
-          I have it
+          I have copied it
         </Button>
       </div>
     </Dialog>

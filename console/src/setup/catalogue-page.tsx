@@ -72,7 +72,7 @@ export function CataloguePage() {
   );
   if (known === undefined)
     return (
-      <Page title="No such list" trail={trail}>
+      <Page title="List not found" trail={trail}>
         <Empty>An account has tests, schools, accommodations, attribute keys and vouchers.</Empty>
       </Page>
     );

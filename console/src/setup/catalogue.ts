@@ -45,8 +45,8 @@ export const KINDS: Record<string, Kind> = {
       exam_code: 'Exam code',
       launch_url: 'Launch URL',
       duration_minutes: 'Duration in minutes',
-      change_cutoff_hours: 'Last change, hours before the start',
-      launch_minutes_before: 'Launch, minutes before the start',
+      change_cutoff_hours: 'Last change of a booking, hours before its start',
+      launch_minutes_before: 'Earliest launch, minutes before the start',
     },
     initial: {
       name: '',

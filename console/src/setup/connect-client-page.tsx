@@ -102,11 +102,11 @@ function Connected({ login: { username, account }, credentials }: { login: Login
           ['Token service', <Copyable key="token" text={`${base}/token`} />],
         ]}
       />
-      <p>Run these lines in a shell to get an access token and send the first request:</p>
-      <pre className="panel lines" tabIndex={0} role="region" aria-label="Lines for a shell">
+      <p>Run these commands in a shell to get an access token and send the first request:</p>
+      <pre className="panel lines" tabIndex={0} role="region" aria-label="Shell commands">
         {line}
       </pre>
-      <CopyButton text={line} label="Copy the lines" />
+      <CopyButton text={line} label="Copy the commands" />
     </Section>
   );
 }

@@ -77,7 +77,7 @@ function Prove({ made }: { made: Made }) {
   const { report, error, busy, send } = useSample(made.id);
   return (
     <>
-      <Section title="Made">
+      <Section title="Subscription created">
         <p className="note warn">The signing secret is shown only once. Copy it now.</p>
         <Warnings of={made.warnings} />
         <Facts
@@ -124,10 +124,10 @@ function Connected({ made }: { made: Made }) {
         Notifications are sent from now on. With this command the partner can check that the address answers. The
         request has no signature, so the partner should refuse it:
       </p>
-      <pre className="panel lines" tabIndex={0} role="region" aria-label="A line for a shell">
+      <pre className="panel lines" tabIndex={0} role="region" aria-label="Shell command">
         {line}
       </pre>
-      <CopyButton text={line} label="Copy the line" />
+      <CopyButton text={line} label="Copy the command" />
     </Section>
   );
 }

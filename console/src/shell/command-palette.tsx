@@ -56,7 +56,7 @@ export function CommandPalette({ session, onClose }: PaletteProps) {
         }}
         onKeyDown={pressed}
       />
-      <ul id={id} role="listbox" aria-label="Where to" className="palette">
+      <ul id={id} role="listbox" aria-label="Results" className="palette">
         {entries.map((entry, index) => (
           <li
             key={entry.label}

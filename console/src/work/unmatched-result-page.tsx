@@ -17,8 +17,8 @@ import { nameOf } from '../candidates/record-text';
 import { cluesOf, codeText, faultText, likenessText, type Likely, type Unmatched } from './unmatched-text';
 
 /**
- * Returns the waiting result; null when it no longer waits. Photo and link are omitted: reading them is audited, and
- * happens only on request.
+ * Returns the waiting result; null when it no longer waits. Photo and link are omitted, because reading them writes an
+ * audit entry; they are loaded on request.
  */
 async function findWaiting(id: string, signal: AbortSignal): Promise<Unmatched | null> {
   const params = { path: { id }, query: { media: 'false' } } as const;
@@ -141,7 +141,7 @@ function Waiting({ result }: { result: Unmatched }) {
   );
 }
 
-/** Saves the bytes of a body that is not a JSON object; reading them is audited. */
+/** Saves the bytes of a body that is not a JSON object; reading them writes an audit entry. */
 function RawBody({ id }: { id: string }) {
   async function save() {
     try {
@@ -257,7 +257,7 @@ function Another({ id, settled }: Pick<LikelyProps, 'id' | 'settled'>) {
         maxLength={50}
         fault={fault}
       />
-      <Button type="submit">Accept for it …</Button>
+      <Button type="submit">Accept for this exam …</Button>
     </form>
   );
 }

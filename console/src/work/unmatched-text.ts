@@ -22,10 +22,10 @@ export function codeText(code: string): string {
 }
 
 const FAULTS: Record<string, string> = {
-  type_invalid: 'is of a wrong type',
+  type_invalid: 'has the wrong type',
   too_long: 'is too long',
-  base64_invalid: 'is no base64',
-  character_invalid: 'has a character that no text may have',
+  base64_invalid: 'is not valid base64',
+  character_invalid: 'contains a character that is not allowed',
 };
 
 export function faultText(code: string): string {

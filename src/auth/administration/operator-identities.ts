@@ -59,8 +59,8 @@ export class OperatorIdentities {
   ) {}
 
   /**
-   * Returns the user of the person, and creates it at the first sign-in. Returns null for a user who was disabled in
-   * this service.
+   * Returns the person's user, which is created at the first sign-in. Returns null for a user who was disabled in this
+   * service.
    * @throws DomainError last_operator
    */
   async admit(identity: Identity, rights: OperatorRights): Promise<LoggedIn | null> {

@@ -15,7 +15,7 @@ describe('PasswordStrength', () => {
     'qwertyuiop123',
   ])('refuses %j', async (password) => expect(await judge(password)).toBe('password_weak'));
 
-  it('accepts passwords that are hard to guess, many at once', async () => {
+  it('accepts passwords that are hard to guess, even many concurrently', async () => {
     const judged = await Promise.all(
       ['seven grey herons wait', 'X4!kq9-Tz0wB', 'correct horse battery'].map((p) => judge(p)),
     );

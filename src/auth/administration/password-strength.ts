@@ -15,7 +15,7 @@ export class PasswordStrength implements OnApplicationShutdown {
     join(__dirname, 'password-strength-worker.cjs'),
     { resourceLimits: { maxOldGenerationSizeMb: 128 } },
   );
-  /** The end of the queue of estimates, which run one at a time. */
+  /** The last estimate in the queue. Estimates run one at a time. */
   private last: Promise<unknown> = Promise.resolve();
   private idle: NodeJS.Timeout | undefined;
 

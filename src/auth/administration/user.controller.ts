@@ -23,7 +23,7 @@ export class UserController {
 
   @Post()
   @ApiOperation({ summary: 'Create a user' })
-  @Answer(201, UserModel, 'Made.')
+  @Answer(201, UserModel, 'The user was created.')
   @ChecksMore()
   @BodyProblems(409)
   async create(@Body() body: CreateUserBody, @RequestFaults() faults: Faults): Promise<UserModel> {

@@ -74,7 +74,9 @@ export class CreateUserBody {
 
   @Field(scopes, {
     required: true,
-    description: 'With `admin` the user is an operator of every account, with `support` staff of its own.',
+    description:
+      'The rights of the user. With `admin` the user is an operator of every account, and with `support` of the ' +
+      'user’s own accounts.',
   })
   scopes: Scope[];
 }

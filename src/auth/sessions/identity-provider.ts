@@ -20,8 +20,8 @@ const PURPOSE = 'operator sign-in';
  */
 const SUBJECT = /^(?=.*[^ ])[\x20-\x7e]{1,255}$/;
 
-// Marks a sign-in as finished. The row is kept for as long as a process with another clock could accept the cookie as
-// new.
+// Marks a sign-in as finished. The row is kept until every process rejects the cookie as expired, even if their clocks
+// differ.
 const FINISH = prepared(
   'identity-provider-finish',
   `INSERT INTO finished_sign_ins (state_hash, forget_at) VALUES ($1, now() + make_interval(secs => ${2 * SIGN_IN_S}))
@@ -138,8 +138,8 @@ export class IdentityProvider {
 
   /**
    * Returns the address at which the browser ends its session at the provider and is redirected back (OpenID Connect
-   * RP-Initiated Logout §2). Returns null if the provider has no such address. No token is kept that could serve as a
-   * hint, so that the provider may ask the person.
+   * RP-Initiated Logout §2). Returns null if the provider has no such address. The service keeps no ID token to send as
+   * a hint, so the provider may ask the person to confirm.
    */
   async signOutAddress(): Promise<URL | null> {
     const provider = await this.discovered();
@@ -167,7 +167,7 @@ export class IdentityProvider {
   private discovered(): Promise<Configuration> {
     if (this.known === null || this.known.until < Date.now()) {
       const configuration = this.discover(this.settings!);
-      // A failure is not remembered: the next sign-in reads the metadata again.
+      // A failure is not cached: the next sign-in reads the metadata again.
       configuration.catch(() => (this.known = null));
       this.known = { configuration, until: Date.now() + REMEMBERED_MS };
     }

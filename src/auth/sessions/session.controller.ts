@@ -20,7 +20,8 @@ import { TokenRefusals } from '../tokens/token-refusals.js';
 import { TokenRequestLimit } from '../tokens/token-request-limit.js';
 
 /**
- * The problem for every refused sign-in: a wrong password, or a user who is unknown, disabled, locked or no operator.
+ * The problem for every refused sign-in: a wrong password, or a user who is unknown, disabled, locked or not an
+ * operator.
  */
 const signInRefused = defineProblem(
   'sign_in_refused',

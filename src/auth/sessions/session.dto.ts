@@ -39,17 +39,20 @@ export class SessionModel {
 
 /** The ways to sign in that are enabled for operators. */
 export class SignInWays {
-  @Field(boolean(), { required: true, description: 'By user name and password.' })
+  @Field(boolean(), { required: true, description: 'Whether operators can sign in with user name and password.' })
   password: boolean;
 
-  @Field(boolean(), { required: true, description: 'At the organisation: `GET /console/sign-in` leads there.' })
+  @Field(boolean(), {
+    required: true,
+    description: 'Whether operators can sign in at the organisation, through `GET /console/sign-in`.',
+  })
   organisation: boolean;
 }
 
 export class SessionState {
   @ObjectField(() => SessionModel, {
     always: true,
-    description: 'The session. The value is null when no user is signed in.',
+    description: 'The session; null if no user is signed in.',
   })
   session: SessionModel | null;
 

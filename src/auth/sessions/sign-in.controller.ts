@@ -82,10 +82,13 @@ export class ConsoleSignInController {
   @Get('callback')
   @ApiOperation({ summary: 'Complete the sign-in at the identity provider' })
   @ApiResponse({ status: 303, description: 'The user is signed in and redirected to the console.' })
-  @AnswerPage(400, 'The sign-in was not begun in this browser, or too long ago, or was finished before.')
-  @AnswerPage(403, 'No group of the operator lets them in here, the provider does not tell the groups, or it refused.')
-  @AnswerPage(409, 'No group gives `admin` to the last operator any more: nothing was changed.')
-  @AnswerPage(502, 'The identity provider did not answer as it should.')
+  @AnswerPage(400, 'The sign-in was started in another browser, was started too long ago, or is already finished.')
+  @AnswerPage(
+    403,
+    'No group of the operator grants access, the provider did not send the groups, or the provider refused the sign-in.',
+  )
+  @AnswerPage(409, 'The last operator would lose the scope `admin`. Nothing was changed.')
+  @AnswerPage(502, 'The identity provider did not answer, or its answer was not valid.')
   @PublicProblems(404)
   async finish(@Req() request: Request, @Res() response: Response): Promise<void> {
     const settings = this.settings();

@@ -14,7 +14,7 @@ describe('AccessTokenLookup', () => {
     expect(query).not.toHaveBeenCalled();
   });
 
-  it('looks a token up once for simultaneous requests, and gives each its own answer', async () => {
+  it('looks a token up once for simultaneous requests, and gives each request its own result', async () => {
     const asked: Buffer[] = [];
     const query = jest.fn(({ values: [hashes] }: { values: [Buffer[]] }) => {
       asked.push(...hashes);

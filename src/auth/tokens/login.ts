@@ -12,10 +12,11 @@ const FIND = prepared(
   `SELECT username, password_hash, scopes, disabled FROM users WHERE username = $1`,
 );
 
-// Settles an attempt. $2: 1 after a wrong password, 0 after a right one; $3: the number of failures that locks; $4: the
-// seconds for which failures are remembered; $5: the application, or the part of it, for which the name is locked. The
-// row of a locked name does not change until it expires, which distinguishes later failures from the failure that
-// locked the name. The stored expiry has passed if it is at least $4 seconds before the new one.
+// Records the result of a sign-in attempt. $2: 1 after a wrong password, 0 after a right one; $3: the number of
+// failures that locks; $4: the seconds for which failures are remembered; $5: the application, or the part of it, for
+// which the name is locked. The row of a locked name does not change until it expires, which distinguishes later
+// failures from the failure that locked the name. The stored expiry has passed if it is at least $4 seconds before the
+// new one.
 const IS_FORGOTTEN = `attempt.forget_at - excluded.forget_at <= make_interval(secs => -$4::float8)`;
 const SETTLE = prepared(
   'login-settle',

@@ -23,13 +23,13 @@ test.each([[[]], [['exam-admin']], [['EXAM-ADMINS']], [['exam-support-']], [['ex
   (groups) => expect(rightsOf(groups, ['ACME'], settings)).toBeNull(),
 );
 
-test('grants no rights for a setting that is left out', () => {
+test('a group setting that is omitted grants no rights', () => {
   const none = { ...settings, adminGroup: null, supportGroupPrefix: null };
   expect(rightsOf(['null', 'exam-admins', 'ACME'], ['ACME'], none)).toBeNull();
   expect(accountsNamedBy(['ACME'], none)).toEqual([]);
 });
 
-test('accepts groups as a list or as one name, and no claim as no groups', () => {
+test('reads groups from a list or from a single name, and treats a missing claim as no groups', () => {
   expect(groupsIn({ groups: ['a', 'b'] }, 'groups')).toEqual(['a', 'b']);
   expect(groupsIn({ groups: 'a' }, 'groups')).toEqual(['a']);
   expect(groupsIn({ groups: [] }, 'groups')).toEqual([]);

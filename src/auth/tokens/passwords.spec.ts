@@ -35,7 +35,7 @@ describe('Passwords', () => {
     clock.mockRestore();
   }, 60_000);
 
-  it('stays usable after a hash that cannot be parsed', async () => {
+  it('continues to check passwords after a hash that cannot be parsed', async () => {
     await expect(passwords.verify(FLOW, 'no hash', 'correct horse battery')).rejects.toThrow();
     await expect(passwords.verify(FLOW, null, 'correct horse battery')).resolves.toBe(false);
   });
@@ -49,7 +49,7 @@ describe('Passwords', () => {
     expect(nice).toEqual(expect.arrayContaining([getPriority(), 10]));
   });
 
-  it('refuses at once what exceeds the queue, from the caller with the longest queue, and hashes fairly for others', async () => {
+  it('immediately refuses entries of the caller with the longest queue when the queue is full, and serves other callers fairly', async () => {
     const hashed = await passwords.hash('correct horse battery');
     const held = holdHashing();
     const refused: DomainError[] = [];

@@ -63,7 +63,7 @@ function newThread(): HashingThread {
  * 1. Every hash waits in one fair queue: applications take turns, and so do the addresses within one application.
  *    Unauthenticated callers of the console's form are one group among the applications.
  * 2. When the queue is full, the newest entry of the longest flow is refused with 503. An entry that waits too long is
- *    refused likewise.
+ *    also refused.
  * 3. A group with more waiting pauses for {@link REST_OF_GROUP} times the processor time of its last hash. A flood
  *    therefore takes a fifth of a core, and the latency of other requests stays low.
  *

@@ -30,8 +30,8 @@ const CHORES = [
 ];
 
 /**
- * Ends operators' token families that began with a password, including those that another process or an earlier start
- * still allowed.
+ * Ends operators' token families that began with a password, including families that another process, or this process
+ * under earlier settings, still allowed.
  */
 const END_PASSWORD_FAMILIES = `UPDATE token_families SET revoked_at = now() WHERE family_id IN (
   SELECT family_id FROM token_families family JOIN users USING (username)

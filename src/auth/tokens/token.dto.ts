@@ -59,10 +59,10 @@ export class TokenModel {
   @ApiProperty({ enum: ['Bearer'] })
   token_type: string;
 
-  @ApiProperty({ ...integer(0, 2 ** 31 - 1).schema, description: 'Seconds.' })
+  @ApiProperty({ ...integer(0, 2 ** 31 - 1).schema, description: 'The lifetime of the access token, in seconds.' })
   expires_in: number;
 
-  @ApiProperty({ ...token, description: 'Usable once.' })
+  @ApiProperty({ ...token, description: 'A refresh token, which can be used once.' })
   refresh_token: string;
 
   @ApiProperty({ ...scope, description: 'The granted scopes: sorted, separated by spaces.' })
@@ -144,7 +144,7 @@ class OAuthErrorModel {
 
 const MEANING: Record<number, string> = {
   400: 'Refused (RFC 6749 §5.2).',
-  401: '`invalid_client`: no, an unknown, a wrong or a disabled client.',
+  401: '`invalid_client`: the credentials of the client are missing or wrong, or the client is unknown or disabled.',
   408: '`invalid_request`: the body did not arrive.',
   413: '`invalid_request`: more than 16 KiB.',
   429: '`temporarily_unavailable`: too many token requests from this address; see Retry-After.',

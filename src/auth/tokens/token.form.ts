@@ -76,7 +76,7 @@ function isForm(type: string): boolean {
 function unreadable(error: unknown): Error {
   const kind = error instanceof DomainError ? error.problem.kind : null;
   if (kind === 'too_large') return invalidRequest(`The body has more than ${LIMIT} bytes.`, 413);
-  if (kind === 'timed_out') return invalidRequest('The body did not arrive.', 408);
+  if (kind === 'timed_out') return invalidRequest('The body did not arrive in time.', 408);
   return invalidRequest('The body cannot be read.');
 }
 

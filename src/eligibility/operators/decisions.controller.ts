@@ -23,7 +23,7 @@ export class EligibilityAdminController {
   @Post('hold')
   @HttpCode(204)
   @ApiOperation({ summary: 'Put an eligibility on hold' })
-  @AnswerEmpty(204, 'Held.')
+  @AnswerEmpty(204, 'The record is on hold.')
   @BodyProblems(404)
   async hold(@Param() { svc_id }: EligibilityIdPath, @Body() { reason }: HoldRequest): Promise<void> {
     await this.commandBus.execute(new HoldEligibility(svc_id, reason));
@@ -32,7 +32,7 @@ export class EligibilityAdminController {
   @Post('release')
   @HttpCode(204)
   @ApiOperation({ summary: 'Release the hold of an eligibility' })
-  @AnswerEmpty(204, 'Released.')
+  @AnswerEmpty(204, 'The hold was released.')
   @BodyProblems(404)
   async release(@Param() { svc_id }: EligibilityIdPath): Promise<void> {
     await this.commandBus.execute(new ReleaseHold(svc_id));
@@ -41,7 +41,7 @@ export class EligibilityAdminController {
   @Post('approve-accommodations')
   @HttpCode(204)
   @ApiOperation({ summary: 'Approve the special accommodations of an eligibility' })
-  @AnswerEmpty(204, 'Approved.')
+  @AnswerEmpty(204, 'The accommodations were approved.')
   @BodyProblems(404)
   async approve(@Param() { svc_id }: EligibilityIdPath): Promise<void> {
     await this.commandBus.execute(new ApproveAccommodations(svc_id));
@@ -54,7 +54,7 @@ export class EligibilityAdminController {
     description:
       'The record stays PENDING, and `eligibility_status_message` states the reason. The accommodations can be approved later.',
   })
-  @AnswerEmpty(204, 'Declined.')
+  @AnswerEmpty(204, 'The accommodations were declined.')
   @BodyProblems(404)
   async decline(@Param() { svc_id }: EligibilityIdPath, @Body() { reason }: HoldRequest): Promise<void> {
     await this.commandBus.execute(new DeclineAccommodations(svc_id, reason));

@@ -15,7 +15,7 @@ import { OperatorRecords, WAITS, type Wait } from './operator-records.handlers.j
 
 declareFaults({
   action_unknown: [
-    'The value is not the name of an action.',
+    'The value is not the name of an action on an eligibility.',
     'Use one of the values that the API description lists for the member.',
   ],
   wait_unknown: ['The value is not a state in which an eligibility waits for an operator.', 'Use APPROVAL or HOLD.'],
@@ -24,7 +24,8 @@ declareFaults({
 class WaitingQuery extends PageQuery {
   @Field(oneOf(Object.keys(WAITS) as Wait[], 'wait_unknown'), {
     required: true,
-    description: 'APPROVAL of special accommodations, or the end of a HOLD.',
+    description:
+      'The decision for which the record waits: APPROVAL of special accommodations, or the release of a HOLD.',
   })
   waiting_for: Wait;
 
@@ -80,7 +81,7 @@ export class CandidateRecordsController {
 
   @Get()
   @ApiOperation({ summary: 'List the records of a candidate and the actions that their states allow' })
-  @AnswerList(OperatorEligibilityModel, 'All of them, newest first.', null)
+  @AnswerList(OperatorEligibilityModel, 'All records of the candidate, newest first.', null)
   @Problems(400, 404)
   list(@Param() { account_code, candidate_id }: CandidatePath): Promise<OperatorEligibilityModel[]> {
     return this.records.ofCandidate(account_code, candidate_id);

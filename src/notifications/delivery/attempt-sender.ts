@@ -12,7 +12,7 @@ import { isBusy, retryAfter } from './outcome.rules.js';
 import type { Outcome } from './outcome-writer.js';
 import { tracedPut } from './traced-put.js';
 
-/** Sends a claimed notification, unless it may no longer start once a slot and a connection are free. */
+/** Sends a claimed notification as soon as a slot and a connection are free, unless its attempt may no longer start. */
 export class AttemptSender {
   constructor(
     private readonly client: PartnerClient,

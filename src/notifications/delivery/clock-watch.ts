@@ -40,7 +40,7 @@ interface Lease {
  * 1. A forward jump must not age notifications. The time after which they are given up is extended by the jump, until
  *    the clock has jumped back or that time has passed.
  * 2. After a backward jump, and at the start, leases are found that end too late. They are timed by this process's
- *    clock, and released when their attempts must have ended. Never release such a lease at once: its worker may be
+ *    clock, and released when their attempts must have ended. Never release such a lease immediately: its worker may be
  *    sending.
  */
 @Injectable()

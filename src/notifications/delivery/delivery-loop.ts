@@ -27,17 +27,18 @@ type Queue = PartnerQueue<Held>;
 /**
  * Sends due notifications.
  *
- * 1. `wake(ids)` says that notifications of these partners may be due: they were just created, or a sweep found them. A
- *    new notification for a ready partner arrives already claimed, by `take`.
+ * 1. `wake(ids)` reports that notifications of these partners may be due: they were just created, or a sweep found
+ *    them. A new notification for a ready partner arrives already claimed, by `take`.
  * 2. One claim at a time serves all partners that need more, while attempts of earlier claims run.
  * 3. Partners start attempts in turn (partner-queues.ts). Items that waited too long in the queue are released unsent.
- * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its queue at
- *    once. The rest of the queue is released after that outcome is recorded, never before.
- * 5. Every attempt to a busy or paced partner waits for its moment (pace-keeper.ts): first attempts, probes and
- *    operators' resends alike. A "busy" answer closes the queue at once, also in other processes.
+ * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its queue
+ *    immediately. The rest of the queue is released after that outcome is recorded, never before.
+ * 5. Every attempt to a busy or paced partner waits for its reserved send time (pace-keeper.ts): first attempts, probes
+ *    and operators' resends alike. A "busy" answer closes the queue at once, also in other processes.
  * 6. Items of bulk jobs ask for permission just before they start (job-gate.ts).
  * 7. After a change of a subscription, attempts that have not started are released, including those of a running claim.
- *    Started attempts are marked as begun. Suspending answers when nothing can start any more (attempts-under-way.ts).
+ *    Started attempts are marked as begun. A request that suspends a partner is answered when no attempt can start any
+ *    more (attempts-under-way.ts).
  * 8. Claimed items are sent once the standbys have their rows (replication-gate.ts). Until then nothing is claimed.
  * 9. `drain()` stops claiming, releases attempts that have not started, and waits for started ones.
  *
@@ -95,7 +96,7 @@ export class DeliveryLoop {
     this.claim();
   }
 
-  /** Returns the partners whose queue is empty and that could get this many notifications at once. */
+  /** Returns the partners whose queue is empty and that could get `count` notifications immediately. */
   readyFor(count: number): string[] {
     return this.isRunning && this.replication.isOpen ? this.queues.readyFor(count) : [];
   }

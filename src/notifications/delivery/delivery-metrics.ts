@@ -5,7 +5,10 @@ import { Metrics } from '../../platform/observability/metrics.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 
-/** The limits in seconds, from the answers of a nearby partner to those of a partner that needs all of its time. */
+/**
+ * The bucket limits in seconds, from the response time of a nearby partner to that of a partner that uses its whole
+ * time limit.
+ */
 const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**

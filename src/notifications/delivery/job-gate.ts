@@ -6,8 +6,8 @@ import { BEGIN_ITEMS } from './job-statements.js';
 
 /**
  * Asks, just before an attempt, whether an item of a bulk job may start. Pauses by operators, failures of the partner
- * and the count of sent items therefore concern only attempts that start. The items of one turn of the event loop are
- * asked about together.
+ * and the count of sent items therefore concern only attempts that start. One statement asks about all items of a turn
+ * of the event loop.
  */
 export class JobGate {
   private waiting: Claimed[] = [];

@@ -1,6 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** TRYING: one item at a time until the first success. OPEN: no restriction. PAUSED: the partner failed. */
+/**
+ * The state of a job's part. TRYING: one item at a time until the first success. OPEN: no restriction. PAUSED: the
+ * partner failed.
+ */
 export type JobPartState = 'TRYING' | 'OPEN' | 'PAUSED';
 
 /** The part of a bulk job for one partner, with its progress; see job-runner.ts. */

@@ -26,7 +26,7 @@ export interface Count {
   matched_at_least?: number;
 }
 
-/** The filter members that the counts of the error queue's causes have. */
+/** The filter conditions that can be evaluated on the counts of the error queue's causes. */
 const OF_CAUSES: readonly string[] = [
   'account_codes',
   'account_code',

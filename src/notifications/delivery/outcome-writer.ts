@@ -37,9 +37,10 @@ const GATHER_MS = 20;
 const GATHER_MOST = 256;
 
 /**
- * Records outcomes in batches. An outcome that must stop a partner, or release another notification, is written at
- * once. Deliveries may wait briefly for one another, because only the next event of their booking waits for them. While
- * the database is unavailable, all outcomes are kept and retried; the fencing token decides whether they still count.
+ * Records outcomes in batches. An outcome that must stop a partner, or release another notification, is written
+ * immediately. Deliveries may wait briefly for one another, because only the next event of their booking waits for
+ * them. While the database is unavailable, all outcomes are kept and retried; the fencing token decides whether they
+ * still count.
  *
  * A batch that waits too long for a lock (of one partner's rows, say) is split by partner, and the parts are written
  * separately. Only later outcomes of a partner whose part is still being written wait for it.
@@ -78,7 +79,7 @@ export class OutcomeWriter {
     const apart = this.apart.get(outcome.item.subscription_id);
     if (apart) return apart.add(outcome);
     (outcome.retry === null ? this.delivered : this.failed).push(outcome);
-    // The recovery of a partner, or the result of an operator's resend, should be visible at once.
+    // The recovery of a partner, or the result of an operator's resend, should be visible immediately.
     if (outcome.item.down || outcome.item.trigger === 'MANUAL') this.start();
     else this.startInTime();
   }

@@ -18,7 +18,7 @@ import { acrossAccounts, prepared } from '../../platform/database/database.js';
 
 /** The maximum difference between the clocks that two statements of one server see. */
 const SKEW_S = 5;
-/** The period for which send times are reserved at once. */
+/** The period for which one reservation contains send times. */
 const AHEAD_S = 0.2;
 /** The pace from which the limit is removed, and the lowest pace. */
 const UNBOUNDED = 4000;

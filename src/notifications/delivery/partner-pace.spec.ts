@@ -9,7 +9,7 @@ describe('a partner with a limited rate', () => {
     return { queues, closed, queue: queues.of('a') };
   };
 
-  test('sends nothing before the permitted times, and nothing after the last of them', () => {
+  test('no request is sent before its permitted time, and none after the last permitted time', () => {
     const { pace } = paced().queue;
     pace.allow(1000, 3, 10);
     expect([999, 1000].map((now) => pace.isOpen(now))).toEqual([false, true]);
@@ -19,7 +19,7 @@ describe('a partner with a limited rate', () => {
     expect(pace.opensAt(1_000_000)).toBeNull();
   });
 
-  test('sends nothing before the end of a pause, whatever was permitted before', () => {
+  test('no request is sent before the end of a pause, even if a time was permitted earlier', () => {
     const { pace } = paced().queue;
     pace.allow(1000, 3, 10);
     pace.close(5000);
@@ -27,7 +27,7 @@ describe('a partner with a limited rate', () => {
     expect([pace.isOpen(4999), pace.opensAt(1000), pace.opensAt(5000)]).toEqual([false, 5000, null]);
   });
 
-  test('leaves a partner out of the fair order until its next permitted time', () => {
+  test('a partner gets no turn before its next permitted time', () => {
     const { queues, closed, queue } = paced();
     queue.pace.bound(5);
     fill(queues, 'a', 3);
@@ -39,7 +39,7 @@ describe('a partner with a limited rate', () => {
     expect(startAll(queues)).toEqual(['a']);
   });
 
-  test('queues as many notifications as may be sent in some seconds', () => {
+  test('the queue of a partner holds only as many notifications as may be sent within a few seconds', () => {
     const { queue } = paced();
     queue.pace.bound(2);
     expect(queue.capacity).toBe(8);

@@ -36,7 +36,7 @@ export class PartnerPace {
     if (this.isPaced) this.moments.shift();
   }
 
-  /** Limits the partner to this many requests per second. */
+  /** Limits the partner to `rate` requests per second. */
   bound(rate: number): void {
     this.isPaced = true;
     this.rate = rate;

@@ -53,7 +53,7 @@ export class PartnerQueue<Item> {
   readonly pace = new PartnerPace();
   /** Items that were claimed before this time, on the worker's clock, have outdated settings. */
   staleBefore = -Infinity;
-  /** Items that were claimed before this time are answered from an address that the partner has left. */
+  /** Answers to items that were claimed before this time come from an address that the partner no longer uses. */
   movedAt = -Infinity;
   /** The maximum number of items in the queue. */
   batch: number;
@@ -91,7 +91,7 @@ export class PartnerQueue<Item> {
     return this.current === 'ASKING' && this.waiting <= held / 2 ? held - this.waiting : 0;
   }
 
-  /** Returns whether the queue is empty and this many more attempts may run. */
+  /** Returns whether the queue is empty and `count` more attempts may run. */
   isReadyFor(count: number): boolean {
     const asked = this.current === 'IDLE' || this.current === 'STALLED';
     return asked && !this.pace.isPaced && this.waiting === 0 && this.inFlight + count <= this.limit;

@@ -45,7 +45,7 @@ test('a share of the slots is reserved for partners with hardly any running atte
 describe('however many partners hang', () => {
   const hanging = Array.from({ length: 1000 }, (_, number) => `hanging ${number}`);
 
-  test('slots are left for an answering partner, and within a second for a partner that was never tried', () => {
+  test('hanging partners leave slots for a responsive partner and, within a second, for a partner that was never tried', () => {
     const queues = new ProvenQueues(64, 16);
     answering(queues, 'known');
     for (const id of hanging) fill(queues, id, 3);
@@ -58,7 +58,7 @@ describe('however many partners hang', () => {
     expect(startAll(queues)[0]).toBe('new');
   });
 
-  test('partners that stop answering all at once delay others only until this is noticed', () => {
+  test('partners that all stop answering at the same moment delay others only until this is noticed', () => {
     const queues = new ProvenQueues(64, 16);
     answering(queues, ...hanging, 'healthy');
     for (const id of hanging.slice(0, 200)) fill(queues, id, 1);
@@ -190,13 +190,13 @@ describe('a partner that can receive a new notification without a claim', () => 
     return queue;
   };
 
-  test('is ready when its last claim found nothing and enough attempts may run', () => {
+  test('a partner is ready when its last claim found nothing and enough attempts may start', () => {
     const queue = asked(new ProvenQueues(64, 16).of('a'));
     expect(queue.isReadyFor(16)).toBe(true);
     expect(queue.isReadyFor(17)).toBe(false);
   });
 
-  test('is not ready while something may be claimable, something waits, or an outcome stops it', () => {
+  test('a partner is not ready while notifications may be claimable or are queued, or while an outcome stops the partner', () => {
     const queues = new ProvenQueues(64, 16);
     expect(queues.of('unknown').isReadyFor(1)).toBe(false);
     const halted = asked(queues.of('halted'));
@@ -207,7 +207,7 @@ describe('a partner that can receive a new notification without a claim', () => 
     expect(behind.isReadyFor(1)).toBe(false);
   });
 
-  test('is not ready for more notifications than it may receive at once', () => {
+  test('a partner is not ready for more notifications than it may receive concurrently', () => {
     const queues = new ProvenQueues(64, 2);
     const queue = asked(queues.of('a'));
     queues.started(queue, 0);

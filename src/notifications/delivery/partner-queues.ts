@@ -8,7 +8,7 @@ const GUARANTEED = 2;
  *
  * 1. No partner gets more than `perPartner`. Some slots are reserved for partners with hardly any running attempt.
  * 2. All hanging partners together may start attempts while they use less than a quarter of the slots. A partner that
- *    does not answer in time counts as hanging at once, until its next answer.
+ *    does not answer in time immediately counts as hanging, until its next answer.
  * 3. Running attempts of hanging partners use none of the others' slots. When many partners begin to hang at once, the
  *    others wait only until that is noticed (partner-queue.ts). With the default of 64 slots and a wait time of 10 s,
  *    at most 640 attempts can hang at once.
@@ -62,7 +62,7 @@ export class PartnerQueues<Item> {
     return queue;
   }
 
-  /** Returns the partners whose queue is empty and that could get this many notifications at once. */
+  /** Returns the partners whose queue is empty and that could get `count` notifications immediately. */
   readyFor(count: number): string[] {
     return [...this.all()].filter((queue) => queue.isReadyFor(count)).map((queue) => queue.id);
   }

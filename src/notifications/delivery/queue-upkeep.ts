@@ -64,8 +64,8 @@ const GIVE_UP = prepared(
 );
 
 /**
- * Gives up notifications of a partner that was busy for $1 hours, counted likewise, and accepted nothing. Unsent
- * notifications wait behind the oldest one, and have waited as long.
+ * Gives up notifications of a partner that was busy for $1 hours (suspensions do not count) and accepted nothing.
+ * Unsent notifications wait behind the oldest one, and have waited as long.
  */
 const GIVE_UP_BUSY = prepared(
   'queue-give-up-busy',

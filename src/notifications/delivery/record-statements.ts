@@ -97,8 +97,8 @@ const WAS_PROBED = `s.health = 'DOWN' AND s.probe_token = turn.probe_token`;
 /** The SQL condition that a busy answer starts a pause, or extends the current one. */
 const CLOSES_WALL = `(turn.is_busy AND (${isOver('s.paused_from', 's.paused_until')} OR turn.wall_until > s.paused_until))`;
 /**
- * The SQL condition that the answer is news: its request was sent after the last pause. Answers to earlier requests say
- * nothing new.
+ * The SQL condition that the answer is news: its request was sent after the last pause. Answers to earlier requests
+ * contain no new information.
  */
 const IS_NEWS = `(turn.is_busy AND (s.paused_from IS NULL OR s.paused_from > statement_timestamp() OR turn.began >= s.paused_until))`;
 

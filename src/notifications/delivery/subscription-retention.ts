@@ -53,8 +53,8 @@ const FIND_DELETED = prepared(
 );
 
 /**
- * Deletes the remains of a deleted subscription after NOTIFICATION_RETENTION_DAYS, and old suspensions. A deleted
- * subscription leaves the delivery loop at once.
+ * Deletes the remains of a deleted subscription after NOTIFICATION_RETENTION_DAYS, and old suspensions. The delivery
+ * loop forgets a deleted subscription immediately.
  */
 @Injectable()
 export class SubscriptionRetention {

@@ -49,9 +49,9 @@ const LISTENS = `s.deleted_datetime IS NULL AND (s.state <> 'UNVERIFIED' OR s.su
 const MAY_BE_SENT = `s.state = 'ACTIVE' AND s.health = 'UP'`;
 
 /**
- * Translates events into notifications. $1: bookings; $2: the last event of each; $3: stored names; $4: partners that
- * this process can send to at once; $5: the default wait time; $6: the fencing token for rows that are created claimed.
- * The one statement is the transaction:
+ * Translates events into notifications. $1: bookings; $2: the last event of each; $3: stored names; $4: partners to
+ * which this process can send immediately; $5: the default wait time; $6: the fencing token for rows that are created
+ * claimed. The one statement is the transaction:
  *
  * 1. The unsettled events are locked. Events that another process has locked are left to it, together with later events
  *    of their booking: no later notification is created while the earlier one is not visible.

@@ -44,8 +44,8 @@ const SETTLING_MS = 50;
 /**
  * Translates booking events into notifications.
  *
- * 1. Two translations run at once, never of the same booking. Commands that arrive meanwhile are batched into the next
- *    one.
+ * 1. Two translations can run at the same time, but never of the same booking. Commands that arrive meanwhile are
+ *    batched into the next one.
  * 2. Each statement (translation-statement.ts) is a transaction of bounded size; it is repeated until no event is left.
  * 3. A failing batch is halved until the single faulty event is found. That event is set aside with an alarm: it delays
  *    no other event, and waits until somebody has corrected it (docs/operations.md).

@@ -46,7 +46,7 @@ export class ErrorQueueController {
   @Get('summary')
   @Bounded('accounts')
   @ApiOperation({ summary: 'Summarise the error queue by cause' })
-  @AnswerList(CauseModel, 'The most frequent cause first.', null)
+  @AnswerList(CauseModel, 'The causes, the most frequent first.', null)
   @Problems()
   summary(): Promise<CauseModel[]> {
     return this.reader.summary();

@@ -126,7 +126,7 @@ export class JobModel {
   })
   matched: number | null;
 
-  @Field(count, { required: true, description: 'Not begun.' })
+  @Field(count, { required: true, description: 'Number of notifications whose attempt has not begun.' })
   waiting: number;
 
   @Field(count, { required: true, description: 'Number of attempts that have begun.' })
@@ -144,12 +144,16 @@ export class JobModel {
   })
   skipped: number;
 
-  @Field(count, { required: true, description: 'Of a job of the kind `RESOLVE`.' })
+  @Field(count, {
+    required: true,
+    description: 'Number of notifications that a job of the kind `RESOLVE` has resolved.',
+  })
   resolved: number;
 
   @Field(text({ max: 1000, lines: true }), {
     required: true,
-    description: '`erased` once it named a candidate who was erased.',
+    description:
+      'The reason that the operator gave. It is replaced by `erased` if it named a candidate who was erased.',
   })
   reason: string;
 
@@ -178,7 +182,7 @@ export class JobItemQuery extends PageQuery {
 }
 
 export class JobItemModel {
-  @Field(uuidRule, { always: true, description: 'null when the notification is no longer kept.' })
+  @Field(uuidRule, { always: true, description: 'The notification; null if it is no longer kept.' })
   notification_id: string | null;
 
   @Field(text({ max: 50 }), { always: true })

@@ -172,7 +172,7 @@ export class NotificationDetail extends NotificationModel {
   @ApiProperty({ type: 'object', additionalProperties: true, description: 'The NotificationRequest.' })
   body: object;
 
-  @ApiProperty({ type: () => AttemptModel, isArray: true, required: true, description: 'Oldest first.' })
+  @ApiProperty({ type: () => AttemptModel, isArray: true, required: true, description: 'The attempts, oldest first.' })
   attempts: AttemptModel[];
 }
 

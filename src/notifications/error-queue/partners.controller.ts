@@ -41,7 +41,8 @@ class ListedPartnerModel extends PartnerConditionModel {
     },
     {
       required: true,
-      description: 'null in an hour without an attempt.',
+      description:
+        '95th percentile of the duration of an attempt by hour, in milliseconds; null for an hour without an attempt.',
     },
   )
   p95_ms: (number | null)[];

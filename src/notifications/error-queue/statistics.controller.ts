@@ -31,7 +31,10 @@ class AttemptHour {
   })
   failed: Record<string, number>;
 
-  @Field(count, { always: true, description: 'null when there was no attempt.' })
+  @Field(count, {
+    always: true,
+    description: 'Median duration of an attempt, in milliseconds; null if there was no attempt.',
+  })
   p50_ms: number | null;
 
   @Field(count, { always: true })

@@ -15,7 +15,7 @@ export const LF = 0x0a;
  */
 export function statusOf(head: Buffer): number | null {
   const come = head.toString('latin1', 0, SHORTEST_STATUS_LINE.length);
-  // The part of the status line that has not arrived is assumed to be right.
+  // Bytes of the status line that have not arrived yet are assumed to be valid.
   const line = come + SHORTEST_STATUS_LINE.slice(come.length);
   if (!line.startsWith('HTTP/')) throw refused('not_http', head);
   if (!/^HTTP\/1\.\d[ \r\n]/.test(line)) throw refused('http_version_unknown', head);

@@ -78,7 +78,7 @@ export class Puts {
   }
 
   failed({ failure, reason, said, retryAfterS }: PartnerFault): AttemptOutcome {
-    // If no new token is available, the 401 stays the answer, with the reason of the failed token request.
+    // If no new token is available, the 401 remains the outcome, with the reason of the failed token request.
     if (this.open) return { ...this.outcome(this.open), reason, durationMs: this.durationMs };
     const { durationMs, beganMs, earlier } = this;
     return {
@@ -127,7 +127,7 @@ export const NO_MATCHING_RECORD = 'NO_MATCHING_RECORD';
 
 /**
  * Returns the reason of a failure: for a 400, the specification's word; for a 200, the way in which the body failed.
- * Returns null for any other status, which says enough.
+ * Returns null for any other status, which needs no further reason.
  */
 function reasonOfAnswer({ status, ending, syntax }: Answer, failure: FailureClass | null): string | null {
   if (status === 400) return NO_MATCHING_RECORD;

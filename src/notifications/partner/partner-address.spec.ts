@@ -79,7 +79,7 @@ describe('a partner URL', () => {
     expect(codeOf(() => parsePartnerUrl(text))).toBe(code);
   });
 
-  it('may contain an @ in its path', () => {
+  it('a partner URL may contain an @ in its path', () => {
     expect(parsePartnerUrl('https://partner.example/@team').pathname).toBe('/@team');
   });
 });

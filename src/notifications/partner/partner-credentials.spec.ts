@@ -59,7 +59,7 @@ it('a secret is recognised in every spelling in which a partner may repeat it', 
   expect(secretsOf({ type: 'none' })).toEqual([]);
 });
 
-it('the credential after the scheme of a header is a secret too, a short word is not', () => {
+it('the credential after the scheme in a header also counts as a secret, but a short word does not', () => {
   const headers = [
     { name: 'Authorization', value: 'ApiKey 0123456789' },
     { name: 'X-Tenant', value: 'we two' },

@@ -71,7 +71,7 @@ describe('PartnerNames', () => {
     expect(server.questions).toHaveLength(2);
   });
 
-  it('reports the reason why there is no address', async () => {
+  it('reports the reason why a name has no address', async () => {
     await expect(names.lookup('nowhere.example')).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
@@ -93,7 +93,7 @@ describe('PartnerNames', () => {
     expect((await failures).every(({ status }) => status === 'rejected')).toBe(true);
   });
 
-  it('gives up a name whose server is silent', async () => {
+  it('stops resolving a name whose server does not answer', async () => {
     await expect(names.lookup('silent.example')).rejects.toMatchObject({ code: 'ETIMEOUT' });
   }, 20_000);
 });

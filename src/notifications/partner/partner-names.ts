@@ -129,8 +129,8 @@ async function ask(resolver: Resolver, host: string): Promise<Found> {
 }
 
 /**
- * Returns the more informative of two errors. A name without addresses of one family says less than any other error. A
- * cancelled look-up counts as one that took too long.
+ * Returns the more informative of two errors. The error for a name without addresses of one family is less informative
+ * than any other. A cancelled look-up counts as one that took too long.
  */
 function theGraver(errors: NodeJS.ErrnoException[]): NodeJS.ErrnoException {
   const grave = errors.find(({ code }) => code !== 'ENODATA') ?? errors[0];

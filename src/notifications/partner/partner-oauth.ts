@@ -26,7 +26,8 @@ const UNPACK = {
 };
 
 /**
- * The lifetime of a token whose answer states none, since RFC 6749 §5.1 makes it optional, and the maximum lifetime.
+ * The assumed lifetime of a token if the answer states none (RFC 6749 §5.1 makes it optional), and the maximum
+ * lifetime.
  */
 const ASSUMED_LIFE_S = 300;
 const MAX_LIFE_S = 24 * 3600;
@@ -162,7 +163,7 @@ function before<T>(deadline: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(new PartnerFault('auth', 'token_late'));
     const timer = timeLimit(deadline - performance.now(), late);
-    // If the process was paused, the token may arrive long after the deadline; then nothing may be sent with it.
+    // If the process was paused, the token may arrive long after the deadline; it must then not be used.
     const inTime = (value: T) => (performance.now() < deadline ? resolve(value) : late());
     promise.then(inTime, reject).finally(() => clearTimeout(timer));
   });

@@ -6,4 +6,5 @@ export const paceRule: Rule = { schema: { type: 'number', minimum: 0, example: 4
 export const PAUSED_UNTIL =
   'The partner reported that it is busy (429, or 503 if that is retried), and nothing is sent before this time. The value is null when the partner is not busy.';
 export const PACE =
-  'Requests a second that the partner has been able to handle. The value is null until the partner has reported that it is busy.';
+  'Number of requests per second that the partner has been able to handle. The value is null until the partner has ' +
+  'reported that it is busy.';

@@ -12,7 +12,7 @@ const SET_BY_SERVICE = /^(webhook-.*|event-sequence|traceparent|tracestate|user-
 const STEERS =
   /^(host|connection|keep-alive|proxy-.*|transfer-encoding|te|trailer|upgrade|http2-settings|expect|max-forwards|via|forwarded|x-forwarded-.*|alt-.*|date|range|if-.*|cache-control|pragma|age|expires|etag|last-modified|vary|warning|surrogate-.*|cdn-.*)$/;
 
-const tokenUrl = url(parseTokenUrl, 'https, without user information and fragment.');
+const tokenUrl = url(parseTokenUrl, 'The address of the token endpoint: https, without user information and fragment.');
 
 const headerName = text({
   min: 1,
@@ -36,8 +36,9 @@ const headers: Rule = {
     minItems: 1,
     maxItems: MOST_HEADERS,
     description:
-      'Headers that go with every request to the partner, and never to its token service. Values are write-only. Headers that the ' +
-      'service sets itself, and those that steer a connection or a cache, are refused.',
+      'Headers of every request to the partner; they are never sent to its token service. Their values are ' +
+      'write-only. Headers that the service itself sets, and headers that control a connection or a cache, are ' +
+      'refused.',
     items: {
       type: 'object',
       required: ['name', 'value'],
@@ -133,9 +134,10 @@ export const authRule: Rule = {
     type: 'object',
     oneOf: Object.entries(AUTH).map(([type, members]) => authSchema(type, members)),
     description:
-      'Passwords, tokens, client secrets and values of headers are write-only. `headers` alone serves any scheme of the partner’s own; ' +
-      'it may be added to the other types too. `client_auth` is `basic` when left out; `private_key_jwt` takes no client secret and ' +
-      'signs with a key of `/.well-known/jwks.json`.',
+      'How the service authenticates at the partner. Passwords, tokens, client secrets and values of headers are ' +
+      'write-only. `headers` is for an authentication scheme of the partner’s own, alone or with another type. ' +
+      '`client_auth` is `basic` when left out. `private_key_jwt` takes no client secret, and signs with a key of ' +
+      '`/.well-known/jwks.json`.',
     example: { type: 'bearer', token: 'what-the-partner-gave-us' },
   },
   faults(value) {

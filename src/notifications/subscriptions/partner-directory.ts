@@ -71,8 +71,8 @@ export class PartnerProfile {
 }
 
 /**
- * Returns the `traceparent` of a notification, which is the parent (W3C §3.2). It belongs to the trace of the request
- * that caused the event or, without such a request, to a new trace.
+ * Returns a `traceparent` that names the notification as the parent span (W3C §3.2). It belongs to the trace of the
+ * request that caused the event or, without such a request, to a new trace.
  */
 function traceparentOf(id: string, cause: string | null): string {
   const hex = id.replaceAll('-', '');

@@ -32,7 +32,8 @@ export function url(parse: (value: string) => URL, description: string): Rule {
 
 export const partnerUrl = url(
   parsePartnerUrl,
-  'https, without user information, query and fragment. The service PUTs to {partner_url}/notifications.',
+  'The address of the partner: https, without user information, query and fragment. The service sends `PUT ' +
+    '{partner_url}/notifications`.',
 );
 /** The rule for a PEM text. Its content is checked by {@link certificateFaults}. */
 export const pem = text({ min: 1, max: 100_000, lines: true });

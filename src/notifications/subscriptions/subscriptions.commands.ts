@@ -39,7 +39,7 @@ export class VerifySubscription extends Command<Subscription> {
 }
 
 /**
- * Sends a sample of an event to the partner, and reports the result. With `verify`, an answer 200 makes the
+ * Sends a sample of an event to the partner, and reports the result. With `verify`, an answer with status 200 makes the
  * subscription ACTIVE.
  */
 export class SendSample extends Command<SampleReport> {

@@ -20,7 +20,7 @@ export class SubscriptionPath {
 
 class SubscriptionSettings {
   @Field(changeReasons, {
-    description: 'The events that the partner is notified of. When left out, these are all six.',
+    description: 'The events of which the partner is notified. When left out, these are all six.',
   })
   change_reasons?: ChangeReason[] | null;
 
@@ -29,15 +29,15 @@ class SubscriptionSettings {
 
   @Field(pem, {
     description:
-      'Replaces the roots that the service trusts otherwise, for partner_url and for token_url alike: with both behind different ' +
-      'authorities, send the certificates of both.',
+      'The certificate authorities that replace the public ones, for both partner_url and token_url. If these have ' +
+      'different authorities, send the certificates of both.',
   })
   ca_pem?: string | null;
 
   @Field(pem)
   client_cert_pem?: string | null;
 
-  @Field(pem, { description: 'Write-only; without a passphrase.' })
+  @Field(pem, { description: 'Private key of the client certificate, in PEM without a passphrase. Write-only.' })
   client_key_pem?: string | null;
 
   @Field(integer(1000, 60_000), {
@@ -51,7 +51,7 @@ class SubscriptionSettings {
   })
   auto_retry_on?: string[] | null;
 
-  @Field(integer(1, 1000), { description: 'Highest number of requests a second. When left out, there is no limit.' })
+  @Field(integer(1, 1000), { description: 'Maximum number of requests per second. When left out, there is no limit.' })
   max_per_second?: number | null;
 }
 
@@ -113,7 +113,7 @@ export class SubscriptionModel {
   @Field(autoRetryOn, { required: true })
   auto_retry_on: string[];
 
-  @Field(integer(1, 1000), { description: 'Highest number of requests a second. With null there is no limit.' })
+  @Field(integer(1, 1000), { description: 'Maximum number of requests per second. With null there is no limit.' })
   max_per_second: number | null;
 
   @Field(oneOf(['UNVERIFIED', 'ACTIVE', 'SUSPENDED'], 'state_unknown'), { required: true })

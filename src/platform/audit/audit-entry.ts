@@ -9,7 +9,7 @@ export interface AuditEntry {
   readonly action: string;
   readonly subject: string;
   readonly requestId: string | null;
-  /** The names of the members that changed, but not their values; null if the action says enough. */
+  /** The names of the members that changed, but not their values; null if the action is sufficient. */
   readonly changed: readonly string[] | null;
   /** The number of requests that the entry summarizes; null for an entry about one action. */
   readonly count: number | null;

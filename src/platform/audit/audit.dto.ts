@@ -17,10 +17,10 @@ export class AuditQuery extends PageQuery {
   @Field(text({ min: 1, max: 50 }))
   account_code?: string;
 
-  @Field(dateTime(), { description: 'First moment, included.' })
+  @Field(dateTime(), { description: 'The start of the period, included.' })
   from?: string;
 
-  @Field(dateTime('end'), { description: 'Last moment, excluded.' })
+  @Field(dateTime('end'), { description: 'The end of the period, excluded.' })
   to?: string;
 }
 
@@ -37,7 +37,7 @@ export class AuditEntryModel {
   @Field(text({ max: 64 }), { description: 'Consumer key of the application that sent the request.' })
   application: string | null;
 
-  @Field(text({ max: 64 }), { description: 'The account that the subject belongs to.' })
+  @Field(text({ max: 64 }), { description: 'The account to which the subject belongs.' })
   account_code: string | null;
 
   @Field(text({ max: 200 }), { required: true })
@@ -59,7 +59,7 @@ export class AuditEntryModel {
   @Field(integer(1, 1e9), { description: 'Number of refused requests that the row combines.' })
   count: number | null;
 
-  @Field(text({ max: 200 }), { description: 'Pseudonym of the address that a refused caller came from.' })
+  @Field(text({ max: 200 }), { description: 'Pseudonym of the address from which a refused caller sent the requests.' })
   address: string | null;
 }
 
@@ -67,7 +67,10 @@ const count = integer(0, Number.MAX_SAFE_INTEGER);
 
 /** The current state of the seals of the audit log, as answers show it. */
 export class AuditSealModel {
-  @Field(count, { always: true, description: 'The highest id of a row that a seal has; null before the first.' })
+  @Field(count, {
+    always: true,
+    description: 'The highest id of a row that a seal covers; null before the first seal.',
+  })
   sealed_through: number | null;
 
   @Field(dateTime(), { always: true })
@@ -82,14 +85,14 @@ export class AuditSealModel {
 
   @Field(count, {
     required: true,
-    description: 'Rows of the last seconds that have no seal yet, counted up to 10,000.',
+    description: 'Number of rows of the last seconds that have no seal yet, counted up to 10,000.',
   })
   waiting: number;
 
   @Field(dateTime(), { always: true })
   oldest_waiting_datetime: string | null;
 
-  @Field(count, { required: true, description: 'Seals that were compared with their rows.' })
+  @Field(count, { required: true, description: 'Number of seals that were compared with their rows.' })
   checked_seals: number;
 
   @Field(count, { required: true })

@@ -80,7 +80,8 @@ export function requestContextMiddleware(request: Request, response: Response, n
 
 /** Returns a `traceparent` with a new parent id, in the given trace (W3C Trace Context §3.4) or in a new trace. */
 function traceparentOf(given: string | string[] | undefined): string {
-  // UUIDs are used because Node buffers the random bytes of many. Their last 16 digits are random except for two bits.
+  // UUIDs are used because Node generates the random bytes for many of them at once. Their last 16 digits are random
+  // except for two bits.
   const span = randomHex().slice(16);
   if (typeof given === 'string' && TRACEPARENT.test(given)) return `${given.slice(0, 36)}${span}${given.slice(52)}`;
   return `00-${randomHex()}-${span}-00`;

@@ -34,7 +34,7 @@ describe('Batched', () => {
   const ask = (count: number) => Array.from({ length: count }, (_, number) => batched.ask(`question ${number}`));
   const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('sends at once while nothing is in flight, and batches what arrives meanwhile', async () => {
+  it('sends a query immediately when no statement is running, and batches the queries that arrive in the meantime', async () => {
     const answers = ask(50);
     expect(pool.sizes).toEqual([1]);
     pool.batches[0].end();
@@ -56,7 +56,7 @@ describe('Batched', () => {
     expect((await Promise.all(answers)).map(([row]) => row.answer)).toEqual(['first', 'same', 'other', 'same']);
   });
 
-  it('never answers from a statement that was sent before the question arrived', async () => {
+  it('never answers a query from a statement that was sent before the query arrived', async () => {
     const early = batched.ask('same');
     let answered = false;
     const late = batched.ask('same').then(() => (answered = true));
@@ -82,7 +82,7 @@ describe('Batched', () => {
     beforeEach(() => void jest.useFakeTimers({ doNotFake: ['setImmediate'] }));
     afterEach(() => void jest.useRealTimers());
 
-    it('waits a while, then sends further batches, four at most', async () => {
+    it('sends further batches after a short wait behind a slow statement, four at most', async () => {
       const answers = ask(1);
       for (let number = 0; number < 5; number++) {
         answers.push(batched.ask(`behind ${number}`));
@@ -101,7 +101,7 @@ describe('Batched', () => {
       await Promise.all(answers);
     });
 
-    it('sends the next batch at once when the slow statement has ended', async () => {
+    it('sends the next batch immediately when the slow statement has ended', async () => {
       const answers = ask(1);
       jest.advanceTimersByTime(1_000);
       pool.batches[0].end();
@@ -128,7 +128,7 @@ describe('Batched', () => {
     expect(statuses).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('fails all queries of a batch at once when the database is unreachable, and continues afterwards', async () => {
+  it('fails all queries of a batch together when the database is unreachable, and works again afterwards', async () => {
     const outcomes = Promise.allSettled(ask(3));
     pool.batches[0].end();
     await settled();

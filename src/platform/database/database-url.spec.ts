@@ -42,7 +42,7 @@ describe('DATABASE_URL', () => {
     expect(parseDatabaseUrl(url).hosts.map(({ host, port }) => [host, port])).toEqual(hosts);
   });
 
-  it('requires a writable server when the URL names several servers, or when it says so', () => {
+  it('requires a writable server when the URL lists several servers, or when the URL asks for a writable one', () => {
     expect(parseDatabaseUrl('postgres://a,b/db').readWriteOnly).toBe(true);
     expect(parseDatabaseUrl('postgres://a/db?target_session_attrs=read-write').readWriteOnly).toBe(true);
   });

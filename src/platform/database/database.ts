@@ -27,8 +27,8 @@ pg.defaults.parseInputDatesAsUTC = true;
 export const MACHINE_TIME = 'transaction_timestamp()';
 
 /**
- * SQL: whether a lease of at most this many seconds has expired. A lease with an end that is too late for that was
- * written while the clock was ahead; it counts as expired.
+ * SQL: whether a lease of at most `seconds` has expired. A lease with an end that is too late for that was written
+ * while the clock was ahead; it counts as expired.
  */
 export const hasLapsed = (until: string, seconds: number): string =>
   `(${until} < ${MACHINE_TIME} OR ${until} > ${MACHINE_TIME} + interval '${seconds + CLOCK_SKEW_S} seconds')`;
@@ -57,7 +57,7 @@ export const acrossAccounts = {
   /** The statement claims domain events of every account for the event bus. */
   relay: 'relay',
   /**
-   * The statement counts for every account at once. The console and the metrics show an account's figures only to its
+   * The statement counts for all accounts together. The console and the metrics show an account's figures only to its
    * users.
    */
   figures: 'figures',

@@ -58,7 +58,7 @@ export class Listener {
     }
   }
 
-  /** Calls `asked` at once, to make up for a message that may have been lost. */
+  /** Calls `asked` immediately, to make up for a message that may have been lost. */
   ask(): void {
     if (this.client) this.events.asked?.(this.client);
   }

@@ -19,8 +19,8 @@ const ATTEMPTS = 60;
 const RETRY_PAUSE_MS = 1_000;
 
 /**
- * Brings the schema up to date. It is safe when several processes start at once, and while processes of the previous
- * release run.
+ * Brings the schema up to date. It is safe when several processes start at the same time, and while processes of the
+ * previous release run.
  *
  * 1. The database is checked first (database-check.ts): behind a pooler that shares sessions, the lock would be
  *    useless.

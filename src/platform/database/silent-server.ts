@@ -17,7 +17,7 @@ const GREETING = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
  * 1. Every connection reports when data is sent and received.
  * 2. When no data at all arrives for a while after a request, a separate connection probes the server. A statement may
  *    wait for a lock, but a probe waits for nothing.
- * 3. Without an answer to the probe, every connection is closed: waiting calls and new calls are refused at once.
+ * 3. Without an answer to the probe, every connection is closed: waiting calls and new calls are refused immediately.
  * 4. Probes are repeated until one is answered; then connections are opened again.
  */
 export class SilentServer {

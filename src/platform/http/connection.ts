@@ -78,7 +78,7 @@ function boundAddresses(server: Server): void {
 /**
  * Closes the connection after the answer if the body of the request is incomplete and will not be read.
  *
- * If a connection is closed at once, bytes that still arrive can make the client's system drop the answer (RFC 9112
+ * If a connection is closed immediately, bytes that still arrive can make the client's system drop the answer (RFC 9112
  * §9.6). For a short time, arriving bytes are therefore read and discarded. Node ends the socket by `destroySoon`.
  */
 export function closeAfterAnswer(request: IncomingMessage, response: ServerResponse): void {

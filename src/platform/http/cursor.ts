@@ -15,7 +15,7 @@ export function useCursorKeys(secretsKeys: readonly Buffer[]): void {
 }
 
 /**
- * Encrypts a position in a list as an unestimated cursor. Positions count the rows of all accounts, so that a readable
+ * Encrypts a position in a list as an opaque cursor. Positions count the rows of all accounts, so that a readable
  * position would reveal the activity of other accounts. The same position always gives the same cursor.
  */
 export function sealCursor(position: string): string {

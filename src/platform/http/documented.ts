@@ -20,7 +20,9 @@ const MOST_OF_HEAD = 16 * 1024;
 class ErrorModelFault {
   @Field(
     { schema: POINTER, faults: () => [] },
-    { description: 'RFC 6901 JSON Pointer into the body; the empty text is the whole body.' },
+    {
+      description: 'JSON Pointer (RFC 6901) of the member in the body. An empty text means the whole body.',
+    },
   )
   pointer?: string;
 
@@ -91,14 +93,14 @@ class ErrorModel {
 }
 
 const MEANING: Record<number, string> = {
-  400: 'The request breaks a rule; `errors` names every fault.',
+  400: 'The request is not valid. `errors` lists every error.',
   401: 'No valid access token.',
-  403: 'Scope, account or state forbids it.',
+  403: 'The caller has no right to do this, or the state of the record does not allow it.',
   404: 'Not found.',
   405: 'The resource does not take this method.',
-  408: 'The body did not arrive.',
-  409: 'The state of the record, or a request in progress, is in the way.',
-  410: 'Used up or expired.',
+  408: 'The body did not arrive in time.',
+  409: 'The state of the record does not allow the request, or an earlier request is still in progress.',
+  410: 'The URL was already used, or has expired.',
   413: 'The body is too large.',
   415: 'Not application/json.',
   422: 'The idempotency key belongs to another request.',
@@ -146,7 +148,9 @@ export const IdempotencyHeader = () =>
       name: 'Idempotency-Key',
       required: false,
       schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
-      description: '1 to 255 printable ASCII characters; a repeat within 24 hours replays the first answer.',
+      description:
+        '1 to 255 printable ASCII characters. A second request with the same key within 24 hours gets the first ' +
+        'response again.',
     }),
     Problems(409, 422),
   );

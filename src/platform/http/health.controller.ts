@@ -16,10 +16,11 @@ const READINESS = {
     status: { type: 'string', enum: ['ok', 'unavailable'] },
     parts: {
       type: 'object',
-      description: '`ok`, or one word for what is wrong, for each part by its name. Later releases may add parts.',
+      description:
+        'The state of each part by its name: `ok`, or one word that names the problem. Later releases may add parts.',
       properties: {
-        database: part('Whether the database answers and can write.'),
-        migrations: part('Whether the schema is that of this release.'),
+        database: part('Whether the database is reachable and writable.'),
+        migrations: part('Whether the schema matches this release.'),
         process: part('`starting` or `stopping`; missing while the process works.'),
         'delivery loop': part('`stalled` when no sweep succeeded for 30 s; only in a process that delivers.'),
         deliveries: part(

@@ -102,7 +102,7 @@ describe('repeated members', () => {
     ]);
   });
 
-  it('cuts long names in the pointers, and reports the first repeated member only where one is enough', () => {
+  it('truncates long names in pointers, and reports only the first repeated member where one is enough', () => {
     const body = Buffer.from(`{"${'n'.repeat(200_000)}":{${repeats}}}`);
     const found = repeatedMembers(body);
     expect([found.length, found.every((pointer) => pointer.length < 120)]).toEqual([150, true]);

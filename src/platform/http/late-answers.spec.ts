@@ -13,7 +13,7 @@ describe('refusals for too many requests', () => {
     expect(answered).toBe(1);
   });
 
-  it('delays a maximum number of refusals, and sends further refusals at once', () => {
+  it('delays a limited number of refusals, and sends further refusals immediately', () => {
     let answered = 0;
     for (let at = 0; at < 300; at++) answerLate(() => answered++);
     expect(answered).toBe(300 - 256);

@@ -29,7 +29,7 @@ export const limitRule: Rule = {
   schema: {
     ...wholeNumber.schema,
     default: DEFAULT_LIMIT,
-    description: `At most ${MOST}; a larger number is taken as ${MOST}.`,
+    description: `The number of entries on the page, at most ${MOST}. A larger number counts as ${MOST}.`,
   },
   faults: (value) =>
     typeof value === 'string' && /^[1-9]\d*$/.test(value) && wholeNumber.faults(Number(value)).length === 0

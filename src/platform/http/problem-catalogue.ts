@@ -69,8 +69,9 @@ export function catalogueMarkdown(): string {
   });
   return `# Error catalogue
 
-Every code in \`code\` or in \`errors[].code\` of a problem document, with what to do about it. A running service has the same
-at \`/problems\`, as a page and as JSON. \`npm run openapi\` writes this document from the code.
+This page lists every error code that can occur in \`code\` or \`errors[].code\` of a problem document, with its meaning and
+its remedy. A running service serves the same list at \`/problems\`, as a page and as JSON. \`npm run openapi\` generates
+this document from the code.
 
 ${shown.join('\n\n')}
 `;

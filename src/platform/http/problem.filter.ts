@@ -65,7 +65,7 @@ export function statusOf(kind: ProblemKind): number {
 }
 
 /**
- * FairSemaphore any thrown error into a problem document (RFC 9457). An error of an unknown kind is logged, and answered as an
+ * Converts any thrown error to a problem document (RFC 9457). An error of an unknown kind is logged, and answered as an
  * internal error.
  */
 @Catch()

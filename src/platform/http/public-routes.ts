@@ -68,7 +68,7 @@ class EntityTags {
     // Caches may store the document, but must revalidate it before each use.
     response.setHeader('Cache-Control', 'no-cache');
     response.removeHeader('Pragma');
-    // The content is kept for the tag, because Express does not pass it on in an answer to HEAD.
+    // The content is remembered for the tag, because Express does not pass it on in an answer to HEAD.
     let headed: unknown;
     if (request.method === 'HEAD') {
       const send = response.send.bind(response) as (content?: unknown) => Response;

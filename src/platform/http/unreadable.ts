@@ -24,7 +24,8 @@ type Answering = Socket & { _httpMessage?: ServerResponse };
  */
 export function answerUnreadable(server: Server, config: HttpConfig, headers: readonly [string, string][]): void {
   const answer = (socket: Socket, problem: Problem) => {
-    // After the head of a running answer, these bytes would become part of that answer, so that the socket is closed.
+    // If the head of another answer was already sent, these bytes would become part of that answer. The socket is then
+    // closed.
     if (!socket.writable || (socket as Answering)._httpMessage?.headersSent) {
       socket.destroy();
       return;

@@ -11,7 +11,7 @@ const outcomeOf = (promise: Promise<unknown> | null): { state: string } => {
 };
 
 describe('the memory for request bodies', () => {
-  it('charges the bytes that have arrived: announced bodies delay nobody', () => {
+  it('charges only bytes that have arrived, so that a body with a large Content-Length delays nobody', () => {
     const memory = new BodyMemory(10, 10, 1000);
     for (let at = 0; at < 5; at++) memory.begin('slow');
     expect(outcomeOf(memory.begin('other').charge(10)).state).toBe('in');
@@ -31,7 +31,7 @@ describe('the memory for request bodies', () => {
     next.leave();
   });
 
-  it('lets the oldest body complete, even beyond share and memory', async () => {
+  it('lets the oldest body complete, even beyond the share of its caller and the total memory', async () => {
     const memory = new BodyMemory(10, 10, 1000);
     const [first, second] = [memory.begin('a'), memory.begin('a')];
     expect(outcomeOf(first.charge(5)).state).toBe('in');

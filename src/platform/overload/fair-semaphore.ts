@@ -28,7 +28,7 @@ export class FairSemaphore {
   }
 
   /**
-   * Returns null if the entry may begin at once; otherwise a promise that resolves when the entry is admitted. Call
+   * Returns null if the entry may begin immediately; otherwise a promise that resolves when the entry is admitted. Call
    * `leave` when its work has ended.
    * @throws the error of `refusal` (in the promise)
    */

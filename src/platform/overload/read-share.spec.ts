@@ -31,7 +31,7 @@ describe('the share of large reads', () => {
     for (const turn of turns) turn.end();
   });
 
-  it('delays only an account that has read for long while others call', async () => {
+  it('delays only accounts with long reads while other accounts send requests', async () => {
     const share = new ReadShare();
     share.charge('a', LONG_MS);
     share.noteRequest('b');

@@ -32,7 +32,7 @@ interface Reader {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** A large read. It begins when `ready` resolves, or at once if `ready` is null. Call `end` when it has ended. */
+/** A large read. It begins when `ready` resolves, or immediately if `ready` is null. Call `end` when it has ended. */
 export class ReadTurn {
   readonly ready: Promise<void> | null = null;
   private begunAt: number | null = null;
@@ -98,7 +98,7 @@ export class ReadTurn {
 export class ReadShare {
   private readonly readers = new Map<string, Reader>();
   private last = { name: '', at: -Infinity };
-  /** The most recent request by a caller other than that of `last`. */
+  /** The most recent request by another caller than the caller of `last`. */
   private other = this.last;
 
   /** Records a request of any kind. */

@@ -45,7 +45,7 @@ export class RunningUnit implements Transaction {
   }
 
   writes(): void {
-    // Rolled back with the transaction.
+    // Nothing to do: the write is rolled back with the transaction.
   }
 
   /** Adds the buffered rows of a command that shares this transaction. */

@@ -221,7 +221,7 @@ export class UnitOfWork {
     this.running().keep(statement, [row]);
   }
 
-  /** Calls back after the commit of the current transaction; outside a transaction, at once. */
+  /** Calls back after the commit of the current transaction; outside a transaction, immediately. */
   afterCommit(callback: () => void): void {
     const unit = currentTransaction.current;
     if (unit instanceof RunningUnit) unit.afterCommit.push(callback);
@@ -262,7 +262,7 @@ export class UnitOfWork {
       await Promise.all(sent);
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
-      // PostgreSQL refuses all statements after the first refused one, which is the cause.
+      // After a refused statement, PostgreSQL refuses all further ones. The first refusal is therefore the cause.
       const refused = (await Promise.allSettled(sent)).find(isRejected);
       throw refused?.reason ?? error;
     } finally {

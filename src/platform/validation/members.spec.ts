@@ -61,7 +61,7 @@ const codesOf = (dto: new () => object, value: unknown) =>
   inspectBody(dto, value).faults.list.map(({ pointer, code }) => `${pointer} ${code}`);
 
 describe('the body of a request', () => {
-  it('makes a valid body an instance of its class, with nested instances, and leaves out members without effect', () => {
+  it('converts a valid body to an instance of its class, with nested instances, and omits members without effect', () => {
     const value = {
       ...{ name: 'Ada', age: 7, kind: null, status: { any: ['thing'] } },
       address: { phone: { number: '1' } },
@@ -166,12 +166,12 @@ describe('the parameters of a request', () => {
     return faults.list.map(({ parameter, code }) => `${parameter} ${code}`);
   };
 
-  it('names parameters in their faults', () => {
+  it('a fault of a parameter contains the name of the parameter', () => {
     expect(codesOf({ name: 'abcd' }, true)).toEqual(['limit required', 'name too_long']);
     expect(codesOf({ limit: 1, name: ['a', 'b'] }, true)).toEqual(['name type_invalid']);
   });
 
-  it('reports unknown parameters where the route is strict', () => {
+  it('reports unknown parameters on a strict route', () => {
     expect(codesOf({ limit: 1, nmae: 'a' }, false)).toEqual([]);
     expect(codesOf({ limit: 1, nmae: 'a' }, true)).toEqual(['nmae unknown_parameter']);
   });

@@ -54,14 +54,14 @@ describe('the schema of an integer', () => {
 });
 
 describe('a code of the catalogue', () => {
-  it('must not contain a semicolon, which separates list entries in a file', () => {
+  it('a catalogue code must not contain a semicolon, which separates list entries in a file', () => {
     expect(codesOf(catalogueCode().faults('A;B'))).toEqual(['code_invalid']);
     expect(catalogueCode().faults('A,B')).toEqual([]);
   });
 });
 
 describe('a date without a time', () => {
-  it('is refused with the correct form: the beginning of the day, or its end where a window ends', () => {
+  it('a date without a time is refused, with the first second of the day as the suggestion, or the last for the end of a window', () => {
     expect(dateTime().faults('2030-05-14')[0].detail).toContain('2030-05-14T00:00:00Z');
     expect(dateTime('last').faults('2030-05-14')[0].detail).toContain('2030-05-14T23:59:59Z');
     expect(dateTime().faults('2030-02-30')[0].detail).toContain('YYYY-MM-DDThh:mm:ssZ');

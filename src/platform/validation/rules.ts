@@ -37,7 +37,10 @@ declareFaults({
     'The value does not have the required format.',
     'Read the description of the member in the API description.',
   ],
-  kind_unknown: ['The value is not a known kind.', 'Use one of the values that the API description lists for `kind`.'],
+  kind_unknown: [
+    'The value is not a known kind of job or change.',
+    'Use one of the values that the API description lists for `kind`.',
+  ],
   out_of_range: [
     'The number is too small or too large.',
     'Send a number between the minimum and the maximum that the API description states.',
@@ -257,7 +260,7 @@ export function code(
     max,
     code: 'code_invalid',
     form: 'Must be printable, without / and \\ and without blanks at its ends.',
-    description: 'Printable: no invisible characters of Unicode, no blanks of any kind at the ends.',
+    description: 'Printable characters: no invisible Unicode characters, and no spaces at the beginning or end.',
     pattern: /^(?!\s)[^/\\\p{C}\u2028\u2029]+(?<!\s)$/u,
     portable: /^[^\x00-\x20\x7f-\xa0/\\]([^\x00-\x1f\x7f-\x9f/\\]*[^\x00-\x20\x7f-\xa0/\\])?$/,
     ...options,

@@ -28,7 +28,7 @@ describe('the stored text of a result', () => {
       }
   });
 
-  it('leaves out top-level credentials too, but not a member that is null', () => {
+  it('removes credentials at the top level too, but keeps a member that is null', () => {
     const { text, credentials } = kept('{"examPassword":"x","a":null,"extExamToken":null}');
     expect(text).toBe('{"a":null,"extExamToken":null}');
     expect(credentials?.toString()).toContain('examPassword');

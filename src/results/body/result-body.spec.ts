@@ -22,7 +22,7 @@ function refusal(json: string | Buffer | undefined, dto: new () => object = Cand
 const faults = (json: string, dto?: new () => object) =>
   read(json, dto).faults.map(({ pointer, code }) => `${pointer} ${code}`);
 
-it('has the same hash as stored bodies with the same content', () => {
+it('a body has the same hash as stored bodies with the same content', () => {
   const body = `{"z":[{"b":null,"a":1e400,"c":12345678901234567890}],"examDate":null,"more":null,
     "examMetaData":{"examName":null,"own":null,"examCode":"A"},"desktopComments":[{"comments":null,"own":null,"duration":1}],
     "__proto__":{"b":1,"a":2},"${PHOTO}":"QUJD","${VIDEO_LINK}":"https://v.example/1"}`;
@@ -56,7 +56,7 @@ describe('the stored text of a body', () => {
     expect(photo?.toString()).toBe('"QUJD"');
   });
 
-  it('leaves out photo and link, which can be put back exactly as they were written', () => {
+  it('removes photo and link from the stored text, and can restore them exactly as they were sent', () => {
     const { text, photo, videoLink } = kept(`{"${VIDEO_LINK}":"https:\\/\\/v.example/1","${PHOTO}":"QUJD"}`);
     expect(text).toBe('{}');
     expect(wholeText(text, { photo, videoLink, credentials: null })).toBe(
@@ -65,7 +65,7 @@ describe('the stored text of a body', () => {
     expect(withMembers('{"a":1}', { [PHOTO]: String(photo), [VIDEO_LINK]: null })).toBe(`{"a":1,"${PHOTO}":"QUJD"}`);
   });
 
-  it('leaves out a photo in the other kind of body too, whatever its type', () => {
+  it('removes a photo from the other kind of body too, whatever the type of its value', () => {
     const { text, photo } = kept(`{"${PHOTO}":{"of":[1,"}"]},"a":1}`, CandidateResultData);
     expect([text, photo?.toString()]).toEqual(['{"a":1}', '{"of":[1,"}"]}']);
   });
@@ -252,7 +252,7 @@ describe('a tolerant reader', () => {
     expect(refusal(`{"webCamComments":[${'{},'.repeat(50_000)}{}]}`).code).toBe('payload_too_large');
   });
 
-  it('collects one fault more than it names, so that the answer can say that there are more', () => {
+  it('collects one fault more than it lists, so that the response can say that there are more', () => {
     expect(faults(`{"webCamComments":[${'1,'.repeat(5000)}1]}`)).toHaveLength(101);
   });
 

@@ -105,7 +105,7 @@ function readKept(kept: Buffer | null): Kept {
   return text.startsWith(DEEPER) ? (JSON.parse(text.slice(1)) as Kept) : { value: text, members: [] };
 }
 
-/** Returns the stored text with every removed part put back that is not null. */
+/** Returns the stored text with the removed parts put back, except those that are null. */
 export function wholeText(text: string, apart: Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'>): string {
   const [photo, videoLink, credentials] = [apart.photo, apart.videoLink, apart.credentials].map(readKept);
   const members = [photo, videoLink, credentials].flatMap((kept) => kept.members);

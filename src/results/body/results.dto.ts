@@ -143,7 +143,7 @@ export class CandidateResultsDetails {
   @ObjectField(() => ExamApiData)
   examApiData?: ExamApiData | null;
 
-  @Field(words, { description: 'Free text.', example: 'Jul 15 2015  1:13AM' })
+  @Field(words, { description: 'Date of the exam, as free text.', example: 'Jul 15 2015  1:13AM' })
   examDate?: string | null;
 
   @ObjectField(() => ExamMetaData)
@@ -153,7 +153,7 @@ export class CandidateResultsDetails {
   examProcessingStatus?: string | null;
 
   @Field(spelledId(MOST_LETTERS), {
-    description: 'Free text; compared in any case with the e-mail address of the record.',
+    description: 'Free text, which is compared with the e-mail address of the record regardless of case.',
   })
   examTakerEmail?: string | null;
 
@@ -173,11 +173,13 @@ export class CandidateResultsDetails {
   reviewStatus?: string | null;
 
   @Field(photo(MOST_PHOTO_BYTES, MOST_BODY_BYTES), {
-    description: 'At most 5 MiB decoded; may be empty. Kept encrypted.',
+    description: 'The photo in base64: at most 5 MiB after decoding, and possibly empty. It is stored encrypted.',
   })
   userPhotoBase64String?: string | null;
 
-  @Field(spelledText({ max: MOST_LETTERS_OF_LINK }), { description: 'Kept encrypted, never fetched.' })
+  @Field(spelledText({ max: MOST_LETTERS_OF_LINK }), {
+    description: 'The address of the video. It is stored encrypted, and the service never opens it.',
+  })
   videoReviewLink?: string | null;
 }
 
@@ -216,7 +218,7 @@ export class CandidateResultData {
   @Field(words)
   result?: string | null;
 
-  @Field(driverCode, { description: 'Unique in the account.' })
+  @Field(driverCode, { description: 'The id of the result, which is unique in the account.' })
   result_id?: string | null;
 }
 

@@ -8,7 +8,7 @@ export function spelledText(options: { max: number; lines?: boolean }): Rule {
   return { schema: rule.schema, faults: (value) => (typeof value === 'number' ? [] : rule.faults(value)) };
 }
 
-/** Returns a rule that accepts a text that identifies a record, or a number that has only one spelling. */
+/** Returns a rule for an id of a record: a text, or a number that can be written in only one way. */
 export function spelledId(max: number): Rule {
   const rule = text({ max });
   return { schema: rule.schema, faults: (value) => (textOfNumber(value) === null ? rule.faults(value) : []) };

@@ -39,7 +39,10 @@ class ResultSummaryModel {
   @Field(text({ max: 200 }), { required: true, description: 'User name of the driver.' })
   username: string;
 
-  @Field(boolean(), { required: true, description: 'A rehearsal: it changed no state.' })
+  @Field(boolean(), {
+    required: true,
+    description: 'Whether the exam was simulated. A simulated exam changes no state.',
+  })
   simulated: boolean;
 
   @Field(anyFaults, { required: true, description: FAULTS_OF_REVISION })

@@ -48,7 +48,7 @@ class SettledElsewhere extends Error {}
  * 5. After the exam, its locator and its `result_id`, the rows of the same body among the unmatched results are locked.
  *    The operator's unit of work uses the same order. One body completes one exam: the second transaction finds it
  *    settled.
- * 6. For an erased record, only the data that an erasure leaves is stored; the locked row says whether it is erased.
+ * 6. For an erased record, only the data that an erasure keeps is stored; the locked row shows whether it is erased.
  */
 @Injectable()
 export class ResultAcceptance {

@@ -88,7 +88,7 @@ export class ResultsController {
   @Get()
   @Access('read')
   @ApiOperation({ summary: 'List the results of a candidate for a test' })
-  @AnswerList(ResultModel, 'Newest revision first, over all exams of the candidate for the test.', null)
+  @AnswerList(ResultModel, 'The revisions of all exams of the candidate for the test, newest first.', null)
   @Problems(400, 404)
   async list(
     @Param() { account_code, candidate_id, test_code }: CandidateTestPath,

@@ -31,8 +31,8 @@ const IS_ACCEPTED_ELSEWHERE = prepared(
 );
 const FIND_NEWEST = prepared(
   'results-find-newest',
-  // SQL: the unmatched results with the same body from the same user. A transaction that settles one locks its row
-  // after the row of the exam.
+  // SQL: the unmatched results with the same body from the same user. A transaction that settles such a result locks
+  // its row after the row of the exam.
   `WITH same AS (
      SELECT accepted_datetime IS NULL AS is_waiting, settled_by = 'OPERATOR' AND svc_eligiblity_id <> $1 AS is_elsewhere
      FROM unmatched_results

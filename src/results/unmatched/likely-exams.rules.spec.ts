@@ -29,7 +29,7 @@ test('ranks the exam with the nearest booking first among equal matches, and exa
   expect(order([far, near], 1)).toEqual(['near']);
 });
 
-test('removes case, blanks and punctuation to make a plain id', () => {
+test('normalizes an id by removing case, blanks and punctuation', () => {
   expect(['RN-100020', ' rn 100.020', 'Rn_100/020\t', 'r:n[1]0{0}0@2`0'].map(plainId)).toEqual(
     Array(4).fill('rn100020'),
   );

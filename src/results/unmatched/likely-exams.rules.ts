@@ -55,8 +55,8 @@ export function withoutWeakerIds(likenesses: ReadonlySet<Likeness>): Set<Likenes
 }
 
 /**
- * The lengths of the ids for which near ids are tried. Shorter ids have too many neighbours, and longer ids have too
- * many variants.
+ * The lengths of the ids for which similar ids are tried. Shorter ids have too many similar ids, and longer ids have
+ * too many variants.
  */
 const LEAST_CHARACTERS = 4;
 const MOST_CHARACTERS = 32;

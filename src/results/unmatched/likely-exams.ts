@@ -18,7 +18,7 @@ import {
 } from './likely-exams.rules.js';
 import type { LikelyExamModel } from './likely-exams.fields.js';
 
-/** The maximum number of exams for each similarity. A name that many people have says little. */
+/** The maximum number of exams for each similarity. A name that many people have is a weak clue. */
 const MOST_OF_ONE = 20;
 const MOST = 10;
 

@@ -20,7 +20,8 @@ const MOST_WAIT_MS = 8_000;
 /** The rule for any body that a test driver may send. */
 const anyObject: Rule = { schema: { type: 'object', additionalProperties: true }, faults: () => [] };
 
-export const FAULTS_OF_REVISION = 'Of known members that decide nothing: the result was accepted with them.';
+export const FAULTS_OF_REVISION =
+  'Errors of members that do not affect the matching. The result was accepted in spite of them.';
 
 /** The rule for the faults that are stored with a body. */
 export const anyFaults: Rule = {
@@ -40,7 +41,10 @@ export class ResultModel {
   @Field(oneOf(RESULT_SOURCES, 'format_invalid'), { required: true })
   source: ResultSource;
 
-  @Field(integer(1, 2_147_483_647), { required: true, description: 'Counts the accepted bodies of the exam.' })
+  @Field(integer(1, 2_147_483_647), {
+    required: true,
+    description: 'The number of the accepted body of the exam, counted from 1.',
+  })
   revision: number;
 
   @Field(dateTime(), { required: true })
@@ -51,7 +55,7 @@ export class ResultModel {
 
   @Field(anyObject, {
     required: true,
-    description: `As it came; ${PHOTO}, ${VIDEO_LINK}, examPassword and extExamToken only for callers with the scope results.`,
+    description: `The body as it was received. Only callers with the scope results see ${PHOTO}, ${VIDEO_LINK}, examPassword and extExamToken.`,
   })
   body: object;
 }
@@ -66,10 +70,13 @@ export class UnmatchedResultModel {
   @Field(dateTime(), { required: true })
   received_datetime: string;
 
-  @Field(text({ max: 50 }), { required: true, description: 'Of the problem that the driver got.' })
+  @Field(text({ max: 50 }), {
+    required: true,
+    description: 'The code of the problem with which the service answered the test driver.',
+  })
   code: string;
 
-  @Field(anyFaults, { required: true, description: 'The faults of its form.' })
+  @Field(anyFaults, { required: true, description: 'The errors in the body.' })
   faults: readonly KeptFault[];
 
   @Field(text({ max: 200 }), { required: true, description: 'User name of the driver.' })
@@ -80,27 +87,28 @@ export class UnmatchedResultModel {
 
   @Field(anyObject, {
     always: true,
-    description: `As it came; the list leaves ${PHOTO}, ${VIDEO_LINK}, examPassword and extExamToken out, the last two are for callers with the scope results alone. Null for a body that is no JSON object: \`/raw\` has its bytes.`,
+    description: `The body as it was received. The list omits ${PHOTO}, ${VIDEO_LINK}, examPassword and extExamToken. Only callers with the scope results see the last two. The value is null if the body is not a JSON object; \`/raw\` then returns its bytes.`,
   })
   body: object | null;
 }
 
 export class UnmatchedResultDetailModel extends UnmatchedResultModel {
-  @Field(dateTime(), { description: 'When an operator accepted it.' })
+  @Field(dateTime(), { description: 'The time at which an operator accepted the result.' })
   accepted_datetime: string | null;
 
   @Field(oneOf(['OPERATOR', 'MATCHED'], 'format_invalid'), {
-    description: 'An operator accepted it, or the same body came again from the same user and was matched.',
+    description:
+      'OPERATOR: an operator accepted the result. MATCHED: the same user sent the same body again, and it was matched.',
   })
   settled_by: 'OPERATOR' | 'MATCHED' | null;
 
-  @Field(text({ max: 1000, lines: true }), { description: 'Why the operator accepted it.' })
+  @Field(text({ max: 1000, lines: true }), { description: 'The reason for which the operator accepted the result.' })
   accept_reason: string | null;
 
-  @Field(text({ max: 8 }), { description: 'The exam that it was accepted for.' })
+  @Field(text({ max: 8 }), { description: 'The exam for which the result was accepted.' })
   svc_eligiblity_id: string | null;
 
-  @Field(dateTime(), { description: 'When an operator rejected it.' })
+  @Field(dateTime(), { description: 'The time at which an operator rejected the result.' })
   rejected_datetime: string | null;
 
   @Field(text({ max: 200 }))

@@ -58,7 +58,7 @@ const REPLACE_REASONS = {
          WHERE id = ANY ($1::uuid[])`,
   across: acrossAccounts.keyInHand,
 };
-/** Selects those ids in results that exactly equal the id of a different candidate. */
+/** Selects those of the ids in results that are exactly equal to the id of another candidate. */
 const OTHERS = {
   text: `SELECT DISTINCT candidate_id FROM eligibilities
          WHERE account_code = $1 AND candidate_id = ANY ($2::text[]) AND candidate_id <> $3`,
@@ -128,7 +128,7 @@ export class ResultPersonalData extends PersonalData {
 
   async erase(subject: Subject, pseudonym: string): Promise<void> {
     const ids = subject.svcEligibilityIds;
-    // The unmatched results are erased first, while locators and result ids still point to them.
+    // The unmatched results are erased first, while locators and result ids can still be used to find them.
     const { own, reasons } = await this.findUnmatched(subject);
     await this.database.execute(REMOVE_UNMATCHED, [own]);
     await this.database.execute(REPLACE_REASONS, [reasons]);

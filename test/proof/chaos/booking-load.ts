@@ -22,7 +22,7 @@ export class BookingLoad {
   /** The number of acknowledged changes of each booking. */
   readonly acknowledged = new Map<string, number>();
   readonly eligibilities = new Set<string>();
-  /** The times of successful answers. */
+  /** The times of successful responses. */
   readonly answeredAt: number[] = [];
   calls = 0;
   failures = 0;

@@ -4,7 +4,7 @@
  * The stage has three machines (network namespaces) with etcd, Patroni and PostgreSQL each, HAProxy, pgbouncer, three
  * processes of the service (two of them with the API), a partner, and traffic. HAProxy and pgbouncer have the
  * configurations of deploy/. Two processes list the servers in DATABASE_URL; the third connects through pgbouncer and
- * HAProxy. Each round causes one kind of harm (harm.ts), repairs it, and checks:
+ * HAProxy. Each round causes one kind of failure (harm.ts), repairs it, and checks:
  *
  * - lost: acknowledged and missing, or stored and never notified;
  * - invented: notified to the partner, and not stored;
@@ -15,9 +15,9 @@
  * usage: npm run failover [-- --rounds N] [--replication synchronous|asynchronous] [--behind MS] [--confirm N] [--kind
  * KIND]
  *
- * With asynchronous replication only harm that promotes a standby is caused, and the standbys lag by `--behind` (1000)
- * ms at that moment. The exit code is 1 when a round with synchronous replication finds anything. Needs root on Debian
- * 12.
+ * With asynchronous replication only failures that promote a standby are caused, and the standbys lag by `--behind`
+ * (1000) ms at that moment. The exit code is 1 when a round with synchronous replication finds anything. Needs root on
+ * Debian 12.
  */
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
@@ -88,7 +88,7 @@ async function play(scene: Scene): Promise<boolean> {
 }
 
 /**
- * Returns whether the harm is possible with lagging standbys: the rule that makes them lag also cuts the machine off
+ * Returns whether the failure is possible with lagging standbys: the rule that makes them lag also cuts the machine off
  * from etcd, without which Patroni does not replace PostgreSQL alone.
  */
 function isPlayedBehind(kind: string, promotes: string | null): boolean {

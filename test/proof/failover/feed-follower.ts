@@ -88,7 +88,7 @@ export class FeedFollower {
           this.seen = [];
           this.next = this.beginning;
         }
-        // Requests the same page again, like a client.
+        // Requests a page again after a failure, like a client.
         await pause(200);
       }
     }

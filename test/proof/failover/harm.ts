@@ -3,7 +3,7 @@ import type { Daemon } from '../daemon.js';
 import type { ServiceProcess } from '../../../bench/service-process.js';
 import type { DatabaseCluster, DatabaseMachine } from './patroni.js';
 
-/** The parts of the stage that a harm can affect. */
+/** The parts of the stage that a failure can affect. */
 export interface Stage {
   readonly cluster: DatabaseCluster;
   readonly proxy: Daemon;
@@ -15,7 +15,7 @@ export interface Harm {
   readonly kind: string;
   /** Why a standby takes over: the primary is gone, or silent; null if none takes over. */
   readonly promotes: 'gone' | 'silent' | null;
-  /** Does the harm; returns the function that repairs it. */
+  /** Causes the failure; returns the function that repairs it. */
   readonly strike: (stage: Stage) => Promise<() => Promise<void> | void>;
 }
 

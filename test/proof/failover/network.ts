@@ -54,7 +54,7 @@ export class Machine {
     ip('link', 'set', this.port, 'master', SWITCH);
   }
 
-  /** Drops its packets to this machine from now on; all others arrive. */
+  /** From now on, drops packets from this machine to the other machine; all other packets arrive. */
   stopsReaching(other: Machine): void {
     ip('-n', this.name, 'route', 'add', 'blackhole', `${other.address}/32`);
   }
@@ -63,7 +63,7 @@ export class Machine {
     ip('-n', this.name, 'route', 'del', 'blackhole', `${other.address}/32`);
   }
 
-  /** Kills all its processes at once, like a power failure. */
+  /** Kills all processes of the machine at once, like a power failure. */
   kill(): void {
     for (const pid of this.pids()) {
       try {

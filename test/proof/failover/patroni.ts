@@ -71,7 +71,7 @@ export class DatabaseMachine {
     rmSync(this.etcdData, { recursive: true, force: true });
   }
 
-  /** Kills only PostgreSQL: Patroni notices it at once. */
+  /** Kills only PostgreSQL: Patroni notices this immediately. */
   killPostgres(): void {
     const pid = Number(readFileSync(join(this.data, 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
     process.kill(pid, 'SIGKILL');
@@ -202,7 +202,7 @@ function patroniConfig(
         loop_wait: 1,
         retry_timeout: RETRY_TIMEOUT_S,
         synchronous_mode: synchronous,
-        // With 0, Patroni replaces a killed primary at once instead of restarting it first.
+        // With 0, Patroni replaces a killed primary immediately instead of restarting it first.
         primary_start_timeout: 0,
         postgresql: {
           use_pg_rewind: true,

@@ -14,7 +14,7 @@ import { longestPause, Prober } from './prober.js';
 export interface Scene extends Stage {
   /** The address of the proxy in front of the service. */
   readonly baseUrl: string;
-  /** The lag of the standbys when the primary is harmed, without synchronous replication. */
+  /** The lag of the standbys when the primary fails, without synchronous replication. */
   readonly behindMs: number;
 }
 
@@ -28,7 +28,7 @@ export interface Outcome {
   readonly invented: number;
   readonly disorder: number;
   readonly feedFaults: number;
-  /** Milliseconds from the harm to the promotion. */
+  /** Milliseconds from the failure to the promotion. */
   readonly promotedMs: number | null;
   /** Milliseconds from the promotion to the first successful response, and to the last refused call. */
   readonly answeredMs: number | null;
@@ -43,7 +43,10 @@ export interface Outcome {
 const PROMOTED_WITHIN_MS = 90_000;
 const REST_MS = 150;
 
-/** Plays one round: a new account, traffic, the harm and its repair, a calm phase, and the verdict. */
+/**
+ * Runs one round: creates an account and traffic, causes a failure, repairs it, waits for a calm phase, and judges the
+ * result.
+ */
 export async function playRound(scene: Scene, harm: Harm, number: number): Promise<Outcome> {
   const { cluster, baseUrl } = scene;
   await cluster.healthy();
@@ -102,7 +105,7 @@ export async function playRound(scene: Scene, harm: Harm, number: number): Promi
   };
 }
 
-/** Does the harm, waits for its effects, repairs it, and waits until the cluster is healthy. */
+/** Causes the failure, waits for its effects, repairs it, and waits until the cluster is healthy. */
 async function harmAndMend(
   { behindMs, ...stage }: Scene,
   harm: Harm,

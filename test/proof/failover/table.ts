@@ -20,7 +20,7 @@ export function lineOf(outcome: Outcome): string {
   );
 }
 
-/** Formats the results by kind of harm: number of rounds, faults, and the median and longest times in seconds. */
+/** Formats the results by kind of failure: number of rounds, faults, and the median and longest times in seconds. */
 export function tableOf(outcomes: readonly Outcome[]): string {
   const head = [
     'harmed',

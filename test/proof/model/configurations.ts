@@ -1,6 +1,6 @@
 import { subjects, type Configuration } from './delivery.model.js';
 
-/** Searched completely in every run of the unit tests. */
+/** Small configurations, which every run of the unit tests searches completely. */
 export const SMALL: readonly Configuration[] = [
   { name: 'outage', subjects: subjects('AX1 AY1'), workers: 1, world: { outages: true } },
   { name: 'outage of two bookings', subjects: subjects('AX1 AX2 AY1'), workers: 1, world: { outages: true } },
@@ -42,7 +42,10 @@ export const SMALL: readonly Configuration[] = [
   { name: 'replay', subjects: subjects('AX1 AX2 AX3'), workers: 1, world: { replays: true, refusals: true } },
 ];
 
-/** Searched completely by `npm run model`, with the small ones: together they cover every part of the protocol. */
+/**
+ * Large configurations, which `npm run model` searches completely, together with the small ones. Together they cover
+ * every part of the protocol.
+ */
 export const LARGE: readonly Configuration[] = [
   { name: 'outage and refusals', subjects: subjects('AX1 AX2'), workers: 2, world: { outages: true, refusals: true } },
   {

@@ -2,11 +2,11 @@
 export interface Subject {
   readonly partner: number;
   readonly booking: number;
-  /** 1, 2, 3 … per booking. */
+  /** The number of the event within its booking: 1, 2, 3 … */
   readonly sequence: number;
 }
 
-// Values of the single bytes of a state.
+// The possible values of each byte of a state.
 
 export const EVENT = { NONE: 0, COMMITTED: 1, SETTLED: 2 } as const;
 export const STATE = { NONE: 0, PENDING: 1, DELIVERED: 2, AUTO: 3, MANUAL: 4, RESOLVED: 5 } as const;
@@ -25,14 +25,14 @@ export const PROBE = { DUE: 0, WAITING: 1, HELD: 2, NEVER: 255 } as const;
 export const JOB = { NONE: 0, RUNNING: 1, STOPPING: 2, PAUSED: 3, ENDING: 4, ABORTED: 5, DONE: 6 } as const;
 export const ITEM = { NONE: 0, WAITING: 1, SENT: 2, BEGUN: 3, ENDED: 4 } as const;
 
-/** After this many successful answers, a partner is no longer slowed down. */
+/** The number of successful answers after which a partner is no longer slowed down. */
 export const ENOUGH_GOOD = 2;
-/** After this many consecutive 500s, an event may be the only one at fault. */
+/** The number of consecutive 500s after which an event may be the only one at fault. */
 export const SUSPECT = 3;
 const OF_PARTNER = 9;
 const OF_NOTIFICATION = 10;
 
-/** The flags of a hold. */
+/** The bits that describe a worker's claim of a notification. */
 export const FLAG = { PROBE: 1, CLAIMED_DOWN: 2, BEGUN_LATE: 4, BY_OPERATOR: 8, OF_JOB: 16, OF_REPLAY: 32 } as const;
 
 /** The offset of each byte of a state. */

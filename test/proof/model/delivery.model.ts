@@ -7,7 +7,7 @@ import type { Emit, Protocol } from './state-search.js';
 import { timeSteps } from './time-steps.js';
 import { workerSteps } from './worker-steps.js';
 
-/** A world that is small enough for a complete search. */
+/** A configuration that is small enough for a complete search. */
 export interface Configuration {
   readonly name: string;
   readonly subjects: readonly Subject[];

@@ -1,6 +1,6 @@
 /**
- * The part that each mutation removes from the protocol, and the configuration that shows it; a test checks that each
- * is found.
+ * The mutations: each removes a part of the protocol, and names the configuration that reveals the removal. A test
+ * checks that each is found.
  */
 export const MUTATIONS = {
   'translation settles before it makes': {

@@ -127,7 +127,7 @@ class Numbers {
 export function search(protocol: Protocol, most = Infinity): Verdict {
   const store = new StateStore(protocol.size);
   const [cameFrom, cameBy] = [new Numbers(), new Numbers()];
-  // Benign steps by their ends, for the way back.
+  // The benign steps by the state to which they lead, for the backward search.
   const [benignFrom, benignTo] = [new Numbers(), new Numbers()];
   const current = new Uint8Array(protocol.size);
   let steps = 0;

@@ -64,7 +64,7 @@ function translate(step: Step, w: number, n: number): void {
   );
   const halves = step.is('translation settles before it makes');
   if (halves && from[layout.event(n)] === EVENT.SETTLED && from[layout.state(n)] === STATE.NONE) {
-    // The worker that did the first half also does the second half, as its hold shows.
+    // The hold shows that this worker did the first half, so the same worker does the second half.
     if (from[layout.hold(w, n)] !== HOLD.ASKED) return;
     const to = step.copy();
     step.letGo(to, w, n);
@@ -82,7 +82,7 @@ function translate(step: Step, w: number, n: number): void {
   }
   make(step, to, step.is('translation settles after the first partner') ? [n] : layout.ofEvent(n));
   step.take(labelOf('translate', n, w));
-  // A notification that can be sent at once is created claimed, when no event of the booking can precede it.
+  // A notification that can be sent immediately is created claimed, when no event of the booking can precede it.
   const atOnce = layout.ofEvent(n).filter((m) => step.isActive(step.partnerOf(m)) && !step.isDown(step.partnerOf(m)));
   if (atOnce.length === 0 || (sequence > 1 && !step.is('later events are born claimed'))) return;
   for (const m of atOnce) step.giveLease(to, w, m, 0);

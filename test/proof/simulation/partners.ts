@@ -44,7 +44,7 @@ export class SimulatedPartners {
   attempts = 0;
   broken: Broken | null = null;
   suspicions: Suspicion[] = [];
-  /** The time until which a process must leave a partner alone that it knows to be busy. */
+  /** The time until which a process must not call a partner that it knows to be busy. */
   private readonly walls = new Map<string, number>();
   private readonly told = new Map<string, Map<number, Told>>();
 

@@ -33,7 +33,7 @@ interface Turn {
 
 /** Real time to wait for an answer before asking PostgreSQL why the statement waits. */
 const LOOK_MS = 10;
-/** Longer than any machine needs, in real time. */
+/** A limit in real time that exceeds the needs of any machine. */
 const STUCK_MS = 120_000;
 /**
  * The maximum lock wait of a statement, within a transaction and alone: statement_timeout and lock_timeout of the
@@ -53,7 +53,7 @@ interface Activity {
   readonly inTransaction: boolean;
 }
 
-/** A connection of `pg`; @types/pg lacks the members. */
+/** The members of a connection of `pg` that @types/pg lacks. */
 type Connected = Client & { processID: number | null; connection: { stream: { destroyed: boolean } } };
 type Query = (text: string, values?: unknown[]) => Promise<{ rows: Activity[] }>;
 
@@ -127,7 +127,7 @@ export class FairSemaphore {
     this.blocked.clear();
   }
 
-  /** Refuses statements whose lock wait exceeds its limit before that time. */
+  /** Refuses the statements whose lock wait exceeds its limit before the given time. */
   async expire(at: number): Promise<void> {
     const late = [...this.blocked].filter(([, { since, most }]) => since + most <= at);
     if (late.length === 0) return;

@@ -1,4 +1,4 @@
-/** A change of a source that breaks a sentence of the specification. */
+/** A change of a source file that violates a sentence of the specification. */
 export interface Violation {
   /** The sentence whose test must fail. */
   readonly sentence: string;

@@ -44,7 +44,7 @@ export class PartnerEndpoint {
       : new Agent({ keepAlive: true, ca: options.caPem, minVersion: 'TLSv1.2' });
   }
 
-  /** @param slowly whether the body is sent, or the answer is read, in pieces */
+  /** @param slowly whether the body is sent, or the response is read, slowly in small chunks */
   put(headers: Record<string, string>, body: Buffer, slowly: 'sent' | 'read' | null = null): Promise<EndpointAnswer> {
     const start = performance.now();
     return new Promise((resolve, reject) => {

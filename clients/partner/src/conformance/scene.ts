@@ -27,7 +27,7 @@ export interface Sending {
   headers?: Record<string, string | undefined>;
   /** The body to send instead of the body that was signed. */
   body?: Buffer;
-  /** Whether the body is sent, or the answer is read, in pieces. */
+  /** Whether the body is sent, or the response is read, slowly in small chunks. */
   slowly?: 'sent' | 'read';
 }
 
@@ -105,7 +105,7 @@ function told({ status, body }: EndpointAnswer): string {
   return `answered ${status}${said === '' ? '' : ` (${said})`}`;
 }
 
-/** A new booking with a sequence of events. */
+/** A new booking with its sequence of events. */
 export class Booking {
   private readonly code = `CONF${randomBytes(6).toString('hex').toUpperCase()}`.slice(0, 10);
   private readonly start = Date.now();
@@ -142,7 +142,7 @@ export class Booking {
     };
   }
 
-  /** Skips this many sequence numbers, as if the partner had not subscribed to their events. */
+  /** Skips the given number of sequence numbers, as if the partner had not subscribed to their events. */
   skip(count: number): void {
     this.sequence += count;
   }
