@@ -63,11 +63,7 @@ export class JobsController {
     await this.reader.get(id);
     const page = pageOf(query);
     const rows = await this.reader.items(id, query.outcome, page);
-    return sendPage(rows, page, request, response, this.config).map(({ notification_id, booking_code, outcome }) => ({
-      notification_id,
-      booking_code,
-      outcome,
-    }));
+    return sendPage(rows, page, request, response, this.config).map(({ position: _, ...item }) => item);
   }
 
   @Post(':job_id/pause')

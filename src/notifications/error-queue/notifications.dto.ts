@@ -99,6 +99,18 @@ export class NotificationModel {
   @Field(uuidRule, { required: true })
   subscription_id: string;
 
+  @Field(text({ max: 100 }), { always: true })
+  subscription_name: string | null;
+
+  @Field(text({ max: 2000 }), { required: true })
+  partner_url: string;
+
+  @Field(text({ max: 50 }), { required: true })
+  candidate_id: string;
+
+  @Field(dateTime(), { required: true, description: 'Start of the exam, as this notification states it.' })
+  booking_on: string;
+
   @Field(changeReason, { required: true })
   change_reason: ChangeReason;
 
@@ -170,6 +182,9 @@ export class CauseModel {
 
   @Field(text({ max: 50 }), { required: true })
   account_code: string;
+
+  @Field(text({ max: 100 }), { always: true })
+  subscription_name: string | null;
 
   @Field(text({ max: 2000 }), { required: true })
   partner_url: string;

@@ -9,9 +9,13 @@ import { AUTO_RETRY_CAUSES, partnerUrl, pem } from './subscription.rules.js';
 import type { PartnerHealth, ShownAuth, SubscriptionState } from './subscription.entity.js';
 
 const changeReasons = listOf(oneOf(CHANGE_REASONS, 'change_reason_unknown'), 20, 1);
+const name = text({ min: 1, max: 100, notBlank: true });
 const autoRetryOn = listOf(oneOf(AUTO_RETRY_CAUSES, 'auto_retry_unknown'), 20);
 
 class SubscriptionSettings {
+  @Field(name, { description: 'The name by which people call the partner.', example: 'State Board' })
+  name?: string | null;
+
   @Field(changeReasons, {
     description: 'The events that the partner is notified of. When left out, these are all six.',
   })
@@ -84,6 +88,9 @@ export class SubscriptionModel {
 
   @Field(text({ max: 50 }), { required: true })
   account_code: string;
+
+  @Field(name, { always: true, description: 'The name by which people call the partner.', example: 'State Board' })
+  name: string | null;
 
   @Field(partnerUrl, { required: true })
   partner_url: string;
