@@ -69,8 +69,8 @@ test('a notification names its partner, its candidate and the start of its exam'
       candidate_id: (eligibility['candidate'] as { candidate_id: string }).candidate_id,
     };
     const [made, moved] = await board.notifications();
-    expect(made).toMatchObject({ ...named, booking_on, event_sequence: 1 });
-    expect(moved).toMatchObject({ ...named, booking_on: later, event_sequence: 2 });
+    expect(made).toMatchObject({ ...named, booking_on, previous_booking_on: null, event_sequence: 1 });
+    expect(moved).toMatchObject({ ...named, booking_on: later, previous_booking_on: booking_on, event_sequence: 2 });
     expect(await board.notification(moved['id'] as string)).toMatchObject(moved);
     await board.patch({ name: null });
     expect(await board.notifications()).toMatchObject([{ subscription_name: null }, { subscription_name: null }]);

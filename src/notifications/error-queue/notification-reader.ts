@@ -14,8 +14,15 @@ import { isUuid } from '../../platform/validation/identifiers.js';
 export const CANDIDATE_ID = `n.body::json->>'candidate_id'`;
 export const BOOKING_ON = `n.body::json->>'booking_on'`;
 
+// The start that the partner knew before the exam was moved, from the event before in the same booking.
+const PREVIOUS_BOOKING_ON = `CASE n.change_reason WHEN 'BOOKING_RESCHEDULED' THEN (
+    SELECT before.body::json->>'booking_on' FROM notifications before
+    WHERE before.booking_code = n.booking_code AND before.subscription_id = n.subscription_id
+      AND before.event_sequence < n.event_sequence
+    ORDER BY before.event_sequence DESC LIMIT 1) END`;
 const LISTED = `n.position, n.id, n.account_code,
   n.subscription_id, s.name AS subscription_name, s.partner_url, ${CANDIDATE_ID} AS candidate_id, ${BOOKING_ON} AS booking_on,
+  ${PREVIOUS_BOOKING_ON} AS previous_booking_on,
   n.change_reason, n.booking_code, n.event_sequence, n.effective_date, n.state, n.retry, n.failure,
   CASE n.state WHEN 'DELIVERED' THEN 200 ELSE n.http_status END AS http_status, n.created_datetime, n.delivered_datetime,
   CASE WHEN n.retry = 'AUTO' AND s.state = 'ACTIVE' THEN s.next_probe_at END AS next_attempt_at`;
@@ -113,7 +120,10 @@ const IN_STATE: Record<NotificationState, string> = {
 };
 
 type ListedRow = Notification &
-  Pick<NotificationModel, 'subscription_name' | 'partner_url' | 'candidate_id' | 'booking_on'> & {
+  Pick<
+    NotificationModel,
+    'subscription_name' | 'partner_url' | 'candidate_id' | 'booking_on' | 'previous_booking_on'
+  > & {
     next_attempt_at: Date | null;
   };
 
@@ -198,6 +208,7 @@ export function presentNotification(row: ListedRow): NotificationModel {
     partner_url: row.partner_url,
     candidate_id: row.candidate_id,
     booking_on: row.booking_on,
+    previous_booking_on: row.previous_booking_on,
     change_reason: row.change_reason,
     booking_code: row.booking_code,
     event_sequence: row.event_sequence,

@@ -111,6 +111,13 @@ export class NotificationModel {
   @Field(dateTime(), { required: true, description: 'Start of the exam, as this notification states it.' })
   booking_on: string;
 
+  @Field(dateTime(), {
+    always: true,
+    description:
+      'Start of the exam before it was moved, as the partner’s notification before states it. The value is null for other changes.',
+  })
+  previous_booking_on: string | null;
+
   @Field(changeReason, { required: true })
   change_reason: ChangeReason;
 
