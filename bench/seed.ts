@@ -8,7 +8,7 @@ export function clearEligibilities(client: Client): Promise<void> {
   return clear(
     client,
     `SET session_replication_role = replica;
-     TRUNCATE eligibilities, audit_log CASCADE;
+     TRUNCATE eligibilities, eligibility_search_keys, audit_log CASCADE;
      SET session_replication_role = origin`,
   );
 }

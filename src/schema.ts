@@ -12,6 +12,7 @@ import { TokenFamily, AccessToken, RefreshToken } from './auth/tokens/token.enti
 import { User, UserAccount } from './auth/tokens/user.entity.js';
 import { Booking } from './bookings/booking.entity.js';
 import { Eligibility } from './eligibility/eligibility.entity.js';
+import { SearchKey } from './eligibility/search-key.entity.js';
 import { ImportChunk } from './imports/import-chunk.entity.js';
 import { ImportTurn } from './imports/import-turn.entity.js';
 import { Import } from './imports/import.entity.js';
@@ -71,6 +72,7 @@ const ENTITIES = [
   UserAccount,
   Booking,
   Eligibility,
+  SearchKey,
   Import,
   ImportChunk,
   ImportTurn,

@@ -20,8 +20,9 @@ class SearchQuery extends PageQuery {
   @Field(text({ min: 1, max: 254, notBlank: true }), {
     required: true,
     description:
-      'The beginning of a candidate_id, name, e-mail address, svc_eligiblity_id, client_eligibility_id or ' +
-      'booking_code, in upper or lower case.',
+      'The words of a name in any order (the beginning of each word is enough), the end of a telephone number, or the beginning of ' +
+      'a candidate_id, e-mail address, postal code, svc_eligiblity_id, client_eligibility_id or booking_code. Case, accents and the ' +
+      'punctuation of names do not matter.',
   })
   q: string;
 }

@@ -6,6 +6,7 @@ const inDays = (days: number) => new Date(NOW.getTime() + days * 86_400_000);
 const partner = (changes: Partial<PartnerCondition> = {}): PartnerCondition => ({
   subscription_id: 'id',
   account_code: 'A',
+  subscription_name: null,
   partner_url: 'https://partner.example',
   state: 'ACTIVE',
   health: 'UP',

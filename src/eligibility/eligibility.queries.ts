@@ -120,14 +120,14 @@ export class FindDormantCandidates extends Query<{ candidateIds: string[]; next:
 
 /**
  * Searches records for operators. First come the records with the given ids, in their order. Records follow whose
- * candidate_id, name, e-mail address, client_eligibility_id or own id begins with the prefix, in any case. They are
- * sorted by the matching member and its value. The result contains at least the first `skip + take` records.
+ * candidate_id, e-mail address, client_eligibility_id, own id or postal code begins with the text, whose name has each of
+ * its words, or whose telephone number ends with its digits. They are sorted by the matching member and its value. The result contains at least the first `skip + take` records.
  */
 export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
   constructor(
     /** The accounts to search; null for all accounts. */
     readonly accountCodes: readonly string[] | null,
-    readonly prefix: string,
+    readonly text: string,
     readonly ids: string[],
     readonly skip: number,
     readonly take: number,

@@ -90,6 +90,7 @@ export class Notifications1763640900000 implements MigrationInterface {
         id uuid CONSTRAINT subscriptions_pk PRIMARY KEY,
         position bigint GENERATED ALWAYS AS IDENTITY CONSTRAINT subscriptions_position_key UNIQUE,
         account_code text NOT NULL CONSTRAINT subscriptions_account_fk REFERENCES accounts,
+        name text,
         partner_url text NOT NULL,
         change_reasons text[] NOT NULL,
         auth jsonb NOT NULL,
@@ -179,10 +180,10 @@ export class Notifications1763640900000 implements MigrationInterface {
       -- The reasons that operators wrote, which an erasure searches.
       CREATE INDEX notifications_reason_ix ON notifications (account_code) WHERE reason IS NOT NULL;
 
-      -- A page of the error queue is read from this index alone.
+      -- A page of the error queue is found in this index alone, whatever the filter.
       CREATE INDEX notifications_queue_ix ON notifications (position)
-        INCLUDE (id, account_code, subscription_id, change_reason, booking_code, event_sequence, effective_date, retry,
-          failure, http_status, created_datetime)
+        INCLUDE (account_code, subscription_id, change_reason, booking_code, retry, failure, failure_reason, http_status,
+          created_datetime)
         WHERE queued_datetime IS NOT NULL;
       CREATE INDEX notifications_queue_account_ix ON notifications (account_code, position) WHERE queued_datetime IS NOT NULL;
       -- The notifications of a partner in the error queue, with their bookings, which are counted from this index

@@ -32,6 +32,7 @@ export class CountAttempts extends Query<readonly AttemptCount[]> {}
 export interface PartnerCondition {
   readonly subscription_id: string;
   readonly account_code: string;
+  readonly subscription_name: string | null;
   readonly partner_url: string;
   readonly state: SubscriptionState;
   readonly health: PartnerHealth;

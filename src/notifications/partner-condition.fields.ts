@@ -14,6 +14,9 @@ export class PartnerConditionModel {
   @Field(text({ max: 50 }), { required: true })
   account_code: string;
 
+  @Field(text({ max: 100 }), { always: true })
+  subscription_name: string | null;
+
   @Field(text({ max: 2000 }), { required: true })
   partner_url: string;
 
@@ -61,6 +64,7 @@ export function presentPartner(partner: PartnerCondition, now: Date): PartnerCon
   return {
     subscription_id: partner.subscription_id,
     account_code: partner.account_code,
+    subscription_name: partner.subscription_name,
     partner_url: partner.partner_url,
     state: partner.state,
     health: partner.health,

@@ -75,6 +75,7 @@ export const values = ({ account_code, partner: { partner_url } }: Surroundings)
   special_accommodations: [],
   status: 'ELIGIBLE',
   subject: RECORD,
+  subscription_name: 'State Board',
   svc_eligiblity_id: RECORD,
   test_code: TEST,
   token_type: 'Bearer',

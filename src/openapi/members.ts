@@ -200,6 +200,7 @@ const DESCRIPTIONS: Record<string, string> = {
   subject: 'The id of the record, user or setting that was changed.',
   'SeenCertificateModel.subject': 'Subject of the certificate.',
   subscription_id: 'The subscription, by the id that the service gave it.',
+  subscription_name: 'The name by which people call the partner. The value is null when it has none.',
   suffix: 'Suffix of the name.',
   suspended: 'Partners that an operator has suspended.',
   svc_eligibility_code: 'The record, by its `svc_eligiblity_id`.',

@@ -305,6 +305,21 @@ describe('bulk jobs of staff', () => {
     expect(refusal(await ask('GET', `/admin/jobs/${ofNone.body.job_id}`))).toEqual([404, 'not_found']);
   });
 
+  it('does not reveal the partner of another account that the filter of a job names', async () => {
+    const { id } = foreign.subscribed;
+    for (const token of [support, await app.given.token([mine.account, await app.given.account()], ['support'])]) {
+      const { body } = await ask(
+        'POST',
+        '/admin/error-queue/resolve',
+        { ...REASON, filter: { subscription_id: id } },
+        token,
+      );
+      const job = await ask('GET', `/admin/jobs/${body.job_id}`, undefined, token);
+      expect(job.body).toMatchObject({ filter: { subscription_id: id }, subscription_id: null, partner_url: null });
+      expect(job.text).not.toContain(foreign.account);
+    }
+  });
+
   it('does not allow staff to pause or abort an erasure', async () => {
     const { scene, operator } = mine.subscribed;
     const record = await app.given.eligibility(scene);

@@ -51,9 +51,9 @@ async function act(button: string, yes: string, told: string): Promise<void> {
 }
 
 describe('candidates in the console', () => {
-  it('finds candidates by the beginning of a name, and links each match to the page of its candidate', async () => {
+  it('finds candidates by the parts of a name in any order, and links each match to the page of its candidate', async () => {
     await driver.title('Candidates');
-    await driver.page.getByLabel('Name, e-mail, id or code').fill('lovel');
+    await driver.page.getByLabel('Name, telephone, e-mail, id or code').fill('lovelace, IMG');
     await driver.page.keyboard.press('Enter');
     await driver.page.getByRole('row').filter({ hasText: 'ada@example.org' }).waitFor();
     await driver.expectGoodPage('candidates');

@@ -55,6 +55,14 @@ describe('partners in the console', () => {
     await driver.expectGoodPage('partner');
   });
 
+  it('the page of a failing partner says since when every attempt fails, and leads to the failed notifications in one click', async () => {
+    await head('FAILING');
+    await driver.page.getByText(/^Every attempt has failed since/).waitFor();
+    await driver.link('Show the failed notifications').click();
+    await driver.page.getByRole('row').filter({ hasText: 'HTTP 400' }).waitFor();
+    await open();
+  });
+
   it("reports a sample of any change step by step, with the partner's response as plain text", async () => {
     await driver.page.getByLabel('A sample of').selectOption('EXAM_COMPLETED');
     await driver.button('Send a sample').click();

@@ -57,6 +57,7 @@ describe('the requests of a page', () => {
     ]);
     expect(await askedFor(() => link('Refused').click(), 'main tbody tr:nth-child(50)')).toEqual([
       'GET /admin/error-queue',
+      'GET /admin/subscriptions',
     ]);
     expect(await askedFor(() => driver.button('Show more').click(), 'main tbody tr:nth-child(60)')).toEqual([
       'GET /admin/error-queue',

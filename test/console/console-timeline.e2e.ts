@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core';
 import { startApp, type TestApp } from '../support/app';
 import { ConsoleDriver } from '../support/console';
 import { eventually } from '../support/eventually';
@@ -49,6 +50,39 @@ describe('the timeline of a booking', () => {
     expect(states.slice(0, 3)).toEqual(['DELIVERED', 'DELIVERED', 'ERROR QUEUE']);
     const current = await events().evaluateAll((found) => found.map((event) => event.getAttribute('aria-current')));
     expect(current).toEqual([null, 'true', null, null]);
+  });
+
+  it('says from when to when an exam was moved, in the timeline and in the lists', async () => {
+    const [made, first, second] = (await of(booking)).sort(
+      (one, other) => one['event_sequence'] - other['event_sequence'],
+    );
+    const starts = (locator: Locator) =>
+      locator.locator('time').evaluateAll((times) => times.map((time) => time.dateTime));
+    expect((await starts(events().nth(1))).slice(0, 2)).toEqual([made['booking_on'], first['booking_on']]);
+    expect((await starts(events().nth(2))).slice(0, 2)).toEqual([first['booking_on'], second['booking_on']]);
+    await events()
+      .nth(1)
+      .getByText(/^from \d+ \w+ \d{4}, \d\d:\d\d \S+ to /)
+      .waitFor();
+  });
+
+  it('answers in two clicks whether the partner knows that the exam of a candidate was moved', async () => {
+    await subscribed.patch({ name: 'The board' });
+    await driver.goTo('');
+    driver.clicks.length = 0;
+    await driver.page.keyboard.press('Control+k');
+    await driver.page.getByRole('combobox', { name: /^A page/ }).fill(record['candidate'].candidate_id as string);
+    await driver.page.getByRole('option', { name: /^Notifications of candidate/ }).click();
+    const row = driver.page.getByRole('row').filter({ hasText: 'no. 2' });
+    await row.getByText('DELIVERED').waitFor();
+    await row.getByText('Booking rescheduled').waitFor();
+    await row.getByText(/^moved from \d+ /).waitFor();
+    await row.getByRole('link', { name: 'The board' }).waitFor();
+    await driver.page.getByLabel('Partner').selectOption('The board');
+    await driver.title('Notifications');
+    expect(new URL(driver.page.url()).searchParams.get('subscription_id')).toBe(subscribed.id);
+    expect(driver.clicks.length).toBeLessThanOrEqual(2);
+    await driver.expectGoodPage('notifications-named');
   });
 
   it("links each event of a booking's timeline to the next event", async () => {

@@ -7,7 +7,7 @@ let subscribed: Subscribed;
 
 beforeAll(async () => {
   app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
-  subscribed = await Subscribed.start(app);
+  subscribed = await Subscribed.start(app, { name: 'The board' });
   let count = 0;
   // The partner answers 400, 403, 400 and 500; then it is DOWN, so the fifth notification is not attempted.
   subscribed.partner.answer(() => ({ status: [400, 403, 400, 500][count++] ?? 200 }));
@@ -27,6 +27,7 @@ test('the summary of the error queue lists causes, the most frequent first', asy
   const cause = (failure: string | null, http_status: number | null, retry: string, count: number) => ({
     subscription_id: subscribed.id,
     account_code: subscribed.scene.account,
+    subscription_name: 'The board',
     partner_url: subscribed.partner.url,
     failure,
     reason: http_status === 400 ? 'NO_MATCHING_RECORD' : null,
@@ -50,6 +51,32 @@ test('the summary of the error queue lists causes, the most frequent first', asy
       cause(null, null, 'AUTO', 1),
     ]),
   );
+});
+
+test('a notification names its partner, its candidate and the start of its exam', async () => {
+  const scene = await app.given.scene();
+  const board = await Subscribed.start(app, { name: 'The board' }, { scene });
+  try {
+    const eligibility = await app.given.eligibility(scene);
+    const { booking_code, booking_on } = await app.given.booking(scene, eligibility);
+    const later = new Date(Date.parse(booking_on as string) + 3600_000).toISOString().replace('.000Z', 'Z');
+    await board.reschedule(booking_code as string);
+    await eventually(async () => expect(await board.notifications('&state=DELIVERED')).toHaveLength(2));
+    const named = {
+      subscription_id: board.id,
+      subscription_name: 'The board',
+      partner_url: board.partner.url,
+      candidate_id: (eligibility['candidate'] as { candidate_id: string }).candidate_id,
+    };
+    const [made, moved] = await board.notifications();
+    expect(made).toMatchObject({ ...named, booking_on, previous_booking_on: null, event_sequence: 1 });
+    expect(moved).toMatchObject({ ...named, booking_on: later, previous_booking_on: booking_on, event_sequence: 2 });
+    expect(await board.notification(moved['id'] as string)).toMatchObject(moved);
+    await board.patch({ name: null });
+    expect(await board.notifications()).toMatchObject([{ subscription_name: null }, { subscription_name: null }]);
+  } finally {
+    await board.stop();
+  }
 });
 
 test.each([

@@ -38,6 +38,11 @@ test('a bulk resend sends each notification once, the oldest first, and counts t
     job_id,
     kind: 'RESEND',
     state: 'DONE',
+    account_code: subscribed.scene.account,
+    subscription_id: subscribed.id,
+    subscription_name: null,
+    partner_url: subscribed.partner.url,
+    filter: { subscription_id: subscribed.id },
     paused_because: null,
     paused_by: null,
     matched: 12,
@@ -56,7 +61,17 @@ test('a bulk resend sends each notification once, the oldest first, and counts t
   expect([...sentIds()].sort()).toEqual(rows.map((row) => row['id']).sort());
   const { body: items } = await jobs.call('GET', `jobs/${job_id}/items`);
   expect(items).toEqual(
-    rows.map(({ id, booking_code }) => ({ notification_id: id, booking_code, outcome: 'DELIVERED' })),
+    rows.map(({ id, booking_code, candidate_id, change_reason, booking_on }) => ({
+      notification_id: id,
+      booking_code,
+      subscription_id: subscribed.id,
+      subscription_name: null,
+      partner_url: subscribed.partner.url,
+      candidate_id,
+      change_reason,
+      booking_on,
+      outcome: 'DELIVERED',
+    })),
   );
   for (const action of ['pause', 'resume', 'abort'])
     for (const routes of ['jobs', 'error-queue/resends']) {

@@ -42,6 +42,7 @@ test('creates a subscription from the required members alone', async () => {
   expect(shown).toEqual({
     id: expect.any(String),
     account_code: account,
+    name: null,
     partner_url: 'https://partner.example/hooks/',
     change_reasons: REASONS,
     auth: { type: 'none' },
@@ -125,6 +126,18 @@ test.each([
   ]);
   expect(row['row']).not.toContain(secret);
   expect(row['row']).not.toContain(Buffer.from(secret).toString('hex'));
+});
+
+test('a partner has a name, which a change replaces or clears', async () => {
+  const { id, ...created } = (await call('POST', '', minimal({ name: 'State Board of Ohio' }))).body;
+  expect(created.name).toBe('State Board of Ohio');
+  expect((await call('PATCH', `/${id}`, { wait_ms: 2000 })).body.name).toBe('State Board of Ohio');
+  expect((await call('PATCH', `/${id}`, { name: 'Board' })).body).toMatchObject({ name: 'Board', state: 'UNVERIFIED' });
+  for (const name of ['', ' ', '\u0007', 'x'.repeat(101)])
+    expect((await call('PATCH', `/${id}`, { name })).body.errors).toMatchObject([{ pointer: '/name' }]);
+  const { body } = await app.call('GET', `/admin/partners?account_code=${account}&limit=1`, { token: operator });
+  expect(body).toMatchObject([{ subscription_id: id, subscription_name: 'Board' }]);
+  expect((await call('PATCH', `/${id}`, { name: null })).body.name).toBeNull();
 });
 
 test('returns the certificates of a subscription, but never its private key', async () => {

@@ -94,13 +94,14 @@ export class Given {
     );
   }
 
-  /** Returns the number of rows of `eligibilities` that PostgreSQL reads for this work. */
+  /** Returns the number of rows of the records and their search keys that PostgreSQL reads for this work. */
   async recordsRead(work: () => Promise<unknown>): Promise<number> {
     const read = async () => {
       // Waits, because a connection reports its reads only after a second of idleness.
       await pause(1500);
       const [row] = await this.sql(
-        `SELECT seq_tup_read + idx_tup_fetch AS n FROM pg_stat_user_tables WHERE relname = 'eligibilities'`,
+        `SELECT sum(seq_tup_read + idx_tup_fetch) AS n FROM pg_stat_user_tables
+         WHERE relname IN ('eligibilities', 'eligibility_search_keys')`,
       );
       return Number(row['n']);
     };

@@ -10,7 +10,7 @@ import { nameOf } from './record-text';
 type Found = Schemas['FoundEligibilityModel'];
 
 const FILTERS: readonly Filter[] = [
-  { name: 'q', label: 'Name, e-mail, id or code', main: true },
+  { name: 'q', label: 'Name, telephone, e-mail, id or code', main: true },
   { name: 'account_code', label: 'Account code' },
 ];
 
@@ -64,7 +64,10 @@ const COLUMNS: readonly Column<Found>[] = [
 export function CandidatesPage() {
   const { q, account_code: account } = useSearch({ from: '/candidates' });
   return (
-    <Page title="Candidates" lead="Search all accounts by the beginning of a name, e-mail address, id or code.">
+    <Page
+      title="Candidates"
+      lead="Search by any part of a name, or by telephone number, postal code, e-mail address, id or code."
+    >
       <Filters of={FILTERS} />
       {q === undefined ? (
         <Empty>Type at least two characters.</Empty>

@@ -11,6 +11,8 @@ export interface Filter {
   label: string;
   /** The options of the filter; the option "any" is added before them. */
   options?: readonly Option[];
+  /** A hook that loads the options. A value that is not among them, such as that of a deleted partner, is added. */
+  useOptions?: () => readonly Option[];
   type?: 'text' | 'moment';
   /** Whether the key `/` focuses this filter. */
   main?: boolean;
@@ -32,13 +34,21 @@ export function Filters({ of }: { of: readonly Filter[] }) {
   return (
     <search className="filters" aria-label="Filters">
       {of.map((filter) =>
-        filter.options ? (
-          <Select
+        filter.useOptions ? (
+          <LoadedFilter
             key={filter.name}
-            label={filter.label}
+            filter={filter}
+            useOptions={filter.useOptions}
             value={search[filter.name] ?? ''}
-            options={[['', 'Any'], ...filter.options]}
-            onChange={(value) => apply(filter.name, value)}
+            apply={apply}
+          />
+        ) : filter.options ? (
+          <ChoiceFilter
+            key={filter.name}
+            filter={filter}
+            options={filter.options}
+            value={search[filter.name] ?? ''}
+            apply={apply}
           />
         ) : (
           <TextFilter key={filter.name} filter={filter} value={search[filter.name] ?? ''} apply={apply} />
@@ -59,13 +69,35 @@ export function Filters({ of }: { of: readonly Filter[] }) {
   );
 }
 
-interface TextFilterProps {
+interface FilterProps {
   filter: Filter;
   value: string;
   apply: (name: string, value: string) => void;
 }
 
-function TextFilter({ filter: { name, label, type, main }, value, apply }: TextFilterProps) {
+function ChoiceFilter({
+  filter: { name, label },
+  options,
+  value,
+  apply,
+}: FilterProps & { options: readonly Option[] }) {
+  const all: readonly Option[] = [['', 'Any'], ...options];
+  const isKnown = all.some(([option]) => option === value);
+  return (
+    <Select
+      label={label}
+      value={value}
+      options={isKnown ? all : [...all, [value, value]]}
+      onChange={(chosen) => apply(name, chosen)}
+    />
+  );
+}
+
+function LoadedFilter({ useOptions, ...props }: FilterProps & { useOptions: () => readonly Option[] }) {
+  return <ChoiceFilter {...props} options={useOptions()} />;
+}
+
+function TextFilter({ filter: { name, label, type, main }, value, apply }: FilterProps) {
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);
   const isMoment = type === 'moment';

@@ -6,6 +6,15 @@ const LOCAL = new Intl.DateTimeFormat('en-GB', {
   minute: '2-digit',
   second: '2-digit',
 });
+/** The start of an exam needs no seconds, but names its zone, because exams are in many zones. */
+const SHORT = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZoneName: 'short',
+});
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always', style: 'narrow' });
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
@@ -15,6 +24,11 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 
 export function local(moment: Date): string {
   return LOCAL.format(moment).replace(',', '');
+}
+
+/** Returns a local time to the minute, with its zone. */
+export function localShort(moment: Date): string {
+  return SHORT.format(moment);
 }
 
 /** Returns a time in UTC, with its date if the date in UTC differs from the local date. */

@@ -1,8 +1,16 @@
 import { useSyncExternalStore } from 'react';
-import { relative, local, utc } from './time-text';
+import { relative, local, localShort, utc } from './time-text';
+
+interface Props {
+  at: string | null | undefined;
+  /** Whether only the age is shown; the title has the time. */
+  compact?: boolean;
+  /** Whether only the local time is shown, with its zone. */
+  short?: boolean;
+}
 
 /** Shows a time of the API: local, with UTC and its age. */
-export function Time({ at, compact = false }: { at: string | null | undefined; compact?: boolean }) {
+export function Time({ at, compact = false, short = false }: Props) {
   const now = useSyncExternalStore(everyHalfMinute, currentHalfMinute);
   if (at == null) return <span className="nothing">–</span>;
   const moment = new Date(at);
@@ -11,6 +19,12 @@ export function Time({ at, compact = false }: { at: string | null | undefined; c
     return (
       <time dateTime={at} title={`${local(moment)} · ${utc(moment)}`}>
         {ago}
+      </time>
+    );
+  if (short)
+    return (
+      <time dateTime={at} title={utc(moment)}>
+        {localShort(moment)}
       </time>
     );
   return (

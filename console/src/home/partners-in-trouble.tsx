@@ -5,6 +5,7 @@ import { Empty } from '../components/states';
 import { HeldNote, useSteady } from '../components/steady';
 import { Time } from '../components/time';
 import { PartnerLink } from '../notification/partner-link';
+import { partnerTitle } from '../partners/partner-name';
 import { certificateText } from '../partners/condition';
 import { BulkButtons } from '../queue/bulk-buttons';
 
@@ -32,7 +33,7 @@ export function PartnersInTrouble({ partners, counts }: { partners: readonly Par
           {rows.map((partner) => (
             <li key={partner.subscription_id} className={gone.has(partner.subscription_id) ? 'panel gone' : 'panel'}>
               <div className="trouble-name">
-                <PartnerLink id={partner.subscription_id}>{partner.partner_url}</PartnerLink>
+                <PartnerLink id={partner.subscription_id}>{partnerTitle(partner)}</PartnerLink>
                 <small>{partner.account_code}</small>
               </div>
               <Trouble partner={partner} />
@@ -44,7 +45,7 @@ export function PartnersInTrouble({ partners, counts }: { partners: readonly Par
                       small
                       kinds={['resend']}
                       filter={{ subscription_id: partner.subscription_id }}
-                      of={partner.partner_url}
+                      of={partnerTitle(partner)}
                     />
                   </>
                 )}

@@ -6,6 +6,8 @@ import { Shown } from '../components/states';
 import { Time } from '../components/time';
 import { eventText, failureText } from './words';
 
+type Event = Schemas['NotificationModel'];
+
 const MOST = 200;
 
 /** Shows the booking's notifications to this partner, in event order. */
@@ -39,6 +41,7 @@ export function BookingTimeline({ notification }: { notification: Schemas['Notif
                     {eventText(event.change_reason)}
                   </Link>
                 )}
+                <Moved event={event} />
                 <Badge state={event.state} />
                 {event.failure && <span className="hint">{failureText(event.failure)}</span>}
                 <Time at={event.effective_date} />
@@ -47,5 +50,15 @@ export function BookingTimeline({ notification }: { notification: Schemas['Notif
         </ol>
       )}
     </Shown>
+  );
+}
+
+/** Shows the new start of a moved exam, and the start that this partner knew before. */
+function Moved({ event: { previous_booking_on: from, booking_on: to } }: { event: Event }) {
+  if (from === null) return null;
+  return (
+    <span>
+      from <Time at={from} short /> to <Time at={to} short />
+    </span>
   );
 }

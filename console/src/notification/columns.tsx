@@ -2,7 +2,9 @@ import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../api/client';
 import type { Column } from '../components/table';
 import { Time } from '../components/time';
+import { PartnerLink } from './partner-link';
 import { eventText, failureText, retryText } from './words';
+import { partnerName } from '../partners/partner-name';
 
 export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>[] = [
   {
@@ -24,6 +26,37 @@ export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>
     header: 'Event',
     cell: ({ change_reason: reason }) => eventText(reason),
     text: ({ change_reason: reason }) => reason,
+  },
+  {
+    id: 'partner',
+    header: 'Partner',
+    cell: (notification) => <PartnerLink id={notification.subscription_id}>{partnerName(notification)}</PartnerLink>,
+    text: partnerName,
+  },
+  {
+    id: 'candidate',
+    header: 'Candidate',
+    cell: ({ account_code: account, candidate_id: candidate }) => (
+      <Link to="/candidates/$account/$candidate" params={{ account, candidate }}>
+        {candidate}
+      </Link>
+    ),
+    text: ({ candidate_id: candidate }) => candidate,
+  },
+  {
+    id: 'exam',
+    header: 'Exam',
+    cell: ({ booking_on: at, previous_booking_on: before }) => (
+      <span>
+        <Time at={at} short />
+        {before !== null && (
+          <small>
+            moved from <Time at={before} short />
+          </small>
+        )}
+      </span>
+    ),
+    text: ({ booking_on: at }) => at,
   },
   { id: 'state', header: 'State', as: 'badge', text: ({ state }) => state },
   {
@@ -58,7 +91,7 @@ export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>
   {
     id: 'created',
     header: 'Created',
-    as: 'time',
+    cell: ({ created_datetime: at }) => <Time at={at} compact />,
     text: ({ created_datetime: at }) => at,
   },
   {

@@ -11,6 +11,7 @@ import { Facts, Page, Section } from '../components/page';
 import { Shown } from '../components/states';
 import { Time } from '../components/time';
 import { toast } from '../components/toast';
+import { partnerTitle } from '../partners/partner-name';
 import { Attempts } from './attempts';
 import { BookingTimeline } from './booking-timeline';
 import { curlOf } from './curl';
@@ -95,11 +96,21 @@ function OneNotification({ notification }: { notification: Notification }) {
           ['HTTP status', notification.http_status],
           ['Retry', retryText(notification.retry)],
           ['Next attempt', notification.next_attempt_at && <Time at={notification.next_attempt_at} />],
+          ['Exam', <Time at={notification.booking_on} />],
+          [
+            'Candidate',
+            <Link
+              to="/candidates/$account/$candidate"
+              params={{ account: notification.account_code, candidate: notification.candidate_id }}
+            >
+              {notification.candidate_id}
+            </Link>,
+          ],
           ['Created', <Time at={notification.created_datetime} />],
           ['Delivered', <Time at={notification.delivered_datetime} />],
           ['Effective date', <Time at={notification.effective_date} />],
           ['Account', notification.account_code],
-          ['Partner', <PartnerLink id={subscriptionId}>{subscription?.partner_url ?? subscriptionId}</PartnerLink>],
+          ['Partner', <PartnerLink id={subscriptionId}>{partnerTitle(notification)}</PartnerLink>],
           ['webhook-id', <Copyable text={id} />],
         ]}
       />

@@ -3,6 +3,7 @@ import { api, pageOf } from '../api/client';
 import { Filters, type Filter } from '../components/filters';
 import { List } from '../components/list';
 import { Page } from '../components/page';
+import { PARTNER_FILTER } from '../partners/partner-filter';
 import { NOTIFICATION_COLUMNS } from './columns';
 import { notificationQuery } from './notification-query';
 import { CHANGE_REASON_OPTIONS, FAILURE_OPTIONS, STATE_OPTIONS } from './words';
@@ -10,6 +11,7 @@ import { CHANGE_REASON_OPTIONS, FAILURE_OPTIONS, STATE_OPTIONS } from './words';
 const FILTERS: readonly Filter[] = [
   { name: 'booking_code', label: 'Booking code', main: true },
   { name: 'candidate_id', label: 'Candidate id' },
+  PARTNER_FILTER,
   { name: 'state', label: 'State', options: STATE_OPTIONS },
   { name: 'change_reason', label: 'Event', options: CHANGE_REASON_OPTIONS },
   { name: 'failure', label: 'Failure', options: FAILURE_OPTIONS },

@@ -37,13 +37,13 @@ export function PartnerPage() {
 }
 
 function Partner({ subscription }: { subscription: Subscription }) {
-  const { id, partner_url: url } = subscription;
+  const { id, name, partner_url: url } = subscription;
   useLive(['attempts', 'undelivered'], [['subscriptions', id, 'statistics']]);
   const statistics = useQuery(statisticsQuery(id));
   const [word, tone] = conditionOf(subscription);
   return (
     <Page
-      title={url}
+      title={name ?? url}
       badge={<Badge state={word} tone={tone} />}
       trail={<Link to="/partners">Partners</Link>}
       actions={
@@ -58,9 +58,11 @@ function Partner({ subscription }: { subscription: Subscription }) {
       }
     >
       <PartnerActions subscription={subscription} />
+      {word === 'FAILING' && <Failing since={subscription.failing_since} id={id} />}
       <Warnings of={subscription.warnings} />
       <Facts
         of={[
+          ['Address', name && url],
           ['Account', subscription.account_code],
           ['Events', subscription.change_reasons.map(eventText).join(', ')],
           ['Authentication', signInText(subscription.auth)],
@@ -84,6 +86,18 @@ function Partner({ subscription }: { subscription: Subscription }) {
       <SampleSection subscription={subscription} />
       <Replay id={id} />
     </Page>
+  );
+}
+
+/** Says since when every attempt fails; the causes, with the partner's answers, are one click away. */
+function Failing({ since, id }: { since: string | null | undefined; id: string }) {
+  return (
+    <p className="note bad">
+      Every attempt has failed since <Time at={since} />.{' '}
+      <Link to="/queue/notifications" search={{ subscription_id: id }}>
+        Show the failed notifications
+      </Link>
+    </p>
   );
 }
 

@@ -25,7 +25,7 @@ export function PartnerSettingsPage() {
         <>
           <Link to="/partners">Partners</Link>
           <Link to="/partners/$id" params={{ id }}>
-            {subscription.data?.partner_url ?? id}
+            {subscription.data?.name ?? subscription.data?.partner_url ?? id}
           </Link>
         </>
       }
@@ -58,6 +58,7 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
   const queries = useQueryClient();
   const navigate = useNavigate();
   const known = {
+    name: subscription.name ?? '',
     partner_url: subscription.partner_url,
     change_reasons: [...subscription.change_reasons] as string[],
     ca_pem: subscription.ca_pem ?? '',
@@ -85,6 +86,7 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
   return (
     <Form form={form} action="Save">
       {auth !== '' && <AuthFields form={form} type={auth} />}
+      <FormField form={form} name="name" label="Name" />
       <FormField form={form} name="partner_url" label="Address" />
       <FormField form={form} name="change_reasons" label="Events" options={CHANGE_REASON_OPTIONS} />
       <FormField form={form} name="wait_ms" label="Answer timeout in milliseconds" />

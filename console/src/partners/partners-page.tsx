@@ -10,6 +10,7 @@ import { Page } from '../components/page';
 import type { Column } from '../components/table';
 import { Time } from '../components/time';
 import { certificateText, conditionOf } from './condition';
+import { partnerTitle } from './partner-name';
 
 type Partner = Schemas['ListedPartnerModel'];
 
@@ -20,12 +21,15 @@ const COLUMNS: readonly Column<Partner>[] = [
     id: 'partner',
     header: 'Partner',
     kind: 'main',
-    cell: ({ subscription_id: id, partner_url: url }) => (
-      <Link to="/partners/$id" params={{ id }}>
-        {url}
-      </Link>
+    cell: ({ subscription_id: id, subscription_name: name, partner_url: url }) => (
+      <>
+        <Link to="/partners/$id" params={{ id }}>
+          {name ?? url}
+        </Link>
+        {name && <small>{url}</small>}
+      </>
     ),
-    text: ({ partner_url: url }) => url,
+    text: partnerTitle,
   },
   {
     id: 'condition',
@@ -69,6 +73,7 @@ const COLUMNS: readonly Column<Partner>[] = [
     cell: ({ certificate_not_after: notAfter }) => <Certificate notAfter={notAfter} />,
     text: ({ certificate_not_after: notAfter }) => notAfter,
   },
+  { id: 'url', header: 'Address', hidden: true, text: ({ partner_url: url }) => url },
   {
     id: 'account',
     header: 'Account',

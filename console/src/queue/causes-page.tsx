@@ -4,6 +4,7 @@ import { Link, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import type { Schemas } from '../api/client';
 import { useLive } from '../api/live';
+import type { Option } from '../components/fields';
 import { Filters, type Filter } from '../components/filters';
 import { Shown, useInParts } from '../components/states';
 import { Table, type Column } from '../components/table';
@@ -11,6 +12,7 @@ import { Page, Section } from '../components/page';
 import { LinkButton } from '../components/button';
 import { PartnerLink, PartnerSettingsLink } from '../notification/partner-link';
 import { failureText, reasonText, RETRY_OPTIONS, retryText } from '../notification/words';
+import { partnerTitle } from '../partners/partner-name';
 import { BulkButtons } from './bulk-buttons';
 import { causesQuery } from './causes-query';
 import { filterOf, searchOf } from './filter-text';
@@ -19,9 +21,16 @@ import { JobsNow } from './jobs-now';
 
 type Cause = Schemas['CauseModel'];
 
+/** Returns the partners that have notifications in the queue, by name. */
+function useCausePartners(): readonly Option[] {
+  const { data = [] } = useQuery(causesQuery);
+  const names = new Map(data.map((cause) => [cause.subscription_id, partnerTitle(cause)]));
+  return [...names].toSorted(([, one], [, other]) => one.localeCompare(other));
+}
+
 const FILTERS: readonly Filter[] = [
   { name: 'account_code', label: 'Account code', main: true },
-  { name: 'subscription_id', label: 'Partner id' },
+  { name: 'subscription_id', label: 'Partner', useOptions: useCausePartners },
   { name: 'retry', label: 'Retry', options: RETRY_OPTIONS },
 ];
 
@@ -48,13 +57,13 @@ const COLUMNS: readonly Column<Cause>[] = [
   {
     id: 'partner',
     header: 'Partner',
-    cell: ({ subscription_id: id, partner_url: url, account_code: account }) => (
+    cell: (cause) => (
       <span>
-        <PartnerLink id={id}>{url}</PartnerLink>
-        <small>{account}</small>
+        <PartnerLink id={cause.subscription_id}>{partnerTitle(cause)}</PartnerLink>
+        <small>{cause.account_code}</small>
       </span>
     ),
-    text: ({ partner_url: url }) => url,
+    text: partnerTitle,
   },
   {
     id: 'count',
@@ -109,7 +118,7 @@ function WhatToDo({ cause }: { cause: Cause }) {
           kinds={['resend', 'resolve']}
           small
           filter={filterOf(searchOf(cause))}
-          of={`${failureText(cause.failure)}, ${cause.partner_url}`}
+          of={`${failureText(cause.failure)}, ${partnerTitle(cause)}`}
         />
       </span>
     </div>

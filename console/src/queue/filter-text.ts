@@ -31,7 +31,7 @@ export function filterTexts(filter: QueueFilter): (readonly [string, string])[] 
     ['Partner', filter.subscription_id],
     ['Event', filter.change_reason && eventText(filter.change_reason)],
     ['Failure', filter.failure && failureText(filter.failure === 'none' ? null : filter.failure)],
-    ['Reason', filter.reason === 'none' ? 'none given' : filter.reason && reasonText(filter.reason)],
+    ['Cause', filter.reason === 'none' ? 'none given' : filter.reason && reasonText(filter.reason)],
     ['HTTP status', filter.http_status?.toString()],
     ['Retry', filter.retry && retryText(filter.retry)],
     ['Booking', filter.booking_code],

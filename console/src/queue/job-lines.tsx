@@ -5,7 +5,7 @@ import { HeldNote, useSteady } from '../components/steady';
 import { Time } from '../components/time';
 import { JobActions } from './job-actions';
 import { JobProgress } from './job-progress';
-import { jobNote, kindText, type Job } from './job-text';
+import { jobNote, kindText, scopeText, type Job } from './job-text';
 
 /** Lists a few jobs of any operator with their progress and actions. */
 export function JobLines({ jobs }: { jobs: readonly Job[] }) {
@@ -24,6 +24,7 @@ export function JobLines({ jobs }: { jobs: readonly Job[] }) {
                 {job.actor}, <Time at={job.created_datetime} compact />
               </span>
             </p>
+            <p>{scopeText(job)}</p>
             <p>{job.reason}</p>
             <JobProgress job={job} />
             <p className="hint">{jobNote(job)}</p>

@@ -12,9 +12,13 @@ import { Shown } from '../components/states';
 import type { Column } from '../components/table';
 import { Time } from '../components/time';
 import { toast } from '../components/toast';
+import { PartnerLink } from '../notification/partner-link';
+import { eventText } from '../notification/words';
+import { partnerName, partnerTitle } from '../partners/partner-name';
+import { filterTexts } from './filter-text';
 import { JobActions } from './job-actions';
 import { JobProgress } from './job-progress';
-import { isMoving, jobNote, kindText, type Job } from './job-text';
+import { isMoving, conditionsOf, jobNote, kindText, type Job } from './job-text';
 import type { operations } from '../../../clients/typescript/src/openapi';
 
 type Item = Schemas['JobItemModel'];
@@ -45,6 +49,24 @@ const COLUMNS: readonly Column<Item>[] = [
     text: ({ booking_code: code }) => code,
   },
   {
+    id: 'event',
+    header: 'Event',
+    text: ({ change_reason: reason }) => reason && eventText(reason),
+  },
+  {
+    id: 'partner',
+    header: 'Partner',
+    cell: (item) =>
+      item.partner_url == null ? (
+        item.subscription_id
+      ) : (
+        <PartnerLink id={item.subscription_id}>{partnerName({ ...item, partner_url: item.partner_url })}</PartnerLink>
+      ),
+    text: ({ subscription_name: name, partner_url: url }) => name ?? url,
+  },
+  { id: 'candidate', header: 'Candidate', text: ({ candidate_id: candidate }) => candidate },
+  { id: 'exam', header: 'Exam', as: 'time', text: ({ booking_on: at }) => at },
+  {
     id: 'outcome',
     header: 'Outcome',
     as: 'badge',
@@ -53,6 +75,7 @@ const COLUMNS: readonly Column<Item>[] = [
   {
     id: 'id',
     header: 'webhook-id',
+    hidden: true,
     as: 'code',
     text: ({ notification_id: id }) => id,
   },
@@ -90,6 +113,16 @@ function OneJob({ job }: { job: Job }) {
       <Section title="Details">
         <Facts
           of={[
+            [
+              'Partner',
+              job.subscription_id && (
+                <PartnerLink id={job.subscription_id}>
+                  {partnerTitle({ ...job, partner_url: job.partner_url! })}
+                </PartnerLink>
+              ),
+            ],
+            ['Account', job.account_code],
+            ...filterTexts(conditionsOf(job)),
             ['Reason', job.reason],
             ['By', job.actor],
             ['Started', <Time at={job.created_datetime} />],

@@ -32,7 +32,9 @@ export function JobProgress({ job }: { job: Job }) {
             <span>{failed.toLocaleString('en')} failed</span>
           </>
         )}
-        <span>{waiting.toLocaleString('en')} waiting</span>
+        <span>
+          {waiting.toLocaleString('en')} {job.state === 'ABORTED' ? 'not processed' : 'waiting'}
+        </span>
         {skipped > 0 && <span>{skipped.toLocaleString('en')} skipped</span>}
       </p>
     </div>

@@ -1,6 +1,8 @@
 import type { Schemas } from '../api/client';
 import type { Option } from '../components/fields';
 import { failureText } from '../notification/words';
+import { partnerName } from '../partners/partner-name';
+import { filterTexts, type QueueFilter } from './filter-text';
 
 export type Job = Schemas['JobModel'];
 
@@ -13,6 +15,20 @@ const KINDS: Record<Job['kind'], string> = {
 
 export function kindText(kind: Job['kind']): string {
   return KINDS[kind];
+}
+
+/** Returns the conditions of a job's filter besides its partner and account. */
+export function conditionsOf({ filter }: Job): QueueFilter {
+  const { subscription_id: _partner, account_code: _account, ...others } = filter as QueueFilter;
+  return others;
+}
+
+/** Describes the rows of a job: its partner or account, and the further conditions of its filter. */
+export function scopeText(job: Job): string {
+  const { kind, account_code: account, subscription_name, partner_url } = job;
+  const whose = partner_url == null ? account : partnerName({ subscription_name, partner_url });
+  const conditions = filterTexts(conditionsOf(job)).map(([name, value]) => `${name}: ${value}`);
+  return [whose ?? (kind === 'ERASE' ? null : 'All partners'), ...conditions].filter(Boolean).join(' · ');
 }
 
 export const KIND_OPTIONS: readonly Option[] = Object.entries(KINDS);
@@ -41,7 +57,9 @@ export function jobNote(job: Job): string {
     case 'PAUSED':
       return pauseNote(job);
     case 'ABORTED':
-      return `${waiting.toLocaleString('en')} notifications were not processed and stay in the error queue.`;
+      return kind === 'REPLAY'
+        ? `${waiting.toLocaleString('en')} notifications were not sent again.`
+        : `${waiting.toLocaleString('en')} notifications were not processed and stay in the error queue.`;
     case 'RUNNING':
       if (kind === 'RESOLVE' || kind === 'ERASE') return 'Running.';
       return delivered === 0 && failed === 0

@@ -9,7 +9,7 @@ import { Page } from '../components/page';
 import type { Column } from '../components/table';
 import { JobActions } from './job-actions';
 import { JobProgress } from './job-progress';
-import { JOB_STATE_OPTIONS, jobNote, KIND_OPTIONS, kindText, type Job } from './job-text';
+import { JOB_STATE_OPTIONS, jobNote, KIND_OPTIONS, kindText, scopeText, type Job } from './job-text';
 import type { operations } from '../../../clients/typescript/src/openapi';
 
 type Query = NonNullable<operations['listJobs']['parameters']['query']>;
@@ -32,6 +32,7 @@ const COLUMNS: readonly Column<Job>[] = [
     ),
     text: ({ kind }) => kind,
   },
+  { id: 'scope', header: 'Of', text: scopeText },
   {
     id: 'state',
     header: 'State',

@@ -8,6 +8,7 @@ import { List } from '../components/list';
 import { Page } from '../components/page';
 import { NOTIFICATION_COLUMNS } from '../notification/columns';
 import { CHANGE_REASON_OPTIONS, FAILURE_OPTIONS, failureText, RETRY_OPTIONS } from '../notification/words';
+import { PARTNER_FILTER } from '../partners/partner-filter';
 import { BulkButtons } from './bulk-buttons';
 import { filterOf } from './filter-text';
 import { ChosenRows } from './chosen-rows';
@@ -16,13 +17,13 @@ import { queuedList } from './queued-list';
 const FILTERS: readonly Filter[] = [
   { name: 'booking_code', label: 'Booking code', main: true },
   { name: 'candidate_id', label: 'Candidate id' },
+  PARTNER_FILTER,
   { name: 'failure', label: 'Failure', options: FAILURE_OPTIONS },
   { name: 'reason', label: 'Reason' },
   { name: 'http_status', label: 'HTTP status' },
   { name: 'change_reason', label: 'Event', options: CHANGE_REASON_OPTIONS },
   { name: 'retry', label: 'Retry', options: RETRY_OPTIONS },
   { name: 'account_code', label: 'Account code' },
-  { name: 'subscription_id', label: 'Partner id' },
   { name: 'from', label: 'Created from', type: 'moment' },
   { name: 'to', label: 'Created before', type: 'moment' },
 ];

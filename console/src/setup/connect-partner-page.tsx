@@ -54,6 +54,7 @@ function PartnerForm({ auth, done }: { auth: AuthType; done: (made: Made) => voi
     schema: 'SubscriptionBody',
     initial: {
       account_code: '',
+      name: '',
       partner_url: '',
       change_reasons: [...CHANGE_REASON_OPTIONS.map(([reason]) => reason)],
       ca_pem: '',
@@ -65,6 +66,7 @@ function PartnerForm({ auth, done }: { auth: AuthType; done: (made: Made) => voi
   return (
     <Form form={form} action="Create subscription">
       <FormField form={form} name="account_code" label="Account" />
+      <FormField form={form} name="name" label="Name" />
       <FormField form={form} name="partner_url" label="Partner URL" />
       <AuthFields form={form} type={auth} />
       <FormField form={form} name="change_reasons" label="Events" options={CHANGE_REASON_OPTIONS} />

@@ -8,10 +8,15 @@ import { notFound } from '../../platform/errors.js';
 import type { Page } from '../../platform/http/paging.js';
 import type { Job } from '../../platform/jobs/job.entity.js';
 import type { ItemOutcome } from '../delivery/job-item.entity.js';
+import { BOOKING_ON, CANDIDATE_ID } from './notification-reader.js';
 import type { JobItemModel, JobModel, JobQuery, ResendModel } from './jobs.dto.js';
 
 /** A job with the sums of the counts of its parts. Jobs that are not about notifications have no parts. */
 interface CountedJob extends Job {
+  /** The partner that the filter names; null if it names none. */
+  subscription_id: string | null;
+  subscription_name: string | null;
+  partner_url: string | null;
   waiting: number;
   sent: number;
   delivered: number;
@@ -20,7 +25,12 @@ interface CountedJob extends Job {
   resolved: number;
 }
 
-const jobs = `SELECT j.*, p.* FROM jobs j CROSS JOIN LATERAL (
+// The filter may name a partner of an account that the job does not concern; that partner is not shown.
+const jobs = `SELECT j.*, p.*, s.id AS subscription_id, s.name AS subscription_name, s.partner_url
+  FROM jobs j LEFT JOIN subscriptions s ON s.id = (j.filter->>'subscription_id')::uuid
+    AND s.account_code = coalesce(j.account_code, s.account_code)
+    AND (j.filter->'account_codes' IS NULL OR j.filter->'account_codes' ? s.account_code)
+  CROSS JOIN LATERAL (
     SELECT coalesce(sum(waiting), 0)::int AS waiting, coalesce(sum(sent), 0)::int AS sent,
       coalesce(sum(delivered), 0)::int AS delivered, coalesce(sum(failed), 0)::int AS failed,
       coalesce(sum(skipped), 0)::int AS skipped, coalesce(sum(resolved), 0)::int AS resolved
@@ -90,12 +100,15 @@ export class JobReader {
   items(id: string, outcome: ItemOutcome | undefined, { take, after }: Page): Promise<ItemRow[]> {
     const values: unknown[] = [id, after ?? 0, take];
     if (outcome !== undefined) values.push(outcome);
-    const text = `SELECT i.notification_position AS position, n.id AS notification_id, n.booking_code, i.outcome
+    const text = `SELECT i.notification_position AS position, n.id AS notification_id, n.booking_code, i.subscription_id,
+        s.name AS subscription_name, s.partner_url, ${CANDIDATE_ID} AS candidate_id, n.change_reason,
+        ${BOOKING_ON} AS booking_on, i.outcome
       FROM (
         SELECT * FROM job_items WHERE job_id = $1 AND notification_position > $2
           ${outcome === undefined ? '' : 'AND outcome = $4'}
         ORDER BY notification_position LIMIT $3) i
-      LEFT JOIN notifications n ON n.position = i.notification_position ORDER BY i.notification_position`;
+      LEFT JOIN notifications n ON n.position = i.notification_position
+      LEFT JOIN subscriptions s ON s.id = i.subscription_id ORDER BY i.notification_position`;
     return this.database.query<ItemRow>({ text, across: acrossAccounts.keyInHand }, values);
   }
 }
@@ -111,10 +124,16 @@ export function accountsOfJob({ account_code, filter }: Job): readonly string[] 
 }
 
 export function presentJob(job: CountedJob): JobModel {
+  const { account_codes: _, ...filter } = job.filter as { account_codes?: readonly string[] };
   return {
     job_id: job.id,
     kind: job.kind,
     state: job.state,
+    account_code: job.account_code,
+    subscription_id: job.subscription_id,
+    subscription_name: job.subscription_name,
+    partner_url: job.partner_url,
+    filter,
     paused_because: job.paused_because,
     paused_by: job.paused_by,
     matched: job.matched,

@@ -56,11 +56,7 @@ export class JobsController {
     await this.reader.get(id);
     const page = pageOf(query);
     const rows = await this.reader.items(id, query.outcome, page);
-    return sendPage(rows, page, response).map(({ notification_id, booking_code, outcome }) => ({
-      notification_id,
-      booking_code,
-      outcome,
-    }));
+    return sendPage(rows, page, response).map(({ position: _, ...item }) => item);
   }
 
   @Post(':job_id/pause')

@@ -1,3 +1,4 @@
+import { ApiProperty } from '@nestjs/swagger';
 import type { ChangeReason } from '../../bookings/bookings.events.js';
 import { PageQuery } from '../../platform/http/paging.js';
 import { JOB_KINDS, JOB_STATES, type JobKind, type JobState } from '../../platform/jobs/job.entity.js';
@@ -111,6 +112,27 @@ export class JobModel {
   @Field(state, { required: true })
   state: JobState;
 
+  @Field(text({ max: 50 }), {
+    always: true,
+    description: 'The account that the job concerns. The value is null when the job may concern several accounts.',
+  })
+  account_code: string | null;
+
+  @Field(uuidRule, {
+    always: true,
+    description: 'The only partner of the job’s filter. The value is null without one.',
+  })
+  subscription_id: string | null;
+
+  @Field(text({ max: 100 }), { always: true })
+  subscription_name: string | null;
+
+  @Field(text({ max: 2000 }), { always: true })
+  partner_url: string | null;
+
+  @ApiProperty({ type: 'object', additionalProperties: true, description: 'The filter of the job, as it was sent.' })
+  filter: object;
+
   @Field(text({ max: 200 }), {
     always: true,
     description: '`operator`, or the failure classes of the partners for which it stopped.',
@@ -187,6 +209,24 @@ export class JobItemModel {
 
   @Field(text({ max: 50 }), { always: true })
   booking_code: string | null;
+
+  @Field(uuidRule, { required: true })
+  subscription_id: string;
+
+  @Field(text({ max: 100 }), { always: true })
+  subscription_name: string | null;
+
+  @Field(text({ max: 2000 }), { always: true })
+  partner_url: string | null;
+
+  @Field(text({ max: 50 }), { always: true })
+  candidate_id: string | null;
+
+  @Field(changeReason, { always: true })
+  change_reason: ChangeReason | null;
+
+  @Field(dateTime(), { always: true, description: 'Start of the exam, as the notification states it.' })
+  booking_on: string | null;
 
   @Field(outcome, { required: true })
   outcome: ItemOutcome;

@@ -11,20 +11,21 @@ import { FilterBounds } from './filter-bounds.js';
 import type { CauseModel, NotificationDetail, NotificationModel } from './notifications.dto.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
 
-const listed = (state: string, httpStatus: string, delivered: string): string => `n.position, n.id, n.account_code,
-  n.subscription_id, n.change_reason, n.booking_code, n.event_sequence, n.effective_date, ${state} AS state, n.retry, n.failure,
-  ${httpStatus} AS http_status, n.created_datetime, ${delivered} AS delivered_datetime,
+export const CANDIDATE_ID = `n.body::json->>'candidate_id'`;
+export const BOOKING_ON = `n.body::json->>'booking_on'`;
+
+// The start that the partner knew before the exam was moved, from the event before in the same booking.
+const PREVIOUS_BOOKING_ON = `CASE n.change_reason WHEN 'BOOKING_RESCHEDULED' THEN (
+    SELECT before.body::json->>'booking_on' FROM notifications before
+    WHERE before.booking_code = n.booking_code AND before.subscription_id = n.subscription_id
+      AND before.event_sequence < n.event_sequence
+    ORDER BY before.event_sequence DESC LIMIT 1) END`;
+const LISTED = `n.position, n.id, n.account_code,
+  n.subscription_id, s.name AS subscription_name, s.partner_url, ${CANDIDATE_ID} AS candidate_id, ${BOOKING_ON} AS booking_on,
+  ${PREVIOUS_BOOKING_ON} AS previous_booking_on,
+  n.change_reason, n.booking_code, n.event_sequence, n.effective_date, n.state, n.retry, n.failure,
+  CASE n.state WHEN 'DELIVERED' THEN 200 ELSE n.http_status END AS http_status, n.created_datetime, n.delivered_datetime,
   CASE WHEN n.retry = 'AUTO' AND s.state = 'ACTIVE' THEN s.next_probe_at END AS next_attempt_at`;
-const LISTED = listed(
-  'n.state',
-  `CASE n.state WHEN 'DELIVERED' THEN 200 ELSE n.http_status END`,
-  'n.delivered_datetime',
-);
-/**
- * The columns for a page of the error queue. All are in the covering index, because the table rows of a page are
- * scattered.
- */
-const QUEUED = listed(`'ERROR_QUEUE'`, 'n.http_status', 'NULL::timestamptz');
 
 const FIND_ONE = prepared(
   'notification-find',
@@ -76,7 +77,6 @@ export const CAUSES = `SELECT subscription_id, retry, failure, reason, http_stat
   FROM error_queue_causes GROUP BY subscription_id, retry, failure, reason, http_status HAVING sum(change) > 0`;
 
 export const NOW = `to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
-const BOOKING_ON = `n.body::json->>'booking_on'`;
 /**
  * The number of notifications that are checked for the next exam. A booking may have been moved after one of its events
  * was queued.
@@ -100,7 +100,7 @@ const MADE_AT = 'n.created_datetime AS at';
  */
 const SUMMARY = prepared(
   'error-queue-summary',
-  `SELECT cause.*, s.account_code, s.partner_url, oldest.at AS oldest, newest.at AS newest, exam.at AS next_booking_on
+  `SELECT cause.*, s.account_code, s.name AS subscription_name, s.partner_url, oldest.at AS oldest, newest.at AS newest, exam.at AS next_booking_on
    FROM (${CAUSES}) cause
    JOIN subscriptions s ON s.id = cause.subscription_id AND ($1::text[] IS NULL OR s.account_code = ANY ($1))
    CROSS JOIN LATERAL (${endOfCause(MADE_AT, 'n.position', 'ASC', 1)}) oldest
@@ -119,7 +119,13 @@ const IN_STATE: Record<NotificationState, string> = {
   RESOLVED: `n.resolved_datetime IS NOT NULL`,
 };
 
-type ListedRow = Notification & { next_attempt_at: Date | null };
+type ListedRow = Notification &
+  Pick<
+    NotificationModel,
+    'subscription_name' | 'partner_url' | 'candidate_id' | 'booking_on' | 'previous_booking_on'
+  > & {
+    next_attempt_at: Date | null;
+  };
 
 @Injectable()
 export class NotificationReader {
@@ -143,10 +149,10 @@ export class NotificationReader {
       conditions.push(`n.position < $${values.length}`);
     }
     const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
-    // The page is selected first, so that only its rows are joined with the subscriptions.
-    const columns = state === 'ERROR_QUEUE' ? QUEUED : LISTED;
-    const text = `SELECT ${columns} FROM (SELECT n.* FROM notifications n ${where} ORDER BY n.position DESC LIMIT $1) n
-      JOIN subscriptions s ON s.id = n.subscription_id ORDER BY n.position DESC`;
+    // The page is selected first, so that only its rows are read from the table, and a filter of the error queue is
+    // checked in the index.
+    const text = `SELECT ${LISTED} FROM (SELECT n.position FROM notifications n ${where} ORDER BY n.position DESC LIMIT $1) page
+      JOIN notifications n USING (position) JOIN subscriptions s ON s.id = n.subscription_id ORDER BY n.position DESC`;
     return this.database.query<ListedRow>({ text, across: acrossOf(bounded.filter) }, values);
   }
 
@@ -179,6 +185,7 @@ export class NotificationReader {
     return rows.map((row) => ({
       subscription_id: row.subscription_id,
       account_code: row.account_code,
+      subscription_name: row.subscription_name,
       partner_url: row.partner_url,
       failure: row.failure,
       reason: row.reason,
@@ -197,6 +204,11 @@ export function presentNotification(row: ListedRow): NotificationModel {
     id: row.id,
     account_code: row.account_code,
     subscription_id: row.subscription_id,
+    subscription_name: row.subscription_name,
+    partner_url: row.partner_url,
+    candidate_id: row.candidate_id,
+    booking_on: row.booking_on,
+    previous_booking_on: row.previous_booking_on,
     change_reason: row.change_reason,
     booking_code: row.booking_code,
     event_sequence: row.event_sequence,

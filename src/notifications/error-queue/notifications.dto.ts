@@ -111,6 +111,25 @@ export class NotificationModel {
   @Field(uuidRule, { required: true })
   subscription_id: string;
 
+  @Field(text({ max: 100 }), { always: true })
+  subscription_name: string | null;
+
+  @Field(text({ max: 2000 }), { required: true })
+  partner_url: string;
+
+  @Field(text({ max: 50 }), { required: true })
+  candidate_id: string;
+
+  @Field(dateTime(), { required: true, description: 'Start of the exam, as this notification states it.' })
+  booking_on: string;
+
+  @Field(dateTime(), {
+    always: true,
+    description:
+      'Start of the exam before it was moved, as the partner’s notification before states it. The value is null for other changes.',
+  })
+  previous_booking_on: string | null;
+
   @Field(changeReason, { required: true })
   change_reason: ChangeReason;
 
@@ -182,6 +201,9 @@ export class CauseModel {
 
   @Field(text({ max: 50 }), { required: true })
   account_code: string;
+
+  @Field(text({ max: 100 }), { always: true })
+  subscription_name: string | null;
 
   @Field(text({ max: 2000 }), { required: true })
   partner_url: string;

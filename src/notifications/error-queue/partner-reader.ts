@@ -20,7 +20,8 @@ export const lastHours = (count: number): string => `hour AS MATERIALIZED (
        statement_timestamp(), interval '1 hour') "from")`;
 
 /** The columns that describe the condition of a subscription `s`. */
-const CONDITION = `s.id AS subscription_id, s.account_code, s.partner_url, s.state, s.health, s.health_changed_at,
+const CONDITION = `s.id AS subscription_id, s.account_code, s.name AS subscription_name,
+  s.partner_url, s.state, s.health, s.health_changed_at,
   s.next_probe_at, s.paused_from, s.paused_until, s.pace, s.certificate_not_after, coalesce(queue.count, 0)::int AS queued, recent.failing_since`;
 const CONDITION_FROM = `
   LEFT JOIN (SELECT subscription_id, sum(change) AS count FROM error_queue_causes GROUP BY 1) queue

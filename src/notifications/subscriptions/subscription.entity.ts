@@ -37,6 +37,10 @@ export class Subscription {
   @Column('text')
   account_code: string;
 
+  /** The name by which people call the partner; null if it has none. */
+  @Column('text', { nullable: true })
+  name: string | null;
+
   @Column('text')
   partner_url: string;
 

@@ -176,6 +176,7 @@ function shown(subscription: Subscription, failingSince: Date | null, now: Date)
   return {
     id: subscription.id,
     account_code: subscription.account_code,
+    name: subscription.name,
     partner_url: subscription.partner_url,
     change_reasons: subscription.change_reasons,
     auth: subscription.auth,

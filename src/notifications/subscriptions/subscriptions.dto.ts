@@ -10,6 +10,7 @@ import { AUTO_RETRY_CAUSES, partnerUrl, pem } from './subscription.rules.js';
 import type { PartnerHealth, ShownAuth, SubscriptionState } from './subscription.entity.js';
 
 const changeReasons = listOf(oneOf(CHANGE_REASONS, 'change_reason_unknown'), 20, 1);
+const name = text({ min: 1, max: 100, notBlank: true });
 const autoRetryOn = listOf(oneOf(AUTO_RETRY_CAUSES, 'auto_retry_unknown'), 20);
 
 /** The path parameter of the routes for one subscription. */
@@ -19,6 +20,9 @@ export class SubscriptionPath {
 }
 
 class SubscriptionSettings {
+  @Field(name, { description: 'The name by which people call the partner.', example: 'State Board' })
+  name?: string | null;
+
   @Field(changeReasons, {
     description: 'The events of which the partner is notified. When left out, these are all six.',
   })
@@ -91,6 +95,9 @@ export class SubscriptionModel {
 
   @Field(text({ max: 50 }), { required: true })
   account_code: string;
+
+  @Field(name, { always: true, description: 'The name by which people call the partner.', example: 'State Board' })
+  name: string | null;
 
   @Field(partnerUrl, { required: true })
   partner_url: string;

@@ -42,8 +42,18 @@ function tokenUrlOf(auth: PartnerAuth | null | undefined): string | undefined {
 
 /** Writes the changes of a request into the subscription. Null resets a setting to its default. */
 function applySettings(to: Subscription, patch: SubscriptionPatch, secrets: SubscriptionSecrets): void {
-  const { change_reasons, auth, ca_pem, client_cert_pem, client_key_pem, wait_ms, auto_retry_on, max_per_second } =
-    patch;
+  const {
+    name,
+    change_reasons,
+    auth,
+    ca_pem,
+    client_cert_pem,
+    client_key_pem,
+    wait_ms,
+    auto_retry_on,
+    max_per_second,
+  } = patch;
+  if (name !== undefined) to.name = name;
   if (change_reasons !== undefined)
     to.change_reasons = CHANGE_REASONS.filter((reason) => (change_reasons ?? CHANGE_REASONS).includes(reason));
   if (auth !== undefined) Object.assign(to, secrets.sealAuth(auth ?? { type: 'none' }, to.id));
@@ -90,6 +100,7 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
     const subscription = this.database.manager.create(Subscription, {
       id: randomUUID(),
       account_code: body.account_code,
+      name: null,
       partner_url: body.partner_url,
       change_reasons: [...CHANGE_REASONS],
       auth: { type: 'none' },

@@ -37,6 +37,17 @@ const like = (likeness: Likeness, value: string, parameter: string, where = '') 
       AND case_folded(${value}) ~<=~ ${unestimated(`case_folded(${parameter}::text)`)}
     ORDER BY case_folded(${value}) USING ~<~, position LIMIT ${MOST_OF_ONE}) AS hit
   WHERE status <> 'CANCELLED' LIMIT ${MOST_OF_ONE})`;
+// Selects records by a word of their names, which the search keys begin with; the words of the name follow in order.
+const named = (likeness: Likeness, parameter: string) => `(
+  SELECT '${likeness}' AS likeness, svc_eligiblity_id FROM unnest(${unestimated('$1::text[]')}) AS mine (account)
+  CROSS JOIN LATERAL (
+    SELECT svc_eligiblity_id FROM eligibility_search_keys
+    WHERE account_code = mine.account
+      AND key >= ${unestimated(`plain_name(${parameter}::text)`)} COLLATE "C"
+      AND key <= ${unestimated(`plain_name(${parameter}::text) || U&' \\+10FFFF'`)} COLLATE "C"
+    ORDER BY key LIMIT ${MOST_OF_ONE}) AS hit
+  JOIN eligibilities e USING (svc_eligiblity_id)
+  WHERE status <> 'CANCELLED' AND plain_name(e.last_name) = plain_name($7) LIMIT ${MOST_OF_ONE})`;
 
 /**
  * The SQL condition that a row belongs to an account of the caller. In each of the queries below, `given` is one
@@ -63,7 +74,7 @@ const spelled = (likeness: Likeness, parameter: string) =>
   ).join(' UNION ALL ');
 
 /**
- * Finds similar exams. $1: accounts; $2: codes; $3: locator; $4: e-mail; $5: candidate_id; $6: first and last name; $7:
+ * Finds similar exams. $1: accounts; $2: codes; $3: locator; $4: e-mail; $5: candidate_id; $6: last and first name; $7:
  * last name; $8: plain ids; $9: ids with one edit. Each part uses an index.
  */
 const FIND = prepared(
@@ -80,8 +91,8 @@ const FIND = prepared(
      WHERE account_code = ${ACCOUNTS} AND locator_key = $3
      UNION ALL ${like('EMAIL', 'email', '$4', 'AND email IS NOT NULL')}
      UNION ALL ${like('CANDIDATE_ID', 'candidate_id', '$5')}
-     UNION ALL ${like('NAME', `first_name || ' ' || last_name`, '$6')}
-     UNION ALL ${like('LAST_NAME', 'last_name', '$7')}
+     UNION ALL ${named('NAME', '$6')}
+     UNION ALL ${named('LAST_NAME', '$7')}
      UNION ALL ${spelled('ID_SPELLING', '$8')}
      UNION ALL ${spelled('ID_ONE_CHARACTER', '$9')}) AS found`,
 );
@@ -122,7 +133,7 @@ export class LikelyExams {
       locator && locatorKey(locator),
       email,
       candidateId,
-      firstName && lastName && `${firstName} ${lastName}`,
+      firstName && lastName && `${lastName} ${firstName}`,
       lastName,
       plain,
       [...new Set(plain.flatMap(oneCharacterFrom))],

@@ -1,0 +1,18 @@
+interface Named {
+  subscription_name?: string | null;
+  partner_url: string;
+}
+
+/** Returns the name of a partner or, if it has none, the host of its address. */
+export function partnerName({ subscription_name: name, partner_url: url }: Named): string {
+  return name ?? hostOf(url);
+}
+
+/** Returns the name of a partner or, if it has none, its whole address: for pages that may list several of one host. */
+export function partnerTitle({ subscription_name: name, partner_url: url }: Named): string {
+  return name ?? url;
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url;
+}
