@@ -46,10 +46,13 @@ const cellsOf = (row) =>
     .split(/(?<!\\)\|/)
     .map((cell) => cell.trim());
 
-/** Splits Markdown into blocks: headings, paragraphs, items of lists and rows of tables, without blocks of code. */
+/** Marks the first line of a block of code. */
+const CODE = '\u0000';
+
+/** Splits Markdown into blocks: headings, paragraphs, items of lists, rows of tables, and first lines of code. */
 const blocksOf = (markdown) =>
   markdown
-    .replaceAll(/^( *)```[^]*?^\1```$/gm, '')
+    .replaceAll(/^( *)```[^\n]*\n(.*)[^]*?^\1```$/gm, (_block, _indent, line) => `\n\n${CODE}${line.trim()}\n\n`)
     .replaceAll(/<!--[^]*?-->/g, '')
     .split(/\n\s*\n|\n(?=\s*(?:[-*] |\d+\. |#|\|))/)
     .filter((block) => block.trim() !== '');
@@ -58,13 +61,17 @@ const blocksOf = (markdown) =>
 function passagesOfDocument(markdown) {
   const passages = [];
   let [section, introduction, columns] = ['', '', null];
-  /** A paragraph that ends with a colon is completed by the item or row that follows. */
+  /** A paragraph that ends with a colon is completed by the item, the row or the line of code that follows. */
   let open = null;
   const complete = (text) => {
     if (open !== null) open.text += ` ${text}`;
     open = null;
   };
   for (const block of blocksOf(markdown)) {
+    if (block.trimStart().startsWith(CODE)) {
+      complete(`\`${block.trim().slice(CODE.length)}\` …`);
+      continue;
+    }
     const [, heading] = /^#+ (.*)/.exec(block) ?? [];
     const [, indent, item] = /^\n*(\s*)(?:[-*]|\d+\.) ([^]*)/.exec(block) ?? [];
     const row = block.trimStart().startsWith('|') ? cellsOf(block) : null;

@@ -28,10 +28,7 @@ import { CATALOGUE } from './catalogue.js';
 import { Test } from './test.entity.js';
 
 declareFaults({
-  portion_in_use: [
-    'An open eligibility contains the portion.',
-    'Keep the portion until no open eligibility contains it.',
-  ],
+  portion_in_use: ['An open eligibility contains the portion.', 'Keep the portion while it is in use.'],
 });
 
 const ACCOUNT_CODE_LENGTH = 12;
