@@ -61,6 +61,7 @@ export class OperatorIdentities {
   /**
    * Returns the person's user, which is created at the first sign-in. Returns null for a user who was disabled in this
    * service.
+   *
    * @throws DomainError last_operator
    */
   async admit(identity: Identity, rights: OperatorRights): Promise<LoggedIn | null> {
