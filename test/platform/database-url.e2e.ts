@@ -68,7 +68,7 @@ describe('a fault in DATABASE_URL', () => {
     [
       'TLS that the server does not speak',
       (url) => (url.search = '?sslmode=require'),
-      /asks for TLS, which the server does not speak/,
+      /asks for TLS, which the server does not support/,
     ],
   ])('reports a fault in DATABASE_URL in one line, without the password: %s', async (_, change, expected) => {
     const fault = await faultOf(changed(change));
