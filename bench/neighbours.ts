@@ -35,7 +35,7 @@ interface Sizes {
   seconds: number;
   /** The number of notifications in the bulk job. */
   queued: number;
-  /** The rows of each import; more than are processed while there are calls. */
+  /** The number of rows of each import: more than can be processed during the measured calls. */
   rows: number;
 }
 

@@ -50,7 +50,7 @@ const numbers = (list: string) => list.split(',').map(Number);
 class Partners {
   /** The number of requests that the paced partner allows in any second. */
   allowed = 0;
-  /** Requests to the paced partner. */
+  /** The number of requests to the paced partner. */
   counts = { taken: 0, refused: 0 };
   /** The time of the first arrival of each booking at the partner without a rate limit. */
   readonly arrivals = new Map<string, number>();

@@ -182,7 +182,7 @@ export async function seedHistory(client: Client, accountCode: string, count: nu
   await client.query('SET session_replication_role = origin');
 }
 
-/** Inserts one partner more than this number: the first is the claimed one, the last is DOWN. */
+/** Inserts one partner more than the given number: the first is the claimed one, the last is DOWN. */
 export async function seedPartners(client: Client, accountCode: string, partners: number): Promise<void> {
   await client.query(PARTNERS, [accountCode, partners]);
 }

@@ -63,7 +63,7 @@ async function walk(narrator: Narrator, service: ServiceProcess, partner: Partne
   narrator.step('The operator subscribes the partner to the events of the account');
   await flow.subscribe();
 
-  narrator.step('Ada books, and the partner is told');
+  narrator.step('Ada books, and the partner is notified');
   const first = await flow.book(ada.candidate_id);
   narrator.json(await flow.expectEvent(first, 1, 'BOOKING_CREATED'));
 

@@ -66,6 +66,7 @@ export class ServiceProcess {
 
   /**
    * Stops the service and deletes everything that it wrote.
+   *
    * @returns its exit code; null if it had to be killed
    */
   async stop(): Promise<number | null> {

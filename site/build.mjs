@@ -18,6 +18,7 @@ const { version } = JSON.parse(read('package.json'));
 
 /**
  * Writes the guide into a folder, which is emptied first.
+ *
  * @returns the faults of the documents, one per line
  */
 export async function buildGuide(folder) {

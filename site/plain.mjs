@@ -8,6 +8,7 @@ export const markdownPage = (page) => page.replace(/\.html$/, '.md');
 
 /**
  * Turns the links outside code into those of the guide's Markdown pages.
+ *
  * @param pages source → page
  */
 export function markdownOfSource(source, page, text, pages) {

@@ -6,8 +6,9 @@ import { EligibilityClient, ProblemError } from '../clients/typescript/src/index
 
 const USAGE = `usage: npm run import -- FILE.csv|FILE.ndjson [--dry-run] [--base-url URL] [--credentials FILE]
 
-The report is written beside the file; one of an earlier run stays. Ctrl-C ends the import: rows that are done stay done.
-Credentials are a file of the shape of sandbox.json; without one, that of DATA_DIR (./data).`;
+The report is written next to the file, and never overwrites the report of an earlier run. Ctrl-C aborts the import; rows
+that were already processed stay processed. The credentials file has the form of sandbox.json; by default, the sandbox.json
+in DATA_DIR (./data) is used.`;
 const BAR = 30;
 
 interface Credentials {
@@ -52,7 +53,7 @@ async function main(): Promise<number> {
   const end = () => {
     if (stop.signal.aborted) return;
     process.stderr.write(
-      importId === null ? '\nStopping: nothing is taken in.\n' : `\nStopping the import ${importId}.\n`,
+      importId === null ? '\nStopping: nothing is imported.\n' : `\nStopping the import ${importId}.\n`,
     );
     stop.abort();
   };
@@ -72,7 +73,7 @@ async function main(): Promise<number> {
     },
   });
   const { progress } = await sent.catch((error: unknown) => {
-    throw stop.signal.aborted && importId === null ? new Error('Stopped: nothing was taken in.') : error;
+    throw stop.signal.aborted && importId === null ? new Error('Stopped: nothing was imported.') : error;
   });
   const { state, rows, created, updated, unchanged, cancelled, refused } = progress;
   process.stderr.write('\n');
@@ -101,7 +102,8 @@ function typeOf(file: string): 'text/csv' | 'application/x-ndjson' {
   if (type !== undefined) return type;
   if (['.xlsx', '.xls', '.xlsm', '.ods'].includes(ending))
     throw new Error(`${file} is a workbook: save it as "CSV UTF-8", and import that file.`);
-  if (['.gz', '.zip'].includes(ending)) throw new Error(`${file} is packed: unpack it, and import the file in it.`);
+  if (['.gz', '.zip'].includes(ending))
+    throw new Error(`${file} is compressed: decompress it, and import the file in it.`);
   throw new Error(`The name of the file must end with ${[...TYPES.keys()].join(', ')}.`);
 }
 
@@ -122,7 +124,7 @@ function wordsOf(error: unknown): string {
   if (!(error instanceof ProblemError)) return error instanceof Error ? error.message : String(error);
   const faults = (error.problem?.errors ?? []).map(({ detail }) => `  ${detail}`);
   if (faults.length === 0) return error.problem?.detail ?? error.message;
-  return ['The file was refused, and nothing of it was taken in:', ...faults].join('\n');
+  return ['The file was refused, and nothing was imported:', ...faults].join('\n');
 }
 
 /** Overwrites the line that shows the progress. If the output is not a terminal, nothing is written. */

@@ -28,7 +28,7 @@ function fail(error: unknown): never {
   if (error instanceof ConfigError) for (const fault of error.faults) process.stderr.write(`${fault}\n`);
   else if (syscall === 'listen')
     process.stderr.write(
-      `${address}:${port} is not to be had (${code}): set HOST and PORT, or METRICS_HOST and METRICS_PORT.\n`,
+      `${address}:${port} is not available (${code}): set HOST and PORT, or METRICS_HOST and METRICS_PORT.\n`,
     );
   else process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   process.exit(1);

@@ -32,7 +32,7 @@ export async function assertSandboxFits(config: Config, databaseUrl: string): Pr
     const name = config.database.url === null ? 'DATA_DIR' : 'DATABASE_URL';
     if (is_sandbox)
       throw new ConfigError([
-        `SANDBOX must be true: ${name} names the database of a sandbox, whose clock may be ahead and whose secrets stand in a ` +
+        `SANDBOX must be true: ${name} names the database of a sandbox, whose clock may be ahead and whose secrets are in a ` +
           'file. Start it as a sandbox (NODE_ENV must not be production), or name another database.',
       ]);
     if (has_schema && (await client.query<{ is_filled: boolean }>(FILLED)).rows[0].is_filled)

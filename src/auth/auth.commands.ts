@@ -5,8 +5,10 @@ import { GRANTS, type Grant } from './tokens/application.entity.js';
 import type { ApplicationView, UserView } from './auth.queries.js';
 
 /**
- * Creates a user. Refused with `username_taken`, `password_weak`, and with `account_not_found` for each unknown
- * account.
+ * Creates a user.
+ *
+ * @throws DomainError username_taken; validation_error with `password_weak`, and with `account_not_found` for each
+ * unknown account
  */
 export class CreateUser extends Command<UserView> {
   constructor(
@@ -33,8 +35,9 @@ export interface UserChanges {
 }
 
 /**
- * Changes a user; the next request already sees the change. Refused with `not_found`, `account_not_found`,
- * `password_elsewhere`, `last_operator`.
+ * Changes a user; the next request already sees the change.
+ *
+ * @throws DomainError not_found, last_operator; validation_error with `account_not_found` or `password_elsewhere`
  */
 export class UpdateUser extends Command<UserView> {
   constructor(
@@ -47,7 +50,11 @@ export class UpdateUser extends Command<UserView> {
   }
 }
 
-/** Unlocks a user name that was locked after wrong passwords, for all applications. Refused with `not_found`. */
+/**
+ * Unlocks a user name that was locked after wrong passwords, for all applications.
+ *
+ * @throws DomainError not_found
+ */
 export class UnlockUser extends Command<void> {
   constructor(readonly username: string) {
     super();
@@ -79,7 +86,11 @@ export interface ApplicationChanges {
   readonly disabled?: boolean;
 }
 
-/** Changes an application; the next request already sees the change. Refused with `not_found`. */
+/**
+ * Changes an application; the next request already sees the change.
+ *
+ * @throws DomainError not_found
+ */
 export class UpdateApplication extends Command<ApplicationView> {
   constructor(
     readonly consumerKey: string,
@@ -89,7 +100,11 @@ export class UpdateApplication extends Command<ApplicationView> {
   }
 }
 
-/** Replaces the secret of an application. The old secret becomes invalid immediately. Refused with `not_found`. */
+/**
+ * Replaces the secret of an application. The old secret becomes invalid immediately.
+ *
+ * @throws DomainError not_found
+ */
 export class RotateApplicationSecret extends Command<ApplicationCredentials> {
   constructor(readonly consumerKey: string) {
     super();

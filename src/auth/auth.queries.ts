@@ -27,7 +27,11 @@ export interface ApplicationView {
   readonly position: number;
 }
 
-/** Asks for one user. Refused with `not_found`. */
+/**
+ * Asks for one user.
+ *
+ * @throws DomainError not_found
+ */
 export class GetUser extends Query<UserView> {
   constructor(readonly username: string) {
     super();
@@ -40,7 +44,11 @@ export class ListUsers extends Query<UserView[]> {
   }
 }
 
-/** Asks for one application. Refused with `not_found`. */
+/**
+ * Asks for one application.
+ *
+ * @throws DomainError not_found
+ */
 export class GetApplication extends Query<ApplicationView> {
   constructor(readonly consumerKey: string) {
     super();

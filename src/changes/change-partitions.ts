@@ -62,7 +62,7 @@ export class ChangePartitions implements OnApplicationBootstrap {
     } catch (error) {
       this.logger.warn(
         { err: error },
-        'the partitions of the change feed could not be kept; the next round tries again',
+        'the partitions of the change feed could not be maintained; the next round tries again',
       );
     }
   }
@@ -89,6 +89,6 @@ export class ChangePartitions implements OnApplicationBootstrap {
       await this.database.execute(HOLD_WRITERS);
       await this.database.execute(BEGIN_EPOCH);
     });
-    this.logger.warn({}, 'the database has been restored: the change feed goes on in a new generation');
+    this.logger.warn({}, 'the database has been restored: the change feed continues in a new generation');
   }
 }

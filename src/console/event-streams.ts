@@ -67,7 +67,7 @@ export class EventStreams implements BeforeApplicationShutdown {
     }
     const ofUser = [...this.streams].filter(({ username }) => username === caller.username);
     if (ofUser.length >= MOST_OF_USER || this.streams.size >= MOST)
-      throw rateLimited.error({ detail: 'There are too many streams.', headers: { 'Retry-After': '60' } });
+      throw rateLimited.error({ detail: 'Too many event streams are open.', headers: { 'Retry-After': '60' } });
     const { username } = caller;
     const stream: Stream = {
       request,
@@ -98,7 +98,7 @@ export class EventStreams implements BeforeApplicationShutdown {
       const marksFor = await this.figures();
       await Promise.all([...this.streams].map((stream) => this.send(stream, marksFor(stream.allowedAccounts))));
     } catch (error) {
-      this.logger.warn({ err: error }, 'operators could not be told what changed; the next round tries again');
+      this.logger.warn({ err: error }, 'operators could not be notified of changes; the next round tries again');
     } finally {
       this.looking = false;
     }

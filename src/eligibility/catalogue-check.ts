@@ -194,7 +194,8 @@ export class CatalogueCheck {
       const pointer = `/candidate/additional_attributes/${index}/key`;
       if (!catalogue.attribute_keys.includes(key) && !known.attribute_keys.includes(key))
         add(pointer, 'attribute_key_unknown', 'The account has no attribute key with this name.');
-      if (attributeKeys.indexOf(key) < index) add(pointer, 'attribute_key_repeated', 'The key stands twice.');
+      if (attributeKeys.indexOf(key) < index)
+        add(pointer, 'attribute_key_repeated', 'The list contains this key twice.');
     });
     found.push(...provinceFault(faults, candidate, known));
     const portions = portionsOf(body, faults, catalogue, changed);

@@ -20,7 +20,7 @@ import type { Eligibility } from './eligibility.entity.js';
 import { openStatus } from './eligibility.rules.js';
 
 declareFaults({
-  end_date_past: ['The end of the eligibility window lies in the past.', 'Send an eligibility_end_date in the future.'],
+  end_date_past: ['The end of the eligibility window is in the past.', 'Send an eligibility_end_date in the future.'],
   end_date_before_start: [
     'The eligibility window ends before it begins.',
     'Send an eligibility_end_date that is later than schedule_start_date.',
@@ -128,9 +128,9 @@ function windowFaults(body: EligibilityModel, now: Date, faults: Faults): Fault[
   const end = faults.concern('/eligibility_end_date') ? null : dateOf(body.eligibility_end_date);
   const pointer = '/eligibility_end_date';
   const found: Fault[] = [];
-  if (end !== null && end <= now) found.push({ pointer, code: 'end_date_past', detail: 'Must lie in the future.' });
+  if (end !== null && end <= now) found.push({ pointer, code: 'end_date_past', detail: 'Must be in the future.' });
   if (end !== null && start !== null && end <= start)
-    found.push({ pointer, code: 'end_date_before_start', detail: 'Must lie after schedule_start_date.' });
+    found.push({ pointer, code: 'end_date_before_start', detail: 'Must be after schedule_start_date.' });
   return found;
 }
 

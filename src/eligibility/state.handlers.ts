@@ -284,7 +284,7 @@ export class CompleteEligibilityHandler implements ICommandHandler<CompleteEligi
 function assertHolds(record: Eligibility, bookingOn: Date): void {
   if (!isInWindow(record, bookingOn))
     throw notEligibleToSchedule.error({
-      detail: 'booking_on lies outside of the scheduling window.',
+      detail: 'booking_on is outside of the scheduling window.',
       members: openBookingOf(record),
     });
 }

@@ -174,7 +174,7 @@ function windowFaults(record: Eligibility | null, body: EligibilityModel, faults
     {
       pointer: body.eligibility_end_date === undefined ? '/schedule_start_date' : '/eligibility_end_date',
       code: 'end_date_before_start',
-      detail: 'The end of the window must lie after its start.',
+      detail: 'The end of the window must be after its start.',
     },
   ];
 }
@@ -209,7 +209,10 @@ function forbiddenChanges(
   const window = windowOf(record, body);
   if (!isInWindow(window, record.booking_on!)) {
     const starts = window.schedule_start_date !== null && window.schedule_start_date > record.booking_on!;
-    forbid(starts ? '/schedule_start_date' : '/eligibility_end_date', 'The window must hold the booking.');
+    forbid(
+      starts ? '/schedule_start_date' : '/eligibility_end_date',
+      'The window must contain the start of the booking.',
+    );
   }
   return forbidden;
 }

@@ -8,7 +8,7 @@ const SAVE = 'Save it as "CSV UTF-8" and send it again.';
 const OTHER_FILES: readonly (readonly [bytes: number[], what: string])[] = [
   [[0x50, 0x4b, 0x03, 0x04], `The file is an Excel workbook (.xlsx) or another ZIP archive. ${SAVE}`],
   [[0xd0, 0xcf, 0x11, 0xe0], `The file is an old Excel workbook (.xls). ${SAVE}`],
-  [[0x1f, 0x8b], 'The file is packed with gzip. Unpack it and send it again.'],
+  [[0x1f, 0x8b], 'The file is compressed with gzip. Decompress it and send it again.'],
   [[0x25, 0x50, 0x44, 0x46], `The file is a PDF document. ${SAVE}`],
 ];
 /** The byte order marks of the encodings (Unicode 16, §23.8). */

@@ -281,9 +281,9 @@ const LONGEST_SHOWN = 60;
 const shown = (name: string): string => (name.length > LONGEST_SHOWN ? `${name.slice(0, LONGEST_SHOWN)}…` : name);
 
 function unknownColumn(name: string): string {
-  if (name === '') return 'the column has no name. Name it, or take it out.';
+  if (name === '') return 'the column has no name. Name it, or remove it.';
   if (/[,;\t]/.test(name) && name.split(/[,;\t]/).some((part) => placeOf(part.trim()) !== null))
-    return 'the whole line stands in one pair of quotes. Take out the quotes around each line, or save the file anew with a column for each value.';
+    return 'the whole line is in one pair of quotes. Remove the quotes around each line, or save the file again with a column for each value.';
   if (/[|:]/.test(name) && name.split(/[|:]/).some((part) => placeOf(part.trim()) !== null))
     return 'the columns are not separated by commas, semicolons or tabs. Save the file as "CSV UTF-8".';
   return `there is no such column.${nearestHint(name, ['action', ...EXPORTED])}`;

@@ -8,7 +8,7 @@ import type { RowOutcome, WaitingRow } from './imports.rules.js';
 
 const ERASED_ROW = (line: number): WaitingRow => ({
   line,
-  fault: { pointer: '', code: 'candidate_erased', detail: 'The candidate was erased before the row was done.' },
+  fault: { pointer: '', code: 'candidate_erased', detail: 'The candidate was erased before the row was processed.' },
 });
 
 /** Handles personal data in the rows of imports: rows that wait, and the reports of processed rows. */

@@ -62,7 +62,7 @@ export class ImportReception {
   async receive(accountCode: string, dryRun: boolean, request: Request, response: Response): Promise<ReceivedImport> {
     const packed = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
     if (packed !== 'identity')
-      throw unsupportedMediaType.error({ detail: 'The file must be sent unpacked, without a Content-Encoding.' });
+      throw unsupportedMediaType.error({ detail: 'The file must be sent uncompressed, without a Content-Encoding.' });
     const form = formOfType(request.headers['content-type']);
     if (form === null)
       throw unsupportedMediaType.error({
@@ -150,7 +150,7 @@ export class ImportReception {
   private async assertNotFailed(id: string): Promise<void> {
     const state = await this.store.stateOf(id);
     if (state !== 'FAILED' && state !== null) return;
-    const detail = 'The body came too slowly, and nothing of it is kept: send it again.';
+    const detail = 'The body arrived too slowly, and nothing of it was stored. Send it again.';
     throw serviceUnavailable.error({ detail, headers: { 'Retry-After': '1' } });
   }
 }

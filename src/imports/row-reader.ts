@@ -191,7 +191,7 @@ function refusalOf(error: CsvError, passed: PassedLines): DomainError {
       return malformedCsv.error({ detail: `The quote that opens in line ${line} is not closed.` });
     case 'CSV_INVALID_CLOSING_QUOTE':
       return malformedCsv.error({
-        detail: `The quoted cell that begins in line ${line} goes on behind its closing quote: write a quote within it twice.`,
+        detail: `The quoted cell that begins in line ${line} continues after its closing quote. Write a quote within the cell twice.`,
       });
     default:
       return malformedCsv.error({
@@ -235,7 +235,7 @@ async function* ndjsonRows(text: AsyncIterable<Buffer>): AsyncIterable<WaitingRo
   if (last !== null) yield last;
 }
 
-const COLUMNS_AT_FAULT = 'The line that names the columns has faults. Each entry of `errors` names one.';
+const COLUMNS_AT_FAULT = 'The header line is not valid. Each entry of `errors` describes one error.';
 const IS_JSON =
   'The file is JSON. Write each record as an object on a line of its own, and send the file as application/x-ndjson.';
 const IS_ARRAY =

@@ -87,12 +87,12 @@ function ofCells(line: number, cells: readonly string[], columns: Columns): Said
     warnings: columns.warnings(cells),
   };
   if (cells.length !== columns.count) {
-    const detail = `The line has ${cells.length} cells, and there are ${columns.count} columns. Put a cell that holds the separator in quotes.`;
+    const detail = `The line has ${cells.length} cells, and there are ${columns.count} columns. Put a cell that contains the separator in quotes.`;
     return { faults: [{ pointer: '', code: 'column_count_invalid', detail }], origin };
   }
   const { action, svcEligibilityId, model, attributes } = columns.read(cells);
   if (svcEligibilityId !== null && !RECORD_ID.test(svcEligibilityId)) {
-    const detail = 'This is no id that the service gives. Leave the column as the export has it.';
+    const detail = 'This is not an id that the service issues. Keep the column as it was exported.';
     return { faults: [{ pointer: '/svc_eligiblity_id', code: 'record_id_invalid', detail }], origin };
   }
   return { action, value: model, meant: { svcEligibilityId, attributes }, origin };

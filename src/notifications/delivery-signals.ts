@@ -56,7 +56,7 @@ export class DeliverySignals {
   ) {
     this.listener = new Listener(database.url, CHANNEL, {
       notified: (payload) => this.hear(payload),
-      failed: (error) => logger.warn({ err: error }, 'no connection to listen on; trying again'),
+      failed: (error) => logger.warn({ err: error }, 'the LISTEN connection failed; reconnecting'),
     });
   }
 

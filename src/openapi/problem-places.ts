@@ -246,7 +246,7 @@ function statusAt({ name }: Place, { kind }: Problem): number {
 function oauthErrors(status: number, path: string): Record<string, string> {
   const known = Object.entries(OAUTH).filter(([, error]) => error.status === status && (error.at?.test(path) ?? true));
   if (known.length > 0) return Object.fromEntries(known.map(([error, { description }]) => [error, description]));
-  if (status === 500) return { server_error: 'Something went wrong on our side.' };
+  if (status === 500) return { server_error: 'An internal error occurred.' };
   return status === 503
     ? { temporarily_unavailable: 'A component is down or overloaded; try again after Retry-After.' }
     : { invalid_request: 'The request cannot be read.' };

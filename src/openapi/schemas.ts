@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
-/** A schema, or a part of one, by keyword. */
+/** A schema or a part of a schema: its values by keyword. */
 type Schema = Record<string, unknown>;
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema';

@@ -32,6 +32,6 @@ export class Housekeeping {
   @Interval(60_000)
   async run(): Promise<void> {
     const batches = CHORES.map((text) => () => this.database.execute({ text, across: acrossAccounts.sweep }));
-    await sweep(this.logger, 'what has served its time', BATCH, batches);
+    await sweep(this.logger, 'expired rows', BATCH, batches);
   }
 }

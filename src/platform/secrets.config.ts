@@ -27,7 +27,7 @@ export class SecretsConfig {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
     const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
-    if (key.length !== 32) throw new ConfigError(['DATA_DIR: secrets.key does not hold 32 bytes in base64']);
+    if (key.length !== 32) throw new ConfigError(['DATA_DIR: secrets.key does not contain 32 bytes in base64']);
     this.keys.push(key);
   }
 }

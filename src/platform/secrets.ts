@@ -115,7 +115,7 @@ export class Secrets {
     const take = (bytes: number) => sealed.subarray(at, (at += bytes));
     const id = take(KEY_ID_BYTES);
     const entry = this.keys.find((candidate) => candidate.id.equals(id));
-    if (!entry) throw new Error('No key of SECRETS_KEY made this encrypted value.');
+    if (!entry) throw new Error('No key of SECRETS_KEY can decrypt this value.');
     const decipher = createDecipheriv('aes-256-gcm', entry.key, take(IV_BYTES));
     decipher.setAuthTag(take(TAG_BYTES));
     decipher.setAAD(Buffer.from(purpose));

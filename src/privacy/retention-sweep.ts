@@ -55,7 +55,10 @@ export class RetentionSweep {
     try {
       for (const rule of await this.queryBus.execute(new FindRetentionRules())) await this.apply(rule);
     } catch (error) {
-      this.logger.warn({ err: error }, 'the sweep of what accounts keep for a time failed; the next round tries again');
+      this.logger.warn(
+        { err: error },
+        'the sweep of data after its retention period failed; the next round tries again',
+      );
     } finally {
       this.sweeping = false;
     }

@@ -76,7 +76,7 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
         this.follow(client);
         return this.following;
       },
-      failed: (error) => logger.warn({ err: error }, 'no connection to follow the clock on; trying again'),
+      failed: (error) => logger.warn({ err: error }, 'the connection that follows the clock failed; reconnecting'),
     });
   }
 

@@ -16,7 +16,7 @@ declareFaults({
 export const clockBackwards = (now: Date): Fault => ({
   pointer: '/now',
   code: 'clock_backwards',
-  detail: `The clock only goes forward; it is ${formatDateTime(now)}.`,
+  detail: `The clock can only be moved forward; it shows ${formatDateTime(now)}.`,
 });
 export const clockTooFar = (pointer: string): Fault => ({
   pointer,

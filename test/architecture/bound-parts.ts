@@ -35,7 +35,10 @@ export interface Found {
 
 export const ACCOUNT = 'account_code';
 export const ACCOUNTS = new Set(['account_codes', 'staff_account_codes']);
-/** Columns that name a row of a different table without a foreign key, because history outlives its subject. */
+/**
+ * Columns that refer to a row of another table without a foreign key, because history outlives the row that it
+ * describes.
+ */
 export const NAMED: Readonly<Record<string, readonly string[]>> = {
   audit_log: ['subject'],
   changes: ['svc_eligiblity_id', 'booking_code'],

@@ -102,7 +102,7 @@ describe('signing in at the organisation', () => {
     await provider.person({ ...person, groups: ['staff'] });
     const refused = await signIn();
     expect(refused.status).toBe(403);
-    expect(refused.page).toContain('<h1>You may not work here</h1>');
+    expect(refused.page).toContain('<h1>You have no access</h1>');
     expect(await session(refused.jar)).toBeNull();
     expect(await session(again.jar)).toBeNull();
   });

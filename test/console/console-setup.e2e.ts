@@ -31,10 +31,10 @@ describe('the set-up pages', () => {
     await driver.inDialog('Open').click();
     await driver.title(MARKUP);
     await driver.expectGoodPage('setup-account');
-    await field('Photos are kept, in days').fill('-1');
+    await field('Days to keep photos').fill('-1');
     await driver.button('Save').click();
     await driver.page.getByText(/^At least/).waitFor();
-    await field('Photos are kept, in days').fill('30');
+    await field('Days to keep photos').fill('30');
     await driver.button('Save').click();
     await driver.told('Saved.');
     const [{ days }] = await app.given.sql('SELECT photo_retention_days AS days FROM accounts WHERE name = $1', [

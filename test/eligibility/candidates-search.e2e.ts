@@ -50,7 +50,7 @@ describe('the search of candidates', () => {
     expect(found).toMatchObject({ account_code: scene.account, status: 'ELIGIBLE', candidate: record['candidate'] });
   });
 
-  it('the search of candidates compares the letters of every script without case', async () => {
+  it('the search of candidates ignores the case of letters of every script', async () => {
     const record = await app.given.eligibility(scene, {
       candidate: { first_name: 'Ödön', last_name: 'ÅSTRÖM-Παπάς', email: 'ΝΊΚΟΣ@example.org' },
     });

@@ -67,7 +67,7 @@ describe('a file for an import', () => {
 
   it.each([
     ['an Excel workbook', Buffer.from('PK\x03\x04rest'), /Excel workbook.*CSV UTF-8/],
-    ['a packed file', gzipSync('candidate_id,test_code\n'), /gzip.*Unpack/],
+    ['a packed file', gzipSync('candidate_id,test_code\n'), /gzip.*Decompress/],
     ['UTF-16 without a mark', Buffer.from('candidate_id,test_code', 'utf16le'), /UTF-16.*CSV UTF-8/],
     [
       'bytes of Windows-1252',
@@ -106,7 +106,7 @@ describe('a file for an import', () => {
 
   it('refuses a file whose whole lines are in quotes, with an explanation', async () => {
     const { errors } = await refusal('"candidate_id,first_name,last_name,test_code"\n"A,B,C,T"\n');
-    expect(errors[0].detail).toMatch(/whole line stands in one pair of quotes/);
+    expect(errors[0].detail).toMatch(/whole line is in one pair of quotes/);
   });
 
   it('reports that an imported file has no rows', async () => {

@@ -191,24 +191,27 @@ describe.each([
   ['that were never analysed', null],
   ['that were vacuumed while they were empty', 'VACUUM (ANALYZE) '],
 ])('delivery statements planned for empty tables %s', (_, upkeep) => {
-  it.each([1, 8])('no delivery statement scans a table that has grown since the statement was planned, with %i partners', async (count) => {
-    if (upkeep !== null)
-      await app.given.sql(`${upkeep} deliveries, notifications, notification_attempts, domain_events, subscriptions`);
-    await planAll();
-    const partners = partnersOf(count);
-    await fill(partners);
-    const owed = await owe();
-    // PostgreSQL counts written rows about a second after the write.
-    await eventually(async () => {
-      await app.app.get(DeliverySchedule).analyseGrown();
-      expect(
-        await app.given.sql(
-          `SELECT FROM pg_class WHERE relname IN ('deliveries', 'notifications', 'domain_events') AND reltuples < ${NOTIFICATIONS}`,
-        ),
-      ).toEqual([]);
-    }, 20_000);
-    await expectFewLookedAt(owed, partners);
-  });
+  it.each([1, 8])(
+    'no delivery statement scans a table that has grown since the statement was planned, with %i partners',
+    async (count) => {
+      if (upkeep !== null)
+        await app.given.sql(`${upkeep} deliveries, notifications, notification_attempts, domain_events, subscriptions`);
+      await planAll();
+      const partners = partnersOf(count);
+      await fill(partners);
+      const owed = await owe();
+      // PostgreSQL counts written rows about a second after the write.
+      await eventually(async () => {
+        await app.app.get(DeliverySchedule).analyseGrown();
+        expect(
+          await app.given.sql(
+            `SELECT FROM pg_class WHERE relname IN ('deliveries', 'notifications', 'domain_events') AND reltuples < ${NOTIFICATIONS}`,
+          ),
+        ).toEqual([]);
+      }, 20_000);
+      await expectFewLookedAt(owed, partners);
+    },
+  );
 });
 
 describe.each([

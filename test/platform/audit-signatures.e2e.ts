@@ -14,8 +14,8 @@ import { startApp, type TestApp } from '../support/app';
 
 const [key, newKey, foreignKey] = Array.from({ length: 3 }, () => randomBytes(32).toString('base64'));
 const UNSIGNED = 'no key of SECRETS_KEY signed its seal, nor a later one';
-const NOT_THERE = 'the history does not contain the seal: its end was cut off, or it was made anew';
-const CHANGED = 'its seal, or one before it, was changed or is gone';
+const NOT_THERE = 'the history does not contain the seal: its end was deleted, or it was rewritten';
+const CHANGED = 'its seal, or an earlier seal, was changed or deleted';
 
 let app: TestApp;
 
@@ -235,7 +235,7 @@ describe('the sealed history', () => {
     expect(await verify()).toMatchObject({
       agrees: false,
       fromRow: gap,
-      because: 'the row was added behind the seals',
+      because: 'the row was added after its neighbours were sealed',
     });
   });
 

@@ -195,7 +195,7 @@ describe('the seals of the audit log', () => {
 
   it.each([
     ['changed', (id: number) => [`UPDATE audit_log SET actor = 'nobody' WHERE id = ${id}`, 'the row was changed']],
-    ['taken away', (id: number) => [`DELETE FROM audit_log WHERE id = ${id}`, 'the row is gone']],
+    ['taken away', (id: number) => [`DELETE FROM audit_log WHERE id = ${id}`, 'the row was deleted']],
   ])('reports the first audit row that does not agree with its seal when a row is %s', async (_what, tampering) => {
     still();
     const ids: number[] = [];

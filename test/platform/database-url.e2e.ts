@@ -49,26 +49,26 @@ describe('a fault in DATABASE_URL', () => {
       (url) => (url.hostname = 'no-such-host.invalid'),
       /no-such-host\.invalid:\d+, (ENOTFOUND|EAI_AGAIN).* has no address/,
     ],
-    ['template0', (url) => (url.pathname = '/template0'), /55000.* takes no connections/],
+    ['template0', (url) => (url.pathname = '/template0'), /55000.* accepts no connections/],
     [
       'an option that PostgreSQL does not know',
       (url) => (url.search = '?options=-c%20tr0ub4dor=1'),
-      /42704.* has options that PostgreSQL does not take/,
+      /42704.* has options that PostgreSQL does not accept/,
     ],
     [
       'a value that an option does not have',
       (url) => (url.search = '?options=-c%20statement_timeout=tr0ub4dor'),
-      /22023.* has options that PostgreSQL does not take/,
+      /22023.* has options that PostgreSQL does not accept/,
     ],
     [
       'an option that is set at the start of the server',
       (url) => (url.search = '?options=-c%20shared_buffers=1MB'),
-      /55P02.* has options that PostgreSQL does not take/,
+      /55P02.* has options that PostgreSQL does not accept/,
     ],
     [
       'TLS that the server does not speak',
       (url) => (url.search = '?sslmode=require'),
-      /asks for TLS, which the server does not speak/,
+      /asks for TLS, which the server does not support/,
     ],
   ])('reports a fault in DATABASE_URL in one line, without the password: %s', async (_, change, expected) => {
     const fault = await faultOf(changed(change));

@@ -379,7 +379,7 @@ describe('the programs of PostgreSQL', () => {
     await second.stop();
 
     rmSync(target, { recursive: true });
-    await expect(run(data, { project }).started()).rejects.toThrow(/is gone/);
+    await expect(run(data, { project }).started()).rejects.toThrow(/does not exist/);
   });
 
   it('creates the library links that blocked install scripts did not create', async () => {

@@ -72,7 +72,7 @@ describe('§1 starting the service', () => {
       try {
         const [said, [status]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
         expect([said, status]).toEqual([
-          `127.0.0.1:${port} is not to be had (EADDRINUSE): set HOST and PORT, or METRICS_HOST and METRICS_PORT.\n`,
+          `127.0.0.1:${port} is not available (EADDRINUSE): set HOST and PORT, or METRICS_HOST and METRICS_PORT.\n`,
           1,
         ]);
       } finally {

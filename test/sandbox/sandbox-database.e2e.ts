@@ -13,7 +13,7 @@ import { ServiceProcess } from '../support/process';
 const root = join(__dirname, '../..');
 const SECRETS_KEY = randomBytes(32).toString('base64');
 const NO_SANDBOX =
-  'SANDBOX must be true: DATABASE_URL names the database of a sandbox, whose clock may be ahead and whose secrets stand in a ' +
+  'SANDBOX must be true: DATABASE_URL names the database of a sandbox, whose clock may be ahead and whose secrets are in a ' +
   'file. Start it as a sandbox (NODE_ENV must not be production), or name another database.\n';
 const NOT_EMPTY =
   'SANDBOX must not be true: DATABASE_URL names a database that has accounts or users and is no sandbox. ' +

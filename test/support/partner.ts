@@ -18,7 +18,7 @@ export interface PartnerRequest {
   at: number;
   /** The common name of the client certificate, if the client presented one. */
   tlsClientCert: string | null;
-  /** Whether its connection resumed an earlier TLS session. */
+  /** Whether the connection of the request resumed an earlier TLS session. */
   tlsResumed: boolean;
   /** The number of the connection on which the request arrived. */
   connection: number;

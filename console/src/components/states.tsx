@@ -24,7 +24,7 @@ export function ProblemNote({ error, retry }: { error: unknown; retry?: () => vo
   const partner = [failure, reason, status && `HTTP ${status}`].filter(Boolean).join(' · ');
   return (
     <div className="note bad" role="alert">
-      <strong>{problem?.message ?? 'This page could not be shown'}</strong>
+      <strong>{problem?.message ?? 'This page could not be displayed'}</strong>
       <p>{detail ?? (problem ? '' : String(error))}</p>
       {partner && <p>The partner: {partner}</p>}
       {excerpt && <pre>{excerpt}</pre>}

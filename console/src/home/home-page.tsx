@@ -92,7 +92,7 @@ function Everything({ overview }: { overview: Overview }) {
         </Tile>
       </div>
       <div className="home-columns">
-        <Section title="Not delivered, by time to the exam">
+        <Section title="Undelivered notifications, by time until the exam">
           <Buckets of={undelivered} />
         </Section>
         <Section title="Deliveries of the last 24 hours">

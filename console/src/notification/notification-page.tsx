@@ -125,7 +125,7 @@ function OneNotification({ notification }: { notification: Notification }) {
         actions={<CopyButton text={() => JSON.stringify(notification.body, null, 2)} label="Copy the body" />}
       >
         <details className="panel">
-          <summary>Show the notification body (it names the candidate)</summary>
+          <summary>Show the notification body (it identifies the candidate)</summary>
           <pre tabIndex={0} aria-label="Body">
             {JSON.stringify(notification.body, null, 2)}
           </pre>

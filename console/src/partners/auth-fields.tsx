@@ -37,7 +37,7 @@ export const AUTH_OPTIONS: readonly Option[] = [
 const CLIENT_AUTH_OPTIONS: readonly Option[] = [
   ['basic', 'Client id and secret by HTTP Basic'],
   ['post', 'Client id and secret in the form'],
-  ['private_key_jwt', 'A signature by a key of this service; no secret'],
+  ['private_key_jwt', 'Signature with a key of this service (no secret)'],
 ];
 
 const HINTS: Record<string, string> = {

@@ -63,9 +63,9 @@ function Settings({ account }: { account: Account }) {
   return (
     <Form form={form} action="Save">
       <FormField form={form} name="name" label="Name" />
-      <FormField form={form} name="photo_retention_days" label="Photos are kept, in days" />
-      <FormField form={form} name="video_retention_days" label="Video links are kept, in days" />
-      <FormField form={form} name="candidate_retention_days" label="Candidates are kept, in days" />
+      <FormField form={form} name="photo_retention_days" label="Days to keep photos" />
+      <FormField form={form} name="video_retention_days" label="Days to keep video links" />
+      <FormField form={form} name="candidate_retention_days" label="Days to keep candidates" />
     </Form>
   );
 }

@@ -9,10 +9,10 @@ const CODES: Record<string, string> = {
   registration_mismatch: 'The exam code and the record locator belong to different registrations',
   candidate_exam_not_found: 'No exam of the candidate matches the result',
   candidate_exam_ambiguous: 'More than one exam of the candidate matches the result',
-  validation_error: 'A member of the result is not valid',
+  validation_error: 'A field of the result is not valid',
   malformed_json: 'The body is not JSON',
   unsupported_media_type: 'The body was not sent as JSON',
-  malformed_request: 'The body cannot be unpacked',
+  malformed_request: 'The body cannot be decompressed',
   result_id_conflict: 'The result_id belongs to another candidate',
 };
 

@@ -61,6 +61,7 @@ export class OperatorIdentities {
   /**
    * Returns the person's user, which is created at the first sign-in. Returns null for a user who was disabled in this
    * service.
+   *
    * @throws DomainError last_operator
    */
   async admit(identity: Identity, rights: OperatorRights): Promise<LoggedIn | null> {
@@ -107,7 +108,7 @@ export class OperatorIdentities {
     const plain = (name ?? 'operator').slice(0, LONGEST_NAME);
     for (const username of [plain, `${plain.slice(0, LONGEST_NAME - MARK_LENGTH - 1)}-${mark}`])
       if ((await this.database.execute(MAKE_USER, [issuer, subject, username, hash])) > 0) return username;
-    throw new Error('There is a user of each name that this operator could have.');
+    throw new Error('Every user name that this operator could have is already taken.');
   }
 
   /** Sets the rights that the person's groups grant. The audit log records the changes like manual changes. */

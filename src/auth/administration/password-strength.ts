@@ -28,7 +28,7 @@ export class PasswordStrength implements OnApplicationShutdown {
   async faults(password: string, username: string): Promise<readonly Fault[]> {
     const isName = password.toLowerCase() === username.toLowerCase();
     if (!isName && (await this.guesses(password, username)) >= LEAST_GUESSES) return [];
-    const detail = isName ? 'Must not be the user name.' : 'Is guessed in fewer than 100 million tries.';
+    const detail = isName ? 'Must not be the user name.' : 'Can be guessed in fewer than 100 million tries.';
     return [fault('password_weak', detail, '/password')];
   }
 

@@ -166,7 +166,7 @@ export class ConsoleSessionController {
   private async organisationOf(username: string): Promise<string | null> {
     if (!(await this.isOfOrganisation(username))) return null;
     const address = await this.provider.signOutAddress().catch((error: unknown) => {
-      this.logger.warn({ err: error }, 'the identity provider did not answer as it should');
+      this.logger.warn({ err: error }, 'the identity provider did not answer correctly');
       return null;
     });
     return address?.href ?? null;

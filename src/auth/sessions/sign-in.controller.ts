@@ -111,8 +111,8 @@ export class ConsoleSignInController {
     this.send(
       response,
       403,
-      'You may not work here',
-      'Your organisation knows you, but none of your groups gives you access to this service. Ask who looks after it.',
+      'You have no access',
+      'Your organisation has confirmed your identity, but none of your groups gives you access to this service. Ask an administrator of your organisation.',
     );
   }
 
@@ -136,13 +136,13 @@ export class ConsoleSignInController {
   private keepLastOperator(response: Response): void {
     this.logger.warn(
       {},
-      'no group gives admin to the last operator any more: nobody was signed in, and nothing changed',
+      'no group gives the scope admin to the last operator any more: the sign-in was refused, and nothing was changed',
     );
     this.send(
       response,
       409,
       'You are the last operator',
-      'None of your groups makes you an operator any more, and the service would be left without one. Somebody of the group of operators has to sign in first.',
+      'None of your groups makes you an operator any more, and the service would be left without one. Another member of the operators’ group must sign in first.',
     );
   }
 
@@ -162,24 +162,24 @@ export class ConsoleSignInController {
         response,
         400,
         'Please sign in again',
-        'This sign-in was not begun in this browser, it took too long, or it was finished before.',
+        'This sign-in was started in another browser, took too long, or is already finished.',
       );
     else if (error instanceof GroupsUnknown)
       this.send(
         response,
         403,
         'Your groups are not known',
-        'Your organisation does not tell this service your groups: there may be too many. Nobody was signed in, and your rights stay as they are. Ask who looks after your organisation’s sign-in to send only the groups of this service.',
+        'Your organisation did not send your groups to this service, possibly because there are too many. You were not signed in, and your rights are unchanged. Ask an administrator of your organisation to send only the groups of this service.',
       );
     else if (error instanceof SignInDenied)
       this.send(response, 403, 'You were not signed in', 'Your organisation did not sign you in.');
     else {
-      this.logger.warn({ err: error }, 'the identity provider did not answer as it should');
+      this.logger.warn({ err: error }, 'the identity provider did not answer correctly');
       this.send(
         response,
         502,
         'Your organisation cannot be reached',
-        'Its identity provider did not answer as it should. Try again in a while.',
+        'Its identity provider did not answer correctly. Try again in some minutes.',
       );
     }
   }

@@ -184,7 +184,7 @@ function isGrant(text: string): text is Grant {
 }
 
 function invalidScope(): OAuthError {
-  return new OAuthError('invalid_scope', 'The scope is malformed, unknown, or beyond what may be granted.');
+  return new OAuthError('invalid_scope', 'The scope is malformed or unknown, or may not be granted.');
 }
 
 /** Sets the caller of the request, for the audit entries and the log. */

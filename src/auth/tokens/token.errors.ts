@@ -94,10 +94,14 @@ function toOAuthError(thrown: unknown): OAuthError {
   if (isDatabaseUnavailable(thrown))
     return temporarilyUnavailable(503, UNAVAILABLE_RETRY_AFTER_S, 'A component is down. Try again later.');
   if (thrown instanceof DomainError && thrown.problem.kind === 'unavailable')
-    return temporarilyUnavailable(503, Number(thrown.headers['Retry-After']), 'Too much to do. Try again later.');
+    return temporarilyUnavailable(
+      503,
+      Number(thrown.headers['Retry-After']),
+      'The service is overloaded. Try again later.',
+    );
   if (thrown instanceof DomainError && thrown.problem === rateLimited)
     return temporarilyUnavailable(429, Number(thrown.headers['Retry-After']), 'Too many requests from this address.');
-  return new OAuthError('server_error', 'Something went wrong on our side.', 500);
+  return new OAuthError('server_error', 'An internal error occurred.', 500);
 }
 
 /** Forbids caches to store an answer of the token service, by both headers of RFC 6749 §5.1. */

@@ -32,7 +32,7 @@ export class Form {
   get(name: string): string | undefined {
     const value = this.values.get(name);
     if (value === undefined || value === '') return undefined;
-    if (characterFault(value)) throw invalidRequest(`The parameter ${name} holds characters that are not allowed.`);
+    if (characterFault(value)) throw invalidRequest(`The parameter ${name} contains characters that are not allowed.`);
     return value;
   }
 

@@ -30,7 +30,10 @@ export class AttemptSender {
       return await this.put(item, profile, queue);
     } catch (error) {
       if (!(error instanceof AttemptNotBegun))
-        this.logger.error({ err: error, subscription_id: item.subscription_id }, 'an attempt broke off');
+        this.logger.error(
+          { err: error, subscription_id: item.subscription_id },
+          'an attempt failed with an internal error',
+        );
       return null;
     }
   }

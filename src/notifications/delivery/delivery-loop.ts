@@ -51,7 +51,7 @@ export class DeliveryLoop {
   private readonly sender: AttemptSender;
   private readonly claims: Claims;
   private readonly paces: PaceKeeper<Held>;
-  /** Called with partners that answered that they are busy. */
+  /** Called with the partners that have just answered that they are busy. */
   onBusy: (subscriptionIds: string[]) => void = () => undefined;
   /** Called when attempts of bulk jobs have been recorded. */
   onJobProgress: () => void = () => undefined;

@@ -48,13 +48,13 @@ export class DeliveryMetrics {
     });
     const inFlight: Gauge = new Gauge({
       name: 'notification_attempts_in_flight',
-      help: 'Delivery attempts under way in this process',
+      help: 'Running delivery attempts of this process',
       registers,
       collect: () => inFlight.set(this.attemptsInFlight()),
     });
     this.waiting = new Gauge({
       name: 'notifications_to_send',
-      help: 'Notifications that wait for an attempt, of all processes; counted up to 100,000',
+      help: 'Notifications of all processes that wait for an attempt; counted up to 100,000',
       registers,
     });
     this.errorQueue = new Gauge({
@@ -70,17 +70,17 @@ export class DeliveryMetrics {
     });
     this.overdue = new Gauge({
       name: 'notifications_overdue_partners',
-      help: 'Partners that have due notifications which nobody works on; must be 0',
+      help: 'Partners with due notifications that no process delivers; must be 0',
       registers,
     });
     this.untranslatedSeconds = new Gauge({
       name: 'domain_events_oldest_untranslated_seconds',
-      help: 'Age of the oldest booking event of which no notifications were made yet',
+      help: 'Age of the oldest booking event for which no notifications were created yet',
       registers,
     });
     this.setAside = new Gauge({
       name: 'domain_events_set_aside',
-      help: 'Booking events that cannot be translated and wait for somebody to look at them; must be 0',
+      help: 'Booking events that cannot be translated and wait for an operator; must be 0',
       registers,
     });
   }

@@ -172,7 +172,7 @@ export class OutcomeWriter {
   private setApart(outcomes: Outcome[]): void {
     this.logger.warn(
       { outcomes: outcomes.length },
-      'outcomes wait for a lock; they are written for each partner apart',
+      'outcomes wait for a lock; they are written separately for each partner',
     );
     for (const outcome of outcomes) {
       const { subscription_id } = outcome.item;
@@ -236,7 +236,7 @@ export class OutcomeWriter {
         items.map((item) => item.lease_token),
       ])
       // The error is only logged: the leases of these items expire anyway.
-      .catch((error: unknown) => this.logger.warn({ err: error }, 'claimed notifications could not be given back'));
+      .catch((error: unknown) => this.logger.warn({ err: error }, 'claimed notifications could not be released'));
   }
 }
 

@@ -86,7 +86,7 @@ export class PaceKeeper<Item> {
       else if (requests > 0) queue.pace.allow(now + from_ms, requests, pace);
       return wall_ms > 0 ? wall_ms : from_ms;
     } catch (error) {
-      this.logger.warn({ err: error, subscription_id: queue.id }, 'the pace of a partner could not be asked for');
+      this.logger.warn({ err: error, subscription_id: queue.id }, 'the pace of a partner could not be queried');
       return ASK_AGAIN_MS;
     }
   }

@@ -68,7 +68,7 @@ export class ReplicationGate {
     };
     figure(
       'replication_standbys_wanted',
-      'Standbys that must have an event before a partner is told',
+      'Standbys that must have an event before a partner is notified',
       () => this.wanted,
     );
     figure('replication_standbys_attached', 'Standbys that follow the primary', () => this.attached);

@@ -48,13 +48,13 @@ export class UndeliveredFigures implements IQueryHandler<CountUndelivered> {
     const registers = config.roles.has('delivery') ? [registry] : [];
     this.undelivered = new Gauge({
       name: 'notifications_undelivered',
-      help: 'Notifications that their partner does not have, of all processes, by the time left until the exam; each in one bucket',
+      help: 'Notifications of all processes that their partner has not received, by the time left until the exam; each in one bucket',
       labelNames: ['exam_in'],
       registers,
     });
     this.oldest = new Gauge({
       name: 'notification_oldest_undelivered_seconds',
-      help: 'Age of the oldest notification that its partner does not have, the error queue included',
+      help: 'Age of the oldest notification that its partner has not received, including the error queue',
       registers,
     });
   }

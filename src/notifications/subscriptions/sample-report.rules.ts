@@ -70,7 +70,7 @@ export function reportOf(
 }
 
 const UNKNOWN_SAMPLE =
-  'The partner answered 400: it knows no candidate SAMPLE-CANDIDATE. A sample needs a 200 all the same: the partner should ' +
+  'The partner answered 400, because it does not know the candidate SAMPLE-CANDIDATE. A sample requires a 200: the partner should ' +
   'answer 200 to booking codes that begin with SAMPLE, and 400 to events of candidates that it does not know.';
 
 /** Returns an explanation of a failed verification whose remedy is known; undefined for other failures. */
@@ -79,7 +79,7 @@ export function verificationDetail({ reason }: Pick<AttemptOutcome, 'reason'>): 
 }
 
 const SIGN_IN: Record<PartnerAuth['type'], string> = {
-  none: 'The partner asks for no sign-in.',
+  none: 'The partner requires no sign-in.',
   headers: 'Sent with the headers of the subscription.',
   basic: 'Sent with user name and password.',
   bearer: 'Sent with the token of the subscription.',
@@ -100,14 +100,14 @@ function detailsOf(
   return {
     NAME: {
       ok: `${seen.host} is ${seen.addresses.join(', ') || 'known'}.`,
-      failed: `${seen.host} leads to no address.`,
+      failed: `${seen.host} has no address.`,
     },
     ADDRESS: {
-      ok: `${seen.address ?? 'The address'} takes connections.`,
+      ok: `${seen.address ?? 'The address'} accepts connections.`,
       failed:
         reason === 'address_not_allowed'
-          ? 'The address lies in a network where partners may not live.'
-          : `${seen.address ?? 'The address'} takes no connection.`,
+          ? 'The address is in a network that is not allowed for partners.'
+          : `${seen.address ?? 'The address'} does not accept connections.`,
     },
     TLS: {
       ok: `${seen.protocol ?? 'TLS'}, and the certificate is accepted.${shown}`.slice(0, 1000),
@@ -115,7 +115,8 @@ function detailsOf(
     },
     SIGN_IN: {
       ok: SIGN_IN[auth],
-      failed: httpStatus === null ? 'No token could be had.' : `The partner refused the sign-in with ${status}.`,
+      failed:
+        httpStatus === null ? 'No access token could be obtained.' : `The partner refused the sign-in with ${status}.`,
     },
     ANSWER: {
       ok: `200 after ${durationMs} ms.`,
@@ -124,7 +125,7 @@ function detailsOf(
           ? UNKNOWN_SAMPLE
           : failure === 'connect'
             ? `The partner was reached, and closed the connection after ${durationMs} ms without an answer.`
-            : `Not a 200 in time: ${status} after ${durationMs} ms.`,
+            : `The partner did not answer with 200 in time: ${status} after ${durationMs} ms.`,
     },
   };
 }

@@ -72,7 +72,7 @@ export async function verifyAudit(url: string, secrets: Secrets, anchor: string 
       return {
         agrees: false,
         fromRow: null,
-        because: 'the history does not contain the seal: its end was cut off, or it was made anew',
+        because: 'the history does not contain the seal: its end was deleted, or it was rewritten',
         upToAnchor,
       };
     const { rows, seals, last } = chain;
@@ -159,7 +159,7 @@ class Chain {
     const fromRow = ids.length > 0 ? Math.min(...ids) : Number(seal.through);
     const signed = isSigned(this.secrets, seal);
     if (signed === false || !seal.before.equals(this.before))
-      return { fromRow, because: 'its seal, or one before it, was changed or is gone' };
+      return { fromRow, because: 'its seal, or an earlier seal, was changed or deleted' };
     const fault = await this.compare(seal, ids, fromRow);
     if (fault) return fault;
     this.unvouched = signed
@@ -185,11 +185,11 @@ class Chain {
       const row = byId.get(id);
       if (row && digestOf(row).equals(digestAt(seal.digests, index))) rows.push(row);
       else if (fault === null || id < fault.fromRow)
-        fault = { fromRow: id, because: row ? 'the row was changed' : 'the row is gone' };
+        fault = { fromRow: id, because: row ? 'the row was changed' : 'the row was deleted' };
     }
     if (fault) return fault;
     if (sealOf(this.before, rows).equals(seal.hash)) return null;
-    return { fromRow, because: 'its seal, or one before it, was changed or is gone' };
+    return { fromRow, because: 'its seal, or an earlier seal, was changed or deleted' };
   }
 }
 
@@ -204,5 +204,5 @@ async function firstUnsealed(client: pg.Client): Promise<Fault | null> {
   };
   const { rows } = await client.query<{ id: number | null }>(unsealed);
   const [{ id }] = rows;
-  return id === null ? null : { fromRow: Number(id), because: 'the row was added behind the seals' };
+  return id === null ? null : { fromRow: Number(id), because: 'the row was added after its neighbours were sealed' };
 }

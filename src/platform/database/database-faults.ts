@@ -13,7 +13,7 @@ const FAULTS: readonly [pattern: RegExp, fault: string][] = [
   [/^3D000$|no such database/i, 'names a database that does not exist: create it, or correct the name.'],
   [
     /^28000$/,
-    'names a user whom the server does not let in from here: correct the user, its LOGIN right, pg_hba.conf or sslmode.',
+    'names a user whom the server does not admit from this address: correct the user, its LOGIN right, pg_hba.conf or sslmode.',
   ],
   [
     /^42501$/,
@@ -25,7 +25,7 @@ const FAULTS: readonly [pattern: RegExp, fault: string][] = [
   ],
   [
     /does not support SSL|establishing an SSL connection/,
-    'has an sslmode that asks for TLS, which the server does not speak: turn it on there, or set sslmode=prefer.',
+    'has an sslmode that asks for TLS, which the server does not support: turn it on there, or set sslmode=prefer.',
   ],
   [
     /^ERR_TLS_CERT_ALTNAME_INVALID$/,
@@ -37,7 +37,7 @@ const FAULTS: readonly [pattern: RegExp, fault: string][] = [
   ],
   [
     /CERT|^UNABLE_TO|^ERR_SSL|^ERR_TLS|^EPROTO$|disconnected before secure TLS/,
-    'has an sslmode that verifies the certificate, which does not hold: set sslrootcert to the authority that issued it, or sslmode=require.',
+    'has an sslmode that verifies the certificate, which is not trusted: set sslrootcert to the authority that issued it, or sslmode=require.',
   ],
   [/^(ENOTFOUND|EAI_AGAIN)$/, 'names a host that has no address: correct it.'],
   [/^ENOENT$/, 'names a folder without a socket of PostgreSQL: correct the host or the port.'],
@@ -50,7 +50,7 @@ const FAULTS: readonly [pattern: RegExp, fault: string][] = [
   [/^57P03$/, 'names a server that is starting or stopping: start again when it is ready.'],
   [
     /timeout|^ETIMEDOUT$|Connection terminated|^ECONNRESET$|^EPIPE$/i,
-    'names a host and port that do not answer as PostgreSQL does: correct them, or look what stands in between.',
+    'names a host and port that do not answer as PostgreSQL does: correct them, or check the programs in between.',
   ],
   // Poolers use this code for their own messages.
   [/^08P01$/, 'names a server that refuses the connection: its log says why.'],
@@ -61,10 +61,10 @@ const FAULTS: readonly [pattern: RegExp, fault: string][] = [
  * reasons.
  */
 const FAULTS_OF_CONNECTING: typeof FAULTS = [
-  [/^55000$/, 'names a database that takes no connections (template0 is one): name another.'],
+  [/^55000$/, 'names a database that accepts no connections (template0 is one): name another.'],
   [
     /^(42602|42704|22023|55P02)$/,
-    'has options that PostgreSQL does not take: correct their names and values, or leave them out.',
+    'has options that PostgreSQL does not accept: correct their names and values, or leave them out.',
   ],
 ];
 

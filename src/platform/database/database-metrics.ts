@@ -26,7 +26,7 @@ export class DatabaseMetrics {
       });
     };
     figures('database_pool_connections', 'Open connections', (pool) => pool.totalCount);
-    figures('database_pool_idle_connections', 'Open connections that nobody uses', (pool) => pool.idleCount);
+    figures('database_pool_idle_connections', 'Open connections that are not in use', (pool) => pool.idleCount);
     figures(
       'database_pool_waiting',
       'Calls that wait for a connection',

@@ -110,7 +110,7 @@ function hostsOf(authority: string, parameters: ReadonlyMap<string, string>): Da
   const places = named === undefined ? authority.split(',') : named.split(',');
   return places.map((place, index) => {
     const bracketed = /^\[([^\]]+)\](?::(.*))?$/.exec(place);
-    const [, host = '', port = ''] = bracketed ?? /^([^:]*)(?::(.*))?$/.exec(place) ?? refuse('has a host of no form');
+    const [, host = '', port = ''] = bracketed ?? /^([^:]*)(?::(.*))?$/.exec(place) ?? refuse('has an invalid host');
     const number = port || (ports[index] ?? ports.at(-1)) || String(DEFAULT_PORT);
     if (!/^\d{1,5}$/.test(number) || Number(number) < 1 || Number(number) > 65_535)
       refuse('must have ports from 1 to 65535');

@@ -64,7 +64,7 @@ async function acquire(lock: pg.Client, waitS: number): Promise<void> {
     const waited = Math.floor((now - begun) / 1000);
     if (waited >= waitS)
       throw new ConfigError([
-        `MIGRATION_WAIT_S is over: another process has been migrating the database for ${waitS} seconds. See what holds it up ` +
+        `MIGRATION_WAIT_S has passed: another process has been migrating the database for ${waitS} seconds. See what holds it up ` +
           '(pg_stat_activity), or raise the setting.',
       ]);
     if (now - loggedAt >= LOG_EVERY_MS) {

@@ -10,7 +10,7 @@ const CANNOT_WRITE: ReadonlySet<string> = new Set(['53100', '58030']);
 /** The settings of a {@link ServiceClient} in addition to those of `pg`. */
 export interface ServiceClientConfig extends ClientConfig {
   readonly connectionString: string;
-  /** Whether this connection creates the spans of its statements, because no pool does. */
+  /** Whether this connection itself creates the spans of its statements, for connections outside the pools. */
   readonly traced?: boolean;
   /** Settings of PostgreSQL, such as `statement_timeout`, with their values. */
   readonly settings?: Readonly<Record<string, string>>;

@@ -225,7 +225,7 @@ async function hireKeeper(url: string, database: string): Promise<Client> {
     keeper.end().catch(() => {});
     throw isPassing(error) ? new NotYetError((error as Error).message, { cause: error }) : error;
   }
-  // The keeper must not keep the process alive that is otherwise idle. The types of `pg` lack the method.
+  // The keeper must not keep an otherwise idle process alive. The types of `pg` lack the method.
   (keeper as Client & { unref(): void }).unref();
   return keeper;
 }

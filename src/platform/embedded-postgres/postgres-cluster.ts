@@ -33,12 +33,12 @@ export async function openCluster(requestedDataDir: string, log: (message: strin
   const isNew = !existsSync(join(place, 'PG_VERSION'));
   if (isNew && isSymbolicLink(place)) {
     throw new Error(
-      `The database that ${place} leads to is gone. Bring it back, or remove the link to begin with an empty one.`,
+      `The database that ${place} leads to does not exist. Restore it, or remove the link to begin with an empty database.`,
     );
   }
   const secret = isNew ? await keepSecret(dataDir) : readSecret(dataDir);
   if (isNew) {
-    log('making a new database cluster');
+    log('creating a new database cluster');
     await makeCluster(dataDir, place, secret);
   }
   const folder = realpathSync(place);

@@ -116,7 +116,7 @@ export async function endPostmaster(pid: number): Promise<void> {
       if (!isAlive(pid)) return;
     }
   }
-  throw new Error(`PostgreSQL (pid ${pid}) cannot be ended`);
+  throw new Error(`PostgreSQL (pid ${pid}) cannot be stopped`);
 }
 
 /** Returns the port of the server's last run or, if that is in use, any free port. */

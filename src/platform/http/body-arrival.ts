@@ -36,7 +36,7 @@ interface Arrival {
 /** A complete body that cannot be decompressed. */
 export class BrokenCoding extends Error {
   constructor(readonly bytes: Buffer) {
-    super('The body does not unpack.');
+    super('The body cannot be decompressed.');
   }
 }
 

@@ -40,7 +40,7 @@ const MOST_PLAIN_VALUES = 2000;
 const CHARGE_OF_REFUSED = 120;
 /** The size from which a body is parsed outside the event loop; its reader charges it. */
 export const LABORIOUS_BYTES = 32 * KIB;
-const UNPACKABLE = 'The body is not what its Content-Encoding says.';
+const UNPACKABLE = 'The body does not match its Content-Encoding.';
 const BODY_LIMIT = 'body limit';
 const RAW_BODY = 'raw body';
 const STREAMED_BODY = 'streamed body';

@@ -30,7 +30,9 @@ interface Deprecation {
 export function Deprecated({ since, sunset }: { since: string; sunset: string }) {
   const deprecation: Deprecation = { since: new Date(since), sunset: new Date(sunset) };
   if (!(deprecation.sunset.getTime() - deprecation.since.getTime() >= LEAST_MS))
-    throw new Error(`What is deprecated on ${since} answers for 12 months at least: not until ${sunset}.`);
+    throw new Error(
+      `A route that is deprecated on ${since} must stay available for at least 12 months, so ${sunset} is too early.`,
+    );
   return applyDecorators(
     // The summary is set to undefined, because the default is empty and would replace that of the route.
     ApiOperation({ summary: undefined, deprecated: true }),

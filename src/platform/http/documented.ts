@@ -97,7 +97,7 @@ const MEANING: Record<number, string> = {
   401: 'No valid access token.',
   403: 'The caller has no right to do this, or the state of the record does not allow it.',
   404: 'Not found.',
-  405: 'The resource does not take this method.',
+  405: 'The resource does not support this method.',
   408: 'The body did not arrive in time.',
   409: 'The state of the record does not allow the request, or an earlier request is still in progress.',
   410: 'The URL was already used, or has expired.',

@@ -60,7 +60,7 @@ describe('the HTTP adapter', () => {
   it.each([{ httpsOptions: {} }, { forceCloseConnections: true }, { return503OnClosing: true }])(
     'refuses the option %o, which its own server would ignore',
     (options) => {
-      expect(() => new JsonAdapter().initHttpServer(options)).toThrow('makes its own server');
+      expect(() => new JsonAdapter().initHttpServer(options)).toThrow('creates its own server');
     },
   );
 });

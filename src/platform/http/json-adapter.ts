@@ -13,7 +13,9 @@ export class JsonAdapter extends ExpressAdapter {
   override initHttpServer(options: NestApplicationOptions): void {
     const { httpsOptions, forceCloseConnections, return503OnClosing } = options;
     if (httpsOptions || forceCloseConnections || return503OnClosing)
-      throw new Error('This adapter makes its own server: it knows no TLS and no option for the end of connections.');
+      throw new Error(
+        'This adapter creates its own server, which supports neither TLS nor an option for closing connections.',
+      );
     const app = this.getInstance<RequestListener & { request: object; response: object }>();
     const served = {
       // The interval of Node's check for connections whose headers are late; by default, it is 30 s.

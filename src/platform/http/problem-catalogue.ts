@@ -25,7 +25,7 @@ export function catalogueEntries(): CatalogueEntry[] {
       ...{
         code,
         status: statusOf('invalid'),
-        title: 'A member or parameter is at fault',
+        title: 'A member or parameter is not valid',
         description,
         remedy,
         members: [],

@@ -25,7 +25,7 @@ export class RequestMetrics {
     });
     const inFlight: Gauge = new Gauge({
       name: 'http_requests_in_flight',
-      help: 'Requests under way in this process',
+      help: 'Running requests of this process',
       registers,
       collect: () => inFlight.set(this.underWay),
     });

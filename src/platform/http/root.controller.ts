@@ -16,13 +16,16 @@ const SECURITY_DAYS = 180;
 
 /** The service's pages, for each kind of reader. The names are members of the JSON answer. */
 const WAYS = {
-  guide: ['/guide/', 'How to begin, for clients, test drivers, partners and operators; concepts and reference.'],
-  documents: ['/docs', 'Try every call out, with a token of your own.'],
-  openapi: ['/openapi.json', 'The same for programs: OpenAPI 3.1.'],
-  problems: ['/problems', 'Every code of an error, and what to do about it.'],
-  token_service: ['/.well-known/oauth-authorization-server', 'Where tokens come from (RFC 8414).'],
+  guide: [
+    '/guide/',
+    'Documentation for clients, test drivers, partners and operators: first steps, concepts and reference.',
+  ],
+  documents: ['/docs', 'Try every request with your own access token.'],
+  openapi: ['/openapi.json', 'The API description for programs: OpenAPI 3.1.'],
+  problems: ['/problems', 'Every error code, with its meaning and remedy.'],
+  token_service: ['/.well-known/oauth-authorization-server', 'The metadata of the token service (RFC 8414).'],
   console: ['/console', 'For operators: partners, the error queue, candidates.'],
-  health: ['/health/ready', 'Whether requests can be taken.'],
+  health: ['/health/ready', 'Whether the service is ready for requests.'],
 } as const;
 
 /** Describes the service and its pages, as HTML for browsers and as JSON for programs. */
@@ -99,8 +102,7 @@ function page(basePath: string): string {
 <head><meta charset="utf-8"><title>${NAME}</title></head>
 <body>
 <h1>${NAME}</h1>
-<p>Clients say who may sit which exam and when, and book appointments. Test drivers deliver results. Partner systems are
-notified of what happens to each appointment. Version ${version}.</p>
+<p>Clients decide who may take which exam and when, and book appointments. Test drivers deliver results. Partner systems are notified of each change of an appointment. Version ${version}.</p>
 <ul>
 ${ways.join('\n')}
 </ul>

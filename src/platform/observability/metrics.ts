@@ -27,7 +27,7 @@ export class Metrics {
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
     new Gauge({
       name: 'build_info',
-      help: 'What runs here; always 1',
+      help: 'The running release; always 1',
       labelNames: ['version', 'node', 'roles'],
       registers: [this.registry],
     }).set({ version, node: process.version, roles: [...roles].sort().join(',') }, 1);

@@ -29,7 +29,7 @@ export class Hints {
     try {
       await this.database.pool.query({ ...NOTIFY, values: [channel, payloads] });
     } catch (error) {
-      this.logger.debug({ err: error, channel }, 'a hint to other processes was lost');
+      this.logger.debug({ err: error, channel }, 'a message to other processes could not be sent');
     }
   }
 }

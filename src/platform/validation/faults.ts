@@ -16,7 +16,7 @@ export const MOST_LISTED = MOST_FAULTS + 1;
 /** Returns the faults that an answer lists: the first ones, with a note if there are more. */
 export function namedFaults(faults: readonly Fault[]): readonly Fault[] {
   if (faults.length <= MOST_FAULTS) return faults;
-  const more = { pointer: '', code: 'too_many_faults', detail: `Only the first ${MOST_FAULTS} faults are named.` };
+  const more = { pointer: '', code: 'too_many_faults', detail: `Only the first ${MOST_FAULTS} errors are listed.` };
   return [...faults.slice(0, MOST_FAULTS), more];
 }
 

@@ -34,7 +34,7 @@ export function readBody<T extends object>(dto: Dto<T>, value: unknown): T {
  * that fault. A body of a tolerant class is checked in place rather than copied.
  */
 export function inspectBody<T extends object>(dto: Dto<T>, value: unknown, faults = new Faults()): Inspected<T> {
-  if (value === undefined) faults.add(fault('required', 'A JSON body is needed.'));
+  if (value === undefined) faults.add(fault('required', 'A JSON body is required.'));
   else if (!isObject(value)) faults.add(fault('type_invalid', 'The body must be a JSON object.'));
   else if (!formOf(dto).isTolerant) return { body: readMembers(dto, value, faults), faults };
   else {
@@ -167,7 +167,7 @@ function checkKept(value: unknown, path: string, faults: Faults): void {
 function unkeepable(text: string, pointer: string): Fault {
   return text.includes('\0')
     ? fault('control_character', 'NUL is not allowed.', pointer)
-    : fault('lone_surrogate', 'The text holds half of a surrogate pair.', pointer);
+    : fault('lone_surrogate', 'The text contains half of a surrogate pair.', pointer);
 }
 
 function isKeepable(value: unknown): boolean {

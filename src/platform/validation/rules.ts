@@ -87,7 +87,7 @@ interface TextOptions {
 /** Returns a fault if the text contains forbidden characters; null otherwise. */
 export function characterFault(value: string, lines = false): Fault | null {
   if (hasControl(value, lines)) return fault('control_character', 'Control characters are not allowed.');
-  if (!value.isWellFormed()) return fault('lone_surrogate', 'The text holds half of a surrogate pair.');
+  if (!value.isWellFormed()) return fault('lone_surrogate', 'The text contains half of a surrogate pair.');
   return null;
 }
 
@@ -125,7 +125,7 @@ export function integer(min: number, max: number): Rule {
     schema: { type: 'integer', format: max <= 2 ** 31 - 1 ? 'int32' : 'int64', minimum: min, maximum: max },
     faults(value) {
       if (typeof value !== 'number' || !Number.isInteger(value)) return [fault('type_invalid', 'Must be an integer.')];
-      if (value < min || value > max) return [fault('out_of_range', `Must lie between ${min} and ${max}.`)];
+      if (value < min || value > max) return [fault('out_of_range', `Must be between ${min} and ${max}.`)];
       return [];
     },
   };
@@ -136,7 +136,7 @@ export function decimal(min: number, max: number): Rule {
     schema: { type: 'number', minimum: min, maximum: max },
     faults(value) {
       if (typeof value !== 'number' || !Number.isFinite(value)) return [fault('type_invalid', 'Must be a number.')];
-      if (value < min || value > max) return [fault('out_of_range', `Must lie between ${min} and ${max}.`)];
+      if (value < min || value > max) return [fault('out_of_range', `Must be between ${min} and ${max}.`)];
       return [];
     },
   };
@@ -241,7 +241,7 @@ export function dateTime(meant: keyof typeof MOMENTS_OF_DATE = 'first'): Rule {
       if (date !== null && date.getUTCFullYear() >= 1) return [];
       const moment = momentOfDate(value, meant);
       const remedy = moment === null ? '' : ` A date needs a time: write ${moment}.`;
-      return [fault('date_time_invalid', `Must be a real moment in UTC, written YYYY-MM-DDThh:mm:ssZ.${remedy}`)];
+      return [fault('date_time_invalid', `Must be an existing time in UTC, written YYYY-MM-DDThh:mm:ssZ.${remedy}`)];
     },
   };
 }
@@ -259,7 +259,7 @@ export function code(
     min: 1,
     max,
     code: 'code_invalid',
-    form: 'Must be printable, without / and \\ and without blanks at its ends.',
+    form: 'Must be printable, without / and \\ and without spaces at the beginning or end.',
     description: 'Printable characters: no invisible Unicode characters, and no spaces at the beginning or end.',
     pattern: /^(?!\s)[^/\\\p{C}\u2028\u2029]+(?<!\s)$/u,
     portable: /^[^\x00-\x20\x7f-\xa0/\\]([^\x00-\x1f\x7f-\x9f/\\]*[^\x00-\x20\x7f-\xa0/\\])?$/,
@@ -273,7 +273,7 @@ export function code(
  */
 export function catalogueCode(): Rule {
   return code(50, {
-    form: 'Must be printable, without / \\ and ; and without blanks at its ends.',
+    form: 'Must be printable, without / \\ and ; and without spaces at the beginning or end.',
     description: 'Printable, without `;`: no invisible characters of Unicode, no blanks of any kind at the ends.',
     accepts: (value) => !value.includes(';'),
     portable: /^[^\x00-\x20\x7f-\xa0/\\;]([^\x00-\x1f\x7f-\x9f/\\;]*[^\x00-\x20\x7f-\xa0/\\;])?$/,

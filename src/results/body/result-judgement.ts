@@ -13,7 +13,7 @@ declareFaults({
 const repeatedFault = (pointer: string): Fault => ({
   pointer,
   code: 'member_repeated',
-  detail: 'The member stands more than once, with different values. Send it once.',
+  detail: 'The member appears more than once, with different values. Send it once.',
 });
 
 /** A fault of a result's body, as it is stored with the result. */

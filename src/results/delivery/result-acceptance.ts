@@ -156,6 +156,6 @@ export class ResultAcceptance {
       if (exam && again === id) return exam;
       id = again;
     }
-    throw new Error('What the result matches changed again and again.');
+    throw new Error('The match of the result changed repeatedly.');
   }
 }

@@ -112,7 +112,7 @@ export class ResultReception {
       }),
     );
     return error.problem.error({
-      detail: `${error.detail} The body was kept: operators find it for 30 days by \`unmatched_result_id\`.`,
+      detail: `${error.detail} The body was stored. Operators can find it for 30 days by \`unmatched_result_id\`.`,
       errors: error.errors,
       members: { ...error.members, unmatched_result_id: id },
       headers: error.headers,

@@ -32,12 +32,12 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
       const found = assertOpen(await this.unmatched.find(id));
       const { source, username, faults, received_datetime: receivedAt } = found;
       if (found.body === null)
-        throw forbiddenOperation.error({ detail: 'A body that is no JSON object cannot be the result of an exam.' });
+        throw forbiddenOperation.error({ detail: 'A body that is not a JSON object cannot be the result of an exam.' });
       const exam = await this.holdNamed(named);
       if (found.account_code !== null && found.account_code !== exam.account_code)
         throw forbiddenOperation.error({ detail: 'The result was delivered for another account.' });
       if (exam.status === 'CANCELLED')
-        throw forbiddenOperation.error({ detail: 'A record that is CANCELLED does not take a result.' });
+        throw forbiddenOperation.error({ detail: 'A CANCELLED record cannot receive a result.' });
       const facts = factsOf(source, found.body);
       // The operator's choice of exam takes precedence. A locator or result_id that already belongs to another exam
       // remains assigned to that exam.
@@ -76,7 +76,7 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
     if (booked === null) throw bookingNotFound.error();
     if (booked.is_cancelled)
       throw forbiddenOperation.error({
-        detail: `The booking ${bookingCode} was cancelled. Name the record by its svc_eligiblity_id, or its present booking.`,
+        detail: `The booking ${bookingCode} was cancelled. Name the record by its svc_eligiblity_id, or by its current booking.`,
       });
     return booked.svc_eligiblity_id;
   }

@@ -8,7 +8,7 @@ const PARALLEL = 16;
 /** Situations that check how the partner handles the form of requests, and how it responds. */
 export const answering: readonly Situation[] = [
   {
-    title: 'members that are new to you',
+    title: 'unknown members',
     sentence: NEW_MEMBERS,
     async play(scene) {
       await scene.taken(
@@ -21,7 +21,7 @@ export const answering: readonly Situation[] = [
     },
   },
   {
-    title: 'members that are left out',
+    title: 'omitted members',
     sentence: 'The other members are left out when they have no value.',
     async play(scene) {
       const without = Object.fromEntries(
@@ -64,7 +64,7 @@ export const answering: readonly Situation[] = [
     },
   },
   {
-    title: 'a body that arrives slowly, in pieces',
+    title: 'a body that arrives slowly, in small chunks',
     sentence: IN_TIME,
     async play(scene) {
       await scene.taken(scene.booking().next('BOOKING_CREATED'), { slowly: 'sent' });
@@ -78,17 +78,17 @@ export const answering: readonly Situation[] = [
     },
   },
   {
-    title: 'a candidate that nobody knows',
+    title: 'an unknown candidate',
     sentence: 'assumes that you do not know the candidate or exam; an operator decides when to send again',
     async play(scene) {
       const unknown = { candidate_id: `UNKNOWN-${Date.now()}`, client_eligibility_id: undefined };
       const { status } = await scene.send(scene.booking().next('BOOKING_CREATED', unknown));
       if (status !== 200 && status !== 400)
-        throw new Fault(`it was answered ${status} in place of 400 (or 200, when you take everybody)`);
+        throw new Fault(`it was answered ${status} instead of 400 (or 200, if you accept everybody)`);
     },
   },
   {
-    title: 'a body that is no notification, with a signature that is right',
+    title: 'a correctly signed body that is not a notification',
     sentence: MALFORMED,
     async play(scene) {
       const created = scene.booking().next('BOOKING_CREATED');
@@ -106,7 +106,7 @@ export const answering: readonly Situation[] = [
     },
   },
   {
-    title: 'an answer without gzip',
+    title: 'a response without compression',
     sentence: 'Do not compress your answer.',
     async play(scene) {
       const { headers } = await scene.taken(scene.booking().next('BOOKING_CREATED'));

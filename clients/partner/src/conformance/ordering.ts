@@ -23,7 +23,7 @@ export const ordering: readonly Situation[] = [
   life('ABSENT', 'BOOKING_CREATED', 'ABSENT'),
   life('EXCUSED_ABSENT', 'BOOKING_CREATED', 'EXCUSED_ABSENT'),
   {
-    title: 'a repeat: the same id and bytes, signed anew',
+    title: 'a repeat: the same id and bytes with a new signature',
     sentence: REPEAT,
     async play(scene) {
       const created = scene.booking().next('BOOKING_CREATED');
@@ -33,7 +33,7 @@ export const ordering: readonly Situation[] = [
     },
   },
   {
-    title: 'a repeat that comes while the first is worked on',
+    title: 'a repeat that arrives while the first request is still being processed',
     sentence: REPEAT,
     async play(scene) {
       const created = scene.booking().next('BOOKING_CREATED');
@@ -41,7 +41,7 @@ export const ordering: readonly Situation[] = [
     },
   },
   {
-    title: 'out of order: what was refused before comes after what is newer',
+    title: 'an earlier notification that arrives after a later one, because it was refused at first',
     sentence: 'if your data is newer, answer 200 and change nothing.',
     async play(scene) {
       const booking = scene.booking();
@@ -51,7 +51,7 @@ export const ordering: readonly Situation[] = [
     },
   },
   {
-    title: 'a late resend: of a booking that is closed',
+    title: 'a late resend for a closed booking',
     sentence: 'a notification that an operator resends arrives late',
     async play(scene) {
       const booking = scene.booking();
@@ -62,7 +62,7 @@ export const ordering: readonly Situation[] = [
     },
   },
   {
-    title: 'a replay of all that a booking had',
+    title: 'a replay of all notifications of a booking',
     sentence: 'An operator may replay notifications that you have already accepted',
     async play(scene) {
       const booking = scene.booking();
@@ -71,7 +71,7 @@ export const ordering: readonly Situation[] = [
     },
   },
   {
-    title: 'numbers that are missing',
+    title: 'missing sequence numbers',
     sentence: 'Numbers are missing if you did not subscribe to every kind of event.',
     async play(scene) {
       const booking = scene.booking();

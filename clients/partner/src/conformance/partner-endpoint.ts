@@ -55,7 +55,7 @@ export class PartnerEndpoint {
         headers: { ...this.options.headers, 'content-length': body.length, ...headers },
       });
       const timer = setTimeout(() => {
-        sent.destroy(new NoAnswer(`no whole answer within ${this.options.waitMs / 1000} s`));
+        sent.destroy(new NoAnswer(`no complete answer within ${this.options.waitMs / 1000} s`));
       }, this.options.waitMs);
       const fail = (error: Error) => {
         clearTimeout(timer);

@@ -9,9 +9,9 @@ import { Scene } from './scene.js';
 const USAGE = `usage: npm run conformance -- --url https://HOST/PATH --secret whsec_… [--ca FILE] [--header 'Name: value' …]
                          [--candidate ID] [--exam CODE] [--client-eligibility ID] [--wait SECONDS]
 
-PUTs invented notifications to {url}/notifications and judges the answers by docs/notifications.md. The bookings' codes begin
+Sends invented notifications to {url}/notifications, and checks the answers against docs/notifications.md. The bookings' codes begin
 with CONF. Never against production: name a candidate and an exam that your test system knows, where it takes no others.
-The secret may also stand in the environment, as WEBHOOK_SECRET.`;
+The secret can also be in the environment variable WEBHOOK_SECRET.`;
 
 class WrongUsage extends Error {}
 
@@ -55,7 +55,7 @@ async function main(): Promise<number> {
     print(`WRONG  ${title}\n         ${fault}\n         docs/notifications.md: “${sentence}”`);
   }
   endpoint.close();
-  print(`\n${all - wrong} of ${all} situations are right.`);
+  print(`\n${all - wrong} of ${all} situations passed.`);
   return wrong === 0 ? 0 : 1;
 }
 

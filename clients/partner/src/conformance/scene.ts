@@ -89,14 +89,14 @@ export class Scene {
     const answer = await this.send(prepared, sending);
     if (answer.status === 200) return answer;
     const { change_reason } = JSON.parse(prepared.body.toString('utf8')) as NotificationRequest;
-    throw new Fault(`${change_reason} with event-sequence ${prepared.sequence} was ${told(answer)} in place of 200`);
+    throw new Fault(`${change_reason} with event-sequence ${prepared.sequence} was ${told(answer)} instead of 200`);
   }
 
   /** Expects that the notification is refused with one of the statuses. */
   async refused(prepared: Prepared, statuses: readonly number[], sending: Sending): Promise<void> {
     const answer = await this.send(prepared, sending);
     if (!statuses.includes(answer.status))
-      throw new Fault(`it was ${told(answer)} in place of ${statuses.join(' or ')}`);
+      throw new Fault(`it was ${told(answer)} instead of ${statuses.join(' or ')}`);
   }
 }
 

@@ -10,12 +10,12 @@ const now = () => Math.floor(Date.now() / 1000);
 /** Situations that check how the partner verifies signatures. */
 export const signatures: readonly Situation[] = [
   {
-    title: 'a signature by a secret that is not yours',
+    title: 'a signature with a secret that is not yours',
     sentence: WRONG,
     play: (scene) => scene.refused(scene.booking().next('BOOKING_CREATED'), [401], { secrets: [scene.foreignSecret] }),
   },
   {
-    title: 'a body that is not the one that was signed',
+    title: 'a body that differs from the signed body',
     sentence: WRONG,
     async play(scene) {
       const created = scene.booking().next('BOOKING_CREATED');
@@ -24,13 +24,13 @@ export const signatures: readonly Situation[] = [
     },
   },
   {
-    title: 'an id that is not the one that was signed',
+    title: 'an id that differs from the signed id',
     sentence: WRONG,
     play: (scene) =>
       scene.refused(scene.booking().next('BOOKING_CREATED'), [401], { headers: { 'webhook-id': randomUUID() } }),
   },
   {
-    title: 'missing headers: the signature, the id, the timestamp',
+    title: 'a missing header: the signature, the id or the timestamp',
     sentence: WRONG,
     async play(scene) {
       for (const name of ['webhook-signature', 'webhook-id', 'webhook-timestamp'])
@@ -38,7 +38,7 @@ export const signatures: readonly Situation[] = [
     },
   },
   {
-    title: 'signatures that are none',
+    title: 'malformed signatures',
     sentence: WRONG,
     async play(scene) {
       for (const signature of ['v1,', 'v1', 'v1,bm9uZQ==', 'v1,\u00ff', 'v2,bm9uZQ==', ', ,'])
@@ -48,17 +48,17 @@ export const signatures: readonly Situation[] = [
     },
   },
   {
-    title: 'an old signature: genuine, of ten minutes ago',
+    title: 'a valid signature with a timestamp ten minutes in the past',
     sentence: FAR,
     play: (scene) => scene.refused(scene.booking().next('BOOKING_CREATED'), [401], { timestampS: now() - 600 }),
   },
   {
-    title: 'a signature of ten minutes ahead',
+    title: 'a valid signature with a timestamp ten minutes in the future',
     sentence: FAR,
     play: (scene) => scene.refused(scene.booking().next('BOOKING_CREATED'), [401], { timestampS: now() + 600 }),
   },
   {
-    title: 'both signatures after a change of the secret, yours first or last',
+    title: 'two signatures after a change of the secret, with yours first or last',
     sentence: SEVERAL,
     async play(scene) {
       const { secret, foreignSecret } = scene;
@@ -67,7 +67,7 @@ export const signatures: readonly Situation[] = [
     },
   },
   {
-    title: 'bytes that another program would write otherwise',
+    title: 'valid JSON with unusual characters and white space',
     sentence: BYTES,
     async play(scene) {
       const names = { candidate_fname: 'Zoë “Z” 王', candidate_lname: 'O’Neil 👩‍🎓' };
