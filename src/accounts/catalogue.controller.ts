@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Injectable, Param, Put, Query, Res, type Type } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Injectable, Param, Put, Query, Res, type Type } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { instanceToPlain } from 'class-transformer';
@@ -62,7 +62,6 @@ function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type
     }
 
     @Delete(':code')
-    @HttpCode(204)
     @ApiOperation({
       summary: `Delete ${one}`,
       description: 'The entry cannot be deleted while eligibilities use it (403 `forbidden_operation`).',

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Put, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Put, Query, Res } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
@@ -70,7 +70,6 @@ export class TestsController {
   }
 
   @Delete(':test_code')
-  @HttpCode(204)
   @ApiOperation({
     summary: 'Delete a test',
     description:

@@ -1,18 +1,11 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CandidatePath, CandidateTestPath } from '../eligibility/eligibility.fields.js';
 import { FindEligibilities } from '../eligibility/eligibility.queries.js';
 import { formatDateTime, parseDateTime } from '../platform/clock.js';
 import { Access } from '../platform/http/access.js';
-import {
-  Answer,
-  AnswerEmpty,
-  AnswerList,
-  BodyProblems,
-  IdempotencyHeader,
-  Problems,
-} from '../platform/http/documented.js';
+import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
 import { ChecksMore, RequestFaults } from '../platform/http/request-form.js';
 import { Idempotent, IdempotentWithOthers } from '../platform/unit-of-work/idempotency.js';
 import { Faults } from '../platform/validation/faults.js';
@@ -33,13 +26,11 @@ export class BookingsController {
   ) {}
 
   @Post('candidates/:candidate_id/tests/:test_code/bookings')
-  @HttpCode(201)
   @IdempotentWithOthers()
   @ApiOperation({ summary: 'Book the exam of an eligibility' })
   @ChecksMore()
   @Answer(201, BookingModel, 'The booking was created.')
   @BodyProblems(404)
-  @IdempotencyHeader()
   async book(
     @Param() path: CandidateTestPath,
     @Body() body: BookingRequest,
@@ -84,7 +75,6 @@ export class BookingsController {
   @ChecksMore()
   @Answer(200, BookingModel, 'The booking was moved.')
   @BodyProblems(404)
-  @IdempotencyHeader()
   async reschedule(
     @Param() path: BookingPath,
     @Body() body: BookingRequest,
@@ -98,23 +88,19 @@ export class BookingsController {
   }
 
   @Delete('bookings/:booking_code')
-  @HttpCode(204)
   @Idempotent()
   @ApiOperation({ summary: 'Cancel a booking' })
   @AnswerEmpty(204, 'Cancelled.')
   @Problems(400, 404)
-  @IdempotencyHeader()
   async cancel(@Param() path: BookingPath): Promise<void> {
     await this.commandBus.execute(new CancelBooking(path.account_code, path.booking_code));
   }
 
   @Post('bookings/:booking_code/absence')
-  @HttpCode(204)
   @Idempotent()
   @ApiOperation({ summary: 'Record that the candidate was absent, excused or not' })
   @AnswerEmpty(204, 'The absence was recorded.')
   @BodyProblems(404)
-  @IdempotencyHeader()
   async absence(@Param() path: BookingPath, @Body() { excused }: AbsenceRequest): Promise<void> {
     await this.commandBus.execute(new RecordAbsence(path.account_code, path.booking_code, excused));
   }

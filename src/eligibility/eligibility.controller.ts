@@ -1,17 +1,10 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiBody, ApiExtraModels, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Clock, parseDateTime } from '../platform/clock.js';
 import { Access } from '../platform/http/access.js';
-import {
-  Answer,
-  AnswerEmpty,
-  AnswerList,
-  BodyProblems,
-  IdempotencyHeader,
-  Problems,
-} from '../platform/http/documented.js';
+import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
 import { ChecksMore, ChecksParameters, ReadBodyBy, RequestFaults } from '../platform/http/request-form.js';
 import { Faults } from '../platform/validation/faults.js';
 import { Field, isObject } from '../platform/validation/fields.js';
@@ -90,14 +83,12 @@ export class EligibilityController {
   ) {}
 
   @Post('candidates')
-  @HttpCode(200)
   @Access('create')
   @IdempotentWithOthers()
   @ApiOperation({ summary: 'Create an eligibility' })
   @ChecksMore()
   @Answer(200, EligibilityResponseModel, 'The eligibility was created.')
   @BodyProblems()
-  @IdempotencyHeader()
   async create(
     @Param() { account_code }: AccountPath,
     @Body() body: EligibilityModel,
@@ -108,7 +99,6 @@ export class EligibilityController {
   }
 
   @Put('candidates/:candidate_id/tests/:test_code')
-  @HttpCode(204)
   @Access('update')
   @ApiOperation({ summary: 'Update an eligibility' })
   @ChecksMore()
@@ -125,7 +115,6 @@ export class EligibilityController {
   }
 
   @Delete('candidates/:candidate_id/tests/:test_code')
-  @HttpCode(204)
   @Access('delete')
   @ApiOperation({ summary: 'Cancel an eligibility' })
   @AnswerEmpty(204, 'The eligibility is cancelled, and its vouchers can be used again.')
@@ -173,7 +162,6 @@ export class EligibilityController {
   }
 
   @Put('candidates/:candidate_id/tests/:test_code/vouchers')
-  @HttpCode(204)
   @Access('update')
   @ApiOperation({ summary: 'Replace the voucher codes of an eligibility' })
   @ApiExtraModels(VoucherCodesBody)

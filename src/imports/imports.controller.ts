@@ -1,4 +1,4 @@
-import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { notFound } from '../platform/errors.js';
@@ -43,7 +43,6 @@ export class ImportsController {
   ) {}
 
   @Post()
-  @HttpCode(202)
   @Access('create')
   @StreamedBody()
   @ApiOperation({ summary: 'Import eligibilities from a file' })
@@ -111,7 +110,6 @@ export class ImportsController {
   }
 
   @Post(':import_id/abort')
-  @HttpCode(200)
   @Access('create')
   @ApiOperation({ summary: 'Abort an import' })
   @Answer(200, ImportModel)

@@ -1,11 +1,11 @@
-import { Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { currentAllowedAccounts } from '../platform/context/request-context.js';
 import { notFound } from '../platform/errors.js';
 import { Access, Bounded } from '../platform/http/access.js';
-import { Answer, AnswerList, IdempotencyHeader, Problems } from '../platform/http/documented.js';
+import { Answer, AnswerList, Problems } from '../platform/http/documented.js';
 import { pageOf, sendPage } from '../platform/http/paging.js';
 import { accountsOfList } from '../platform/known-accounts.js';
 import { Idempotent } from '../platform/unit-of-work/idempotency.js';
@@ -46,13 +46,11 @@ export class OperatorImportsController {
   }
 
   @Post(':import_id/abort')
-  @HttpCode(200)
   @Bounded('row')
   @Idempotent()
   @ApiOperation({ summary: 'Abort an import of any account' })
   @Answer(200, ListedImportModel)
   @Problems(404, 409)
-  @IdempotencyHeader()
   async abort(@Param() { import_id: id }: OperatorImportPath): Promise<ListedImportModel> {
     const found = await this.imports.find(id, currentAllowedAccounts());
     if (found === null) throw notFound.error({ detail: 'There is no such import.' });

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CandidatePath } from '../eligibility/eligibility.fields.js';
@@ -6,7 +6,7 @@ import { AuditEntryModel, presentAuditRow } from '../platform/audit/audit.dto.js
 import { AuditReader } from '../platform/audit/audit.reader.js';
 import { Clock, formatDateTime } from '../platform/clock.js';
 import { Access } from '../platform/http/access.js';
-import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../platform/http/documented.js';
+import { Answer, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { Jobs } from '../platform/jobs/jobs.js';
 import { PersonalDataHolders } from '../platform/personal-data.js';
@@ -72,12 +72,10 @@ export class PrivacyController {
   }
 
   @Post('erase')
-  @HttpCode(202)
   @Idempotent()
   @ApiOperation({ summary: 'Erase the personal data of a candidate' })
   @Answer(202, EraseAnswer, 'A job was created.')
   @BodyProblems(404, 409)
-  @IdempotencyHeader()
   erase(@Param() path: CandidatePath, @Body() { reason }: EraseBody): Promise<EraseAnswer> {
     const candidate = { accountCode: path.account_code, candidateId: path.candidate_id };
     return this.unitOfWork.run(async () => {

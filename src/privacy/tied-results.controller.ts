@@ -1,4 +1,4 @@
-import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import { Body, Controller, Param, Post } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Access } from '../platform/http/access.js';
 import { AnswerEmpty, BodyProblems } from '../platform/http/documented.js';
@@ -15,7 +15,6 @@ export class TiedResultsController {
   constructor(private readonly tied: TiedResults) {}
 
   @Post('erase')
-  @HttpCode(204)
   @ApiOperation({
     summary: 'Erase unmatched results that name a candidate who was erased',
     description:

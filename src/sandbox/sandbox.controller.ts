@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Clock, formatDateTime, parseDateTime } from '../platform/clock.js';
 import { validationError } from '../platform/errors.js';
@@ -30,7 +30,6 @@ export class SandboxController {
   }
 
   @Post('clock')
-  @HttpCode(200)
   @ApiOperation({
     summary: 'Move the clock forward',
     description:
@@ -48,7 +47,6 @@ export class SandboxController {
   }
 
   @Post('events')
-  @HttpCode(202)
   @ApiOperation({
     summary: 'Make an event for a booking',
     description:

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Put, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Put, Query, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
@@ -87,7 +87,6 @@ export class VouchersController {
   }
 
   @Delete(':code')
-  @HttpCode(204)
   @ApiOperation({
     summary: 'Delete a voucher',
     description:

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
@@ -78,7 +78,6 @@ export class ApplicationController {
   }
 
   @Post(':consumer_key/rotate-secret')
-  @HttpCode(200)
   @ApiOperation({
     summary: 'Replace the consumer secret',
     description: 'The old secret stops working immediately. Tokens that were already issued stay valid.',

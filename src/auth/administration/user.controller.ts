@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
@@ -83,7 +83,6 @@ export class UserController {
   }
 
   @Post(':username/unlock')
-  @HttpCode(204)
   @ApiOperation({
     summary: 'Unlock a user',
     description:

@@ -1,4 +1,4 @@
-import { applyDecorators, Body, Controller, Delete, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
+import { applyDecorators, Body, Controller, Delete, Get, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { AuthConfig } from '../auth.config.js';
@@ -57,15 +57,14 @@ const FromConsole = () =>
 /** Documents a route that signs the user out: of one session, or of all. */
 const SignsOut = (summary: string) =>
   applyDecorators(
-    HttpCode(204),
     FromConsole(),
     ApiOperation({ summary }),
-    AnswerEmpty(204, 'The user is signed out, or no user was signed in.'),
     Answer(
       200,
       SignedOut,
       'The user is signed out. The response has the sign-out address that `organisation=true` asked for.',
     ),
+    AnswerEmpty(204, 'The user is signed out, or no user was signed in.'),
     PublicProblems(400),
   );
 
@@ -103,7 +102,6 @@ export class ConsoleSessionController {
   }
 
   @Post('session')
-  @HttpCode(204)
   @FromConsole()
   @ApiOperation({ summary: 'Sign in to the console with user name and password' })
   @AnswerEmpty(204, 'Signed in.')

@@ -1,4 +1,4 @@
-import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import { Body, Controller, Param, Post } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Access, Bounded } from '../../platform/http/access.js';
@@ -21,7 +21,6 @@ export class EligibilityAdminController {
   constructor(private readonly commandBus: CommandBus) {}
 
   @Post('hold')
-  @HttpCode(204)
   @ApiOperation({ summary: 'Put an eligibility on hold' })
   @AnswerEmpty(204, 'The record is on hold.')
   @BodyProblems(404)
@@ -30,7 +29,6 @@ export class EligibilityAdminController {
   }
 
   @Post('release')
-  @HttpCode(204)
   @ApiOperation({ summary: 'Release the hold of an eligibility' })
   @AnswerEmpty(204, 'The hold was released.')
   @BodyProblems(404)
@@ -39,7 +37,6 @@ export class EligibilityAdminController {
   }
 
   @Post('approve-accommodations')
-  @HttpCode(204)
   @ApiOperation({ summary: 'Approve the special accommodations of an eligibility' })
   @AnswerEmpty(204, 'The accommodations were approved.')
   @BodyProblems(404)
@@ -48,7 +45,6 @@ export class EligibilityAdminController {
   }
 
   @Post('decline-accommodations')
-  @HttpCode(204)
   @ApiOperation({
     summary: 'Decline the special accommodations of an eligibility',
     description:

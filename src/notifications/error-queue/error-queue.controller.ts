@@ -1,9 +1,9 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiBody, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Access, Bounded } from '../../platform/http/access.js';
-import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
+import { Answer, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
 import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
 import { pageOf, sendPage } from '../../platform/http/paging.js';
 import { readBody } from '../../platform/validation/members.js';
@@ -53,13 +53,11 @@ export class ErrorQueueController {
   }
 
   @Post(':notification_id/resend')
-  @HttpCode(202)
   @Idempotent()
   @ApiOperation({ summary: 'Resend one notification now' })
   @ApiBody({ type: ResendOneBody, required: false })
   @Answer(202, NotificationDetail)
   @BodyProblems(404, 409)
-  @IdempotencyHeader()
   async resend(@Param() { notification_id: id }: QueuedPath, @Body() body: unknown): Promise<NotificationDetail> {
     const { reason } = readBody(ResendOneBody, body ?? {});
     await this.commandBus.execute(new ResendNotification(id, reason ?? null));
@@ -67,12 +65,10 @@ export class ErrorQueueController {
   }
 
   @Post(':notification_id/resolve')
-  @HttpCode(200)
   @Idempotent()
   @ApiOperation({ summary: 'Resolve one notification' })
   @Answer(200, NotificationDetail)
   @BodyProblems(404, 409)
-  @IdempotencyHeader()
   async resolve(
     @Param() { notification_id: id }: QueuedPath,
     @Body() { reason }: ResolveBody,

@@ -1,13 +1,13 @@
-import { Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Access, Bounded } from '../../platform/http/access.js';
-import { Answer, AnswerList, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
+import { Answer, AnswerList, Problems } from '../../platform/http/documented.js';
 import { assertAccountKnown } from '../../platform/known-accounts.js';
 import { pageOf, sendPage } from '../../platform/http/paging.js';
-import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
 import { SteerJob } from './error-queue.commands.js';
+import { SteersJob } from './job-answers.js';
 import { JobReader, presentJob } from './job-reader.js';
 import { JobItemModel, JobItemQuery, JobModel, JobPath, JobQuery } from './jobs.dto.js';
 
@@ -60,34 +60,19 @@ export class JobsController {
   }
 
   @Post(':job_id/pause')
-  @HttpCode(200)
-  @Idempotent()
-  @ApiOperation({ summary: 'Pause a bulk job' })
-  @Answer(200, JobModel)
-  @Problems(404, 409)
-  @IdempotencyHeader()
+  @SteersJob(JobModel, 'Pause a bulk job')
   pause(@Param() { job_id: id }: JobPath): Promise<JobModel> {
     return this.steer(new SteerJob(id, 'pause'));
   }
 
   @Post(':job_id/resume')
-  @HttpCode(200)
-  @Idempotent()
-  @ApiOperation({ summary: 'Resume a paused bulk job' })
-  @Answer(200, JobModel)
-  @Problems(404, 409)
-  @IdempotencyHeader()
+  @SteersJob(JobModel, 'Resume a paused bulk job')
   resume(@Param() { job_id: id }: JobPath): Promise<JobModel> {
     return this.steer(new SteerJob(id, 'resume'));
   }
 
   @Post(':job_id/abort')
-  @HttpCode(200)
-  @Idempotent()
-  @ApiOperation({ summary: 'Abort a bulk job and leave the rest unchanged' })
-  @Answer(200, JobModel)
-  @Problems(404, 409)
-  @IdempotencyHeader()
+  @SteersJob(JobModel, 'Abort a bulk job and leave the rest unchanged')
   abort(@Param() { job_id: id }: JobPath): Promise<JobModel> {
     return this.steer(new SteerJob(id, 'abort'));
   }

@@ -1,12 +1,12 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Access, Bounded } from '../../platform/http/access.js';
-import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
+import { Answer, AnswerList, Problems } from '../../platform/http/documented.js';
 import { pageOf, sendPage } from '../../platform/http/paging.js';
-import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
 import { StartJob } from './error-queue.commands.js';
+import { StartsJob } from './job-answers.js';
 import { JobStarted, ReplayBody } from './jobs.dto.js';
 import { NotificationReader, presentNotification } from './notification-reader.js';
 import { NotificationDetail, NotificationModel, NotificationPath, NotificationQuery } from './notifications.dto.js';
@@ -44,15 +44,10 @@ export class NotificationsController {
   }
 
   @Post('replay')
-  @HttpCode(202)
-  @Idempotent()
   @ApiOperation({
     summary: 'Replay notifications that were delivered to a partner',
   })
-  @Answer(202, JobStarted, 'A job was created.')
-  @Answer(200, JobStarted, 'The count of a dry run. No job was created.')
-  @BodyProblems(404)
-  @IdempotencyHeader()
+  @StartsJob(JobStarted, 404)
   async replay(
     @Body() { subscription_id, filter, reason, dry_run }: ReplayBody,
     @Res({ passthrough: true }) response: Response,

@@ -1,13 +1,13 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Access, Bounded } from '../../platform/http/access.js';
-import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
+import { Answer, AnswerList, Problems } from '../../platform/http/documented.js';
 import { assertAccountKnown } from '../../platform/known-accounts.js';
 import { pageOf, sendPage } from '../../platform/http/paging.js';
-import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
 import { StartJob, SteerJob } from './error-queue.commands.js';
+import { StartsJob, SteersJob } from './job-answers.js';
 import { JobReader, presentResend } from './job-reader.js';
 import { BulkBody, JobQuery, JobStarted, ResendModel, ResendPath, ResendStarted } from './jobs.dto.js';
 
@@ -27,13 +27,8 @@ export class ResendsController {
 
   @Post('resend')
   @Bounded('accounts')
-  @HttpCode(202)
-  @Idempotent()
   @ApiOperation({ summary: 'Resend all notifications that match a filter' })
-  @Answer(202, ResendStarted, 'A job was created.')
-  @Answer(200, ResendStarted, 'The count of a dry run. No job was created.')
-  @BodyProblems()
-  @IdempotencyHeader()
+  @StartsJob(ResendStarted)
   async resend(
     @Body() { filter, reason, dry_run }: BulkBody,
     @Res({ passthrough: true }) response: Response,
@@ -45,13 +40,8 @@ export class ResendsController {
 
   @Post('resolve')
   @Bounded('accounts')
-  @HttpCode(202)
-  @Idempotent()
   @ApiOperation({ summary: 'Resolve all notifications that match a filter' })
-  @Answer(202, JobStarted, 'A job was created.')
-  @Answer(200, JobStarted, 'The count of a dry run. No job was created.')
-  @BodyProblems()
-  @IdempotencyHeader()
+  @StartsJob(JobStarted)
   async resolve(
     @Body() { filter, reason, dry_run }: BulkBody,
     @Res({ passthrough: true }) response: Response,
@@ -83,34 +73,19 @@ export class ResendsController {
   }
 
   @Post('resends/:resend_id/pause')
-  @HttpCode(200)
-  @Idempotent()
-  @ApiOperation({ summary: 'Pause a bulk job' })
-  @Answer(200, ResendModel)
-  @Problems(404, 409)
-  @IdempotencyHeader()
+  @SteersJob(ResendModel, 'Pause a bulk job')
   pause(@Param() { resend_id: id }: ResendPath): Promise<ResendModel> {
     return this.steer(new SteerJob(id, 'pause'));
   }
 
   @Post('resends/:resend_id/resume')
-  @HttpCode(200)
-  @Idempotent()
-  @ApiOperation({ summary: 'Resume a paused bulk job' })
-  @Answer(200, ResendModel)
-  @Problems(404, 409)
-  @IdempotencyHeader()
+  @SteersJob(ResendModel, 'Resume a paused bulk job')
   resume(@Param() { resend_id: id }: ResendPath): Promise<ResendModel> {
     return this.steer(new SteerJob(id, 'resume'));
   }
 
   @Post('resends/:resend_id/abort')
-  @HttpCode(200)
-  @Idempotent()
-  @ApiOperation({ summary: 'Abort a bulk job and leave the rest in the error queue' })
-  @Answer(200, ResendModel)
-  @Problems(404, 409)
-  @IdempotencyHeader()
+  @SteersJob(ResendModel, 'Abort a bulk job and leave the rest in the error queue')
   abort(@Param() { resend_id: id }: ResendPath): Promise<ResendModel> {
     return this.steer(new SteerJob(id, 'abort'));
   }

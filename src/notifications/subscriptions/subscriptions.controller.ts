@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
@@ -95,7 +95,6 @@ export class SubscriptionsController {
   }
 
   @Delete(':id')
-  @HttpCode(204)
   @ApiOperation({ summary: 'Delete a subscription and resolve its waiting notifications' })
   @AnswerEmpty(204)
   @Problems(404)
@@ -105,7 +104,6 @@ export class SubscriptionsController {
 
   @Post(':id/verify')
   @Access('admin', 'support')
-  @HttpCode(200)
   @ApiOperation({ summary: 'Verify a subscription with a sample notification' })
   @Answer(200, SubscriptionModel)
   @Problems(400, 404)
@@ -115,7 +113,6 @@ export class SubscriptionsController {
 
   @Post(':id/sample')
   @Access('admin', 'support')
-  @HttpCode(200)
   @ApiOperation({ summary: 'Send a sample notification and report each step' })
   @Answer(200, SampleReport, 'The report of the sample, whether it was delivered or not.')
   @BodyProblems(404)
@@ -125,7 +122,6 @@ export class SubscriptionsController {
 
   @Post(':id/suspend')
   @Access('admin', 'support')
-  @HttpCode(200)
   @ApiOperation({ summary: 'Suspend a subscription and keep its events' })
   @Answer(200, SubscriptionModel)
   @Problems(404, 409)
@@ -135,7 +131,6 @@ export class SubscriptionsController {
 
   @Post(':id/resume')
   @Access('admin', 'support')
-  @HttpCode(200)
   @ApiOperation({ summary: 'Resume a suspended subscription' })
   @Answer(200, SubscriptionModel)
   @Problems(404, 409)
@@ -144,7 +139,6 @@ export class SubscriptionsController {
   }
 
   @Post(':id/rotate-secret')
-  @HttpCode(200)
   @ApiOperation({ summary: 'Create a new signing secret' })
   @Answer(200, SubscriptionWithSecret)
   @Problems(404)

@@ -1,4 +1,4 @@
-import { applyDecorators, type Type } from '@nestjs/common';
+import { applyDecorators, HttpCode, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiHeader, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { MOST_LISTED } from '../validation/faults.js';
 import { Field } from '../validation/fields.js';
@@ -155,9 +155,9 @@ export const IdempotencyHeader = () =>
     Problems(409, 422),
   );
 
-/** Documents an answer with a body. */
+/** Documents an answer with a body, and sets its status. If a route has several, the topmost one sets the status. */
 export const Answer = (status: number, model: Type, description = 'Done.') =>
-  ApiResponse({ status, type: model, description });
+  applyDecorators(HttpCode(status), ApiResponse({ status, type: model, description }));
 
 /**
  * Documents an answer with an array of a model.
@@ -181,6 +181,6 @@ export const AnswerList = (
     }),
   );
 
-/** Documents an answer without a body. */
+/** Documents an answer without a body, and sets its status. */
 export const AnswerEmpty = (status: number, description = 'The request was carried out. The response has no body.') =>
-  ApiResponse({ status, description });
+  applyDecorators(HttpCode(status), ApiResponse({ status, description }));

@@ -15,6 +15,7 @@ import type { IdempotencyKey } from './idempotency-key.entity.js';
 import { UnitOfWork } from './unit-of-work.js';
 import { declareFaults, defineProblem, type Fault } from '../errors.js';
 import { sha256 } from '../secrets.js';
+import { IdempotencyHeader } from '../http/documented.js';
 import { canonicalJson } from '../http/canonical-json.js';
 import { ChecksHeaders, receivedBody } from '../http/request-form.js';
 import { requestContext } from '../context/request-context.js';
@@ -44,8 +45,9 @@ const idempotencyKeyInUse = defineProblem(
 
 const WithOthers = Reflector.createDecorator<boolean>();
 
-/** Declares that the route supports `Idempotency-Key`. */
-export const Idempotent = () => applyDecorators(UseInterceptors(IdempotencyInterceptor), ChecksHeaders(keyFaults));
+/** Declares that the route supports `Idempotency-Key`, and documents the header and the answers that result from it. */
+export const Idempotent = () =>
+  applyDecorators(UseInterceptors(IdempotencyInterceptor), ChecksHeaders(keyFaults), IdempotencyHeader());
 
 /**
  * Declares the same as {@link Idempotent}, for a command that may share its transaction (`UnitOfWork.runWithOthers`).

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Put, Res, UseFilters } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Put, Res, UseFilters } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiBody, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
@@ -32,7 +32,6 @@ export class DeliveryController {
   constructor(private readonly commandBus: CommandBus) {}
 
   @Post('registrations/registration/results')
-  @HttpCode(200)
   @ApiOperation({
     summary: 'Deliver a result by registration',
     description: KEPT,

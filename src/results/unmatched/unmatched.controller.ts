@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOkResponse, ApiOperation, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
@@ -185,7 +185,6 @@ export class UnmatchedResultsController {
   }
 
   @Post(':id/reject')
-  @HttpCode(204)
   @ApiOperation({
     summary: 'Reject an unmatched result',
     description:
@@ -198,7 +197,6 @@ export class UnmatchedResultsController {
   }
 
   @Post(':id/accept')
-  @HttpCode(204)
   @ApiOperation({
     summary: 'Accept a result for an exam',
     description:

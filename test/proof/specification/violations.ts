@@ -56,11 +56,7 @@ export const VIOLATIONS: readonly Violation[] = [
     ['4.6', `=== 'ELIGIBLE' && isInWindow(record, now)`, `=== 'ELIGIBLE'`],
   ]),
   ...of(ROUTES, [
-    [
-      '9.4',
-      `tests/:test_code')\n  @HttpCode(204)\n  @Access('update')`,
-      `tests/:test_code')\n  @HttpCode(200)\n  @Access('update')`,
-    ],
+    ['9.4', `@AnswerEmpty(204, 'Updated.')`, `@AnswerEmpty(200, 'Updated.')`],
     ['10.5', `@Access('update')`, `@Access('update', 'read')`],
     [
       '9.8',
@@ -74,7 +70,7 @@ export const VIOLATIONS: readonly Violation[] = [
     ['5.14', `[VIDEO_LINK]: videoLink.value`, `[VIDEO_LINK]: null`],
     ['5.23', `const members = [photo, videoLink, credentials]`, `const members = [photo, videoLink]`],
   ]),
-  ...of('src/results/delivery/results.controller.ts', [['9.6', `@HttpCode(200)`, `@HttpCode(202)`]]),
+  ...of('src/results/delivery/results.controller.ts', [['9.6', `@AnswerEmpty(200,`, `@AnswerEmpty(202,`]]),
   ...of('src/results/results.errors.ts', [
     ['14.2', `'registration_not_found',\n  'invalid'`, `'registration_not_found',\n  'not_found'`],
     ['14.3', `'candidate_exam_not_found',\n  'invalid'`, `'candidate_exam_not_found',\n  'not_found'`],
