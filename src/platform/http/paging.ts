@@ -8,7 +8,7 @@ import type { HttpConfig } from './http.config.js';
 
 declareFaults({
   limit_invalid: [
-    'The parameter `limit` is not a whole number from 1 to 2147483647.',
+    'The parameter `limit` is not a whole number of at least 1.',
     'Send the parameter once, written in digits.',
   ],
   cursor_invalid: [
@@ -22,19 +22,18 @@ export const MOST = 200;
 /** The maximum number of rows that a page reads. It tells the planner a limit for a parameter whose value is hidden. */
 export const MOST_TAKEN = MOST + 1;
 
-const wholeNumber = integer(1, 2 ** 31 - 1);
-
 /** The rule for the `limit` of a list: a whole number from 1. A number above 200 counts as 200. */
 export const limitRule: Rule = {
   schema: {
-    ...wholeNumber.schema,
+    // The maximum is that of a 32-bit integer, for generated clients. The service accepts any larger number, too.
+    ...integer(1, 2 ** 31 - 1).schema,
     default: DEFAULT_LIMIT,
     description: `The number of entries on the page, at most ${MOST}. A larger number counts as ${MOST}.`,
   },
   faults: (value) =>
-    typeof value === 'string' && /^[1-9]\d*$/.test(value) && wholeNumber.faults(Number(value)).length === 0
+    typeof value === 'string' && /^[1-9]\d*$/.test(value)
       ? []
-      : [{ pointer: '', code: 'limit_invalid', detail: 'Must be a whole number from 1 to 2147483647, given once.' }],
+      : [{ pointer: '', code: 'limit_invalid', detail: 'Must be a whole number from 1, given once.' }],
 };
 
 const cursorText = text({
