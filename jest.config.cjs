@@ -37,7 +37,7 @@ module.exports = {
       displayName: 'unit',
       testMatch: [
         '<rootDir>/src/**/*.spec.ts',
-        '<rootDir>/test/proof/model/trace.spec.ts',
+        '<rootDir>/test/proof/model/**/*trace.spec.ts',
         '<rootDir>/clients/*/test/*.spec.ts',
         '<rootDir>/test/architecture/*.spec.ts',
         '<rootDir>/test/proof/simulation/*.spec.ts',

@@ -14,6 +14,8 @@ export class ServiceProcess {
   constructor(
     private readonly dataDir: string,
     private readonly env: Record<string, string>,
+    /** The arguments of Node: the program, after its options. */
+    private readonly program: readonly string[] = [MAIN],
   ) {
     mkdirSync(dataDir, { recursive: true });
   }
@@ -33,7 +35,7 @@ export class ServiceProcess {
     const giveUpAt = Date.now() + START_MS;
     while (Date.now() < giveUpAt) {
       rmSync(serverFile, { force: true });
-      const child = spawn(process.execPath, [MAIN], {
+      const child = spawn(process.execPath, this.program, {
         env: { ...process.env, PORT: '0', METRICS_PORT: '0', LOG_LEVEL: 'fatal', DATA_DIR: this.dataDir, ...this.env },
         stdio: ['ignore', 'ignore', 'inherit'],
       });

@@ -1,6 +1,7 @@
 // Renders the chart of deploy/chart with Helm: with its defaults, with everything enabled, and for two cells.
 //
 // usage: node scripts/helm.mjs [--write: updates the committed renderings in test/fixtures/chart]
+//                              [--package FOLDER: packs the chart there]
 //
 // It fails when a committed rendering differs, when Helm's linter or kustomize report an error, when the notes miss a
 // step, or when a changed secret would not replace the pods. It also writes deploy/kubernetes/eligibility.yaml, which
@@ -13,7 +14,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 
 /**
  * AWS's package for its own tools: it contains both programs for Linux on x64, and depends on nothing installed here.
@@ -132,6 +133,8 @@ try {
   );
   if (key === undefined || first !== same || new Set([first, password, key]).size !== 3)
     throw new Error('A changed secret does not replace the pods.');
+  const { package: target } = parseArgs({ options: { package: { type: 'string' } }, strict: false }).values;
+  if (target) run(helm, 'package', chart, '--destination', target);
   const resources = run(kubectl, 'kustomize', join(root, 'deploy/kubernetes')).match(/^kind: /gm).length;
   console.log(
     `${run(helm, 'version', '--short').trim()}: ${Object.keys(rendered).length} renderings; kustomize: ${resources} resources`,

@@ -27,6 +27,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { contextFiles } from './image-context.mjs';
 
 const UID = 1000;
 const READY_MS = 120_000;
@@ -59,21 +60,6 @@ function own(path) {
   return path;
 }
 
-/** Lists the files that `COPY . .` copies: the repository's files that .dockerignore allows. */
-function contextFiles() {
-  const [first, ...allowed] = readFileSync(join(root, '.dockerignore'), 'utf8').trim().split('\n');
-  if (first !== '*') throw new Error('.dockerignore does not begin with *.');
-  const patterns = allowed.map((line) => {
-    const text = line.slice(1).replaceAll('.', '\\.').replaceAll('*', '[^/]*');
-    return new RegExp(`^${text}(/|$)`);
-  });
-  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: root, encoding: 'utf8' });
-  return files
-    .split('\0')
-    .filter((file) => file !== '' && existsSync(join(root, file)))
-    .filter((file) => patterns.some((pattern) => pattern.test(file)));
-}
-
 /** Returns the instructions, each as its name and the rest of its line. */
 function instructions() {
   return readFileSync(join(root, 'Dockerfile'), 'utf8')
@@ -86,7 +72,7 @@ function instructions() {
 
 /** Runs the steps. @returns the folder of the last stage, and its command */
 function buildByHand() {
-  const context = contextFiles();
+  const context = contextFiles(root);
   const stages = {};
   let stage;
   for (const [name, rest] of instructions()) {

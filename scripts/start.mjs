@@ -1,5 +1,5 @@
 // Runs a program of the compiled service, compiling first when a source is newer than the last build.
-// usage: node scripts/start.mjs [main|admin|import|migrate|openapi|demo|partner|bench|cells|mutants|results|chaos|failover|drill|model|simulate|conformance|typeorm] [arguments]
+// usage: node scripts/start.mjs [main|admin|import|migrate|openapi|demo|partner|bench|cells|mutants|results|chaos|failover|drill|rolling|model|simulate|conformance|typeorm] [arguments]
 import './installed.mjs';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -21,6 +21,7 @@ const programs = {
   chaos: 'dist/test/proof/chaos/chaos.js',
   failover: 'dist/test/proof/failover/failover.js',
   drill: 'dist/test/proof/drill/drill.js',
+  rolling: 'dist/test/proof/rolling/rolling.js',
   model: 'dist/test/proof/model/check.js',
   simulate: 'dist/test/proof/simulation/simulate.js',
   mutants: 'dist/test/proof/specification/mutants.js',

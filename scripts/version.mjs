@@ -1,7 +1,5 @@
 // Copies the version of package.json to all other places: the packages of clients/, docs/openapi.json, the chart and
-// its renderings. npm runs it at `npm version`, which is the only step of a release besides CHANGELOG.md:
-//
-// npm version 1.2.3 --no-git-tag-version
+// its renderings. npm runs it at `npm version`, which is a step of a release (release.mjs).
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

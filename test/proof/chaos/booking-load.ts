@@ -15,6 +15,7 @@ export interface LoadOptions {
   readonly token: string;
   /** The pause between two bookings of a worker. */
   readonly restMs?: number;
+  readonly timeoutMs?: number;
 }
 
 /** Creates, moves and cancels bookings, and records the acknowledged calls. */
@@ -24,6 +25,10 @@ export class BookingLoad {
   readonly eligibilities = new Set<string>();
   /** The times of successful responses. */
   readonly answeredAt: number[] = [];
+  /** The durations of successful answers, in milliseconds. */
+  durations: number[] = [];
+  /** The failures that are not a 503 with `Retry-After`. */
+  readonly faults: string[] = [];
   calls = 0;
   failures = 0;
   private running = true;
@@ -77,16 +82,25 @@ export class BookingLoad {
   }
 
   private async call(method: string, path: string, body?: object): Promise<unknown> {
+    const begun = performance.now();
     const response = await fetch(this.options.baseUrl() + path, {
       method,
       headers: { authorization: `Bearer ${this.options.token}`, 'content-type': 'application/json' },
       body: body === undefined ? undefined : JSON.stringify(body),
-      signal: AbortSignal.timeout(5_000),
+      signal: AbortSignal.timeout(this.options.timeoutMs ?? 5_000),
+    }).catch((error: unknown) => {
+      this.faults.push(`${method} ${path}: ${String(error)}, ${String((error as Error).cause)}`);
+      throw error;
     });
     const text = await response.text();
     this.calls += 1;
-    if (!response.ok) throw new Error(`${response.status} ${text}`);
+    if (!response.ok) {
+      if (response.status !== 503 || !response.headers.has('retry-after'))
+        this.faults.push(`${method} ${path}: ${response.status} ${text}`);
+      throw new Error(`${response.status} ${text}`);
+    }
     this.answeredAt.push(Date.now());
+    this.durations.push(performance.now() - begun);
     return text === '' ? undefined : (JSON.parse(text) as unknown);
   }
 }

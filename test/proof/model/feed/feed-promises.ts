@@ -1,7 +1,7 @@
 import { bitsOf, isRunning, PHASE, READING, type FeedState } from './feed-state.js';
 import { RETENTION, type FeedStep } from './feed-step.js';
 
-/** The promises in terms that a reader can observe, without the protocol's own conditions; docs/data.md has them. */
+/** The promises in terms that a reader can observe, without the protocol's own conditions. */
 
 /** Returns whether the reader must find the entry in a page, now or later. */
 function isOwed(step: FeedStep, { transactions, reader }: FeedState, n: number): boolean {

@@ -4,8 +4,11 @@
  * Time advances in ticks. A tick is the day that the feed allows for a late transaction, and a month has two ticks.
  */
 
-/** The phases of a transaction, which writes one entry. ENDED: rolled back, or lost in a crash or a restore. */
-export const PHASE = { NONE: 0, BEGUN: 1, LOCKED: 2, WRITTEN: 3, COMMITTED: 4, ENDED: 5 } as const;
+/**
+ * The phases of a transaction, which writes one entry. PLACED: the statement that writes has its snapshot, and the
+ * entry has no position yet. ENDED: rolled back, or lost in a crash or a restore.
+ */
+export const PHASE = { NONE: 0, BEGUN: 1, LOCKED: 2, PLACED: 3, WRITTEN: 4, COMMITTED: 5, ENDED: 6 } as const;
 /** The phases of the reader. WAITING: the request waits for transactions that ran when it arrived. */
 export const READING = { START: 0, IDLE: 1, WAITING: 2, REFUSED: 3 } as const;
 

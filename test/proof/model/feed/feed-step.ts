@@ -29,6 +29,7 @@ export interface FeedConfiguration {
 const STEPS = [
   'begin',
   'lock',
+  'place',
   'write',
   'commit',
   'roll back',
@@ -45,6 +46,7 @@ const STEPS = [
   'ask',
   'wait',
   'answer',
+  'answer now',
   'refuse',
 ] as const;
 export type FeedStepName = (typeof STEPS)[number];

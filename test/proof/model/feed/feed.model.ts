@@ -45,7 +45,7 @@ export class FeedModel implements Protocol {
 
   describe(label: number): string {
     const { name, n } = readFeedLabel(label);
-    return ['begin', 'lock', 'write', 'commit', 'roll back'].includes(name)
+    return ['begin', 'lock', 'place', 'write', 'commit', 'roll back'].includes(name)
       ? `${name} ${n + 1} (${this.step.configuration.changes.split(' ')[n]})`
       : name;
   }

@@ -61,11 +61,11 @@ function look(step: FeedStep, name: FeedStepName, arrived: Partial<Reader>): voi
   const rows = request.asksNow ? lastEntry(step, request, snapshot) : pageOf(step, request, snapshot);
   const isFull = !request.asksNow && rows.length === step.configuration.limit;
   if (!isFull && !hasSettled && !(request.asksNow && step.is('now does not wait')))
-    step.take(feedLabel(name === 'wait' ? 'wait' : name), ({ reader }) => {
+    step.take(feedLabel(name), ({ reader }) => {
       Object.assign(reader, request, { phase: READING.WAITING });
     });
   // The request is also answered when it has waited long enough.
-  step.take(feedLabel('answer'), (to) => {
+  step.take(feedLabel(request.asksNow ? 'answer now' : 'answer'), (to) => {
     const fault = request.asksNow
       ? answerNow(step, to, request, hasSettled || step.is('now does not wait'))
       : faultOfPage(step, to, rows, isFull);

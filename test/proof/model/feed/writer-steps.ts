@@ -9,7 +9,8 @@ export function writerSteps(step: FeedStep): void {
     if (phase === PHASE.NONE && (n === 0 || transactions[n - 1].phase !== PHASE.NONE)) begin(step, n);
     if (phase === PHASE.BEGUN && !isLocked(step, n))
       step.take(feedLabel('lock', n), (to) => void (to.transactions[n].phase = PHASE.LOCKED));
-    if (phase === PHASE.LOCKED) write(step, n);
+    if (phase === PHASE.LOCKED) place(step, n);
+    if (phase === PHASE.PLACED) write(step, n);
     if (phase === PHASE.WRITTEN) step.take(feedLabel('commit', n), (to) => end(to, n, ++to.database.commits));
     if (isRunning(transactions[n])) step.take(feedLabel('roll back', n), (to) => end(to, n, 0), false);
   }
@@ -25,7 +26,7 @@ function begin(step: FeedStep, n: number): void {
 
 function isLocked({ state, records }: FeedStep, n: number): boolean {
   return state.transactions.some(
-    ({ phase }, m) => records[m] === records[n] && (phase === PHASE.LOCKED || phase === PHASE.WRITTEN),
+    ({ phase }, m) => records[m] === records[n] && phase >= PHASE.LOCKED && phase <= PHASE.WRITTEN,
   );
 }
 
@@ -33,16 +34,22 @@ function placeOf(step: FeedStep, { database }: FeedState, xid: number): number {
   return step.is('a place is the own id alone') ? xid : Math.max(xid, database.latestEnded);
 }
 
-function write(step: FeedStep, n: number): void {
-  step.take(feedLabel('write', n), (to) => {
+function place(step: FeedStep, n: number): void {
+  step.take(feedLabel('place', n), (to) => {
     const { database, transactions } = to;
     const one = transactions[n];
-    one.phase = PHASE.WRITTEN;
+    one.phase = PHASE.PLACED;
     one.generation = generationOf(to);
-    if (!step.is('a place is taken before the lock')) one.place = placeOf(step, to, one.xid);
-    one.position = ++database.sequence;
     one.at = database.tick;
+    if (!step.is('a place is taken before the lock')) one.place = placeOf(step, to, one.xid);
     return database.tick < database.keptFrom ? 'a change is refused, because its month has no partition' : null;
+  });
+}
+
+function write(step: FeedStep, n: number): void {
+  step.take(feedLabel('write', n), ({ database, transactions }) => {
+    transactions[n].phase = PHASE.WRITTEN;
+    transactions[n].position = ++database.sequence;
   });
 }
 
@@ -79,7 +86,7 @@ function dropMonth(step: FeedStep): void {
   const end = database.keptFrom + MONTH;
   if ((step.is('a month is dropped at its first expired entry') ? database.keptFrom + 1 : end) > until) return;
   // A running writer holds a lock on the partition.
-  if (transactions.some(({ phase, at }) => phase === PHASE.WRITTEN && at < end)) return;
+  if (transactions.some((one) => isRunning(one) && one.phase >= PHASE.PLACED && one.at < end)) return;
   step.take(feedLabel('drop a month'), (to) => void (to.database.keptFrom = end), false);
 }
 

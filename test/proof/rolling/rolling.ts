@@ -1,0 +1,144 @@
+/**
+ * Tests that two successive releases can use one database at the same time.
+ *
+ * Six processes of the present release share one PostgreSQL. Bookings are created, moved and cancelled continuously.
+ * The processes are replaced one after another by those of the next release (next-release.ts), whose first one migrates
+ * the database while the others write, and back again. A process gets no new request from the moment in which it is
+ * asked to end, as behind a proxy.
+ *
+ * - faults: answers 5xx other than 503 with `Retry-After`, and calls without an answer;
+ * - lost, phantom, gaps, overtaken, in flight twice, duplicates: as in the chaos program (../chaos/chaos.ts);
+ * - p99: of the calls during the rolls, as a multiple of that before.
+ *
+ * usage: npm run rolling [-- --rolls N]   (default 2, forth and back; the exit code is 1 when anything is found, or the
+ * p99 is more than 1.5 times that before)
+ */
+import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { runCommand } from '../../../bench/command.js';
+import { prepare, query } from '../../../bench/prepare.js';
+import { ServiceProcess } from '../../../bench/service-process.js';
+import { migrate } from '../../../src/platform/database/migrate.js';
+import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/embedded-postgres.js';
+import { startPartner } from '../../support/partner.js';
+import { BookingLoad, subscribe } from '../chaos/booking-load.js';
+import { judge, settle } from '../chaos/chaos-judge.js';
+import { Ledger } from '../chaos/chaos-ledger.js';
+
+const PROCESSES = 6;
+const QUIET_MS = 20_000;
+const MOST_RATIO = 1.5;
+/** The bundle (dist/main.js) has modules of its own, which `--require` does not reach. */
+const PROGRAM = join(__dirname, '../../../src/main.js');
+const NEXT = ['--require', join(__dirname, 'next-release.js'), PROGRAM];
+
+function p99(durations: readonly number[]): number {
+  const sorted = durations.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length * 0.99)] ?? 0;
+}
+
+async function main(): Promise<boolean> {
+  const stops: (() => Promise<unknown>)[] = [];
+  try {
+    return await run(stops);
+  } finally {
+    for (const stop of stops.reverse()) await stop().catch(() => undefined);
+  }
+}
+
+async function run(stops: (() => Promise<unknown>)[]): Promise<boolean> {
+  const { values } = parseArgs({ options: { rolls: { type: 'string', default: '2' } } });
+  const rolls = Number(values.rolls);
+  const folder = mkdtempSync(join(tmpdir(), 'rolling-'));
+  chmodSync(folder, 0o755);
+  stops.push(() => rm(folder, { recursive: true, force: true }));
+  const database = await startEmbeddedPostgres({ dataDir: join(folder, 'database'), database: 'rolling' });
+  stops.push(() => database.stop());
+  await migrate(database.url);
+  const { account, token } = await prepare(database.url);
+  const env = {
+    DATABASE_URL: database.url,
+    SECRETS_KEY: randomBytes(32).toString('base64'),
+    DATABASE_POOL_SIZE: '8',
+    HOST: '127.0.0.1',
+    PARTNER_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
+    RATE_LIMIT_PER_MINUTE: '0',
+  };
+  let started = 0;
+  const start = async (program: readonly string[]) => {
+    const service = new ServiceProcess(join(folder, `service-${++started}`), env, program);
+    stops.push(() => service.kill('SIGTERM'));
+    await service.start();
+    return service;
+  };
+  const services: ServiceProcess[] = [];
+  while (services.length < PROCESSES) services.push(await start([PROGRAM]));
+  const partner = await startPartner();
+  stops.push(() => partner.stop());
+  await subscribe(services[0].baseUrl, account, token, partner);
+  const ledger = new Ledger();
+  ledger.listenTo(partner);
+
+  let calls = 0;
+  const load = new BookingLoad({
+    baseUrl: () => services[calls++ % services.length].baseUrl,
+    account,
+    token,
+    restMs: 100,
+    timeoutMs: 60_000,
+  });
+  await pause(QUIET_MS / 2);
+  load.durations = [];
+  await pause(QUIET_MS);
+  const before = p99(load.durations);
+  load.durations = [];
+  for (let roll = 1; roll <= rolls; roll++) {
+    const program = roll % 2 === 1 ? NEXT : [PROGRAM];
+    for (let replaced = 0; replaced < PROCESSES; replaced++) {
+      const old = services.shift()!;
+      await old.kill('SIGTERM');
+      services.push(await start(program));
+    }
+    process.stdout.write(`roll ${roll}/${rolls}: ${load.acknowledged.size} bookings\n`);
+  }
+  const during = p99(load.durations);
+  await load.stop();
+  await settle(database.url);
+  const isMigrated = (await query(database.url, `SELECT to_regclass('planted_rows') IS NOT NULL AS it`))[0]['it'];
+  const verdict = await judge(database.url, account, load, ledger);
+  const ratio = during / before;
+  process.stdout.write(
+    [
+      '',
+      `rolls                   ${rolls} of ${PROCESSES} processes; the database is ${isMigrated === true ? '' : 'NOT '}migrated`,
+      `calls                   ${load.calls}, of them refused with 503 and Retry-After: ${load.failures - load.faults.length}`,
+      `faults                  ${load.faults.length}${load.faults.length > 0 ? `; ${load.faults[0]}` : ''}`,
+      `events committed        ${verdict.committed}`,
+      `events accepted         ${ledger.accepted.size}`,
+      `lost                    ${verdict.lost}`,
+      `phantom                 ${verdict.phantom}`,
+      `gaps                    ${verdict.gaps}`,
+      `in flight twice         ${ledger.inFlightTwice}`,
+      `overtaken               ${ledger.overtaken}`,
+      `duplicates              ${verdict.duplicates}`,
+      `p99                     ${before.toFixed(0)} ms before, ${during.toFixed(0)} ms during the rolls: ${ratio.toFixed(2)} times`,
+      '',
+    ].join('\n'),
+  );
+  const wrong = [load.faults.length, verdict.lost, verdict.phantom, verdict.gaps, verdict.duplicates];
+  const disorder = [ledger.inFlightTwice, ledger.overtaken];
+  return (
+    [...wrong, ...disorder].every((count) => count === 0) &&
+    isMigrated === true &&
+    ledger.accepted.size > 0 &&
+    ratio <= MOST_RATIO
+  );
+}
+
+runCommand(main);
