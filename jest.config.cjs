@@ -26,8 +26,8 @@ const shared = {
 };
 
 module.exports = {
-  // Real PostgreSQL and real HTTP on two cores: more workers only wait for one another.
-  maxWorkers: 2,
+  // One worker more than two cores, because tests over HTTP mostly wait: for partners, leases and pages.
+  maxWorkers: 3,
   // What a hundred suites leave in a worker takes seconds to collect, for which nothing else runs there.
   workerIdleMemoryLimit: '2GB',
   testTimeout: 60_000,

@@ -5,9 +5,9 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { X509Certificate } from 'node:crypto';
-import { createServer } from 'node:https';
 import { join, resolve } from 'node:path';
 import { selfSigned, type Identity } from '../test/support/certificates.js';
+import { Partner } from '../test/support/partner.js';
 
 const YEAR_MS = 365 * 86_400_000;
 const DATA_DIR = resolve(process.env['DATA_DIR'] || './data');
@@ -18,25 +18,16 @@ const KEY = join(DATA_DIR, 'partner-key.pem');
 async function main(): Promise<void> {
   mkdirSync(DATA_DIR, { recursive: true });
   const { certPem, keyPem } = keptIdentity() ?? (await newIdentity());
-  const server = createServer({ cert: certPem, key: keyPem }, (request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      print(`${request.method} ${request.url}  webhook-id: ${String(request.headers['webhook-id'])}`);
-      print(readable(Buffer.concat(chunks).toString('utf8')) + '\n');
-      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
-    });
+  const partner = new Partner({ certPem, keyPem }, certPem, { port: PORT });
+  partner.answer(({ method, path, headers, raw }) => {
+    print(`${method} ${path}  webhook-id: ${headers['webhook-id']}`);
+    print(readable(raw.toString('utf8')) + '\n');
+    return { headers: { 'content-type': 'application/json' }, body: '{}' };
   });
-  server.on('error', fail);
-  await new Promise<void>((listening) => server.listen(PORT, '127.0.0.1', listening));
-  const address = server.address();
-  const url = `https://localhost:${typeof address === 'object' ? address?.port : PORT}`;
-  print(`Partner: ${url}, certificate in ${CERTIFICATE}\nWaiting for notifications …\n`);
+  await partner.comeUp();
+  print(`Partner: ${partner.url}, certificate in ${CERTIFICATE}\nWaiting for notifications …\n`);
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.on(signal, () => {
-      server.close(() => process.exit(0));
-      server.closeAllConnections();
-    });
+    process.on(signal, () => void partner.stop().then(() => process.exit(0)));
 }
 
 /** Reuses the certificate of an earlier start, so that a subscription that trusts it keeps working. */

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { Readable } from 'node:stream';
 import { runAdminCommand } from '../../src/admin-cli';
+import { nextPath } from '../support/answers';
 import { startApp, type Answer, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import { OAuth } from '../support/oauth';
@@ -220,7 +221,7 @@ describe('/admin/users', () => {
     while (path && listed.length < 5) {
       const page: Awaited<ReturnType<typeof call>> = await call('GET', path);
       listed.push(...page.body.map((user: { username: string }) => user.username));
-      path = /<([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1]?.slice(app.url.length);
+      path = nextPath(page);
     }
     expect(listed.slice(0, 5)).toEqual(made);
     expect(faults(await call('GET', '/admin/users?limit=0'))).toEqual(['limit limit_invalid']);

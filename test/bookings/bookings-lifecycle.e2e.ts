@@ -1,5 +1,6 @@
 import { CommandBus } from '@nestjs/cqrs';
 import { CompleteExam } from '../../src/bookings/bookings.commands';
+import { examPath, faultsOf } from '../support/answers';
 import { startApp, type TestApp } from '../support/app';
 import { dateTime, siteBooking } from '../support/given';
 
@@ -16,13 +17,10 @@ type Record_ = Record<string, any>;
 const DAY = 86_400_000;
 const inDays = (days: number) => dateTime(Date.now() + days * DAY);
 
-const pathOf = (record: Record_) =>
-  `/accounts/${scene.account}/candidates/${record['candidate'].candidate_id}/tests/${record['test_code']}/bookings`;
+const pathOf = (record: Record_) => `${examPath(scene, record)}/bookings`;
 const call = (method: string, path: string, body?: unknown, headers = {}) =>
   app.call(method, path, { token: scene.token, body, headers });
 const bookingPath = (booking: Record_) => `/accounts/${scene.account}/bookings/${booking['booking_code']}`;
-const faultsOf = (answer: { body: any }) =>
-  ((answer.body.errors ?? []) as { pointer: string; code: string }[]).map(({ pointer, code }) => `${pointer} ${code}`);
 const eventsOf = async (booking: Record_) =>
   (await app.given.sql('SELECT * FROM domain_events WHERE stream = $1 ORDER BY sequence', [
     booking['booking_code'],

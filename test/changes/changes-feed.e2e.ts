@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { examPath, nextUrl } from '../support/answers';
 import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody } from '../support/deliveries';
 import { eventually } from '../support/eventually';
@@ -36,15 +37,13 @@ async function page(path = `/accounts/${scene.account}/changes`): Promise<{ entr
   await app.given.settled();
   const answer = await call('GET', path);
   expect(answer.status).toBe(200);
-  const [, next] = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('link')!)!;
+  const next = nextUrl(answer)!;
   expect(next.startsWith(`${app.url}/accounts/`)).toBe(true);
   return { entries: answer.body as Entry[], next: next.slice(app.url.length) };
 }
 
 const feed = async (query = '') => (await page(`/accounts/${scene.account}/changes${query}`)).entries;
 const changes = async (query = '') => (await feed(query)).map((entry) => entry['change'] as string);
-const pathOf = (record: Entry) =>
-  `/accounts/${scene.account}/candidates/${record['candidate'].candidate_id}/tests/${record['test_code']}`;
 const sweep = () => app.app.get(ExpirySweep, { strict: false }).run();
 const endNow = (record: Entry) =>
   app.given.sql(
@@ -117,11 +116,11 @@ describe('an entry of the change feed', () => {
     await call('POST', `${admin}/hold`, { reason: 'papers' }, operator);
     await call('POST', `${admin}/release`, undefined, operator);
     await call('POST', `${admin}/approve-accommodations`, undefined, operator);
-    const { status: _, ...body } = (await call('GET', pathOf(record))).body[0];
-    await call('PUT', pathOf(record), { ...body, candidate: { ...body.candidate, city: 'Oslo' } });
-    await call('PUT', pathOf(record), body);
-    await call('PUT', `${pathOf(record)}/vouchers`, []);
-    await call('DELETE', pathOf(record));
+    const { status: _, ...body } = (await call('GET', examPath(scene, record))).body[0];
+    await call('PUT', examPath(scene, record), { ...body, candidate: { ...body.candidate, city: 'Oslo' } });
+    await call('PUT', examPath(scene, record), body);
+    await call('PUT', `${examPath(scene, record)}/vouchers`, []);
+    await call('DELETE', examPath(scene, record));
     expect((await feed()).map(({ kind, change, status }) => [kind, change, status])).toEqual([
       ['ELIGIBILITY', 'CREATED', 'PENDING'],
       ['ELIGIBILITY', 'HELD', 'PENDING'],
@@ -136,14 +135,14 @@ describe('an entry of the change feed', () => {
 
   it('adds no entry to the change feed for a request that is refused or changes nothing', async () => {
     const record = await app.given.eligibility(scene);
-    await call('PUT', pathOf(record), (await call('GET', pathOf(record))).body[0]);
+    await call('PUT', examPath(scene, record), (await call('GET', examPath(scene, record))).body[0]);
     await call('POST', `/accounts/${scene.account}/candidates`, app.given.eligibilityBody('unknown'));
     await call(
       'POST',
       `/accounts/${scene.account}/candidates`,
       app.given.eligibilityBody(scene.testCode, { candidate: record['candidate'] }),
     );
-    expect((await call('PUT', `${pathOf(record)}/vouchers`, [])).status).toBe(204);
+    expect((await call('PUT', `${examPath(scene, record)}/vouchers`, [])).status).toBe(204);
     for (const decision of ['release', 'approve-accommodations'])
       expect(
         (await call('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/${decision}`, undefined, operator))
@@ -269,7 +268,7 @@ describe('an expiry in the change feed', () => {
     const record = await app.given.eligibility(scene);
     await endNow(record);
     await Promise.all(Array.from({ length: 5 }, sweep));
-    const [{ eligibility_end_date }] = (await call('GET', pathOf(record))).body;
+    const [{ eligibility_end_date }] = (await call('GET', examPath(scene, record))).body;
     expect((await feed()).map(({ change, status, at }) => [change, status, at])).toEqual([
       ['CREATED', 'ELIGIBLE', record['created_datetime']],
       ['EXPIRED', 'EXPIRED', eligibility_end_date],
@@ -289,9 +288,12 @@ describe('an expiry in the change feed', () => {
       call('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/${what}`, body, operator);
     const voucher = await app.given.voucher(scene.account);
     const ways: [string, (record: Entry) => Promise<unknown>][] = [
-      ['UPDATED ELIGIBLE', (record) => call('PUT', pathOf(record), app.given.eligibilityBody(scene.testCode, record))],
-      ['CANCELLED CANCELLED', (record) => call('DELETE', pathOf(record))],
-      ['UPDATED EXPIRED', (record) => call('PUT', `${pathOf(record)}/vouchers`, [voucher])],
+      [
+        'UPDATED ELIGIBLE',
+        (record) => call('PUT', examPath(scene, record), app.given.eligibilityBody(scene.testCode, record)),
+      ],
+      ['CANCELLED CANCELLED', (record) => call('DELETE', examPath(scene, record))],
+      ['UPDATED EXPIRED', (record) => call('PUT', `${examPath(scene, record)}/vouchers`, [voucher])],
       ['RELEASED EXPIRED', (record) => admin(record, 'release')],
       [
         'RESULT_RECEIVED COMPLETED',
@@ -313,8 +315,8 @@ describe('an expiry in the change feed', () => {
 
   it('adds no second entry for an expiry that an update or a cancelled booking caused', async () => {
     const record = await app.given.eligibility(scene);
-    const body = (await call('GET', pathOf(record))).body[0];
-    await call('PUT', pathOf(record), { ...body, eligibility_end_date: '2020-01-01T00:00:00Z' });
+    const body = (await call('GET', examPath(scene, record))).body[0];
+    await call('PUT', examPath(scene, record), { ...body, eligibility_end_date: '2020-01-01T00:00:00Z' });
     await sweep();
     expect((await feed()).map(({ change, status }) => [change, status])).toEqual([
       ['CREATED', 'ELIGIBLE'],

@@ -1,3 +1,4 @@
+import { faultsOf } from '../support/answers';
 import { startApp, type TestApp } from '../support/app';
 import { dateTime } from '../support/given';
 
@@ -14,8 +15,6 @@ const create = (body: unknown) =>
   app.call('POST', `/accounts/${scene.account}/candidates`, { token: scene.token, body });
 const body = (changes?: Parameters<TestApp['given']['eligibilityBody']>[1]) =>
   app.given.eligibilityBody(scene.testCode, changes);
-const faultsOf = (answer: { body: any }) =>
-  ((answer.body.errors ?? []) as { pointer: string; code: string }[]).map(({ pointer, code }) => `${pointer} ${code}`);
 const count = async (candidateId: string) =>
   (await app.given.sql('SELECT count(*) AS n FROM eligibilities WHERE candidate_id = $1', [candidateId]))[0]['n'];
 

@@ -1,3 +1,4 @@
+import { faultsOf } from '../support/answers';
 import { startApp, type TestApp } from '../support/app';
 
 let app: TestApp;
@@ -22,9 +23,6 @@ function bodyWith(path: string, value: unknown): Record<string, any> {
   else target[last] = value;
   return body;
 }
-
-const faultsOf = (answer: { body: any }) =>
-  ((answer.body.errors ?? []) as { pointer: string; code: string }[]).map(({ pointer, code }) => `${pointer} ${code}`);
 
 const CANDIDATE_TEXTS: [string, number][] = [
   ['first_name', 100],

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { nextPath } from '../support/answers';
 import { startApp, type TestApp } from '../support/app';
 import { whatIsAsked } from '../support/statements';
 
@@ -118,7 +119,7 @@ describe('the list filtered by updated_since', () => {
     while (path) {
       const { body, headers } = await app.call('GET', path, { token: scene.token });
       seen.push(...(body as { svc_eligiblity_id: string }[]).map((record) => record.svc_eligiblity_id));
-      path = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1].slice(app.url.length);
+      path = nextPath({ headers });
     }
     expect(seen).toHaveLength(CHANGED + 1);
     expect(seen).toEqual(known.map((row) => row['id']));

@@ -1,5 +1,6 @@
 import { CommandBus } from '@nestjs/cqrs';
 import { CompleteExam } from '../../src/bookings/bookings.commands';
+import { examPath } from '../support/answers';
 import { startApp, type Answer, type TestApp } from '../support/app';
 import { siteBooking } from '../support/given';
 
@@ -24,7 +25,6 @@ const ROUNDS = 8;
 const call = (at: number, method: string, path: string, body?: unknown, headers = {}) =>
   (at % 2 === 0 ? app : second).call(method, path, { token: scene.token, body, headers });
 const candidates = () => `/accounts/${scene.account}/candidates`;
-const pathOf = (record: Record_) => `${candidates()}/${record['candidate'].candidate_id}/tests/${record['test_code']}`;
 const at20 = (request: (at: number) => Promise<Answer>) =>
   Promise.all(Array.from({ length: 20 }, (_, at) => request(at)));
 const tally = (answers: Answer[]) => {
@@ -78,7 +78,7 @@ describe('§5 races, on two applications and one database', () => {
       `SELECT FROM eligibilities WHERE svc_eligiblity_id = '${held['svc_eligiblity_id']}' FOR UPDATE`,
     );
     const book = (record: Record_, at: number) =>
-      call(0, 'POST', `${pathOf(record)}/bookings`, siteBooking(), { 'x-request-id': `together-${at}` });
+      call(0, 'POST', `${examPath(scene, record)}/bookings`, siteBooking(), { 'x-request-id': `together-${at}` });
     let waits = true;
     const ofHeld = book(held, 0).then((answer) => {
       waits = false;
@@ -123,8 +123,8 @@ describe('§5 races, on two applications and one database', () => {
         if (!record)
           return call(at, 'POST', candidates(), app.given.eligibilityBody(scene.testCode, { voucher_codes: [code] }));
         return at % 3 === 0
-          ? call(at, 'PUT', pathOf(record), { ...record, voucher_codes: [code] })
-          : call(at, 'PUT', `${pathOf(record)}/vouchers`, [code]);
+          ? call(at, 'PUT', examPath(scene, record), { ...record, voucher_codes: [code] })
+          : call(at, 'PUT', `${examPath(scene, record)}/vouchers`, [code]);
       });
       expect(answers.filter((answer) => answer.status < 300)).toHaveLength(1);
       expect(answers.filter((answer) => answer.body?.errors?.[0].code === 'voucher_exhausted')).toHaveLength(19);
@@ -144,7 +144,7 @@ describe('§5 races, on two applications and one database', () => {
     for (let round = 0; round < ROUNDS; round++) {
       const answers = await at20((at) => {
         const order = [...codes].sort(() => Math.sin(at * 7 + round) - 0.2);
-        return call(at, 'PUT', `${pathOf(records[at % 5])}/vouchers`, order.slice(0, at % 6));
+        return call(at, 'PUT', `${examPath(scene, records[at % 5])}/vouchers`, order.slice(0, at % 6));
       });
       for (const answer of answers) expect([204, 400]).toContain(answer.status);
     }
@@ -160,7 +160,7 @@ describe('§5 races, on two applications and one database', () => {
     for (let round = 0; round < ROUNDS; round++) {
       const record = await app.given.eligibility(scene);
       const answers = await Promise.all(
-        [0, 1].map((at) => call(at, 'POST', `${pathOf(record)}/bookings`, siteBooking())),
+        [0, 1].map((at) => call(at, 'POST', `${examPath(scene, record)}/bookings`, siteBooking())),
       );
       expect(tally(answers)).toEqual({ '201': 1, '403 not_eligible_to_schedule': 1 });
       expect(
@@ -178,8 +178,8 @@ describe('§5 races, on two applications and one database', () => {
     for (let round = 0; round < 2 * ROUNDS; round++) {
       const record = await app.given.eligibility(scene);
       const [booked, cancelled] = await Promise.all([
-        call(round, 'POST', `${pathOf(record)}/bookings`, siteBooking()),
-        call(round + 1, 'DELETE', pathOf(record)),
+        call(round, 'POST', `${examPath(scene, record)}/bookings`, siteBooking()),
+        call(round + 1, 'DELETE', examPath(scene, record)),
       ]);
       const row = await one(
         `SELECT status, (SELECT count(*) FROM bookings b WHERE b.svc_eligiblity_id = e.svc_eligiblity_id) AS bookings
@@ -225,7 +225,7 @@ describe('§5 races, on two applications and one database', () => {
       const id = record['svc_eligiblity_id'] as string;
       const complete = (side: TestApp) => side.app.get(CommandBus, { strict: false }).execute(new CompleteExam(id, 1));
       const [updated] = await Promise.all([
-        call(round, 'PUT', pathOf(record), {
+        call(round, 'PUT', examPath(scene, record), {
           ...record,
           candidate: { ...record['candidate'], city: 'Troy', suffix: 'II' },
         }),
@@ -249,7 +249,7 @@ describe('§5 races, on two applications and one database', () => {
   it('20 simultaneous updates of one record are all 204, and one of the updates is stored whole', async () => {
     const record = await app.given.eligibility(scene);
     const answers = await at20((at) =>
-      call(at, 'PUT', pathOf(record), {
+      call(at, 'PUT', examPath(scene, record), {
         ...record,
         candidate: { ...record['candidate'], city: `c${at}`, suffix: `c${at}` },
       }),
@@ -270,7 +270,7 @@ describe('§5 races, on two applications and one database', () => {
         record['svc_eligiblity_id'],
       ]);
       const answers = await Promise.all([
-        call(round, 'PUT', pathOf(record), body),
+        call(round, 'PUT', examPath(scene, record), body),
         call(round + 1, 'POST', candidates(), body),
       ]);
       for (const answer of answers) expect([200, 204, 400]).toContain(answer.status);

@@ -1,3 +1,4 @@
+import { nextUrl } from '../support/answers';
 import { startApp, type TestApp } from '../support/app';
 import { dateTime } from '../support/given';
 
@@ -237,7 +238,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
       const answer = await app.call('GET', next.slice(app.url.length), { token: board.token });
       expect(answer.body.length).toBeLessThanOrEqual(3);
       seen.push(...idsOf(answer));
-      next = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+      next = nextUrl(answer);
       if (next) expect(new URL(next).searchParams.get('test_code')).toBe(board.testCode);
       if (page === 0) {
         await app.given.eligibility(board);
@@ -282,7 +283,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
         token: sceneOfOne.token,
       },
     );
-    const [, next] = /^<([^>]+)>; rel="next"$/.exec(page.headers.get('link')!)!;
+    const next = nextUrl(page)!;
     expect([idsOf(page), await find(new URL(next).search.slice(1))]).toEqual([[again], [cancelled]]);
   });
 

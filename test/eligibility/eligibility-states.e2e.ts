@@ -1,6 +1,7 @@
 import { CommandBus } from '@nestjs/cqrs';
 import { CompleteExam } from '../../src/bookings/bookings.commands';
 import { DomainError } from '../../src/platform/errors';
+import { examPath } from '../support/answers';
 import { startApp, type Answer, type TestApp } from '../support/app';
 import { dateTime, siteBooking } from '../support/given';
 
@@ -26,8 +27,7 @@ interface Subject {
 const NO_BOOKING = 'ABCDEFGHJK';
 const DAY = 86_400_000;
 
-const pathOf = ({ record }: Subject) =>
-  `/accounts/${scene.account}/candidates/${record['candidate'].candidate_id}/tests/${record['test_code']}`;
+const pathOf = ({ record }: Subject) => examPath(scene, record);
 const call = (method: string, path: string, body?: unknown, token = scene.token) =>
   app.call(method, path, { token, body });
 const booking = (subject: Subject) => `/accounts/${scene.account}/bookings/${subject.bookingCode}`;

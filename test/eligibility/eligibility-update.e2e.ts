@@ -1,3 +1,4 @@
+import { examPath, faultsOf } from '../support/answers';
 import { startApp, type TestApp } from '../support/app';
 import { dateTime } from '../support/given';
 
@@ -15,13 +16,11 @@ afterAll(() => app.close());
 type Record_ = Record<string, any>;
 const DAY = 86_400_000;
 
-const pathOf = (record: Record_) =>
-  `/accounts/${scene.account}/candidates/${encodeURIComponent(record['candidate'].candidate_id as string)}/tests/${record['test_code']}`;
 const create = (changes: Parameters<TestApp['given']['eligibility']>[1] = {}) =>
   app.given.eligibility(scene, { portion_codes: ['P1'], ...changes });
 const read = async (record: Record_) =>
-  ((await app.call('GET', pathOf(record), { token: scene.token })).body as Record_[])[0];
-const put = (record: Record_, body: unknown) => app.call('PUT', pathOf(record), { token: scene.token, body });
+  ((await app.call('GET', examPath(scene, record), { token: scene.token })).body as Record_[])[0];
+const put = (record: Record_, body: unknown) => app.call('PUT', examPath(scene, record), { token: scene.token, body });
 /** Builds an update with the required members and the given changes. */
 const update = (record: Record_, { candidate, ...rest }: Record_ = {}) => {
   const { candidate_id, first_name, last_name } = record['candidate'];
@@ -42,8 +41,6 @@ const vouchersOf = async (record: Record_) =>
       record['svc_eligiblity_id'],
     ])
   ).map((row) => row['voucher_code'] as string);
-const faultsOf = (answer: { body: any }) =>
-  ((answer.body.errors ?? []) as { pointer: string; code: string }[]).map(({ pointer, code }) => `${pointer} ${code}`);
 
 describe('§5 Update', () => {
   it('answers an update with 204 without a body, and leaves members unchanged that the request omits', async () => {

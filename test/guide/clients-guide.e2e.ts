@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { examPath } from '../support/answers';
 import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody } from '../support/deliveries';
 import { dateTime } from '../support/given';
@@ -34,8 +35,6 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 const day = (days: number) => dateTime(Date.now() + days * 86_400_000);
-const pathOf = (record: Entity) =>
-  `/accounts/${scene.account}/candidates/${record['candidate'].candidate_id}/tests/${record['test_code']}`;
 
 async function succeeds(method: string, path: string, body?: object, token = scene.token): Promise<Entity> {
   const answer = await app.call(method, path, { token, body });
@@ -47,7 +46,7 @@ const create = () => app.given.eligibility(scene);
 const createToApprove = () => app.given.eligibility(scene, { candidate: { special_accommodations: [approval] } });
 const book = (record: Entity) => app.given.booking(scene, record);
 const update = (record: Entity, eligibility_end_date: string) =>
-  succeeds('PUT', pathOf(record), { ...record, eligibility_end_date });
+  succeeds('PUT', examPath(scene, record), { ...record, eligibility_end_date });
 const decide = (record: Entity, what: string, body?: object) =>
   succeeds('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/${what}`, body, operator);
 /** Ends the window of a record in the database, because an update cannot move the window past a booking. */
@@ -115,12 +114,12 @@ const WAYS: Record<string, Way[]> = {
   'excused afterwards': [miss(true)],
   'the window ends': [end, (record) => update(record, day(-1))],
   'update moves the end into the future': [(record) => update(record, day(30))],
-  cancel: [(record) => succeeds('DELETE', pathOf(record))],
+  cancel: [(record) => succeeds('DELETE', examPath(scene, record))],
   result: [deliver, (record) => new Deliveries(app).put(scene, accountBody(record['candidate'].candidate_id))],
 };
 
 const read = async (record: Entity) =>
-  ((await succeeds('GET', pathOf(record))) as unknown as Entity[])[0]['status'] as string;
+  ((await succeeds('GET', examPath(scene, record))) as unknown as Entity[])[0]['status'] as string;
 
 describe('the diagram of an eligibility', () => {
   const arrows = arrowsOf('An eligibility');
@@ -158,8 +157,8 @@ describe('the diagram of an eligibility', () => {
   it('contains every cancellation, booking and hold that changes the state', async () => {
     for (const state of Object.keys(IN_STATE).slice(1))
       for (const [method, path] of [
-        ['DELETE', (record: Entity) => pathOf(record)],
-        ['POST', (record: Entity) => `${pathOf(record)}/bookings`],
+        ['DELETE', (record: Entity) => examPath(scene, record)],
+        ['POST', (record: Entity) => `${examPath(scene, record)}/bookings`],
         ['POST', (record: Entity) => `/admin/eligibilities/${record['svc_eligiblity_id']}/hold`],
       ] as const) {
         const record = await IN_STATE[state]();

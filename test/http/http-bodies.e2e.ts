@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { faultsOf } from '../support/answers';
 import { startApp, type TestApp } from '../support/app';
 import { rawCall } from '../support/raw-http';
 
@@ -18,8 +19,6 @@ const raw = (chunks: (string | Buffer)[], headers: Record<string, string> = {}, 
   rawCall(app.url, 'POST', path(), { chunks, headers: { authorization: `Bearer ${token}`, ...headers } });
 const valid = () => app.given.eligibilityBody(scene.testCode);
 const json = () => JSON.stringify(valid());
-const faultsOf = (answer: { body: any }) =>
-  ((answer.body.errors ?? []) as { pointer: string; code: string }[]).map(({ pointer, code }) => `${pointer} ${code}`);
 /** Returns the valid body with `text`, raw JSON, as the candidate's city. */
 const withCity = (text: string) => {
   const body = valid();

@@ -146,29 +146,32 @@ describe('Expect: 100-continue', () => {
 });
 
 describe('a body that stops arriving', () => {
-  it('refuses a stopped body within 30 s with 408, or 500 on the result routes, and closes the connection', async () => {
-    // Result routes answer 500, because a test driver retries only after a 500.
-    const stopped: [string, string, string, number][] = [
-      [candidates(), 'Content-Length: 5000', '{"a":', 408],
-      [RESULTS, 'Content-Length: 7000000', '{"a":', 500],
-      [RESULTS, 'Content-Length: 7000000', `{"a":"${'x'.repeat(2_000_000)}`, 500],
-      [candidates(), 'Transfer-Encoding: chunked', '5\r\n{"a":\r\n', 408],
-      [candidates(), 'Content-Length: 5000', '', 408],
-    ];
-    await Promise.all(
-      stopped.map(async ([path, framing, piece, status]) => {
-        const wire = await Wire.open();
-        wire.head('POST', path, bearer(), JSON_TYPE, framing);
-        wire.send(piece);
-        expect(await wire.until('"code":"request_timeout"', 30_000)).toMatch(
-          new RegExp(`^HTTP/1\\.1 ${status} [^]*\\r\\nConnection: close\\r\\n`),
-        );
-        expect(await wire.closes()).toBe(true);
-      }),
-    );
-  });
+  it.concurrent(
+    'refuses a stopped body within 30 s with 408, or 500 on the result routes, and closes the connection',
+    async () => {
+      // Result routes answer 500, because a test driver retries only after a 500.
+      const stopped: [string, string, string, number][] = [
+        [candidates(), 'Content-Length: 5000', '{"a":', 408],
+        [RESULTS, 'Content-Length: 7000000', '{"a":', 500],
+        [RESULTS, 'Content-Length: 7000000', `{"a":"${'x'.repeat(2_000_000)}`, 500],
+        [candidates(), 'Transfer-Encoding: chunked', '5\r\n{"a":\r\n', 408],
+        [candidates(), 'Content-Length: 5000', '', 408],
+      ];
+      await Promise.all(
+        stopped.map(async ([path, framing, piece, status]) => {
+          const wire = await Wire.open();
+          wire.head('POST', path, bearer(), JSON_TYPE, framing);
+          wire.send(piece);
+          expect(await wire.until('"code":"request_timeout"', 30_000)).toMatch(
+            new RegExp(`^HTTP/1\\.1 ${status} [^]*\\r\\nConnection: close\\r\\n`),
+          );
+          expect(await wire.closes()).toBe(true);
+        }),
+      );
+    },
+  );
 
-  it('refuses a body within 30 s with 408, even if a byte arrives every second', async () => {
+  it.concurrent('refuses a body within 30 s with 408, even if a byte arrives every second', async () => {
     const wire = await Wire.open();
     wire.head('POST', candidates(), bearer(), JSON_TYPE, 'Content-Length: 5000');
     const drip = setInterval(() => wire.send(' '), 1000);

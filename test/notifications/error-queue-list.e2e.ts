@@ -1,3 +1,4 @@
+import { nextPath } from '../support/answers';
 import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
@@ -110,7 +111,7 @@ test('lists the error queue newest first, and links to the next page', async () 
   while (path) {
     const page = await subscribed.get(path);
     found.push(...page.body);
-    path = /<https?:\/\/[^/]+([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1];
+    path = nextPath(page);
   }
   expect(found).toEqual(all);
 });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { nextPath } from '../support/answers';
 import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import { BulkJobs, queueMany, refused } from '../support/queued';
@@ -110,7 +111,7 @@ test('lists jobs newest first, filtered by kind, state and account, and lists th
     expect.objectContaining({ parameter: 'kind', code: 'kind_unknown' }),
   ]);
   const page = await jobs.call('GET', 'jobs?limit=1');
-  const next = /<https?:\/\/[^/]+\/admin\/([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '')![1];
+  const next = nextPath(page)!.slice('/admin/'.length);
   expect((await jobs.call('GET', next)).body[0].job_id).toBe(resolved);
 
   const found: string[] = [];
@@ -118,7 +119,7 @@ test('lists jobs newest first, filtered by kind, state and account, and lists th
   while (path) {
     const items: any = await jobs.call('GET', path);
     found.push(...items.body.map(({ booking_code }: any) => booking_code));
-    path = /<https?:\/\/[^/]+\/admin\/([^>]+)>; rel="next"/.exec(items.headers.get('link') ?? '')?.[1];
+    path = nextPath(items)?.slice('/admin/'.length);
   }
   const bookings = (await subscribed.notifications()).map(({ booking_code }) => booking_code);
   expect(found).toEqual(bookings);

@@ -1,48 +1,28 @@
 import { readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:https';
 import { join } from 'node:path';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MemoryStore, NotificationReceiver, parseNotification, UnknownRecord } from '../../clients/partner/src/index';
 import { judge } from '../../clients/partner/src/conformance/judge';
 import { PartnerEndpoint } from '../../clients/partner/src/conformance/partner-endpoint';
 import { Scene } from '../../clients/partner/src/conformance/scene';
 import { SITUATIONS } from '../../clients/partner/src/conformance/situations';
-import { sharedCertificates } from '../support/partner';
+import { startPartner, type Partner, type PartnerRequest } from '../support/partner';
 
 const SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
 const KNOWN = { candidateId: 'ADA-1', examCode: 'EXAM-ONE' };
 
-type Headers = IncomingMessage['headers'];
+type Headers = PartnerRequest['headers'];
 type Answer = { status: number; headers?: Record<string, string> };
 type Answering = (headers: Headers, body: Buffer) => Promise<Answer> | Answer;
 
-let server: Server | undefined;
+let partner: Partner | undefined;
 
-afterEach(() => {
-  server?.closeAllConnections();
-  server?.close();
-});
+afterEach(() => partner?.stop());
 
 /** Returns the titles of the faults that the program finds in a partner. */
 async function foundIn(answering: Answering, waitMs = 5000): Promise<string[]> {
-  const { good, authority } = await sharedCertificates();
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { status, headers } = await answering(request.headers, Buffer.concat(chunks));
-    response.writeHead(status, headers).end();
-  };
-  server = createServer({ cert: good.certPem, key: good.keyPem }, (request, response) => {
-    answer(request, response).catch(() => request.socket.destroy());
-  });
-  await new Promise<void>((listening) => server!.listen(0, '127.0.0.1', listening));
-  const { port } = server.address() as { port: number };
-  const endpoint = new PartnerEndpoint({
-    url: `https://localhost:${port}`,
-    caPem: authority.certPem,
-    headers: {},
-    waitMs,
-  });
+  partner = await startPartner();
+  partner.answer(({ headers, raw }) => answering(headers, raw));
+  const endpoint = new PartnerEndpoint({ url: partner.url, caPem: partner.caPem, headers: {}, waitMs });
   const wrong: string[] = [];
   for await (const { title, fault } of judge(new Scene(endpoint, SECRET, KNOWN))) if (fault !== null) wrong.push(title);
   endpoint.close();
@@ -232,11 +212,8 @@ describe('npm run conformance', () => {
     const scene = (url: string) => new Scene(new PartnerEndpoint({ url, headers: {}, waitMs: 5000 }), SECRET, KNOWN);
     const { value } = await judge(scene('https://localhost:1')).next();
     expect(value).toMatchObject({ fault: 'no answer: ECONNREFUSED' });
-    const { good: identity } = await sharedCertificates();
-    server = createServer({ cert: identity.certPem, key: identity.keyPem });
-    await new Promise<void>((listening) => server!.listen(0, '127.0.0.1', listening));
-    const { port } = server.address() as { port: number };
-    const untrusted = await judge(scene(`https://localhost:${port}`)).next();
+    partner = await startPartner();
+    const untrusted = await judge(scene(partner.url)).next();
     expect(untrusted.value).toMatchObject({ fault: expect.stringMatching(/^no answer: .*(CERT|SIGNATURE|ISSUER)/) });
     expect(() => scene('http://partner.example')).toThrow(TypeError);
   });

@@ -1,3 +1,4 @@
+import { examPath } from '../support/answers';
 import { startApp, type TestApp } from '../support/app';
 import { testSentences } from './sentences';
 
@@ -34,8 +35,6 @@ const required = (name: string) => async () => {
   await refused(candidate({ [name]: undefined }), `/candidate/${name}`);
   expect((await made(candidate({ [name]: 'Given-1' })))['candidate'][name]).toBe('Given-1');
 };
-const pathOf = (record: Record<string, any>) =>
-  `/accounts/${scene.account}/candidates/${record['candidate'].candidate_id}/tests/${record['test_code']}`;
 const read = async (path: string) => (await app.call('GET', path, { token: scene.token })).body;
 const attributes = (...entries: object[]) => candidate({ additional_attributes: entries });
 
@@ -140,7 +139,7 @@ describe('the Eligibility Model', () =>
     },
     '3.8': async () => {
       const record = await made({ voucher_codes: [await app.given.voucher(scene.account)] });
-      expect((await read(`${pathOf(record)}/vouchers`)).voucher_codes).toHaveLength(1);
+      expect((await read(`${examPath(scene, record)}/vouchers`)).voucher_codes).toHaveLength(1);
       await refused({ voucher_codes: 'A,B' }, '/voucher_codes');
     },
   }));
@@ -194,17 +193,17 @@ describe('the endpoints of eligibilities', () =>
   testSentences({
     '1.1': async () => {
       const record = await made();
-      expect(await read(pathOf(record))).toEqual([record]);
+      expect(await read(examPath(scene, record))).toEqual([record]);
     },
     '1.2': async () => {
       const record = await made();
       const done = (method: string, path: string, body?: object) =>
         app.call(method, path, { token: scene.token, body }).then(({ status }) => status);
       const body = app.given.eligibilityBody(scene.testCode, { candidate: record['candidate'] });
-      expect(await done('PUT', pathOf(record), body)).toBe(204);
-      expect(await done('PUT', `${pathOf(record)}/vouchers`, [])).toBe(204);
+      expect(await done('PUT', examPath(scene, record), body)).toBe(204);
+      expect(await done('PUT', `${examPath(scene, record)}/vouchers`, [])).toBe(204);
       expect(await done('GET', `/eligibilities/${record['svc_eligiblity_id']}/testLaunchInfo`)).toBe(200);
-      expect(await done('DELETE', pathOf(record))).toBe(204);
+      expect(await done('DELETE', examPath(scene, record))).toBe(204);
     },
     '9.1': async () => {
       const { status, body } = await create();
@@ -228,11 +227,11 @@ describe('the endpoints of eligibilities', () =>
     '9.3': async () => {
       const code = await app.given.voucher(scene.account);
       const record = await made({ voucher_codes: [code] });
-      expect(await read(`${pathOf(record)}/vouchers`)).toEqual({ voucher_codes: [code] });
+      expect(await read(`${examPath(scene, record)}/vouchers`)).toEqual({ voucher_codes: [code] });
     },
     '9.4': async () => {
       const record = await made();
-      const answer = await app.call('PUT', pathOf(record), { token: scene.token, body: record });
+      const answer = await app.call('PUT', examPath(scene, record), { token: scene.token, body: record });
       expect([answer.status, answer.text]).toEqual([204, '']);
     },
     '9.5': async () => {
@@ -240,13 +239,13 @@ describe('the endpoints of eligibilities', () =>
       const [start, end] = ['2026-02-01T00:00:00Z', '2031-02-01T00:00:00Z'];
       const changes = { schedule_start_date: start, eligibility_end_date: end };
       const body = { ...record, ...changes, candidate: { ...record['candidate'], city: 'Troy' } };
-      await app.call('PUT', pathOf(record), { token: scene.token, body });
-      expect(await read(pathOf(record))).toMatchObject([{ ...changes, candidate: { city: 'Troy' } }]);
+      await app.call('PUT', examPath(scene, record), { token: scene.token, body });
+      expect(await read(examPath(scene, record))).toMatchObject([{ ...changes, candidate: { city: 'Troy' } }]);
     },
     '9.8': async () => {
       const record = await made();
-      await app.call('DELETE', pathOf(record), { token: scene.token });
-      expect(await read(pathOf(record))).toMatchObject([{ status: 'CANCELLED' }]);
+      await app.call('DELETE', examPath(scene, record), { token: scene.token });
+      expect(await read(examPath(scene, record))).toMatchObject([{ status: 'CANCELLED' }]);
     },
     '9.9': async () => {
       const { candidate_id } = (await made())['candidate'];
@@ -258,7 +257,7 @@ describe('the endpoints of eligibilities', () =>
     },
     '9.10': async () => {
       const record = await made();
-      expect(await read(pathOf(record))).toMatchObject([{ test_code: scene.testCode }]);
+      expect(await read(examPath(scene, record))).toMatchObject([{ test_code: scene.testCode }]);
     },
     '9.11': async () => {
       const record = await made();
@@ -268,8 +267,8 @@ describe('the endpoints of eligibilities', () =>
     '9.12': async () => {
       const record = await made();
       const body = [await app.given.voucher(scene.account)];
-      await app.call('PUT', `${pathOf(record)}/vouchers`, { token: scene.token, body });
-      expect(await read(`${pathOf(record)}/vouchers`)).toEqual({ voucher_codes: body });
+      await app.call('PUT', `${examPath(scene, record)}/vouchers`, { token: scene.token, body });
+      expect(await read(`${examPath(scene, record)}/vouchers`)).toEqual({ voucher_codes: body });
     },
     '9.13': async () => {
       const info = await read(`/eligibilities/${(await made())['svc_eligiblity_id']}/testLaunchInfo`);
@@ -285,8 +284,8 @@ describe('the endpoints of eligibilities', () =>
     },
     '14.6': async () => {
       const record = await made();
-      await app.call('DELETE', pathOf(record), { token: scene.token });
-      const { status, body } = await app.call('PUT', pathOf(record), { token: scene.token, body: record });
+      await app.call('DELETE', examPath(scene, record), { token: scene.token });
+      const { status, body } = await app.call('PUT', examPath(scene, record), { token: scene.token, body: record });
       expect([status, body.code]).toEqual([404, 'eligibility_not_found']);
     },
     '15.1': async () => {

@@ -52,6 +52,8 @@ export interface PartnerOptions {
   oauth?: { clientId: string; clientSecret: string; expiresIn?: number };
   /** By default 127.0.0.1. */
   host?: string;
+  /** By default a free port. */
+  port?: number;
 }
 
 type Answering = (request: PartnerRequest, index: number) => PartnerAnswer | Promise<PartnerAnswer>;
@@ -83,7 +85,7 @@ export class Partner {
   private readonly tokens = new Set<string>();
   private answering: Answering = () => ({ status: 200 });
   private answeringToken: Answering | null = null;
-  private port = 0;
+  private port: number;
   private wake: (() => void)[] = [];
 
   constructor(
@@ -92,6 +94,7 @@ export class Partner {
     readonly caPem: string,
     private readonly options: PartnerOptions,
   ) {
+    this.port = options.port ?? 0;
     this.server = createServer(
       {
         cert: tls.certPem,

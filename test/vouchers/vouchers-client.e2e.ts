@@ -1,3 +1,4 @@
+import { faultsOf } from '../support/answers';
 import { startApp, type TestApp } from '../support/app';
 import { dateTime } from '../support/given';
 
@@ -31,8 +32,6 @@ const uses = async (code: string) =>
       code,
     ])
   )[0]['uses'];
-const faultsOf = (answer: { body: any }) =>
-  ((answer.body.errors ?? []) as { pointer: string; code: string }[]).map(({ pointer, code }) => `${pointer} ${code}`);
 
 describe('§5 Vouchers', () => {
   it('a JSON array or {"voucher_codes": […]} replaces the vouchers of the record with 204, and [] removes them', async () => {
