@@ -49,10 +49,11 @@ const all = bill();
 const dependsOn = new Map(all.dependencies.map(({ ref, dependsOn: needed }) => [ref, needed]));
 const imported = consoleImports();
 const service = all.metadata.component['bom-ref'];
-// `npm sbom --omit dev` omits some runtime packages: the lock file lists what `npm ci --omit dev` installs.
+// `npm sbom --omit dev` omits some runtime packages: the lock file lists what `npm ci --omit dev` installs. That includes
+// TypeScript, which is needed for development, and is an optional peer of a runtime package.
 const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
 const installed = Object.entries(packages)
-  .filter(([path, { dev, devOptional }]) => path !== '' && dev !== true && devOptional !== true)
+  .filter(([path, { dev }]) => path !== '' && dev !== true)
   .map(([path, { name, version }]) => `${name ?? path.slice(path.lastIndexOf('node_modules/') + 13)}@${version}`);
 const runs = new Set(installed);
 const known = new Set(all.components.map((component) => component['bom-ref']));

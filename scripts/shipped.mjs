@@ -6,7 +6,8 @@
 // 2. `systemd-analyze` reports a problem in a unit.
 // 3. The migration, as the owner of the tables, or the service, as the least-privilege role, does not start with the
 //    command line, the environment and the credentials of its unit.
-// 4. The image's health check fails, or SIGTERM does not end the service with 0.
+// 4. The image holds a package that is missing in the bill of materials.
+// 5. The image's health check fails, or SIGTERM does not end the service with 0.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -145,6 +146,25 @@ function run(stage, command) {
   if (status !== 0) throw new Error(`${command} ended with ${status}:\n${stdout}${stderr}`);
 }
 
+/** Returns the packages below the folder, each as name@version. */
+function packagesIn(folder) {
+  return readdirSync(folder, { recursive: true })
+    .filter((file) => /(^|\/)node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/.test(file))
+    .map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')))
+    .map(({ name, version }) => `${name}@${version}`);
+}
+
+function compareBill(image) {
+  execFileSync(process.execPath, [join(root, 'scripts/sbom.mjs')], { stdio: 'ignore' });
+  const { components } = JSON.parse(readFileSync(join(root, 'dist/sbom.cdx.json'), 'utf8'));
+  const listed = new Set(components.map((component) => component['bom-ref']));
+  const held = packagesIn(image.at);
+  const missing = held.filter((one) => !listed.has(one));
+  if (held.length < 150 || missing.length > 0)
+    throw new Error(`Of ${held.length} packages of the image, the bill of materials lacks ${missing.join(', ')}.`);
+  console.log(`The bill of materials has all ${held.length} packages of the image.`);
+}
+
 /** Returns the members of a unit's [Service], each with its values. */
 function serviceOf(unit) {
   const members = {};
@@ -239,6 +259,7 @@ try {
   chmodSync(folder, 0o755);
   verifyUnits();
   const image = buildByHand();
+  compareBill(image);
   const line = serviceOf(readFileSync(join(root, 'deploy/systemd', UNITS[1]), 'utf8'))['ExecStart'][0];
   if (line.replace('/usr/bin/', '') !== image.config.command.join(' '))
     throw new Error(`The unit runs ${line}, and the image ${image.config.command.join(' ')}.`);

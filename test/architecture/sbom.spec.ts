@@ -44,4 +44,6 @@ it('lists every package of the running service in the bill of materials, with an
   const packages = [...running()];
   expect(packages.length).toBeGreaterThan(150);
   expect(packages.filter((name) => !listed.has(name))).toEqual([]);
+  // The image holds an optional peer of a runtime package, because development needs the same package.
+  expect(listed).toContain(`typescript@${manifest(join(root, 'node_modules/typescript')).version}`);
 });
