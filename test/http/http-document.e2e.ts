@@ -224,7 +224,7 @@ describe('the OpenAPI document', () => {
     });
     expect(rule('CandidateModel', 'special_accommodations')).toMatchObject({ maxItems: 20, items: { maxLength: 50 } });
     expect(rule('CandidateModel', 'additional_attributes')).toMatchObject({ maxItems: 50 });
-    expect(rule('CandidateAttribute', 'value')).toEqual({ type: 'string', maxLength: 1000 });
+    expect(rule('CandidateAttribute', 'value')).toMatchObject({ type: 'string', maxLength: 1000 });
   });
 
   it('the OpenAPI document contains the rules of bookings', () => {
