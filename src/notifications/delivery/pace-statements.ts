@@ -19,7 +19,7 @@ import { acrossAccounts, prepared } from '../../platform/database/database.js';
 /** The maximum difference between the clocks that two statements of one server see. */
 const SKEW_S = 5;
 /** The period for which one reservation contains send times. */
-const AHEAD_S = 0.2;
+const AHEAD_S = 0.1;
 /** The pace from which the limit is removed, and the lowest pace. */
 const UNBOUNDED = 4000;
 const SLOWEST = 0.05;
@@ -28,7 +28,7 @@ const SAFE = 0.97;
 /** The fraction of a pace that proved too high. */
 const REDUCED = 0.95;
 /** The growth of the pace for each successful answer: up to the ceiling, beyond it, and once the throughput has risen. */
-const REGAIN = 2;
+const REGAIN = 4;
 const PROBE = 1;
 const RISING = 4;
 /** The multiple of the ceiling from which the partner's throughput counts as higher than before. */
@@ -38,7 +38,7 @@ const RISEN = 1.15;
  * that this period is doubled for a ceiling that proves right.
  */
 const PATIENCE_S = 7.5;
-const DOUBLINGS = 2;
+const DOUBLINGS = 1;
 /** The doublings for the first ceiling. It is a guess, because other processes have yet to record their answers. */
 const GUESSED = -2;
 /** The successful answers for each busy answer, and the busy answers that are remembered at most. */
