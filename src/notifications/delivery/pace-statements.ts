@@ -119,23 +119,36 @@ export interface Reserved {
 }
 
 /**
+ * The SQL expression for the ceiling of a subscription `s` at the first reservation after a pause; null if the stored one
+ * is about right. Only now have all processes recorded the answers that they got before the pause.
+ */
+const RECOUNTED = `(SELECT CASE WHEN s.pace_ceiling < 0.9 * counted.a_second THEN counted.a_second END FROM (
+    SELECT count(*) / greatest(1, 0.5 / s.pace) AS a_second FROM notification_attempts a
+    WHERE s.paced_to IS NULL AND s.pace_ceiling IS NOT NULL AND a.subscription_id = s.id AND a.failure IS NULL
+      AND a.at > s.paused_from - make_interval(secs => greatest(1, 0.5 / s.pace)) AND a.at <= s.paused_from) counted)`;
+
+/**
  * Reserves send times. $1: the subscription; $2: the number of waiting requests. The commit does not wait for the disk: a
  * wait would delay the send times unevenly, and a reservation that a crash loses does no harm.
  */
 export const RESERVE = prepared(
   'delivery-reserve',
   `WITH partner AS MATERIALIZED (
-     SELECT s.id, ${PACE} AS pace, statement_timestamp() AS at, ${GIVEN_OUT_TO} AS given_out_to,
+     SELECT s.id, CASE WHEN s.pace IS NULL THEN s.max_per_second ELSE least(greatest(s.pace, ceiling / 2), s.max_per_second) END AS pace,
+       ceiling, statement_timestamp() AS at, ${GIVEN_OUT_TO} AS given_out_to,
        set_config('synchronous_commit', 'off', true),
        CASE WHEN ${MAY_BE_ASKED} THEN 0
          ELSE extract(epoch FROM s.paused_until - statement_timestamp()) * 1000 END AS wall_ms
-     FROM subscriptions s WHERE s.id = $1 AND s.deleted_datetime IS NULL FOR NO KEY UPDATE),
+     FROM subscriptions s CROSS JOIN LATERAL (SELECT ${RECOUNTED} AS ceiling) recounted
+     WHERE s.id = $1 AND s.deleted_datetime IS NULL FOR NO KEY UPDATE OF s),
    share AS MATERIALIZED (
      SELECT *, CASE WHEN pace IS NULL OR wall_ms > 0 OR given_out_to > at + interval '${AHEAD_S} seconds' THEN 0
        ELSE least($2::int, greatest(1, floor(pace * ${AHEAD_S})))::int END AS requests
      FROM partner),
    given_out AS (
-     UPDATE subscriptions s SET paced_to = share.given_out_to + make_interval(secs => share.requests / share.pace)
+     UPDATE subscriptions s SET paced_to = share.given_out_to + make_interval(secs => share.requests / share.pace),
+       pace_ceiling = greatest(s.pace_ceiling, share.ceiling),
+       pace = CASE WHEN s.pace IS NULL THEN NULL ELSE greatest(s.pace, share.ceiling / 2) END
      FROM share WHERE s.id = share.id AND share.requests > 0)
    SELECT pace, requests, wall_ms::float8 AS wall_ms,
      greatest(0, extract(epoch FROM given_out_to - at) * 1000 - CASE requests WHEN 0 THEN ${AHEAD_S * 1000} ELSE 0 END)::float8 AS from_ms
