@@ -242,6 +242,7 @@ describe('the pace of a partner', () => {
     ['rises when a trial had more answers', { pace: 90, ceiling: 5, confirmed: 1 }, 50, [50, 0, -29]],
     ['falls to the answers of the last second', { pace: 24, ceiling: 48, good: -28 }, 1, [1, 0, -57]],
     ['falls a little when a safe pace was too high', { pace: 4, ceiling: 4.1 }, 4, [3.8, 1, -29]],
+    ['falls by a quarter at most if it is slow', { pace: 1, ceiling: 1.03 }, 0, [0.75, 0, -29]],
     ['falls by half without any answer', { pace: 4, ceiling: 4.1, good: -40 }, 0, [2, 0, -58]],
   ] as const)('%s, after a busy answer', async (_title, before, answers, after) => {
     subscribed = await Subscribed.start(app);

@@ -27,6 +27,12 @@ const SLOWEST = 0.05;
 const SAFE = 0.97;
 /** The fraction of a pace that proved too high. */
 const REDUCED = 0.95;
+/**
+ * The pace below which one answer more or less changes the throughput of a second much, and the smallest fraction of it
+ * that may be left.
+ */
+const SLOW = 2;
+const SLOW_REDUCED = 0.75;
 /** The growth of the pace for each successful answer: up to the ceiling, beyond it, and once the throughput has risen. */
 const REGAIN = 4;
 const PROBE = 1;
@@ -90,7 +96,8 @@ export const CEILING = (good: string): string => {
   const period = `greatest(1, 1 / ${PACE})`;
   return `greatest(${SLOWEST}, CASE WHEN s.pace IS NULL THEN least(${PACE}, greatest(1, ${since('1')}))
     WHEN s.pace > s.pace_ceiling THEN least(${PACE}, greatest(s.pace_ceiling, ${since('1')}))
-    ELSE least(${REDUCED} * ${PACE}, coalesce(nullif(${since(period)}, 0) / ${period}, ${PACE} / 2)) END)`;
+    ELSE least(${REDUCED} * ${PACE}, greatest(coalesce(nullif(${since(period)}, 0) / ${period}, ${PACE} / 2),
+      CASE WHEN ${PACE} < ${SLOW} THEN ${SLOW_REDUCED} * ${PACE} END)) END)`;
 };
 
 /**
