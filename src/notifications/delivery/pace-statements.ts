@@ -160,5 +160,5 @@ export const RESERVE = prepared(
    SELECT pace, requests, wall_ms::float8 AS wall_ms,
      greatest(0, extract(epoch FROM given_out_to - at) * 1000 - CASE requests WHEN 0 THEN ${AHEAD_S * 1000} ELSE 0 END)::float8 AS from_ms
    FROM share`,
-  acrossAccounts.keyInHand,
+  acrossAccounts.workers,
 );
