@@ -255,18 +255,26 @@ describe('the pace of a partner', () => {
     expect([Number(row['ceiling']), row['confirmed'], row['good']]).toEqual(after);
   });
 
-  test('counts the answers before a pause again at the first reservation, because other processes record them late', async () => {
+  test.each([
+    [
+      'counts the answers before a pause again at the first reservation, because other processes record them late',
+      6,
+      3,
+      6,
+    ],
+    ['does not raise a slow pace at the first reservation for a single answer more', 2, 0.5, 1],
+  ])('%s', async (_title, answers, pace, ceiling) => {
     subscribed = await Subscribed.start(app);
     await sets({ pace: 0.5, ceiling: 1 });
     await app.given.sql(
       `INSERT INTO notification_attempts (notification_position, subscription_id, at, duration_ms, trigger, http_status)
-       SELECT 1, id, paused_from - interval '0.5 s', 1, 'FIRST', 200 FROM subscriptions, generate_series(1, 6)
+       SELECT 1, id, paused_from - interval '0.5 s', 1, 'FIRST', 200 FROM subscriptions, generate_series(1, $2::int)
        WHERE id = $1`,
-      [subscribed.id],
+      [subscribed.id, answers],
     );
     const reserved = await app.given.sql(RESERVE.text, [subscribed.id, 10]);
-    expect(reserved).toMatchObject([{ pace: 3, requests: 1, wall_ms: 0 }]);
+    expect(reserved).toMatchObject([{ pace, requests: 1, wall_ms: 0 }]);
     const kept = await app.given.sql('SELECT pace, pace_ceiling FROM subscriptions WHERE id = $1', [subscribed.id]);
-    expect(kept).toEqual([{ pace: 3, pace_ceiling: 6 }]);
+    expect(kept).toEqual([{ pace, pace_ceiling: ceiling }]);
   });
 });

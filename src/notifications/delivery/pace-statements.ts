@@ -127,9 +127,9 @@ export interface Reserved {
 
 /**
  * The SQL expression for the ceiling of a subscription `s` at the first reservation after a pause; null if the stored one
- * is about right. Only now have all processes recorded the answers that they got before the pause.
+ * is about right: at a slow pace, one answer more proves nothing. Only now have all processes recorded the answers that they got before the pause.
  */
-const RECOUNTED = `(SELECT CASE WHEN s.pace_ceiling < 0.9 * counted.a_second THEN counted.a_second END FROM (
+const RECOUNTED = `(SELECT CASE WHEN s.pace_ceiling < least(0.9 * counted.a_second, counted.a_second - 1.5) THEN counted.a_second END FROM (
     SELECT count(*) / greatest(1, 0.5 / s.pace) AS a_second FROM notification_attempts a
     WHERE s.paced_to IS NULL AND s.pace_ceiling IS NOT NULL AND a.subscription_id = s.id AND a.failure IS NULL
       AND a.at > s.paused_from - make_interval(secs => greatest(1, 0.5 / s.pace)) AND a.at <= s.paused_from) counted)`;
