@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { CEILING, CONFIRMED, INDEBTED, RESERVE } from '../../src/notifications/delivery/pace-statements';
 import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import type { PartnerAnswer } from '../support/partner';
@@ -225,4 +226,55 @@ test('the list of subscriptions, the single subscription and the overview show t
   const { health, failing_since, paused_until, pace } = alone;
   expect(failing_since).not.toBeNull();
   expect(partners).toMatchObject([{ health, failing_since, paused_until, pace }]);
+});
+
+describe('the pace of a partner', () => {
+  const sets = (values: Record<string, number | null>) =>
+    app.given.sql(
+      `UPDATE subscriptions SET pace = $2, pace_ceiling = $3, pace_good = $4, pace_confirmed = $5,
+         paused_from = now() - interval '2 s', paused_until = now() - interval '1 s', paced_to = NULL WHERE id = $1`,
+      [subscribed.id, values['pace'], values['ceiling'], values['good'] ?? 50, values['confirmed'] ?? 0],
+    );
+
+  test.each([
+    ['is guessed from the first answers', { pace: null, ceiling: null }, 5, [5, -2, 0]],
+    ['stays when a trial fails, and is confirmed', { pace: 9, ceiling: 5 }, 5, [5, 1, -29]],
+    ['rises when a trial had more answers', { pace: 90, ceiling: 5, confirmed: 1 }, 50, [50, 0, -29]],
+    ['falls to the answers of the last second', { pace: 24, ceiling: 48, good: -28 }, 1, [1, 0, -57]],
+    ['falls a little when a safe pace was too high', { pace: 4, ceiling: 4.1 }, 4, [3.8, 1, -29]],
+    ['falls by a quarter at most if it is slow', { pace: 1, ceiling: 1.03 }, 0, [0.75, 0, -29]],
+    ['falls by half without any answer', { pace: 4, ceiling: 4.1, good: -40 }, 0, [2, 0, -58]],
+  ] as const)('%s, after a busy answer', async (_title, before, answers, after) => {
+    subscribed = await Subscribed.start(app);
+    await sets(before);
+    const [row] = await app.given.sql(
+      `SELECT ${CEILING('$2::int')} AS ceiling, ${CONFIRMED(CEILING('$2::int'))} AS confirmed, ${INDEBTED} AS good
+       FROM subscriptions s WHERE s.id = $1`,
+      [subscribed.id, answers],
+    );
+    expect([Number(row['ceiling']), row['confirmed'], row['good']]).toEqual(after);
+  });
+
+  test.each([
+    [
+      'counts the answers before a pause again at the first reservation, because other processes record them late',
+      6,
+      3,
+      6,
+    ],
+    ['does not raise a slow pace at the first reservation for a single answer more', 2, 0.5, 1],
+  ])('%s', async (_title, answers, pace, ceiling) => {
+    subscribed = await Subscribed.start(app);
+    await sets({ pace: 0.5, ceiling: 1 });
+    await app.given.sql(
+      `INSERT INTO notification_attempts (notification_position, subscription_id, at, duration_ms, trigger, http_status)
+       SELECT 1, id, paused_from - interval '0.5 s', 1, 'FIRST', 200 FROM subscriptions, generate_series(1, $2::int)
+       WHERE id = $1`,
+      [subscribed.id, answers],
+    );
+    const reserved = await app.given.sql(RESERVE.text, [subscribed.id, 10]);
+    expect(reserved).toMatchObject([{ pace, requests: 1, wall_ms: 0 }]);
+    const kept = await app.given.sql('SELECT pace, pace_ceiling FROM subscriptions WHERE id = $1', [subscribed.id]);
+    expect(kept).toEqual([{ pace, pace_ceiling: ceiling }]);
+  });
 });

@@ -76,15 +76,17 @@ export class PaceKeeper<Item> {
 
   /** Reserves send times for the queue; returns the milliseconds until its next check. */
   private async reserve(queue: PartnerQueue<Item>): Promise<number> {
+    const asked = performance.now();
     try {
       const found = await this.database.queryOne<Reserved>(RESERVE, [queue.id, Math.max(1, queue.waiting)]);
       if (found === null) return ASK_AGAIN_MS;
       const now = performance.now();
       const { pace, requests, from_ms, wall_ms } = found;
+      // Send times count from the question, so that a slow answer does not shift them. A pause must not end early.
       if (wall_ms > 0) queue.pace.close(now + wall_ms);
       else if (pace === null) queue.pace.unbound();
-      else if (requests > 0) queue.pace.allow(now + from_ms, requests, pace);
-      return wall_ms > 0 ? wall_ms : from_ms;
+      else if (requests > 0) queue.pace.allow(asked + from_ms, requests, pace);
+      return wall_ms > 0 ? wall_ms : asked + from_ms - now;
     } catch (error) {
       this.logger.warn({ err: error, subscription_id: queue.id }, 'the pace of a partner could not be queried');
       return ASK_AGAIN_MS;

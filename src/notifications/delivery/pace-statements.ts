@@ -19,7 +19,7 @@ import { acrossAccounts, prepared } from '../../platform/database/database.js';
 /** The maximum difference between the clocks that two statements of one server see. */
 const SKEW_S = 5;
 /** The period for which one reservation contains send times. */
-const AHEAD_S = 0.2;
+const AHEAD_S = 0.1;
 /** The pace from which the limit is removed, and the lowest pace. */
 const UNBOUNDED = 4000;
 const SLOWEST = 0.05;
@@ -27,8 +27,14 @@ const SLOWEST = 0.05;
 const SAFE = 0.97;
 /** The fraction of a pace that proved too high. */
 const REDUCED = 0.95;
+/**
+ * The pace below which one answer more or less changes the throughput of a second much, and the smallest fraction of it
+ * that may be left.
+ */
+const SLOW = 2;
+const SLOW_REDUCED = 0.75;
 /** The growth of the pace for each successful answer: up to the ceiling, beyond it, and once the throughput has risen. */
-const REGAIN = 2;
+const REGAIN = 4;
 const PROBE = 1;
 const RISING = 4;
 /** The multiple of the ceiling from which the partner's throughput counts as higher than before. */
@@ -38,7 +44,7 @@ const RISEN = 1.15;
  * that this period is doubled for a ceiling that proves right.
  */
 const PATIENCE_S = 7.5;
-const DOUBLINGS = 2;
+const DOUBLINGS = 1;
 /** The doublings for the first ceiling. It is a guess, because other processes have yet to record their answers. */
 const GUESSED = -2;
 /** The successful answers for each busy answer, and the busy answers that are remembered at most. */
@@ -90,7 +96,8 @@ export const CEILING = (good: string): string => {
   const period = `greatest(1, 1 / ${PACE})`;
   return `greatest(${SLOWEST}, CASE WHEN s.pace IS NULL THEN least(${PACE}, greatest(1, ${since('1')}))
     WHEN s.pace > s.pace_ceiling THEN least(${PACE}, greatest(s.pace_ceiling, ${since('1')}))
-    ELSE least(${REDUCED} * ${PACE}, coalesce(nullif(${since(period)}, 0) / ${period}, ${PACE} / 2)) END)`;
+    ELSE least(${REDUCED} * ${PACE}, greatest(coalesce(nullif(${since(period)}, 0) / ${period}, ${PACE} / 2),
+      CASE WHEN ${PACE} < ${SLOW} THEN ${SLOW_REDUCED} * ${PACE} END)) END)`;
 };
 
 /**
@@ -118,23 +125,40 @@ export interface Reserved {
   wall_ms: number;
 }
 
-/** Reserves send times. $1: the subscription; $2: the number of waiting requests. */
+/**
+ * The SQL expression for the ceiling of a subscription `s` at the first reservation after a pause; null if the stored one
+ * is about right: at a slow pace, one answer more proves nothing. Only now have all processes recorded the answers that they got before the pause.
+ */
+const RECOUNTED = `(SELECT CASE WHEN s.pace_ceiling < least(0.9 * counted.a_second, counted.a_second - 1.5) THEN counted.a_second END FROM (
+    SELECT count(*) / greatest(1, 0.5 / s.pace) AS a_second FROM notification_attempts a
+    WHERE s.paced_to IS NULL AND s.pace_ceiling IS NOT NULL AND a.subscription_id = s.id AND a.failure IS NULL
+      AND a.at > s.paused_from - make_interval(secs => greatest(1, 0.5 / s.pace)) AND a.at <= s.paused_from) counted)`;
+
+/**
+ * Reserves send times. $1: the subscription; $2: the number of waiting requests. The commit does not wait for the disk: a
+ * wait would delay the send times unevenly, and a reservation that a crash loses does no harm.
+ */
 export const RESERVE = prepared(
   'delivery-reserve',
   `WITH partner AS MATERIALIZED (
-     SELECT s.id, ${PACE} AS pace, statement_timestamp() AS at, ${GIVEN_OUT_TO} AS given_out_to,
+     SELECT s.id, CASE WHEN s.pace IS NULL THEN s.max_per_second ELSE least(greatest(s.pace, ceiling / 2), s.max_per_second) END AS pace,
+       ceiling, statement_timestamp() AS at, ${GIVEN_OUT_TO} AS given_out_to,
+       set_config('synchronous_commit', 'off', true),
        CASE WHEN ${MAY_BE_ASKED} THEN 0
          ELSE extract(epoch FROM s.paused_until - statement_timestamp()) * 1000 END AS wall_ms
-     FROM subscriptions s WHERE s.id = $1 AND s.deleted_datetime IS NULL FOR NO KEY UPDATE),
+     FROM subscriptions s CROSS JOIN LATERAL (SELECT ${RECOUNTED} AS ceiling) recounted
+     WHERE s.id = $1 AND s.deleted_datetime IS NULL FOR NO KEY UPDATE OF s),
    share AS MATERIALIZED (
      SELECT *, CASE WHEN pace IS NULL OR wall_ms > 0 OR given_out_to > at + interval '${AHEAD_S} seconds' THEN 0
        ELSE least($2::int, greatest(1, floor(pace * ${AHEAD_S})))::int END AS requests
      FROM partner),
    given_out AS (
-     UPDATE subscriptions s SET paced_to = share.given_out_to + make_interval(secs => share.requests / share.pace)
+     UPDATE subscriptions s SET paced_to = share.given_out_to + make_interval(secs => share.requests / share.pace),
+       pace_ceiling = greatest(s.pace_ceiling, share.ceiling),
+       pace = CASE WHEN s.pace IS NULL THEN NULL ELSE greatest(s.pace, share.ceiling / 2) END
      FROM share WHERE s.id = share.id AND share.requests > 0)
    SELECT pace, requests, wall_ms::float8 AS wall_ms,
      greatest(0, extract(epoch FROM given_out_to - at) * 1000 - CASE requests WHEN 0 THEN ${AHEAD_S * 1000} ELSE 0 END)::float8 AS from_ms
    FROM share`,
-  acrossAccounts.keyInHand,
+  acrossAccounts.workers,
 );

@@ -1,9 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import { In, IsNull } from 'typeorm';
-import { Database } from '../../platform/database/database.js';
+import { Database, prepared } from '../../platform/database/database.js';
 import { spellingOf } from '../partner/partner-address.js';
-import { Subscription } from './subscription.entity.js';
+import type { Subscription } from './subscription.entity.js';
 import type { SubscriptionWarningModel } from './subscriptions.dto.js';
+
+type Addressed = Pick<Subscription, 'id' | 'account_code' | 'partner_url'>;
+
+/** A plain query, because an account may have thousands of subscriptions, and entities would cost most of the time. */
+const FIND = prepared(
+  'subscriptions-of-accounts',
+  `SELECT id, account_code, partner_url FROM subscriptions
+   WHERE account_code = ANY ($1::text[]) AND deleted_datetime IS NULL`,
+);
 
 /** Finds addresses that several subscriptions of an account have, in any spelling. */
 @Injectable()
@@ -16,12 +24,9 @@ export class RepeatedAddresses {
    */
   async warningsOf(subscriptions: readonly Subscription[]): Promise<ReadonlyMap<string, SubscriptionWarningModel[]>> {
     const accounts = [...new Set(subscriptions.map(({ account_code }) => account_code))];
-    const rows = await this.database.manager.find(Subscription, {
-      select: { id: true, account_code: true, partner_url: true },
-      where: { account_code: In(accounts), deleted_datetime: IsNull() },
-    });
+    const rows = await this.database.query<Addressed>(FIND, [accounts]);
     const idsAt = new Map<string, string[]>();
-    const idsOf = ({ account_code, partner_url }: Pick<Subscription, 'account_code' | 'partner_url'>): string[] => {
+    const idsOf = ({ account_code, partner_url }: Addressed): string[] => {
       const key = `${account_code} ${spellingOf(partner_url)}`;
       const ids = idsAt.get(key) ?? [];
       idsAt.set(key, ids);
