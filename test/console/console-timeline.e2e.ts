@@ -92,6 +92,21 @@ describe('the timeline of a booking', () => {
     );
   });
 
+  it('shows candidates and partners as results of the search by Ctrl+K', async () => {
+    const { candidate_id: id, last_name: last, first_name: first } = record['candidate'] as Record<string, string>;
+    const search = async (text: string, option: RegExp) => {
+      await driver.page.keyboard.press('Control+k');
+      await driver.page.getByRole('combobox', { name: /^A page/ }).fill(text);
+      await driver.page.getByRole('option', { name: option }).click();
+    };
+    await subscribed.patch({ name: 'The board' });
+    await driver.goTo('');
+    await search(`${last}, ${first}`, new RegExp(`^${first} ${last} · ${id} · ${record['test_code']} · `));
+    await driver.title(`${first} ${last}`);
+    await search('board', /^Partner The board$/);
+    await driver.title('The board');
+  });
+
   it('answers in two clicks whether the partner knows that the exam of a candidate was moved', async () => {
     await subscribed.patch({ name: 'The board' });
     await driver.goTo('');
