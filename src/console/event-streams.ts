@@ -10,7 +10,8 @@ import { Readiness } from '../platform/observability/readiness.js';
 import { Snapshots, type Snapshot } from './snapshot.js';
 
 const POLL_MS = 2_000;
-const HEARTBEAT_MS = 15_000;
+/** The console treats a stream as broken when nothing has arrived for 10 seconds. */
+const HEARTBEAT_MS = 4_000;
 /** The maximum numbers of open streams in this process: for one user, and for all users. */
 const MOST_OF_USER = 10;
 const MOST = 1_000;

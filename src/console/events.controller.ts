@@ -18,7 +18,7 @@ export class EventsController {
     summary: 'Stream changes as they happen, by server-sent events',
     description:
       `The event \`changed\` with \`{"topics": [...]}\` (of ${TOPICS.join(', ')}) names the lists that have changed. It contains no data, so request these lists again. A ` +
-      'comment is sent every 15 seconds. The event `end` is sent when the session or the token has ended. A user can have at most ten streams.',
+      'comment is sent at least every 6 seconds. The event `end` is sent when the session or the token has ended. A user can have at most ten streams.',
   })
   @ApiResponse({
     status: 200,

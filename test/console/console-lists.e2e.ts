@@ -178,6 +178,6 @@ describe('a list of the console', () => {
     }
     await driver.button('Try again').click();
     await driver.page.getByText('Not up to date').waitFor({ state: 'hidden' });
-    expect(driver.refusals().every((refusal) => refusal.startsWith('500 GET '))).toBe(true);
+    expect(driver.refusals().filter((refusal) => !refusal.startsWith('500 GET '))).toEqual([]);
   });
 });

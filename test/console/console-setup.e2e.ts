@@ -88,6 +88,13 @@ describe('the set-up pages', () => {
     await driver.button(`Edit ${username}`).click();
     await driver.dialog().getByText('Disabled', { exact: true }).click();
     await driver.inDialog('Save').click();
+    const asked = driver.page.getByRole('alertdialog', { name: `Disable ${username}?` });
+    await asked.getByText('enabling it again does not bring them back').waitFor();
+    expect((await app.given.sql('SELECT disabled FROM users WHERE username = $1', [username]))[0]).toEqual({
+      disabled: false,
+    });
+    await driver.expectGoodPage('setup-users-disable');
+    await asked.getByRole('button', { name: 'Disable' }).click();
     await driver.told('Saved.');
     await driver.page.getByRole('row').filter({ hasText: username }).getByText('DISABLED').waitFor();
     await driver.goTo('/setup/applications');

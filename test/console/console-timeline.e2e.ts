@@ -66,25 +66,6 @@ describe('the timeline of a booking', () => {
       .waitFor();
   });
 
-  it('answers in two clicks whether the partner knows that the exam of a candidate was moved', async () => {
-    await subscribed.patch({ name: 'The board' });
-    await driver.goTo('');
-    driver.clicks.length = 0;
-    await driver.page.keyboard.press('Control+k');
-    await driver.page.getByRole('combobox', { name: /^A page/ }).fill(record['candidate'].candidate_id as string);
-    await driver.page.getByRole('option', { name: /^Notifications of candidate/ }).click();
-    const row = driver.page.getByRole('row').filter({ hasText: 'no. 2' });
-    await row.getByText('DELIVERED').waitFor();
-    await row.getByText('Booking rescheduled').waitFor();
-    await row.getByText(/^moved from \d+ /).waitFor();
-    await row.getByRole('link', { name: 'The board' }).waitFor();
-    await driver.page.getByLabel('Partner').selectOption('The board');
-    await driver.title('Notifications');
-    expect(new URL(driver.page.url()).searchParams.get('subscription_id')).toBe(subscribed.id);
-    expect(driver.clicks.length).toBeLessThanOrEqual(2);
-    await driver.expectGoodPage('notifications-named');
-  });
-
   it("links each event of a booking's timeline to the next event", async () => {
     await events().nth(3).getByRole('link').click();
     await driver.title(`Booking cancelled ${booking}`);
@@ -109,5 +90,39 @@ describe('the timeline of a booking', () => {
     expect(await rows('Notifications', 'Booking').allTextContents()).toEqual(
       [4, 3, 2, 1].map((number) => `${booking}no. ${number}`),
     );
+  });
+
+  it('shows candidates and partners as results of the search by Ctrl+K', async () => {
+    const { candidate_id: id, last_name: last, first_name: first } = record['candidate'] as Record<string, string>;
+    const search = async (text: string, option: RegExp) => {
+      await driver.page.keyboard.press('Control+k');
+      await driver.page.getByRole('combobox', { name: /^A page/ }).fill(text);
+      await driver.page.getByRole('option', { name: option }).click();
+    };
+    await subscribed.patch({ name: 'The board' });
+    await driver.goTo('');
+    await search(`${last}, ${first}`, new RegExp(`^${first} ${last} · ${id} · ${record['test_code']} · `));
+    await driver.title(`${first} ${last}`);
+    await search('board', /^Partner The board$/);
+    await driver.title('The board');
+  });
+
+  it('answers in two clicks whether the partner knows that the exam of a candidate was moved', async () => {
+    await subscribed.patch({ name: 'The board' });
+    await driver.goTo('');
+    driver.clicks.length = 0;
+    await driver.page.keyboard.press('Control+k');
+    await driver.page.getByRole('combobox', { name: /^A page/ }).fill(record['candidate'].candidate_id as string);
+    await driver.page.getByRole('option', { name: /^Notifications of candidate/ }).click();
+    const row = driver.page.getByRole('row').filter({ hasText: 'no. 2' });
+    await row.getByText('DELIVERED').waitFor();
+    await row.getByText('Booking rescheduled').waitFor();
+    await row.getByText(/^moved from \d+ /).waitFor();
+    await row.getByRole('link', { name: 'The board' }).waitFor();
+    await driver.page.getByLabel('Partner').selectOption('The board');
+    await driver.title('Notifications');
+    expect(new URL(driver.page.url()).searchParams.get('subscription_id')).toBe(subscribed.id);
+    expect(driver.clicks.length).toBeLessThanOrEqual(2);
+    await driver.expectGoodPage('notifications-named');
   });
 });

@@ -82,6 +82,7 @@ describe('the overview', () => {
       {
         subscription_id: id,
         account_code: scene.account,
+        subscription_name: null,
         partner_url: subscribed.partner.url,
         state: 'ACTIVE',
         health: 'UP',

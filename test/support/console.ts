@@ -38,9 +38,9 @@ export class ConsoleDriver {
     return driver;
   }
 
-  /** Signs in a second operator in a separate browser. */
-  async another(path = ''): Promise<ConsoleDriver> {
-    const operator = await new OAuth(this.app).login({ scopes: SCOPES });
+  /** Signs in a second operator, or another user, in a separate browser. */
+  async another(path = '', user: Parameters<OAuth['login']>[0] = { scopes: SCOPES }): Promise<ConsoleDriver> {
+    const operator = await new OAuth(this.app).login(user);
     const driver = new ConsoleDriver(this.app, this.browser, await openPage(this.browser, WINDOW), operator);
     await driver.goTo(path);
     await driver.signIn();

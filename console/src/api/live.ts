@@ -8,11 +8,17 @@ import { Store, useStore } from './store';
 export type LiveState = 'connecting' | 'live' | 'paused' | 'broken';
 
 const liveState = new Store<LiveState>('paused');
+/** The time at which live updates stopped, while the stream is broken and until it is open again; null otherwise. */
+const brokenSince = new Store<number | null>(null);
 const listeners = new Set<(topics: readonly string[]) => void>();
 let running: AbortController | null = null;
 
 export function useLiveState(): LiveState {
   return useStore(liveState);
+}
+
+export function useBrokenSince(): number | null {
+  return useStore(brokenSince);
 }
 
 /**
@@ -60,6 +66,7 @@ const AGAIN_MS = [1000, 2000, 5000, 15_000];
 document.addEventListener('visibilitychange', () => (document.hidden ? stop('paused') : follow()));
 
 function stop(state: LiveState): void {
+  brokenSince.set(null);
   running?.abort();
   running = null;
   liveState.set(state);
@@ -80,6 +87,7 @@ async function keepReading(signal: AbortSignal): Promise<void> {
       await readStream(signal, () => {
         failures = 0;
         liveState.set('live');
+        brokenSince.set(null);
         tell(EVERYTHING);
       });
     } catch {
@@ -87,23 +95,47 @@ async function keepReading(signal: AbortSignal): Promise<void> {
     }
     if (signal.aborted) return;
     liveState.set('broken');
+    if (brokenSince.get() === null) brokenSince.set(heardAt);
     const wait = AGAIN_MS[Math.min(failures++, AGAIN_MS.length - 1)];
     await new Promise((resolve) => setTimeout(resolve, wait));
   }
 }
 
+/** The service sends something at least every 6 seconds. A stream that is silent for longer is closed. */
+const SILENT_MS = 10_000;
+/** The time at which the service was last heard. */
+let heardAt = Date.now();
+
 /** Reads server-sent events by `fetch`: an EventSource cannot send the header that a session requires. */
-async function readStream(signal: AbortSignal, opened: () => void): Promise<void> {
+async function readStream(stopped: AbortSignal, opened: () => void): Promise<void> {
+  const silence = new AbortController();
+  let timer: number | undefined;
+  const heard = () => {
+    heardAt = Date.now();
+    window.clearTimeout(timer);
+    timer = window.setTimeout(() => silence.abort(), SILENT_MS);
+  };
+  timer = window.setTimeout(() => silence.abort(), SILENT_MS);
+  try {
+    await readUntilSilent(AbortSignal.any([stopped, silence.signal]), opened, heard);
+  } finally {
+    window.clearTimeout(timer);
+  }
+}
+
+async function readUntilSilent(signal: AbortSignal, opened: () => void, heard: () => void): Promise<void> {
   const response = await sessionFetch(
     new Request(new URL('admin/events', ROOT), { headers: { ...FROM_CONSOLE, Accept: 'text/event-stream' }, signal }),
   );
   if (!response.ok || response.body === null) throw new Error(`The service answered ${response.status}`);
+  heard();
   opened();
   let rest = '';
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
+    heard();
     const blocks = (rest + value).split('\n\n');
     rest = blocks.pop()!;
     for (const block of blocks) {

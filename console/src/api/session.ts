@@ -130,11 +130,22 @@ async function call(method: string, path: string, body?: object): Promise<Respon
   return response;
 }
 
+/** Returns the time within which an answer must begin. An upload takes as long as its file. */
+function patienceFor({ method, headers }: Request): number {
+  if (method === 'GET') return 15_000;
+  const isSmall = headers.get('content-type')?.startsWith('application/json') ?? true;
+  return isSmall ? 60_000 : 3_600_000;
+}
+
 async function reach(request: Request): Promise<Response> {
+  const silence = new AbortController();
+  const timer = window.setTimeout(() => silence.abort(), patienceFor(request));
   try {
-    return await fetch(request);
+    return await fetch(request, { signal: AbortSignal.any([request.signal, silence.signal]) });
   } catch (error) {
     if (request.signal.aborted) throw error;
     throw ProblemError.unreachable();
+  } finally {
+    window.clearTimeout(timer);
   }
 }

@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, dataOf, type Schemas } from '../api/client';
+import { useScopes } from '../api/session';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
 import { Copyable } from '../components/copy';
@@ -10,10 +11,11 @@ import { toast } from '../components/toast';
 
 /** Shows an operator's actions on a partner as a whole. */
 export function PartnerActions({ subscription }: { subscription: Schemas['SubscriptionModel'] }) {
-  const { id, partner_url: url, state } = subscription;
+  const { id, name, partner_url: url, state } = subscription;
   const [secret, setSecret] = useState<string | null>(null);
   const queries = useQueryClient();
   const navigate = useNavigate();
+  const isAdmin = useScopes().includes('admin');
   const params = { path: { id } };
 
   async function settled(text: string) {
@@ -64,7 +66,7 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
       text: (
         <>
           <p>
-            {url} will receive no more notifications.{' '}
+            {name ?? url} will receive no more notifications.{' '}
             {waiting === 0
               ? 'No notification is waiting for this partner.'
               : `The events of ${waiting.toLocaleString('en')} ${waiting === 1 ? 'booking' : 'bookings'} that the partner has not received are resolved and never sent.`}
@@ -92,10 +94,14 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
           Resume …
         </Button>
       )}
-      <Button onPress={() => void rotate()}>Rotate the secret …</Button>
-      <Button kind="danger" onPress={() => void remove()}>
-        Delete …
-      </Button>
+      {isAdmin && (
+        <>
+          <Button onPress={() => void rotate()}>Rotate the secret …</Button>
+          <Button kind="danger" onPress={() => void remove()}>
+            Delete …
+          </Button>
+        </>
+      )}
       {secret !== null && (
         <Dialog title="The new signing secret" onClose={() => setSecret(null)}>
           <p>It is shown only once. Copy it for the partner, then close.</p>

@@ -4,6 +4,7 @@ import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import type { Schemas } from '../api/client';
 import { useLive } from '../api/live';
+import { useScopes } from '../api/session';
 import { Badge } from '../components/badge';
 import { LinkButton } from '../components/button';
 import { Chart } from '../components/chart';
@@ -41,6 +42,7 @@ function Partner({ subscription }: { subscription: Subscription }) {
   useLive(['attempts', 'undelivered'], [['subscriptions', id, 'statistics']]);
   const statistics = useQuery(statisticsQuery(id));
   const [word, tone] = conditionOf(subscription);
+  const isAdmin = useScopes().includes('admin');
   return (
     <Page
       title={name ?? url}
@@ -51,9 +53,11 @@ function Partner({ subscription }: { subscription: Subscription }) {
           <LinkButton to="/queue" search={{ subscription_id: id }}>
             Its error queue
           </LinkButton>
-          <LinkButton to="/partners/$id/settings" params={{ id }}>
-            Settings
-          </LinkButton>
+          {isAdmin && (
+            <LinkButton to="/partners/$id/settings" params={{ id }}>
+              Settings
+            </LinkButton>
+          )}
         </>
       }
     >
@@ -62,7 +66,7 @@ function Partner({ subscription }: { subscription: Subscription }) {
       <Warnings of={subscription.warnings} />
       <Facts
         of={[
-          ['Address', name && url],
+          ['Address', url],
           ['Account', subscription.account_code],
           ['Events', subscription.change_reasons.map(eventText).join(', ')],
           ['Authentication', signInText(subscription.auth)],
@@ -93,7 +97,7 @@ function Partner({ subscription }: { subscription: Subscription }) {
 function Failing({ since, id }: { since: string | null | undefined; id: string }) {
   return (
     <p className="note bad">
-      Every attempt has failed since <Time at={since} />.{' '}
+      Every attempt has failed since <Time at={since} short />.{' '}
       <Link to="/queue/notifications" search={{ subscription_id: id }}>
         Show the failed notifications
       </Link>

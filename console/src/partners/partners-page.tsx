@@ -1,6 +1,7 @@
 import { Link, useSearch } from '@tanstack/react-router';
 import { api, pageOf, type Schemas } from '../api/client';
 import { useLive } from '../api/live';
+import { useScopes } from '../api/session';
 import { Badge } from '../components/badge';
 import { LinkButton } from '../components/button';
 import { Sparkline } from '../components/chart';
@@ -130,12 +131,13 @@ function lastOf(values: readonly (number | null)[]): number | null {
 
 export function PartnersPage() {
   const search = useSearch({ from: '/partners' });
+  const isAdmin = useScopes().includes('admin');
   useLive(['partners', 'attempts'], [['partners', 'list']]);
   return (
     <Page
       title="Partners"
       lead="Partners are the systems that receive notifications."
-      actions={<LinkButton to="/setup/connect-partner">Connect a partner</LinkButton>}
+      actions={isAdmin && <LinkButton to="/setup/connect-partner">Connect a partner</LinkButton>}
     >
       <Filters of={FILTERS} />
       <List

@@ -4,6 +4,7 @@ import { Link, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import type { Schemas } from '../api/client';
 import { useLive } from '../api/live';
+import { useScopes } from '../api/session';
 import type { Option } from '../components/fields';
 import { Filters, type Filter } from '../components/filters';
 import { Shown, useInParts } from '../components/states';
@@ -102,7 +103,10 @@ const COLUMNS: readonly Column<Cause>[] = [
 ];
 
 function WhatToDo({ cause }: { cause: Cause }) {
-  const { text, place } = hintFor(cause);
+  const { text, place: best } = hintFor(cause);
+  // Staff of single accounts may not change the settings of a partner.
+  const isAdmin = useScopes().includes('admin');
+  const place = best === 'settings' && !isAdmin ? 'partner' : best;
   return (
     <div className="todo">
       <span>{text}</span>

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf, newIdempotencyKey } from '../api/client';
+import { useScopes } from '../api/session';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
 import { toast } from '../components/toast';
@@ -12,7 +13,8 @@ type Step = 'pause' | 'resume' | 'abort';
 export function JobActions({ job, small = false }: { job: Job; small?: boolean }) {
   const [busy, setBusy] = useState<Step | null>(null);
   const queries = useQueryClient();
-  if (isOver(job)) return null;
+  const isAdmin = useScopes().includes('admin');
+  if (isOver(job) || (job.kind === 'ERASE' && !isAdmin)) return null;
   const name = `${kindText(job.kind)} of ${job.actor}`;
 
   async function steer(step: Step): Promise<void> {

@@ -11,6 +11,7 @@ import { List } from '../components/list';
 import { Facts, Page } from '../components/page';
 import type { Column } from '../components/table';
 import { toast } from '../components/toast';
+import { changeRights } from './rights';
 import { SCOPE_OPTIONS } from './scopes';
 import { SetupNav } from './setup-nav';
 
@@ -190,7 +191,10 @@ function EditApplication({
     schema: 'UpdateApplicationBody',
     initial: { name, scopes, disabled },
     perform: async (body: Schemas['UpdateApplicationBody']) => {
-      await api.PUT('/admin/applications/{consumer_key}', { params: { path: { consumer_key } }, body });
+      const done = await changeRights(name, application, body, () =>
+        api.PUT('/admin/applications/{consumer_key}', { params: { path: { consumer_key } }, body }),
+      );
+      if (!done) return;
       toast('Saved.');
       saved();
       onClose();

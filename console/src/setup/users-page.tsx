@@ -9,6 +9,7 @@ import { List } from '../components/list';
 import { Page } from '../components/page';
 import type { Column } from '../components/table';
 import { toast } from '../components/toast';
+import { changeRights } from './rights';
 import { SCOPE_OPTIONS } from './scopes';
 import { SetupNav } from './setup-nav';
 
@@ -133,7 +134,10 @@ function EditUser({ user, onClose, saved }: DialogProps & { user: User }) {
     schema: 'UpdateUserBody',
     initial: { password: '', account_codes: user.account_codes, scopes: user.scopes, disabled: user.disabled },
     perform: async (body: Schemas['UpdateUserBody']) => {
-      await api.PUT('/admin/users/{username}', { params: { path: { username } }, body });
+      const done = await changeRights(username, user, body, () =>
+        api.PUT('/admin/users/{username}', { params: { path: { username } }, body }),
+      );
+      if (!done) return;
       toast('Saved.');
       saved();
       onClose();

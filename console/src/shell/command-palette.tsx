@@ -1,10 +1,16 @@
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate, type LinkProps } from '@tanstack/react-router';
-import { useId, useState, type KeyboardEvent } from 'react';
+import { useEffect, useId, useState, type KeyboardEvent } from 'react';
+import { api, dataOf } from '../api/client';
 import { areasFor, FINDERS } from '../areas';
 import type { Session } from '../api/session';
+import { nameOf } from '../candidates/record-text';
 import { Dialog } from '../components/dialog';
+import { usePartnerOptions } from '../partners/partner-filter';
 
 interface Entry {
+  /** The key of the entry; the label if it has none. */
+  id?: string;
   label: string;
   target: Pick<LinkProps, 'to' | 'search' | 'params'>;
 }
@@ -20,7 +26,8 @@ export function CommandPalette({ session, onClose }: PaletteProps) {
   const [active, setActive] = useState(0);
   const id = useId();
   const navigate = useNavigate();
-  const entries = entriesFor(session, text.trim());
+  // Results follow the other entries, so that a late result does not move the entry that Enter opens.
+  const entries = [...entriesFor(session, text.trim()), ...useResults(text.trim())];
   const current = Math.min(active, entries.length - 1);
 
   function go(entry: Entry | undefined) {
@@ -59,7 +66,7 @@ export function CommandPalette({ session, onClose }: PaletteProps) {
       <ul id={id} role="listbox" aria-label="Results" className="palette">
         {entries.map((entry, index) => (
           <li
-            key={entry.label}
+            key={entry.id ?? entry.label}
             id={`${id}-${index}`}
             role="option"
             aria-selected={index === current}
@@ -73,6 +80,39 @@ export function CommandPalette({ session, onClose }: PaletteProps) {
       <p className="hint">Arrow keys select, Enter opens, Escape closes.</p>
     </Dialog>
   );
+}
+
+const FEWEST_CHARACTERS = 2;
+const MOST_RESULTS = 5;
+/** The pause in typing after which the service is asked. */
+const PAUSE_MS = 200;
+
+/** Returns the candidates and partners that match a text. */
+function useResults(text: string): Entry[] {
+  const [asked, setAsked] = useState('');
+  useEffect(() => {
+    const timer = window.setTimeout(() => setAsked(text), PAUSE_MS);
+    return () => window.clearTimeout(timer);
+  }, [text]);
+  const isLong = asked.length >= FEWEST_CHARACTERS;
+  const { data: candidates = [] } = useQuery({
+    queryKey: ['palette', asked],
+    enabled: isLong,
+    queryFn: ({ signal }) =>
+      dataOf(api.GET('/admin/candidates', { params: { query: { q: asked, limit: MOST_RESULTS } }, signal })),
+  });
+  const partners = usePartnerOptions();
+  if (!isLong) return [];
+  const found = candidates.map(({ account_code: account, candidate, test_code: test, status, ...record }): Entry => ({
+    id: record.svc_eligiblity_id,
+    label: `${nameOf(candidate)} · ${candidate.candidate_id} · ${test} · ${status.toLowerCase()}`,
+    target: { to: '/candidates/$account/$candidate', params: { account, candidate: candidate.candidate_id } },
+  }));
+  const named = partners
+    .filter(([, name]) => name.toLowerCase().includes(asked.toLowerCase()))
+    .slice(0, MOST_RESULTS)
+    .map(([id, name]): Entry => ({ id, label: `Partner ${name}`, target: { to: '/partners/$id', params: { id } } }));
+  return [...found, ...named];
 }
 
 function entriesFor(session: Session, text: string): Entry[] {

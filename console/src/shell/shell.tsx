@@ -8,6 +8,7 @@ import { Confirmation } from '../components/confirm';
 import { later, loadParts, useLater } from '../components/later';
 import { Toasts } from '../components/toast';
 import { isTyping, useKeys } from './keys';
+import { NotLive } from './not-live';
 import { UserMenu } from './user-menu';
 
 const palette = later(async () => (await import('./command-palette')).CommandPalette);
@@ -75,6 +76,7 @@ function SignedInShell({ session }: { session: Session }) {
       </header>
       <main id="main" tabIndex={-1}>
         <Outlet />
+        <NotLive />
       </main>
       <Toasts />
       <Confirmation />

@@ -1,0 +1,52 @@
+import { confirm } from '../components/confirm';
+
+interface Rights {
+  scopes: readonly string[];
+  account_codes?: readonly string[];
+  disabled: boolean;
+}
+
+interface Change {
+  scopes?: readonly string[] | null;
+  account_codes?: readonly string[] | null;
+  disabled?: boolean | null;
+  password?: string | null;
+}
+
+/** Returns the consequences of a change that ends tokens and sessions; an empty list without such a change. */
+function consequencesOf(before: Rights, { scopes, account_codes: accounts, disabled, password }: Change): string[] {
+  const lost = (had: readonly string[] = [], has: readonly string[] | null | undefined) =>
+    has === undefined ? [] : had.filter((one) => !has?.includes(one));
+  const removed = [...lost(before.scopes, scopes), ...lost(before.account_codes, accounts)];
+  return [
+    disabled === true && !before.disabled
+      ? 'Its tokens and sessions end now, and enabling it again does not bring them back.'
+      : null,
+    removed.length > 0 ? `Tokens and sessions that have ${removed.join(', ')} end now.` : null,
+    password ? 'The user is signed out everywhere, and all tokens of the user end.' : null,
+  ].filter((text) => text !== null);
+}
+
+/**
+ * Performs a change of rights; asks first if the change ends tokens or sessions. Returns whether the change was
+ * performed.
+ */
+export async function changeRights(
+  name: string,
+  before: Rights,
+  change: Change,
+  perform: () => Promise<unknown>,
+): Promise<boolean> {
+  const consequences = consequencesOf(before, change);
+  if (consequences.length === 0) {
+    await perform();
+    return true;
+  }
+  return confirm({
+    title: `${change.disabled === true && !before.disabled ? 'Disable' : 'Change'} ${name}?`,
+    text: consequences.join(' '),
+    action: change.disabled === true && !before.disabled ? 'Disable' : 'Change',
+    danger: true,
+    perform,
+  });
+}

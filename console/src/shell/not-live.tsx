@@ -1,0 +1,14 @@
+import { useBrokenSince } from '../api/live';
+import { Time } from '../components/time';
+
+/** Says on every page that follows changes that live updates have stopped, and since when. */
+export function NotLive() {
+  const since = useBrokenSince();
+  if (since === null) return null;
+  return (
+    <p className="note warn not-live" role="status">
+      Not live since <Time at={new Date(since).toISOString()} short />. The service does not answer; the console keeps
+      trying.
+    </p>
+  );
+}
