@@ -3,7 +3,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { ChangeFeed } from '../../src/changes/change-feed';
 import type { FeedPosition } from '../../src/changes/changes.dto';
-import type { Config } from '../../src/config';
 import { CHANGE_KINDS, type ChangeKind } from '../../src/platform/changes/change.entity';
 import { insertChanges } from '../../src/platform/changes/change-log';
 import { Clock } from '../../src/platform/clock';
@@ -45,7 +44,7 @@ afterAll(async () => {
 const database = {
   query: async ({ text }: Statement, values: unknown[]) => (await pool.query({ text: replaced(text), values })).rows,
 } as unknown as Database;
-const feed = new ChangeFeed(database, new Clock(), { changesRetentionDays: 400 } as Config);
+const feed = new ChangeFeed(database, new Clock(), { retentionDays: 400 });
 
 /** A run of concurrent writers and readers. The names of the records are their numbers in the run. */
 class Run {
