@@ -2,6 +2,7 @@ import { currentSpan } from '../context/current-span.js';
 import { outsideOfRequests } from '../context/request-context.js';
 import { Batcher } from '../batcher.js';
 import { noConnectionFree } from './fair-connections.js';
+import { send } from './outdated-plans.js';
 import {
   currentTransaction,
   isDatabaseUnavailable,
@@ -12,7 +13,7 @@ import {
 
 const MOST_IN_BATCH = 200;
 
-type Executor = Pick<Database['pool'], 'query'> | Transaction['client'];
+type Executor = Database['pool'] | Transaction['client'];
 
 interface Waiting<Question, Row> {
   readonly question: Question;
@@ -105,8 +106,8 @@ export class Batched<Question, Row extends { n: number }> {
       else asked.set(key, [waiting]);
     }
     const groups = [...asked.values()];
-    const asking = { ...this.statement, values: this.valuesOf(groups.map(([{ question }]) => question)) };
-    const { rows } = await on.query<Row>(asking);
+    const values = this.valuesOf(groups.map(([{ question }]) => question));
+    const { rows } = await send<Row>(on, this.statement, values, on !== this.database.pool);
     const answers: Row[][] = groups.map(() => []);
     for (const row of rows) answers[row.n - 1].push(row);
     groups.forEach((alike, index) => alike.forEach(({ resolve }) => resolve(answers[index])));

@@ -1,6 +1,6 @@
 import { isNativeError } from 'node:util/types';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import pg, { Pool, type PoolClient } from 'pg';
+import pg, { Pool, type PoolClient, type QueryResult } from 'pg';
 import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { DatabaseConfig } from './database.config.js';
@@ -9,6 +9,7 @@ import { Logger } from '../observability/logger.js';
 import type { FairSemaphore } from '../overload/fair-semaphore.js';
 import { isNoConnectionFree, shareFairly } from './fair-connections.js';
 import { connectionsFor, LOCK_TIMEOUT_MS, poolConfig } from './connections.js';
+import { send } from './outdated-plans.js';
 import { ServiceClient } from './service-client.js';
 import { withSpans } from './statement-spans.js';
 
@@ -169,8 +170,7 @@ export class Database implements OnApplicationShutdown {
   }
 
   async query<Row extends object>(statement: Statement, values: unknown[] = []): Promise<Row[]> {
-    const { rows } = await this.executor.query<Row>({ ...statement, values });
-    return rows;
+    return (await this.run<Row>(statement, values)).rows;
   }
 
   async queryOne<Row extends object>(statement: Statement, values: unknown[] = []): Promise<Row | null> {
@@ -180,7 +180,11 @@ export class Database implements OnApplicationShutdown {
   /** Runs the statement and returns the number of changed rows. */
   async execute(statement: Statement, values: unknown[] = []): Promise<number> {
     currentTransaction.current?.writes();
-    return (await this.executor.query({ ...statement, values })).rowCount ?? 0;
+    return (await this.run(statement, values)).rowCount ?? 0;
+  }
+
+  private run<Row extends object>(statement: Statement, values: unknown[]): Promise<QueryResult<Row>> {
+    return send<Row>(this.executor, statement, values, currentTransaction.current !== undefined);
   }
 
   private get executor(): Pool | PoolClient {

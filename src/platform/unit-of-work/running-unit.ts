@@ -4,6 +4,7 @@ import type { AuditEntry } from '../audit/audit-entry.js';
 import type { RecordChange } from '../changes/change-log.js';
 import { numbered } from '../database/batched.js';
 import type { Statement, Transaction } from '../database/database.js';
+import { send } from '../database/outdated-plans.js';
 import type { DomainEvent } from '../events/domain-event.js';
 
 /** A transaction that is running, with its buffered writes and its callbacks. */
@@ -27,7 +28,7 @@ export class RunningUnit implements Transaction {
   ) {}
 
   send(statement: Statement, values: unknown[]): void {
-    const answer = this.client.query({ ...statement, values });
+    const answer = send(this.client, statement, values, true);
     // This handler only prevents an unhandled rejection: the result is awaited at the end of the work.
     answer.catch(() => undefined);
     this.sent.push(answer);

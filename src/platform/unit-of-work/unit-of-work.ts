@@ -16,12 +16,13 @@ import {
   prepared,
   type Statement,
 } from '../database/database.js';
+import { isOutdated } from '../database/outdated-plans.js';
 import { DomainError } from '../errors.js';
 import { Batcher } from '../batcher.js';
 import { BatchedUnit, MustBeAlone, RunningUnit } from './running-unit.js';
 
-const DEADLOCK = '40P01';
-const SERIALIZATION_FAILURE = '40001';
+/** The codes of deadlocks and serialization failures. */
+const ENDED_FOR_ANOTHER: ReadonlySet<unknown> = new Set(['40P01', '40001']);
 const ATTEMPTS = 3;
 /** The pause before a retry, in milliseconds: a random time between this value and twice this value. */
 const RETRY_PAUSE_MS = 25;
@@ -65,7 +66,7 @@ const MOST_JOINED = 50;
  *   transaction. So does work with a nested `run`.
  * - All joined units get their own transactions when the shared one fails, or when a unit that has written is refused.
  * - Once COMMIT is sent, only PostgreSQL's refusal proves a rollback: work with an unknown outcome is not repeated.
- * 8. After a deadlock the whole work is retried, at most twice; `work` must have no effect outside the database. The
+ * 8. After a deadlock, or a change of a table's columns, the whole work is retried, at most twice; `work` must have no effect outside the database. The
  *    pause before a retry lets the other transaction get the lock that it waits for.
  *
  * Never do HTTP inside `work`, and never let a promise outlive it.
@@ -87,8 +88,8 @@ export class UnitOfWork {
       try {
         return await this.runOnce(work);
       } catch (error) {
-        const code = (error as { code?: unknown }).code;
-        if (attempt === ATTEMPTS || (code !== DEADLOCK && code !== SERIALIZATION_FAILURE)) throw error;
+        const isRetried = isOutdated(error) || ENDED_FOR_ANOTHER.has((error as { code?: unknown }).code);
+        if (attempt === ATTEMPTS || !isRetried) throw error;
         await pause(RETRY_PAUSE_MS * (1 + Math.random()));
       }
     }
