@@ -195,6 +195,13 @@ export class Isolation {
     await this.app.given.sql('DELETE FROM unmatched_results WHERE NOT id::text = ANY ($1)', [
       [...this.a.marks, ...this.z.marks],
     ]);
+    // A list of jobs shows the filters that the callers have just sent, which may name objects of Z.
+    await this.app.given.sql(
+      `UPDATE jobs SET filter =
+         (SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM jsonb_each(filter) WHERE key = 'account_codes')
+       WHERE NOT id::text = ANY ($1)`,
+      [[...this.a.marks, ...this.z.marks]],
+    );
     const state = await this.stateOfZ();
     if (state !== this.state && operation.name !== STREAM) {
       const before = this.state.split(' ');
