@@ -25,7 +25,12 @@ function replace(path, name) {
 
 for (const name of readdirSync(join(root, 'clients')))
   change(`clients/${name}/package.json`, (manifest) => (manifest.version = version));
-change('docs/openapi.json', ({ info }) => (info.version = version));
+{
+  // The document has the version in `info`, and in the example of the service's own description.
+  const document = join(root, 'docs/openapi.json');
+  const text = readFileSync(document, 'utf8');
+  writeFileSync(document, text.replaceAll(`"${JSON.parse(text).info.version}"`, `"${version}"`));
+}
 
 replace('deploy/chart/Chart.yaml', /^((?:version|appVersion): ).*/gm);
 replace('deploy/kubernetes/kustomization.yaml', /^( *newTag: ).*/gm);
