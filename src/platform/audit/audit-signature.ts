@@ -4,7 +4,8 @@ import type { Secrets } from '../secrets.js';
 const PURPOSE = 'audit seal';
 
 /**
- * The columns of a seal that the signature covers. Numbers are strings, because numbers beyond 2^53 would be rounded.
+ * The columns of a seal that the signature covers. Numeric columns are strings here, because JavaScript rounds numbers
+ * beyond 2^53.
  */
 export interface SignedSeal {
   seal_id: string;
@@ -32,14 +33,18 @@ export const SIGNED_COLUMNS = `seal_id::text AS seal_id, ${AT_TEXT} AS at, befor
   through::text AS through, settled::text AS settled, horizon::text AS horizon, key_id, mac`;
 
 /**
- * Signs a seal with the newest key. The owner of the tables does not have that key, and so cannot forge the signature.
+ * Signs a seal of the audit log with the newest key of `SECRETS_KEY`. The owner of the database tables does not have
+ * that key, and therefore cannot forge the signature.
  */
 export function signatureOf(secrets: Secrets, seal: SignedSeal): Signature {
   const { keyId, mac } = secrets.sign(PURPOSE, textOf(seal));
   return { key_id: keyId, mac };
 }
 
-/** Returns whether the signature of a stored seal is valid; null if its key is no longer listed. */
+/**
+ * Returns whether the signature of a stored seal is valid; null if `SECRETS_KEY` no longer lists the key that signed
+ * it.
+ */
 export function isSigned(secrets: Secrets, seal: SignedSeal & Signature): boolean | null {
   return secrets.verifies(PURPOSE, textOf(seal), { keyId: seal.key_id, mac: seal.mac });
 }
