@@ -62,8 +62,8 @@ export class ListApplications extends Query<ApplicationView[]> {
 }
 
 /**
- * Authenticates the caller of a long-running request again; null if the token or session is no longer valid. A session
- * is not extended.
+ * Asks for the caller of a long-running request again; null if the caller's token or session is no longer valid. The
+ * query does not extend a session.
  */
 export class FindCaller extends Query<Caller | null> {
   constructor(readonly request: Request) {

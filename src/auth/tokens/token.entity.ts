@@ -61,7 +61,7 @@ export class RefreshToken {
   @Column('timestamptz', { default: () => 'now()' })
   issued_at: Date;
 
-  /** The time of use. A used refresh token is kept, so that a second use is recognized. */
+  /** The time at which the refresh token was used. A used token is kept, so that a second use is recognized. */
   @Column('timestamptz', { nullable: true })
   used_at: Date | null;
 }
