@@ -78,7 +78,7 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
   private readonly threads = Array.from({ length: THREADS }, newThread);
   private readonly idle = [...this.threads];
   private readonly waiting = new FairQueue<Entry>(MOST_WAITING);
-  /** The end of the pause of each paused group, by `performance.now()`. */
+  /** The time at which the pause of each paused group ends, by `performance.now()`. */
   private readonly restingUntil = new Map<string, number>();
   private wakeUp: NodeJS.Timeout | undefined;
   /**

@@ -24,7 +24,7 @@ const MOST_REMEMBERED = 1000;
  */
 @Injectable()
 export class BodyPace {
-  /** The end of each caller's pause, by `performance.now()`. */
+  /** The time at which each caller's pause ends, by `performance.now()`. */
   private readonly restedAt = new Map<string, number>();
 
   /**

@@ -20,7 +20,7 @@ export class FairSemaphore {
     private readonly refusal: () => Error,
   ) {}
 
-  /** The number of entries that wait. */
+  /** The number of entries that wait for a slot. */
   get waiting(): number {
     let sum = 0;
     for (const queue of this.waitingOf.values()) sum += queue.length;
