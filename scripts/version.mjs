@@ -1,5 +1,6 @@
-// Copies the version of package.json to all other places: the packages of clients/, docs/openapi.json, the chart and
-// its renderings. npm runs it at `npm version`, which is the only step of a release besides CHANGELOG.md:
+// Copies the version in package.json to all other files that contain it: the packages of clients/, docs/openapi.json,
+// the chart and its renderings. npm runs this script during `npm version`. Besides an entry in CHANGELOG.md, a release
+// needs only this step:
 //
 // npm version 1.2.3 --no-git-tag-version
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -15,7 +16,7 @@ function change(path, set) {
   writeFileSync(join(root, path), `${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** Sets the value after a name in a YAML file. */
+/** Replaces the value after a name in a YAML file. */
 function replace(path, name) {
   const text = readFileSync(join(root, path), 'utf8');
   if (!name.test(text)) throw new Error(`${path} has no version after ${name}.`);
@@ -34,6 +35,6 @@ replace('deploy/kubernetes/kustomization.yaml', /^( *newTag: ).*/gm);
 for (const name of readdirSync(join(root, 'test/fixtures/chart'))) {
   replace(`test/fixtures/chart/${name}`, /(app\.kubernetes\.io\/version: ")[^"]+/g);
   replace(`test/fixtures/chart/${name}`, /(helm\.sh\/chart: eligibility-)\S+/g);
-  // The rendering with everything enabled names the image by digest instead of tag.
+  // The rendering with everything enabled names the image by its digest instead of its tag.
   if (name !== 'everything.yaml') replace(`test/fixtures/chart/${name}`, /(candidate-eligibility-service:)\S+/g);
 }
