@@ -36,7 +36,7 @@ create-operator asks for a password, or reads it from standard input.
 class UsageError extends Error {}
 
 /**
- * Runs one administrative command against the database of the application context.
+ * Runs one administrative command in the given application, on its database.
  * @param argv the arguments after the program's name
  * @returns the exit code of the process: 0 done, 1 refused, 2 wrong usage
  */

@@ -101,8 +101,8 @@ const POLICY = {
 };
 const TRUSTED_TYPES = { 'require-trusted-types-for': ["'script'"], 'trusted-types': ["'none'"] };
 /**
- * The Content Security Policy of /docs: Swagger UI styles elements inline, shows `data:` images and builds markup from
- * its content.
+ * The Content Security Policy of /docs. It is less strict, because Swagger UI styles elements inline, shows `data:`
+ * images and builds markup from its content.
  */
 const DOCUMENTS_POLICY = { ...POLICY, 'style-src': ["'self'", "'unsafe-inline'"], 'img-src': ["'self'", 'data:'] };
 

@@ -19,8 +19,8 @@ interface Credentials {
 }
 
 /**
- * Sends a file of eligibilities to the service, shows the progress, and writes the report next to the file. The exit
- * code is 1 if a row was refused.
+ * Imports a file of eligibilities: sends it to the service, shows the progress, and writes the report next to the file.
+ * The exit code is 1 if a row was refused.
  */
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({

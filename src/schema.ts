@@ -101,7 +101,7 @@ const ENTITIES = [
   Voucher,
 ];
 
-/** The migrations, in the order in which they run. */
+/** The database migrations, in the order in which they run. */
 const MIGRATIONS = [
   Accounts1763640000000,
   Auth1763640100000,

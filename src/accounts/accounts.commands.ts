@@ -34,7 +34,7 @@ export class ChangeAccount extends Command<void> {
 
 export interface TestDefinition {
   name: string;
-  /** The exam's id in the external system, called `exam_code` in notifications. */
+  /** The id of the exam in the external system, which is not this service. Notifications contain it as `exam_code`. */
   exam_code: string | null;
   launch_url: string | null;
   duration_minutes: number | null;
@@ -47,8 +47,9 @@ export interface TestDefinition {
 }
 
 /**
- * Creates the test, or replaces its definition.
- * @throws DomainError account_not_found; forbidden_operation when a live eligibility has an omitted portion
+ * Creates a test of the account's catalogue, or replaces its definition.
+ * @throws DomainError account_not_found; forbidden_operation when the new definition omits a portion that a live
+ * eligibility has
  */
 export class PutTest extends Command<void> {
   constructor(

@@ -34,7 +34,7 @@ export class IsEntryInUse extends Query<boolean> {
   }
 }
 
-/** Asks which of a test's portions live eligibilities have, sorted by code. */
+/** Asks which portions of a test are used by live eligibilities; sorted by code. */
 export class FindPortionsInUse extends Query<string[]> {
   constructor(
     readonly accountCode: string,

@@ -11,7 +11,7 @@ export interface UserView {
   readonly scopes: Scope[];
   readonly disabled: boolean;
   readonly created_datetime: Date;
-  /** The sort key of lists of users, newest first. */
+  /** The position of the user in lists, which are sorted newest first. */
   readonly position: number;
 }
 
@@ -23,7 +23,7 @@ export interface ApplicationView {
   readonly grants: Grant[];
   readonly disabled: boolean;
   readonly created_datetime: Date;
-  /** The sort key of lists of applications, newest first. */
+  /** The position of the application in lists, which are sorted newest first. */
   readonly position: number;
 }
 

@@ -135,7 +135,7 @@ export class ChangeFeed {
     private readonly config: ChangesConfig,
   ) {}
 
-  /** Returns the position after all changes that have been committed so far. */
+  /** Returns the position in the change feed after all changes that have been committed so far. */
   async now(accountCode: string): Promise<FeedPosition> {
     let asked: Horizon | null = null;
     for (let waits = 0; ; waits++) {
@@ -196,7 +196,7 @@ export class ChangeFeed {
     }
   }
 
-  /** Returns the newest entries of these records, newest first. */
+  /** Returns the newest change feed entries about these eligibility records, newest first. */
   ofRecords(accountCode: string, svcEligibilityIds: readonly string[], limit: number): Promise<Entry[]> {
     return this.database.query<Entry>(OF_RECORDS, [accountCode, svcEligibilityIds, limit]);
   }

@@ -75,7 +75,7 @@ export class ChangePartitions implements OnApplicationBootstrap {
     await this.database.query(KEEP, [keptFrom]);
   }
 
-  /** Creates the current partition immediately when the sandbox's clock is moved. */
+  /** Creates the table partition for the current month immediately when the sandbox's clock is moved. */
   private async makePresent(): Promise<void> {
     for (let tries = 10; tries > 0; tries--) {
       await this.database.query(KEEP, ['-infinity']);

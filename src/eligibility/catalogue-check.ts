@@ -115,13 +115,15 @@ function attributeKeysOf(faults: Faults, candidate: Partial<EligibilityModel['ca
 }
 
 export interface CheckedBody {
-  /** The codes of the portions that the record will have. */
+  /** The codes of the test portions that the record will have. */
   portionCodes: string[];
   /** Whether a requested accommodation needs an operator's approval. */
   approvalPending: boolean;
 }
 
-/** Checks the codes in a request's body against the account's catalogue. Members whose form has a fault are skipped. */
+/**
+ * Checks the codes in a request's body against the account's catalogue. Members that already have a fault are skipped.
+ */
 @Injectable()
 export class CatalogueCheck {
   private readonly lookUp: Batched<CatalogueQuestion, CatalogueRow>;

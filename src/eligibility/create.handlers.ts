@@ -138,7 +138,9 @@ export function dateOf(text: string | null | undefined): Date | null {
   return text == null ? null : parseDateTime(text);
 }
 
-/** Returns the registration mode in the specification's spelling; null for an unknown mode. Any case is accepted. */
+/**
+ * Returns the registration mode in the specification's spelling; null for an unknown mode. The text may be in any case.
+ */
 export function registrationModeOf(text: string | null | undefined): string | null {
   return REGISTRATION_MODES.find((mode) => mode.toLowerCase() === text?.toLowerCase()) ?? null;
 }

@@ -76,7 +76,7 @@ const FIND_OBSTACLES = prepared(
      LIMIT 1) obstacle`,
 );
 
-/** Creates records, each with its audit entry and its change feed entry. */
+/** Creates eligibility records. Each creation also writes an audit entry and an entry of the change feed. */
 @Injectable()
 export class EligibilityCreation {
   private readonly creation: Batched<object, Eligibility & { n: number }>;

@@ -99,7 +99,8 @@ type State = Pick<
 >;
 
 /**
- * The records of one candidate and test, newest first, and the rules that select the record to which a request applies.
+ * All eligibility records of one candidate for one test, newest first. The getters select the record to which a request
+ * applies.
  */
 export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEligibility> {
   constructor(readonly newestFirst: readonly Record[]) {}
@@ -194,7 +195,7 @@ export class EligibilityStore {
   }
 
   /**
-   * Locks and returns the record.
+   * Locks and returns the eligibility record with this id.
    * @throws DomainError eligibility_not_found, also for a record outside the accounts in `allowedAccounts`
    */
   async lockById(svcEligibilityId: string, allowedAccounts: AllowedAccounts): Promise<BookedEligibility> {

@@ -74,7 +74,7 @@ export class CreateEligibilities extends Command<Creation[]> {
 
 /** The values that a line of an import file has, beyond the members of a request's body. */
 export interface LineOfFile {
-  /** The id of the record that the line names; null if it names none. */
+  /** The id of the eligibility record that the line names; null if it names none. */
   readonly svcEligibilityId: string | null;
   /**
    * The attributes in the line of a CSV file. The value null clears an attribute. Attributes that the line does not
@@ -84,8 +84,8 @@ export interface LineOfFile {
 }
 
 /**
- * Changes a record.
- * @throws DomainError record_differs when the line names a record other than the one found
+ * Changes an eligibility record.
+ * @throws DomainError record_differs when a line of an import file names a record other than the one found
  */
 export class UpdateEligibility extends Command<{ record: string; changed: boolean }> {
   constructor(

@@ -26,7 +26,7 @@ export const candidateIdRule = code(50, {
 /** The maximum number of test portions that an eligibility record names. */
 export const MOST_PORTIONS = 20;
 
-/** The rule for a part of a candidate's name. */
+/** The rule for each part of a candidate's name: first, middle or last name. */
 export const personNameRule = text({ max: 100, notBlank: true });
 
 export const clientEligibilityIdRule = text({
@@ -45,7 +45,7 @@ export const clientEligibilityIdRule = text({
 export const ERASED_ID = 'ERASED-';
 export const ERASED_ID_LENGTH = 12;
 
-/** The path parameters of the routes below a candidate. */
+/** The path parameters of the routes that concern one candidate. */
 export class CandidatePath extends AccountPath {
   /** The rule accepts `.` and `..`, but no candidate has such an id. */
   @Field(code(50, candidateId), { required: true })

@@ -34,7 +34,7 @@ export class FindLaunchSubject extends Query<LaunchSubject | null> {
 }
 
 /**
- * Asks for the records of a candidate, newest first.
+ * Asks for the eligibility records of a candidate, newest first.
  * @throws DomainError candidate_not_found
  */
 export class FindEligibilities extends Query<Eligibility[]> {
@@ -47,7 +47,7 @@ export class FindEligibilities extends Query<Eligibility[]> {
 }
 
 /**
- * Asks for the records that a candidate has for a test, newest first.
+ * Asks for the eligibility records that a candidate has for a test, newest first.
  * @throws DomainError candidate_not_found, eligibility_not_found
  */
 export class FindEligibilitiesOfTest extends Query<ShownEligibility[]> {

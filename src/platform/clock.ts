@@ -16,8 +16,8 @@ interface Follower {
 
 /**
  * The only source of business time. In SQL, the sandbox's clock also applies to `now()`, `statement_timestamp()` and
- * `clock_timestamp()` (sandbox/clock-schema.ts). Code that times the work of machines uses `MACHINE_TIME`
- * (database/database.ts).
+ * `clock_timestamp()` (sandbox/clock-schema.ts). Code that measures how long the service itself takes uses
+ * `MACHINE_TIME` (database/database.ts).
  */
 @Injectable()
 export class Clock {

@@ -16,9 +16,7 @@ export type ProblemKind =
   | 'internal'
   | 'unavailable';
 
-/**
- * A fault of a request: its place (an RFC 6901 pointer into the body, or the name of a parameter), and its description.
- */
+/** One fault of a request. Its place is a `pointer` into the body (RFC 6901) or the name of a `parameter`. */
 export interface Fault {
   pointer?: string;
   parameter?: string;

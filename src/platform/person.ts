@@ -24,7 +24,7 @@ export function folded(text: string): string {
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, '');
 }
 
-/** Returns the words of a text, with a blank before and after each. */
+/** Returns the words of a text as one text, with a blank before and after each word. */
 function words(text: string): string {
   return ` ${text
     .normalize('NFKC')

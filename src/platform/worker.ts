@@ -37,7 +37,7 @@ export abstract class Worker implements OnApplicationBootstrap, BeforeApplicatio
     return this.running ?? Promise.resolve();
   }
 
-  /** Does the next piece of work; returns false if there is none. */
+  /** Does the next piece of pending work; returns false if there is none. */
   protected abstract doNext(): Promise<boolean>;
 
   private async work(): Promise<void> {

@@ -124,7 +124,7 @@ function isErased({ erased_datetime }: Eligibility): boolean {
 }
 
 /**
- * Returns the names and identifiers that identify the candidate in texts. Postal addresses are excluded, because other
+ * Returns the names and identifiers by which texts identify the candidate. Postal addresses are excluded, because other
  * people live there, too.
  */
 function personOf(records: readonly Eligibility[]): PersonNames {

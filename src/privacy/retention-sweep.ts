@@ -22,8 +22,8 @@ const DAY_MS = 86_400_000;
 type Dormant = { candidateIds: string[]; next: string | null };
 
 /**
- * Applies the retention rules of accounts to photos, video links and candidates. Several processes may sweep at the
- * same time.
+ * Erases photos, video links and candidates when the accounts' retention periods are over. Several processes may sweep
+ * at the same time.
  */
 @Injectable()
 export class RetentionSweep {

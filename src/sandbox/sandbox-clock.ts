@@ -93,7 +93,7 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Moves the clock.
+   * Moves the sandbox's clock.
    * @returns the new time
    * @throws DomainError validation_error when the clock would be set back, or beyond the year 8999
    */

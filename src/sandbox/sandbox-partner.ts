@@ -120,7 +120,7 @@ function listen(server: Server, port: number): Promise<boolean> {
   });
 }
 
-/** Reads the body of a request. A body that is larger than any notification is truncated. */
+/** Reads the body of a request to the sandbox's partner. A body that is larger than any notification is truncated. */
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -8,7 +8,10 @@ import { Secrets, sha256 } from '../../platform/secrets.js';
 import type { Identity } from '../administration/operator-identities.js';
 import { groupsIn } from '../tokens/operator-rights.js';
 
-/** The time after which the provider's metadata is read again, because its keys and addresses may change. */
+/**
+ * The time after which the metadata of the identity provider is read again, because the provider's keys and addresses
+ * may change.
+ */
 const REMEMBERED_MS = 3600_000;
 const TIMEOUT_S = 10;
 /** The maximum duration of a sign-in at the provider, in seconds. */

@@ -113,7 +113,7 @@ export class ConsoleSessionController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<void> {
-    // The header is required because another site could otherwise sign a visitor in as a user of its choice.
+    // The header is required, because another site could otherwise sign its visitor in as a user of the site's choice.
     if (!isFromConsole(request)) throw notTheConsole.error();
     const network = networkOf(request);
     await this.limit.count(network, response).catch((error: unknown) => {

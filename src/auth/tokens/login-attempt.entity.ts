@@ -8,8 +8,8 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 @Entity('login_attempts')
 export class LoginAttempt {
   /**
-   * The HMAC of the user name. The name itself is not stored, because people also type their password in its field by
-   * mistake.
+   * The HMAC of the user name. The name itself is not stored, because people sometimes type their password into the
+   * field for the user name.
    */
   @PrimaryColumn('bytea')
   username_mac: Buffer;

@@ -172,8 +172,8 @@ export class Login {
   }
 
   /**
-   * Returns whether the user may sign in with a password. Operators may not if they must sign in at an identity
-   * provider.
+   * Returns whether the user may sign in with a password. Operators may not use a password if they must sign in at an
+   * identity provider.
    */
   private mayUsePassword({ scopes }: LoggedIn): boolean {
     return this.config.operatorPasswords || !(scopes.includes('admin') || scopes.includes('support'));

@@ -26,9 +26,9 @@ export interface TokenAnswer {
 }
 
 /**
- * The token service behind its form: grant, revoke, introspect.
+ * Grants, revokes and introspects tokens, after the guard has read the form of the request.
  *
- * The checks of a grant, each of which ends the request, in the order of RFC 6749:
+ * The checks of a grant, in the order of RFC 6749. A failed check ends the request with its error code:
  *
  *   before this file    quota of the address · client authentication (§2.3) · form (§3.2, token.guard.ts)
  *   1. grant_type is sent                           invalid_request         §5.2

@@ -13,14 +13,17 @@ export class TokenFamily {
   @Column('text')
   username: string;
 
-  /** The scopes of the first grant. A refresh can reduce them, and never extend them. */
+  /**
+   * The scopes that the token family had at its start. A refresh can reduce the scopes of new tokens, but never extend
+   * them.
+   */
   @Column('text', { array: true })
   scopes: Scope[];
 
   @Column('timestamptz', { default: () => 'now()' })
   granted_at: Date;
 
-  /** The time after which the tokens of the family cannot be refreshed. */
+  /** The time after which the tokens of the family can no longer be refreshed. */
   @Column('timestamptz')
   expires_at: Date;
 

@@ -16,13 +16,13 @@ export interface AuditEntry {
   readonly changed: readonly string[] | null;
   /** The number of requests that the entry summarizes; null for an entry about one action. */
   readonly count: number | null;
-  /** The pseudonym of the address from which a refused request came; null otherwise. */
+  /** The pseudonym of the address from which a refused request came; null for an entry about anything else. */
   readonly address: string | null;
 }
 
 /** The optional details of an audit entry, in addition to its action and subject. */
 export interface AuditDetails {
-  /** The actor; by default the caller of the current request. */
+  /** The user name of the actor; by default the caller of the current request. */
   readonly actor?: string;
   readonly application?: string;
   /** The account to which the subject belongs; by default the account in the path of the request. */

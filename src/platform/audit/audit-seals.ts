@@ -32,7 +32,7 @@ const SETTLED = prepared(
   ORDER BY seal_id DESC LIMIT 1`,
 );
 
-/** SQL: a row of the audit log as a text that does not depend on the settings of the session; see {@link digestOf}. */
+/** SQL: a row of the audit log as a text that is the same for all session settings; see {@link digestOf}. */
 export const SEALED_ROW = `id, json_build_array(id, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), actor,
   application, account_code, action, subject, request_id, changed, count, address)::text AS text`;
 
@@ -143,7 +143,7 @@ export class AuditSeals {
     const settled = await this.database.queryOne<{ seal_id: number }>(SETTLED);
     const through = Number(last?.through ?? 0);
     const rows = await this.database.query<SealedRow>(NEW_ROWS, [through]);
-    // Late rows can wait while more than a batch of new rows has no seal.
+    // Rows that were committed late can wait while there are more new rows than fit in one batch.
     if (rows.length < BATCH)
       rows.unshift(...(await this.database.query<SealedRow>(LATE_ROWS, [through, last?.settled ?? null])));
     if (rows.length === 0) return 0;

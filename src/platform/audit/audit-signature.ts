@@ -9,7 +9,7 @@ const PURPOSE = 'audit seal';
  */
 export interface SignedSeal {
   seal_id: string;
-  /** The time of the seal in the form of {@link AT_TEXT}. */
+  /** The time at which the seal was created, in the form of {@link AT_TEXT}. */
   at: string;
   before: Buffer;
   ids: string[];
@@ -25,10 +25,10 @@ export interface Signature {
   mac: Buffer;
 }
 
-/** SQL: the column `at` as a text that does not depend on the settings of the session. */
+/** SQL: the column `at` as a text that is the same for all session settings. */
 export const AT_TEXT = `to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** SQL: the columns of {@link SignedSeal} and {@link Signature} for a SELECT. */
+/** SQL: the list of columns of {@link SignedSeal} and {@link Signature}, for a SELECT. */
 export const SIGNED_COLUMNS = `seal_id::text AS seal_id, ${AT_TEXT} AS at, before, ids::text[] AS ids, digests, hash,
   through::text AS through, settled::text AS settled, horizon::text AS horizon, key_id, mac`;
 

@@ -53,7 +53,7 @@ export function currentAllowedAccounts(): AllowedAccounts {
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
-// A `traceparent` of version 00, whose ids are not all zero (W3C Trace Context §3.2).
+// Matches a `traceparent` of version 00 whose ids are not all zero (W3C Trace Context §3.2).
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 class ServedRequest implements RequestContext {

@@ -70,7 +70,7 @@ async function assertSession(client: pg.Client, url: string): Promise<void> {
       await other.query('COMMIT');
     }
   } catch (error) {
-    // A pooler in statement mode refuses transactions with this code.
+    // 08P01 is the code with which a pooler in statement mode refuses transactions.
     if ((error as { code?: unknown }).code === '08P01') throw noSession();
     throw error;
   } finally {

@@ -76,8 +76,8 @@ export function connectionFault(error: unknown, url: string): ConfigError | null
 }
 
 /**
- * Describes the fault in one line, without any part of the password. Returns null if the error does not concern
- * `DATABASE_URL`.
+ * Describes the problem with `DATABASE_URL` in one line, without any part of the password. Returns null if the error
+ * has another cause.
  */
 export function databaseFault(error: unknown, url: string, faults = FAULTS): ConfigError | null {
   if (error instanceof ConfigError) return null;

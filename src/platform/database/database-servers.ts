@@ -94,7 +94,7 @@ class DatabaseServers {
   private async probe(server: DatabaseServer): Promise<void> {
     const { user, password, database, readWriteOnly } = this.address;
     const client = new pg.Client({ ...server, user, password, database, connectionTimeoutMillis: PROBE_MS });
-    // This listener ignores errors, because `connect` and `query` report them.
+    // The listener ignores errors, because `connect` and `query` also report them.
     client.on('error', () => undefined);
     try {
       await client.connect();

@@ -185,7 +185,7 @@ export class Database implements OnApplicationShutdown {
     return (await this.query<Row>(statement, values))[0] ?? null;
   }
 
-  /** Runs the statement and returns the number of changed rows. */
+  /** Runs the statement, and returns the number of rows that it changed. */
   async execute(statement: Statement, values: unknown[] = []): Promise<number> {
     currentTransaction.current?.writes();
     return (await this.executor.query({ ...statement, values })).rowCount ?? 0;

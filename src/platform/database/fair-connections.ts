@@ -55,7 +55,7 @@ export function shareFairly(pool: Pool): FairSemaphore {
       turn.then(
         () => enter(),
         (error: Error) =>
-          // The callback runs on the next tick, so that an exception in it does not reject the promise.
+          // The callback runs on the next tick, so that an exception in the callback does not reject the promise.
           process.nextTick(callback, error, undefined, () => undefined),
       );
   };

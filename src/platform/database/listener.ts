@@ -28,7 +28,7 @@ export interface ListenerEvents {
 /**
  * Receives the messages of a channel (NOTIFY) on a connection of its own. A connection that only listens does not
  * notice that its server has become unavailable. The listener therefore polls the server, and reconnects if the server
- * does not answer.
+ * does not respond.
  */
 export class Listener {
   private client: pg.Client | null = null;

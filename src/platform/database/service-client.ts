@@ -58,13 +58,13 @@ export class ServiceClient extends pg.Client {
   ): Promise<pg.Client> | void {
     const opened = this.open();
     if (!callback) return opened;
-    // The callback runs on the next tick, so that an exception in it does not reject the promise.
+    // The callback runs on the next tick, so that an exception in the callback does not reject the promise.
     const respond = (error: unknown) => process.nextTick(callback, error);
     opened.then(() => respond(null), respond);
   }
 
   private async open(): Promise<pg.Client> {
-    // If a connection fails before it is handed out, only the promise reports the error.
+    // If a connection fails while it is being opened, only the promise reports the error.
     const ignore = () => undefined;
     this.on('error', ignore);
     try {

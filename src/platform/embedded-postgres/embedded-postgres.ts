@@ -39,8 +39,8 @@ export interface EmbeddedPostgres {
   /** Whether a running server was adopted, for example the server of a process that was killed. */
   readonly adopted: boolean;
   /**
-   * Ends the supervision, and shuts the server down (fast shutdown) unless another process uses it. Resolves when the
-   * server has exited.
+   * Ends the supervision of the server, and shuts the server down (fast shutdown) unless another process uses it.
+   * Resolves when the server has exited.
    */
   stop(): Promise<void>;
 }
@@ -72,7 +72,10 @@ const STATE_CHANGE_PATIENCE_MS = 60_000;
 const RESTARTS_A_MINUTE = 10;
 const RESTART_TRIES = 3;
 
-/** Starts or adopts the server of the data folder. Rejects with the reason if neither is possible. */
+/**
+ * Starts the PostgreSQL server of the data folder, or adopts it if it is running. Rejects with the reason if neither is
+ * possible.
+ */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const cluster = await openCluster(options.dataDir, options.log ?? (() => {}));
   const server = new SupervisedPostgres(cluster, options);
@@ -241,7 +244,7 @@ async function createDatabase(keeper: Client, database: string): Promise<void> {
   try {
     await keeper.query(`CREATE DATABASE ${keeper.escapeIdentifier(database)}`);
   } catch (error) {
-    // 42P04, 23505: another process, which started at the same moment, has created the database.
+    // 42P04, 23505: another process that started at the same moment has created the database.
     if (!(error instanceof DatabaseError && ['42P04', '23505'].includes(error.code ?? ''))) throw error;
   }
 }

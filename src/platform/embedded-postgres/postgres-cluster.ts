@@ -21,7 +21,7 @@ export interface Cluster {
   readonly logFile: string;
 }
 
-/** Folders whose contents survive a reboot and a cleanup of temporary files. */
+/** Folders whose contents survive a reboot and the cleanup of temporary files. */
 const PERMANENT_BASES = ['/var/lib', '/usr/local/var', '/opt', '/srv'];
 
 /** Opens the database cluster of the data folder. Creates the folder and the cluster if they are missing. */

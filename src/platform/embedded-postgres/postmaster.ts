@@ -13,11 +13,11 @@ import { runAs } from './postgres-user.js';
 export interface Postmaster {
   readonly pid: number;
   readonly port: number;
-  /** The child process; set if this process started the postmaster. */
+  /** The main process of the server as a child process, if this process has started it. */
   readonly child?: ChildProcess;
 }
 
-/** The server is not available at the moment, but a later attempt may succeed. */
+/** Thrown if the PostgreSQL server is not available at the moment, but may become available later. */
 export class NotYetError extends Error {}
 
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;

@@ -120,7 +120,10 @@ export class Outbox {
     return rows.length;
   }
 
-  /** Returns the unsettled events of a stream that have one of these names, up to a sequence, oldest first. */
+  /**
+   * Returns the unsettled events of one record (`stream`) that have one of these names, up to a sequence number, oldest
+   * first.
+   */
   unsettled(stream: string, upTo: number, names: readonly string[]): Promise<{ event_id: string; sequence: number }[]> {
     return this.database.query(UNSETTLED, [stream, upTo, names]);
   }

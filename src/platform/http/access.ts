@@ -53,7 +53,7 @@ export function boundOf(access: AccessRule | undefined, path: string, declared: 
   return declared;
 }
 
-/** Passes the caller of a protected route to its handler as an argument. */
+/** Passes the authenticated caller of a request to the route's handler as an argument. */
 export const CurrentCaller = createParamDecorator((_data: unknown, _context: ExecutionContext): Caller => {
   const { caller } = requestContext();
   if (!caller) throw new Error('A public route has no caller.');

@@ -100,7 +100,7 @@ function unpackerOf(request: Request, { unpack = false, asSent = false }: Arriva
   throw unsupportedMediaType.error({ detail: 'The content coding must be gzip, deflate, br or none.' });
 }
 
-/** The state of a body that is being received. */
+/** The state of a request body that is being received. */
 class Arriving {
   private parts: Buffer[] = [];
   private bytes = 0;
@@ -226,7 +226,10 @@ function joined(parts: readonly Buffer[]): Buffer {
 /** Measures whether the bytes of a body arrive fast enough. */
 class ArrivalClock {
   private bytes = 0;
-  /** The time in milliseconds for which the clock has been running. */
+  /**
+   * The time, in milliseconds, for which the clock has been running. The time in which the body waits for memory does
+   * not count.
+   */
   private elapsed = 0;
   private sinceLast = 0;
   private timer: NodeJS.Timeout | null = null;

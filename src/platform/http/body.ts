@@ -63,7 +63,8 @@ export const BodyLimit = (bytes: number) =>
 export const RawBody = () => SetMetadata(RAW_BODY, true);
 
 /**
- * A body that is not declared as JSON, decompressed if possible; or a body that cannot be decompressed, as it was sent.
+ * A body that is not declared as JSON, after decompression. If the body cannot be decompressed, it contains the bytes
+ * that were sent.
  */
 export class UnsupportedBody {
   constructor(

@@ -8,7 +8,7 @@ interface Route {
   /** The operation id that @nestjs/swagger assigns: `Controller_handler`. */
   operationId: string;
   access: AccessRule | undefined;
-  /** The limit that keeps the route within the accounts of its caller. */
+  /** The limit that keeps the route within its caller's accounts. */
   bound: Bound | undefined;
 }
 

@@ -32,7 +32,7 @@ export function parseJsonBody(bytes: Buffer): unknown {
 }
 
 /**
- * Parses a JSON text without repeated members.
+ * Parses a JSON text, and refuses it if an object has the same member more than once.
  * @throws DomainError malformed_json
  */
 export function parseStrictJson(json: Buffer): unknown {

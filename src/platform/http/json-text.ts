@@ -51,9 +51,9 @@ function tooDeep(): Error {
 }
 
 /**
- * Returns the first limit that a JSON text exceeds; null if it exceeds none. Objects, lists and members count as
- * values, even if a name is repeated. The number of values is the number of commas, plus one for each object or list
- * that is not empty, plus one. For a text that is not JSON, the result has no meaning.
+ * Returns the limit (number of values or nesting depth) that a JSON text exceeds first; null if it exceeds none.
+ * Objects, lists and members count as values, even if a name is repeated. The number of values is the number of commas,
+ * plus one for each object or list that is not empty, plus one. For a text that is not JSON, the result has no meaning.
  */
 export function excessOf(json: Buffer, mostValues = MOST_VALUES, mostDepth = MOST_DEPTH): 'values' | 'depth' | null {
   let values = 1;

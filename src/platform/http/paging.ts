@@ -27,7 +27,7 @@ export const MOST_TAKEN = MOST + 1;
 
 const wholeNumber = integer(1, 2 ** 31 - 1);
 
-/** The rule for the `limit` of a list: a whole number from 1. A number above 200 counts as 200. */
+/** The rule for the query parameter `limit` of a list: a whole number from 1. A number above 200 counts as 200. */
 export const limitRule: Rule = {
   schema: {
     ...wholeNumber.schema,

@@ -110,7 +110,8 @@ export class RequestForm implements CanActivate {
       // The parsed query is stored, because Express would parse it again at each access.
       Object.defineProperty(request, 'query', { value, configurable: true });
     }
-    // Only faults of path and query make a request unreadable: most handlers use these even if the body has faults.
+    // Only faults of path and query make a request unreadable. Most handlers use path and query even if the body has
+    // faults.
     const isUnreadable = faults.list.some(({ code }) => code !== 'unknown_parameter');
     faults.add(...this.headerFaults(request, context));
     received.set(request, { body: request.body as unknown, faults });

@@ -43,7 +43,7 @@ export class RequestMetrics {
   }
 
   /**
-   * Measures a request that has ended.
+   * Measures a request to which the response was sent.
    * @param route the pattern of the route; null if no route matches the path
    */
   ended(method: string, route: string | null, status: number, milliseconds: number): void {

@@ -34,7 +34,7 @@ export class Jobs {
     private readonly unitOfWork: UnitOfWork,
   ) {}
 
-  /** Stores a new job in the current unit of work; returns its id. */
+  /** Stores a new job in the current unit of work, and returns the job's id. */
   async make({ kind, filter, reason, accountCode }: NewJob): Promise<string> {
     const id = randomUUID();
     const actor = requestContext().caller?.username ?? 'system';

@@ -17,8 +17,8 @@ const output = pino.destination({ sync: true, minLength: TOGETHER_BYTES, periodi
 process.once('exit', () => output.flushSync());
 
 /**
- * Writes structured log lines to standard output, as one JSON object each. The lines of a request contain its id. Never
- * log a body, a header, a path with its values, or an entity.
+ * Writes structured log lines to standard output, as one JSON object each. All lines about a request contain the
+ * request's id. Never log a body, a header, a path with its values, or an entity.
  */
 @Injectable()
 export class Logger {

@@ -98,7 +98,10 @@ class Tracing {
   }
 }
 
-/** The tracing of this process; null while tracing is off. It is set once, before any code is loaded that reads it. */
+/**
+ * The tracing of this process; null while tracing is off. The variable is set once, before any code that reads it is
+ * loaded.
+ */
 export let tracing: Tracing | null = null;
 
 /** Returns the kind of an error in one word: the code of PostgreSQL or Node, or otherwise the name of its class. */
@@ -108,8 +111,8 @@ export function kindOf(error: unknown): string {
 }
 
 /**
- * Starts tracing, unless it is off.
- * @param endpoint the collector, which accepts OTLP over HTTP; null if tracing is off
+ * Starts tracing, unless `endpoint` is null.
+ * @param endpoint the address of the collector, which accepts OTLP over HTTP; null if tracing is off
  */
 export async function startTracing(endpoint: string | null): Promise<void> {
   if (endpoint === null || tracing !== null) return;
@@ -136,7 +139,7 @@ export class TracingShutdown implements OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     const stopped = tracing;
     tracing = null;
-    // Errors are ignored, because an unavailable collector must not delay the shutdown.
+    // Errors of the last export are ignored, because an unavailable collector must not delay the shutdown.
     await stopped?.provider.shutdown().catch(() => undefined);
   }
 }

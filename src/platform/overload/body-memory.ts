@@ -26,7 +26,10 @@ export class BodyMemory {
     private readonly waitMs: number,
   ) {}
 
-  /** Registers a body of the caller before it arrives. Call `leave` on the result when the request is answered. */
+  /**
+   * Registers a body of the caller before its bytes arrive. Call `leave` on the result when the request has been
+   * answered.
+   */
   begin(name: string): BodySpace {
     let caller = this.callers.get(name);
     if (!caller) this.callers.set(name, (caller = { name, bytes: 0, bodies: 0, unfinished: new Set() }));

@@ -28,7 +28,8 @@ export class RunningUnit implements Transaction {
 
   send(statement: Statement, values: unknown[]): void {
     const answer = this.client.query({ ...statement, values });
-    // This handler only prevents an unhandled rejection: the result is awaited at the end of the work.
+    // This handler only prevents an unhandled rejection. The result of the statement is awaited at the end of the
+    // transaction.
     answer.catch(() => undefined);
     this.sent.push(answer);
   }
@@ -64,7 +65,8 @@ export class RunningUnit implements Transaction {
  */
 export class BatchedUnit extends RunningUnit {
   /**
-   * Whether the command has already written to the database, which only a rollback of the whole transaction can undo.
+   * Whether the command has already written to the database. Only a rollback of the whole transaction can undo such a
+   * write.
    */
   hasWritten = false;
 

@@ -158,8 +158,8 @@ export class UnitOfWork {
   }
 
   /**
-   * Runs a part of the unit of work that may fail alone. When the part throws, its writes, events and audit entries are
-   * rolled back, and the unit continues. Parts run one after another, or nested.
+   * Runs a part of the unit of work that may fail alone. If it throws, its writes, events and audit entries are rolled
+   * back, and the unit of work continues. Parts run one after another, or nested.
    */
   async part<T>(work: () => Promise<T>): Promise<T> {
     const unit = this.running();
@@ -206,7 +206,7 @@ export class UnitOfWork {
     this.running().changes.push(change);
   }
 
-  /** Sends a statement in the current transaction without waiting for its result. A refusal fails the unit of work. */
+  /** Sends a statement in the current transaction without waiting for its result. An error fails the unit of work. */
   send(statement: Statement, values: unknown[]): void {
     this.running().send(statement, values);
   }

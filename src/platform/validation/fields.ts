@@ -8,7 +8,7 @@ const TOLERANT_READER = Symbol('tolerant reader');
 
 export type Dto<T extends object = object> = new () => T;
 
-/** A rule for a member that depends on other members of its object. */
+/** A rule for a member whose validity depends on other members of the same object. */
 interface Agreement<Body = never> {
   readonly code: string;
   readonly detail: string;
@@ -24,7 +24,7 @@ export interface DeclaredField {
   readonly name: string;
   /** The rules for the value of the member. */
   readonly rules: readonly Rule[];
-  /** The class of the member's nested objects; null if it has none. */
+  /** The class of the objects that the member contains; null if it contains none. */
   readonly nested: (() => Dto) | null;
   readonly required: boolean;
   /** Whether the member may be omitted, but must not be null. */
@@ -38,7 +38,7 @@ export interface Form {
   readonly fields: ReadonlyMap<string, DeclaredField>;
   /** The members that only the service sets. In a request they are accepted and ignored. */
   readonly readOnly: ReadonlySet<string>;
-  /** Whether unknown members are kept instead of being refused. */
+  /** Whether a body with unknown members is accepted, and the members are kept. */
   readonly isTolerant: boolean;
 }
 

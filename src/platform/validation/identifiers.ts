@@ -46,7 +46,7 @@ export function isUuid(value: string): boolean {
   return UUID.test(value);
 }
 
-/** The path parameters of the routes below an account. */
+/** The path parameters of the routes that concern one account. */
 export class AccountPath {
   @Field(accountCodeRule, { required: true })
   account_code: string;

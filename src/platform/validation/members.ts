@@ -223,7 +223,7 @@ const OTHER_NAMES = new Map([
   ['emailaddress', 'email'],
 ]);
 
-/** Returns the end of an error message: a suggestion of the name that was probably meant, or nothing. */
+/** Returns the end of an error message: a suggestion of the name that was probably meant, or an empty text. */
 export function nearestHint(name: string, known: readonly string[]): string {
   const meant = name.length > 64 ? null : meantName(name, known);
   return meant === null ? '' : ` Did you mean "${meant}"?`;

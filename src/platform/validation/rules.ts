@@ -275,8 +275,8 @@ export function code(
 }
 
 /**
- * Returns the rule for a code in an account's catalogue. It excludes `;`, which separates the entries of a list in a
- * cell of a file.
+ * Returns the rule for a code in an account's catalogue. Such a code must not contain `;`, which separates the entries
+ * of a list in one cell of an import file.
  */
 export function catalogueCode(): Rule {
   return code(50, {
