@@ -152,7 +152,6 @@ export class AuditSeals {
 
   /**
    * Adds the seal that follows the seal `last`.
-   *
    * @returns false if another process has already added a seal after `last`
    */
   private async add(last: LastSeal | null, rows: readonly SealedRow[], settled: string | null): Promise<boolean> {

@@ -53,7 +53,6 @@ export class AuditReader {
 
   /**
    * Compares the newest seals of the audit log with the entries that they cover.
-   *
    * @param most the maximum number of seals to compare
    */
   seals(most: number): ReturnType<typeof newestSeals> {

@@ -55,7 +55,6 @@ class DatabaseServers {
 
   /**
    * Returns the database server in use, and searches for one if necessary.
-   *
    * @throws the error of the first host when no server is usable
    */
   async find(): Promise<DatabaseServer> {

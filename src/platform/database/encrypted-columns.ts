@@ -39,7 +39,6 @@ export class EncryptedColumns {
 
   /**
    * Re-encrypts the values of all registered tables.
-   *
    * @param report receives, for each table, the number of values that were re-encrypted
    * @returns the number of values that are still encrypted under an older key
    * @throws Error when no key of `SECRETS_KEY` decrypts a value

@@ -117,7 +117,6 @@ const LACKING = `
 
 /**
  * Checks the rights of the connected role.
- *
  * @throws ConfigError when the role lacks a right that the service needs
  */
 export async function assertRights(client: Client): Promise<void> {

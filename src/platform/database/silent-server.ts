@@ -107,7 +107,6 @@ const servers = new Map<string, SilentServer>();
 
 /**
  * Returns the state of the server to which a socket connects.
- *
  * @param target the arguments of the socket's `connect`
  */
 export function serverAt(target: unknown[]): SilentServer {
