@@ -193,7 +193,8 @@ export class BookingStore {
   }
 
   /**
-   * Locks and returns the last booking of the eligibility record whose exam was taken or missed; null if there is none.
+   * Locks and returns the eligibility record's last booking with an exam that was taken or missed; null if there is
+   * none.
    */
   async lockLastKept(svcEligibilityId: string): Promise<Booking | null> {
     return this.database.queryOne<Booking>(LOCK_LAST_KEPT, [svcEligibilityId]);

@@ -129,8 +129,8 @@ export class ListEligibilitiesHandler implements IQueryHandler<ListEligibilities
     if (updatedSince) return this.changed([accountCode, after, take, statuses, now, testCode, updatedSince]);
     const isEvery = ELIGIBILITY_STATUSES.every((status) => statuses.includes(status));
     if (isEvery && testCode === null) return this.database.query<Eligibility>(OF_ACCOUNT, [accountCode, after, take]);
-    // The query for unstored expiries runs first: a record whose expiry is stored in the meantime is then found twice.
-    // In the other order, the record would be missed.
+    // The query for expiries that are not stored yet runs first: a record whose expiry is stored in the meantime is
+    // then found twice. In the other order, the record would be missed.
     const unnoted = statuses.includes('EXPIRED')
       ? await this.database.query<Eligibility>(EXPIRED_UNNOTED, [accountCode, after, take, now, testCode])
       : [];

@@ -32,7 +32,7 @@ function adviceOf({ problem, members }: DomainError): [title: string, advice: st
   return ['Your exam could not be opened', 'Wait a minute and open the link again. Nothing has been lost.'];
 }
 
-/** Shows a browser a page in plain words, and sends the problem document to other programs. */
+/** Responds to browsers with a page in plain words, and to other programs with the problem document. */
 @Catch()
 export class LaunchPageFilter extends ProblemFilter {
   protected override send(error: DomainError, request: Request, response: Response): void {

@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
-/** A JSON Schema or a part of one: values by keyword. */
+/** A JSON Schema or a part of one: an object whose keys are the keywords of the schema. */
 type Schema = Record<string, unknown>;
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema';

@@ -79,8 +79,8 @@ export interface SealedRow {
 /**
  * Seals the audit entries in the background, so that no write waits for another write.
  *
- * 1. Every few seconds each process reads the rows without a seal and adds one. When two processes add a seal after the
- *    same predecessor, a unique constraint accepts only the first.
+ * 1. Every few seconds each process reads the rows that have no seal yet, and adds a seal for them. When two processes
+ *    add a seal after the same predecessor, a unique constraint accepts only the first.
  * 2. A seal lists the ids, a short digest of each row, and a hash over the previous seal and all rows. From the first
  *    row that is changed, deleted or inserted on, no later seal matches (audit-verification.ts).
  * 3. A row gets its id before COMMIT, so a row can appear below ids that are already sealed. A later seal covers such a

@@ -60,7 +60,7 @@ export class Listener {
     }
   }
 
-  /** Calls `asked` immediately, because a message may have been lost. */
+  /** Calls the callback `asked` immediately, in case a message was lost. */
   ask(): void {
     if (this.client) this.events.asked?.(this.client);
   }

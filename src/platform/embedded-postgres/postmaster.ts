@@ -48,8 +48,8 @@ export function findPostmaster({ folder }: Cluster): Postmaster | undefined {
   if (!lines) return undefined;
   const pid = Number(lines[0]);
   if (pid > 0 && isPostmasterOf(folder, pid)) return { pid, port: Number(lines[3]) };
-  // PostgreSQL itself handles a file with the pid of a dead process. It mistakes a zombie or a different program with
-  // that pid for a running server.
+  // PostgreSQL itself handles a file with the pid of a dead process. If a zombie or a different program has that pid,
+  // PostgreSQL mistakes it for a running server.
   const blocksStart = lines[0] === '' ? isOlderThan(file, 2_000) : pid > 0 && processExists(pid);
   if (blocksStart && readPidFile(folder)?.[0] === lines[0]) renameSync(file, `${file}.stale`);
   return undefined;

@@ -162,7 +162,7 @@ function toDomainError(thrown: unknown, request: Request): DomainError {
       cause: thrown,
       headers: { 'Retry-After': String(UNAVAILABLE_RETRY_AFTER_S) },
     });
-  // The errors of body-parser and Express have a `status`, and those of body-parser a `type`.
+  // Errors of body-parser and of Express have a `status`. Errors of body-parser also have a `type`.
   const { status, type } = thrown as { status?: unknown; type?: unknown };
   if (type === 'entity.parse.failed') return malformedJson.error();
   if (thrown instanceof HttpException && thrown.getStatus() === 404) return unknownRoute(request);

@@ -73,7 +73,8 @@ class EntityTags {
     // Caches may store the document, but must revalidate it before each use.
     response.setHeader('Cache-Control', 'no-cache');
     response.removeHeader('Pragma');
-    // The content is kept until its tag is computed, because Express does not pass it on in a response to HEAD.
+    // The content of the response is kept until its tag is computed, because Express does not pass the content on if
+    // the request is a HEAD.
     let headed: unknown;
     if (request.method === 'HEAD') {
       const send = response.send.bind(response) as (content?: unknown) => Response;

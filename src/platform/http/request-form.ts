@@ -164,7 +164,10 @@ function readBody(dto: Dto, value: unknown, faults: Faults): object {
   return read ? read(value, faults) : inspectBody(dto, value, faults).body;
 }
 
-/** The classes that TypeScript emits for parameters of the type `unknown` or a primitive type. */
+/**
+ * The classes that TypeScript's decorator metadata contains for parameters of the type `unknown` or of a primitive
+ * type.
+ */
 const BUILT_IN = new Set<unknown>([Object, Array, String, Number, Boolean, Buffer]);
 
 function takenBy(controller: Type, method: string): Taken {

@@ -2,8 +2,8 @@ import type { NextFunction, Request, Response } from 'express';
 import { malformedRequest } from '../errors.js';
 
 /**
- * Headers that proxies and this process must read alike. If such a header is repeated, Node silently keeps only the
- * first.
+ * Headers that proxies and this process must interpret in the same way. If such a header is repeated, Node silently
+ * keeps only the first.
  */
 const ONCE = new Set(['host', 'authorization', 'content-type', 'transfer-encoding']);
 const LENGTHS = new Set([...ONCE].map(({ length }) => length));

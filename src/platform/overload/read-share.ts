@@ -138,7 +138,7 @@ export class ReadShare {
       reader.waiting.delete(turn);
       turn.begin();
     }
-    // If a read is running, its end starts the next one.
+    // If a read of the account is running, the next read of the account starts when that read ends.
     if (reader.waiting.size === 0 || reader.underWay > 0 || reader.timer !== undefined) return;
     const restMs = Math.min(Math.max(-reader.credit / SHARE, 1), MAX_REST_MS);
     reader.timer = setTimeout(() => {
