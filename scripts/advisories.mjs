@@ -1,6 +1,6 @@
-// Asks the registry for advisories about the packages that run: `node scripts/advisories.mjs`. It ends with 0 if there
-// are none, with 1 if there are some, and with 75 if the registry does not answer that question, because a mirror may
-// lack the route. Nothing is known about the packages in the last case.
+// Asks the npm registry for security advisories about the packages that the running service uses: `node
+// scripts/advisories.mjs`. The exit code is 0 if there are none, and 1 if there are some. It is 75 if the registry does
+// not support such requests, as some mirrors do not. In this case, nothing is known about the packages.
 import { spawnSync } from 'node:child_process';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ const { stdout, stderr, error } = spawnSync('npm', ['audit', '--omit', 'dev', '-
   maxBuffer: 64 * 1024 * 1024,
 });
 
-/** Returns the report of npm; null if npm printed anything else. */
+/** Returns the report of `npm audit`; null if npm printed anything else. */
 function report() {
   try {
     const read = JSON.parse(stdout);

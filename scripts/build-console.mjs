@@ -14,8 +14,8 @@ export async function buildConsole() {
   const { build } = await import('vite');
   const { NODE_ENV } = process.env;
   await build({ configFile: join(root, 'console/vite.config.mjs') });
-  // Vite sets it permanently: a service that starts in this process afterwards would be a production one instead of a
-  // sandbox.
+  // Vite sets NODE_ENV for the whole process. A service that starts in this process afterwards would then run in
+  // production mode instead of as a sandbox.
   if (NODE_ENV === undefined) delete process.env.NODE_ENV;
   else process.env.NODE_ENV = NODE_ENV;
 }

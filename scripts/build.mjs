@@ -1,4 +1,4 @@
-// Compiles the sources into dist as nest-cli.json says, bundles the service there, and builds the console and the
+// Compiles the sources into dist as nest-cli.json says, bundles the service in dist, and builds the console and the
 // guide. The Nest CLI itself is not used, because it warns about its engines on Node 20.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
@@ -12,21 +12,22 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 
 const { sourceRoot, compilerOptions } = JSON.parse(readFileSync(join(root, 'nest-cli.json'), 'utf8'));
-/** Extensions of the files that are copied unchanged: code of threads. */
+/** The file name extensions of files that are copied unchanged: the programs of threads. */
 const assets = compilerOptions.assets.map((pattern) => pattern.replace('**/*', ''));
 
 const started = new Date();
-// The console stays: it is rebuilt only when it has changed.
+// The console in dist is kept, because it is rebuilt only when its sources have changed.
 mkdirSync(join(root, 'dist'), { recursive: true });
 for (const name of readdirSync(join(root, 'dist')))
   if (name !== 'console') rmSync(join(root, 'dist', name), { recursive: true, force: true });
-// The console uses the API's types: a renamed member fails here.
+// The console is compiled together with the service, because it uses the API's types: if a member was renamed, the
+// build fails here.
 await Promise.all([compile(['-p', compilerOptions.tsConfigPath]), compile(['-p', 'console']), buildConsole()]);
 copyFiles(sourceRoot);
 await import('./bundle.mjs');
 const { buildGuide } = await import('../site/build.mjs');
 for (const fault of await buildGuide(join(root, 'dist/guide'))) process.stderr.write(`The guide: ${fault}\n`);
-// scripts/start.mjs compares the sources with this time.
+// scripts/start.mjs compares the times of the sources with the time of this file.
 writeFileSync(join(root, 'dist/.built'), '');
 utimesSync(join(root, 'dist/.built'), started, started);
 

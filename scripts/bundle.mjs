@@ -8,7 +8,10 @@ import { build } from 'esbuild';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
 
-/** Keeps the names of classes and modules, although many modules share one file and scope in the bundle. */
+/**
+ * An esbuild plugin that keeps the names of classes and the folders of modules, although many modules share one file
+ * and scope in the bundle.
+ */
 const selfKnowledge = {
   name: 'self-knowledge',
   setup({ onLoad }) {
@@ -20,18 +23,21 @@ const selfKnowledge = {
   },
 };
 
-/** Keeps the folder of a module that reads files next to it. */
+/** Keeps the path of the module's own folder, for a module that reads files next to it. */
 function withFolder(text, path) {
   const folder = JSON.stringify(relative(dist, dirname(path)).replaceAll('\\', '/'));
   return text.replaceAll('__dirname', `require('node:path').join(__dirname, ${folder})`);
 }
 
-/** Replaces `createRequire` in Nest's ES modules: it would load a second copy of a CommonJS module in the bundle. */
+/**
+ * Replaces `createRequire` in Nest's ES modules: it would load a second copy of a CommonJS module that the bundle
+ * already contains.
+ */
 function withRequire(text) {
   return text.replaceAll('createRequire(import.meta.url)', 'require').replace('const require = require;', '');
 }
 
-/** Keeps the names of classes for the log: esbuild renames duplicates in one scope. */
+/** Keeps the names of classes, which the log shows: esbuild renames classes with the same name in one scope. */
 function withNamedClasses(text) {
   return text.replace(
     /^(?:(?:let|const|var) \w+ = (?:\w+ = )?|export (?:default )?)?class (\w+)(?: extends [^\n{]+)? \{$/gm,
@@ -39,7 +45,10 @@ function withNamedClasses(text) {
   );
 }
 
-/** Escapes characters beyond Latin-1: V8 would need two bytes for each character of the text, 13 MB. */
+/**
+ * Escapes characters beyond Latin-1. If the bundle contained one, V8 would need two bytes for each of its characters,
+ * 13 MB in total.
+ */
 function ascii(text) {
   return text.replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
@@ -50,7 +59,7 @@ await build({
   bundle: true,
   platform: 'node',
   target: 'node20.19',
-  // A smaller text saves memory; short lines keep error messages readable, which may quote a line.
+  // Smaller text saves memory. Short lines are kept, because an error message may quote a whole line.
   minifyWhitespace: true,
   lineLimit: 200,
   legalComments: 'linked',
@@ -66,7 +75,7 @@ await build({
     'pg',
     // These packages are loaded only when tracing is enabled.
     '@opentelemetry/*',
-    // Optional parts of Nest and other packages, which are not installed.
+    // These are optional dependencies of Nest and other packages, which are not installed.
     '@fastify/*',
     '@nestjs/microservices',
     '@nestjs/websockets',

@@ -1,4 +1,5 @@
-// Generates clients/typescript/src/openapi.ts, the types of docs/openapi.json, unless they are newer than the document.
+// Generates clients/typescript/src/openapi.ts, the TypeScript types of docs/openapi.json, unless that file is newer
+// than the document.
 import { execFileSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { renameSync, statSync } from 'node:fs';
@@ -12,8 +13,8 @@ const changed = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 
 
 if (changed(types) <= changed(document)) {
   const generator = join(createRequire(import.meta.url).resolve('openapi-typescript/package.json'), '../bin/cli.js');
-  // Each of several concurrent programs generates its own file and renames it, so that readers always see a complete
-  // file.
+  // Several programs may run this script at the same time. Each generates a file of its own and renames it, so that
+  // readers always see a complete file.
   const made = `${types}.${process.pid}`;
   execFileSync(process.execPath, [generator, document, '--output', made], { stdio: ['ignore', 'ignore', 'inherit'] });
   renameSync(made, types);

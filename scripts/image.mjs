@@ -1,7 +1,7 @@
-// Builds the image of the Dockerfile twice and starts it: `node scripts/image.mjs`. It fails when the two images
-// differ, when the service in it does not become ready, or when it runs as root. It needs no container engine: Debian's
-// buildah builds without a container's privileges (`--isolation chroot`), over a Debian by debootstrap with Node.js and
-// npm from the npm registry. It needs root on Debian 12.
+// Builds the image of the Dockerfile twice and starts it: `node scripts/image.mjs`. The script fails when the two
+// images differ, when the service in the image does not become ready, or when the service runs as root. It needs no
+// container engine: Debian's buildah builds without a container's privileges (`--isolation chroot`), over a Debian by
+// debootstrap with Node.js and npm from the npm registry. It needs root on Debian 12.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -49,7 +49,7 @@ function installBuilders() {
   run('apt-get', 'install', '-qq', '--yes', '--no-install-recommends', ...missing);
 }
 
-/** Builds the parts of the Node.js image that the Dockerfile names. */
+/** Builds the parts of the official Node.js image on which the Dockerfile is based. */
 function makeBase() {
   run('debootstrap', '--variant=minbase', '--include=libstdc++6,ca-certificates', 'bookworm', rootfs);
   const modules = join(rootfs, 'usr/local/lib/node_modules');
@@ -74,9 +74,9 @@ function makeBase() {
   rmSync(rootfs, { recursive: true });
 }
 
-/** Returns the image's id, which depends on its content but not on the build time. */
+/** Builds the image, and returns its id, which depends on its content but not on the build time. */
 function build() {
-  // Passes this machine's certificate authorities to the build, which may include one for the npm registry.
+  // The build gets this machine's certificate authorities, which may include one for the npm registry.
   const npmrc = join(folder, 'npmrc');
   writeFileSync(npmrc, 'cafile=/etc/ssl/certs/ca-certificates.crt\n');
   const mounts = ['--volume', `${npmrc}:/root/.npmrc:ro`, '--volume', '/etc/ssl/certs:/etc/ssl/certs:ro'];
@@ -97,7 +97,10 @@ async function startDatabase() {
   return startEmbeddedPostgres({ dataDir, database: 'eligibility' });
 }
 
-/** Starts the image's program as its user. @returns milliseconds until it was ready on an empty database */
+/**
+ * Starts the image's program as the image's user.
+ * @returns the milliseconds until the service was ready on an empty database
+ */
 async function start() {
   const container = buildah('from', IMAGE).trim();
   const { config } = JSON.parse(buildah('inspect', '--type', 'image', IMAGE)).OCIv1;

@@ -1,4 +1,5 @@
-// Ends the process with one line when the dependencies are not installed. Import it before any dependency.
+// Ends the process with a message of one line if the npm dependencies are not installed. Import this module before any
+// dependency.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

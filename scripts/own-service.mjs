@@ -10,8 +10,9 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /**
- * Starts the built service with this Node in a temporary folder; stops it after `use`, and deletes the folder. Without
- * `DATABASE_URL` in `env` it is a sandbox with its own PostgreSQL. `program` may be one that builds the service first.
+ * Starts the built service in a temporary folder, with the Node that runs this script. When `use` has ended, stops the
+ * service and deletes the folder. Without `DATABASE_URL` in `env`, the service is a sandbox with its own PostgreSQL.
+ * `program` may be a program that builds the service before it starts it.
  */
 export async function withService(use, env = {}, program = 'dist/main.js') {
   const folder = await mkdtemp(join(tmpdir(), 'eligibility-own-'));
@@ -41,7 +42,7 @@ export async function withService(use, env = {}, program = 'dist/main.js') {
     if (code !== 0) throw new Error(`Ended with ${code}.`);
   } finally {
     service.kill('SIGKILL');
-    // When root has started the service, `postgres` is a link to a folder that the database's own user may enter.
+    // If root has started the service, `postgres` is a link to a folder that the database server's user may enter.
     const cluster = join(folder, 'postgres');
     if (existsSync(cluster)) await rm(realpathSync(cluster), { recursive: true, force: true });
     await rm(folder, { recursive: true, force: true });

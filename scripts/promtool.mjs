@@ -12,7 +12,7 @@ const deploy = join(dirname(dirname(fileURLToPath(import.meta.url))), 'deploy');
 const rules = join(deploy, 'prometheus');
 const folder = mkdtempSync(join(tmpdir(), 'eligibility-promtool-'));
 
-/** Returns the installed promtool, else Debian's. */
+/** Returns the path of the installed promtool or, if it is not installed, of the one that Debian provides. */
 function findPromtool() {
   if (spawnSync('promtool', ['--version']).status === 0) return 'promtool';
   const run = (command, ...rest) =>
@@ -28,7 +28,10 @@ function findPromtool() {
   return join(folder, 'usr/bin/promtool');
 }
 
-/** Returns the dashboards' queries as recording rules, which promtool can read. JSON is valid YAML. */
+/**
+ * Returns the queries of the dashboards as recording rules, which promtool can read. They are written as JSON, which is
+ * valid YAML.
+ */
 function queriesOfDashboards() {
   const queries = readdirSync(join(deploy, 'grafana')).flatMap((file) =>
     JSON.parse(readFileSync(join(deploy, 'grafana', file), 'utf8'))

@@ -1,9 +1,10 @@
 /**
  * Prints passages of the project's prose, chosen by a seed, for people who judge whether they understand each.
  *
- * Equal numbers of documents, changelog, comments, titles of tests, screens and problem details. A passage is shown as its
- * reader sees it: a row of a table with the headings of its columns, an item of a list with the sentence that introduces it,
- * and an entry of the error catalogue as a whole. The file and the section follow each passage.
+ * The sample contains equal numbers of passages from documents, changelog, comments, titles of tests, screens and
+ * problem details. A passage is shown as its reader sees it: a row of a table with the headings of its columns, an item
+ * of a list with the sentence that introduces it, and an entry of the error catalogue as a whole. The file and the
+ * section follow each passage.
  *
  * usage: node scripts/prose-sample.mjs [--seed 1] [--count 30]
  */
@@ -46,7 +47,7 @@ const cellsOf = (row) =>
     .split(/(?<!\\)\|/)
     .map((cell) => cell.trim());
 
-/** Marks the first line of a block of code. */
+/** Marks a block of Markdown that is the first line of a code block. */
 const CODE = '\u0000';
 
 /** Splits Markdown into blocks: headings, paragraphs, items of lists, rows of tables, and first lines of code. */
@@ -61,7 +62,7 @@ const blocksOf = (markdown) =>
 function passagesOfDocument(markdown) {
   const passages = [];
   let [section, introduction, columns] = ['', '', null];
-  /** A paragraph that ends with a colon is completed by the item, the row or the line of code that follows. */
+  /** The last passage if it ends with a colon. The next item, row or line of code completes it. */
   let open = null;
   const complete = (text) => {
     if (open !== null) open.text += ` ${text}`;
@@ -102,14 +103,16 @@ function passagesOfDocument(markdown) {
   return passages;
 }
 
-/** Returns the entries of the error catalogue, each as a whole. */
+/** Returns the entries of the error catalogue, each as one passage. */
 const entriesOfCatalogue = (markdown) =>
   markdown
     .split(/^## /m)
     .slice(1)
     .map((entry) => entry.trim().replaceAll(/\n+/g, ' · '));
 
-/** Returns the sentences of a page of the console: texts between tags, and literals that begin like a sentence. */
+/**
+ * Returns the sentences on a page of the console: texts between tags, and string literals that begin like a sentence.
+ */
 function textsOfScreen(source) {
   const texts = [];
   const visit = (node) => {
@@ -134,7 +137,9 @@ const kinds = {
   problem: of(['docs/problems.md'], entriesOfCatalogue),
 };
 
-/** Sorts passages by the hash of the seed and their own text, so that a new passage moves no other. */
+/**
+ * Sorts passages by the hash of the seed and their own text. A new passage therefore changes the order of no others.
+ */
 const chosen = (passages, count) =>
   passages
     .filter(({ text }, at) => isProse(text) && passages.findIndex((other) => other.text === text) === at)

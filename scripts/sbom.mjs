@@ -1,6 +1,6 @@
 // Writes the software bill of materials of the runtime (CycloneDX, by npm itself) to dist/sbom.cdx.json. It fails when
-// a package has a licence that is not listed here. The console contains packages that only the build needs: they are
-// found by the imports of its sources.
+// a package has a licence that is not listed here. The console's bundle contains packages that are installed only for
+// the build. They are found by the imports in the console's sources.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,13 +8,13 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Licences that require only attribution; an SPDX expression passes when one of its alternatives does. */
+/** Licences that require only attribution. An SPDX expression is accepted if one of its alternatives is in the list. */
 const ALLOWED = new Set([
   ...['0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'CC0-1.0', 'CC-BY-4.0', 'ISC', 'MIT'],
   ...['MIT-0', 'PostgreSQL', 'Python-2.0', 'Unlicense', 'Zlib'],
 ]);
 
-/** Packages without a licence in package.json; their own files say MIT. */
+/** Packages whose package.json names no licence. According to their own files, the licence is MIT. */
 const LOOKED_UP = new Set([
   ...['busboy@1.6.0', 'passport-http-bearer@1.0.1', 'passport-strategy@1.0.0', 'pause@0.0.1', 'streamsearch@1.1.0'],
 ]);
@@ -49,8 +49,8 @@ const all = bill();
 const dependsOn = new Map(all.dependencies.map(({ ref, dependsOn: needed }) => [ref, needed]));
 const imported = consoleImports();
 const service = all.metadata.component['bom-ref'];
-// `npm sbom --omit dev` omits some runtime packages: the lock file lists what `npm ci --omit dev` installs. That includes
-// TypeScript, which is needed for development, and is an optional peer of a runtime package.
+// `npm sbom --omit dev` omits some runtime packages. The lock file lists all packages that `npm ci --omit dev`
+// installs. That includes TypeScript, which is needed for development, and is an optional peer of a runtime package.
 const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
 const installed = Object.entries(packages)
   .filter(([path, { dev }]) => path !== '' && dev !== true)
@@ -61,7 +61,7 @@ const unknown = [...runs].filter((ref) => !known.has(ref));
 if (unknown.length > 0) throw new Error(`npm sbom does not know ${unknown.join(', ')}.`);
 const seeds = dependsOn.get(service).filter((ref) => imported.has(ref.slice(0, ref.lastIndexOf('@'))));
 if (seeds.length < imported.size) throw new Error(`Of ${[...imported].join(', ')} some are no dependencies.`);
-// Iterating over a Set includes entries that are added meanwhile.
+// Iterating over a Set also visits entries that are added during the iteration.
 const inBrowser = new Set(seeds);
 for (const ref of inBrowser) for (const needed of dependsOn.get(ref) ?? []) inBrowser.add(needed);
 for (const ref of inBrowser) runs.add(ref);

@@ -1,8 +1,8 @@
-// Runs the Dockerfile's steps manually as uid 1000 in a temporary folder, and then starts the shipped units of
+// Runs the Dockerfile's steps manually as uid 1000 in a temporary folder, and then starts the systemd units of
 // deploy/systemd there: `node scripts/shipped.mjs`. It needs neither a container engine nor a running systemd, but root
 // on Debian, or uid 1000. It fails in these cases:
 //
-// 1. A step fails, or needs a file that .dockerignore excludes.
+// 1. A step of the Dockerfile fails, or needs a file that .dockerignore excludes.
 // 2. `systemd-analyze` reports a problem in a unit.
 // 3. The migration, as the owner of the tables, or the service, as the least-privilege role, does not start with the
 //    command line, the environment and the credentials of its unit.
@@ -34,7 +34,10 @@ const UID = 1000;
 const READY_MS = 120_000;
 const ROLE = 'eligibility_service';
 const UNITS = ['eligibility-migration.service', 'eligibility.service'];
-/** Out of 100: a higher exposure means that a unit has lost a protection. */
+/**
+ * The highest exposure (0 to 100) that `systemd-analyze security` may report. A higher exposure means that a unit has
+ * lost a protection.
+ */
 const EXPOSURE = 20;
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -61,7 +64,7 @@ function own(path) {
   return path;
 }
 
-/** Returns the instructions, each as its name and the rest of its line. */
+/** Returns the instructions of the Dockerfile, each with its name and the rest of its line. */
 function instructions() {
   return readFileSync(join(root, 'Dockerfile'), 'utf8')
     .replaceAll(/^#.*\n/gm, '')
@@ -71,7 +74,10 @@ function instructions() {
     .map((line) => /^([A-Z]+) (.*)$/.exec(line).slice(1));
 }
 
-/** Runs the steps. @returns the folder of the last stage, and its command */
+/**
+ * Runs the steps of the Dockerfile.
+ * @returns the folder of the last stage, and its command
+ */
 function buildByHand() {
   const context = contextFiles(root);
   const stages = {};
@@ -165,7 +171,7 @@ function compareBill(image) {
   console.log(`The bill of materials has all ${held.length} packages of the image.`);
 }
 
-/** Returns the members of a unit's [Service], each with its values. */
+/** Returns the settings in the section [Service] of a unit, each with its values. */
 function serviceOf(unit) {
   const members = {};
   for (const [, name, value] of unit.split('[Service]')[1].matchAll(/^([A-Z]\w+)=(.*)$/gm))
@@ -178,20 +184,20 @@ function verifyUnits() {
     execFileSync('apt-get', ['install', '-qq', '--yes', '--no-install-recommends', 'systemd'], { stdio: 'ignore' });
   const copies = UNITS.map((name) => {
     const file = join(folder, name);
-    // systemd-analyze requires that the unit's program exists, so this Node replaces it.
+    // systemd-analyze requires that the unit's program exists. The path of this Node replaces it.
     const text = readFileSync(join(root, 'deploy/systemd', name), 'utf8');
     writeFileSync(file, text.replaceAll('/usr/bin/node', process.execPath));
     return file;
   });
   const { status, stderr } = spawnSync('systemd-analyze', ['verify', ...copies], { encoding: 'utf8' });
-  // Errors of other units are ignored.
+  // Errors about other units are ignored.
   if (status !== 0 || /eligibility/.test(stderr)) throw new Error(`systemd-analyze verify: ${stderr}`);
   execFileSync('systemd-analyze', ['security', '--offline=yes', `--threshold=${EXPOSURE}`, ...copies], {
     stdio: 'ignore',
   });
 }
 
-/** Starts a unit's program with its command line, environment and credentials. */
+/** Starts the program of a unit with the command line, the environment and the credentials that the unit declares. */
 function start(name, image, { secrets, settings }) {
   const unit = serviceOf(readFileSync(join(root, 'deploy/systemd', name), 'utf8'));
   const credentials = own(join(folder, `credentials-${name}`));

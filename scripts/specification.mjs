@@ -1,4 +1,5 @@
-// Writes docs/specification.md from test/specification/sentences.json. With --print it only prints.
+// Writes docs/specification.md from test/specification/sentences.json. With --print, the script prints the document
+// instead.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +8,10 @@ import { format } from 'prettier';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const sentences = JSON.parse(readFileSync(join(root, 'test/specification/sentences.json'), 'utf8'));
 const counted = (standing) => sentences.filter((sentence) => sentence.standing === standing).length;
-/** Marks fields, which end with a colon, and text in braces or brackets as code, which would otherwise be markup. */
+/**
+ * Formats the names of fields, which end with a colon, and texts in braces or brackets as code. Otherwise, Markdown
+ * would read them as markup.
+ */
 const words = (text) => text.replaceAll(/(^|\s)([A-Za-z]+_\w+|\S*[{[]\S*)(?=[\s:,]|$)/g, '$1`$2`');
 
 const STANDINGS = {
@@ -15,7 +19,7 @@ const STANDINGS = {
   contradicted: ({ note, saidIn }) => ` Contradiction: ${words(note)} See ${saidIn}.`,
 };
 
-/** Writes the numbers of a section, and the sentences that the service does not fulfil as they stand. */
+/** Returns the numbers of a section's sentences, and the sentences that the service does not fulfil literally. */
 function textOfSection(section) {
   const rows = sentences.filter((sentence) => sentence.section === section);
   const others = rows.filter(({ standing }) => standing !== undefined);

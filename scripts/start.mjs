@@ -1,4 +1,4 @@
-// Runs a program of the compiled service, compiling first when a source is newer than the last build.
+// Runs a program of the compiled service. If a source is newer than the last build, the service is compiled first.
 // usage: node scripts/start.mjs [main|admin|import|migrate|openapi|demo|partner|bench|cells|mutants|results|chaos|failover|drill|rolling|model|simulate|conformance|typeorm] [arguments]
 import './installed.mjs';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -35,7 +35,7 @@ function newest(path) {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) return 0;
   if (!stat.isDirectory()) return stat.mtimeMs;
-  // Skips results of benchmarks and built client packages, which are not sources.
+  // The results of benchmarks and the built client packages are skipped, because they are not sources.
   const names = readdirSync(path).filter((name) => name !== 'dist' && (name !== 'results' || path.endsWith('src')));
   return Math.max(0, ...names.map((name) => newest(join(path, name))));
 }
@@ -60,7 +60,7 @@ const sources = [
 ];
 
 function isStale() {
-  // In an image there are no sources, so dist cannot be stale.
+  // An image contains no sources, so dist cannot be outdated there.
   if (!existsSync(join(root, 'src'))) return false;
   const built = statSync(marker, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   return built <= Math.max(...sources.map((source) => newest(join(root, source))));
@@ -68,7 +68,7 @@ function isStale() {
 
 async function buildWhenStale() {
   if (!isStale()) return;
-  // The build empties dist first: of several concurrent programs, one compiles and the others wait.
+  // The build empties dist first. If several programs start at the same time, one of them compiles and the others wait.
   const unlock = lock(join(root, 'node_modules/.compiling'));
   try {
     if (isStale()) await build();
@@ -82,7 +82,7 @@ async function build() {
   await import('./build.mjs');
 }
 
-/** Waits until this process holds the lock alone; the lock of a dead process is ignored. */
+/** Waits until this process holds the lock alone. The lock of a process that has died is ignored. */
 function lock(file) {
   for (;;) {
     try {
@@ -99,7 +99,7 @@ function lock(file) {
 function isHeld(file) {
   try {
     const pid = readFileSync(file, 'utf8');
-    // An empty lock file was created a moment ago, before its process id was written.
+    // An empty lock file was created a moment ago by a process that has not written its process id yet.
     if (pid === '') return Date.now() - statSync(file).mtimeMs < 1000;
     process.kill(Number(pid), 0);
     return true;
@@ -116,7 +116,8 @@ try {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);
 }
-// npm ends only the intermediate shell, which does not pass signals on: its child must end together with it.
+// When npm is stopped, it ends only the shell between npm and this process. The shell does not pass signals on, so this
+// process watches for its end.
 if (process.env.npm_lifecycle_event && process.platform !== 'win32') {
   const { ppid } = process;
   const watch = setInterval(() => {

@@ -1,5 +1,5 @@
-// Copies the version of package.json to all other places: the packages of clients/, docs/openapi.json, the chart and
-// its renderings. npm runs it at `npm version`, which is a step of a release (release.mjs).
+// Copies the version in package.json to all other files that contain it: the packages of clients/, docs/openapi.json,
+// the chart and its renderings. npm runs this script during `npm version`, which is a step of a release (release.mjs).
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ function change(path, set) {
   writeFileSync(join(root, path), `${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** Sets the value after a name in a YAML file. */
+/** Replaces the value after a name in a YAML file. */
 function replace(path, name) {
   const text = readFileSync(join(root, path), 'utf8');
   if (!name.test(text)) throw new Error(`${path} has no version after ${name}.`);
@@ -37,6 +37,6 @@ replace('deploy/kubernetes/kustomization.yaml', /^( *newTag: ).*/gm);
 for (const name of readdirSync(join(root, 'test/fixtures/chart'))) {
   replace(`test/fixtures/chart/${name}`, /(app\.kubernetes\.io\/version: ")[^"]+/g);
   replace(`test/fixtures/chart/${name}`, /(helm\.sh\/chart: eligibility-)\S+/g);
-  // The rendering with everything enabled names the image by digest instead of tag.
+  // The rendering with everything enabled names the image by its digest instead of its tag.
   if (name !== 'everything.yaml') replace(`test/fixtures/chart/${name}`, /(candidate-eligibility-service:)\S+/g);
 }

@@ -1,12 +1,13 @@
-// Follows a document like a newcomer, from its first line to its last, and reports the time and the stumbling blocks.
+// Follows a document as a newcomer would, from its first line to its last, and reports the time that this takes and the
+// stumbling blocks.
 //
 // usage: node scripts/walk.mjs [client|partner|operator …: all of them by default]
 //
 // 1. The walk runs in a copy of the repository, in the order of the document. Its `sh` blocks run in one terminal, and
 //    those marked `sh in a … terminal` in separate terminals, which are left running. `js` blocks are saved under the
 //    name in their first line.
-// 2. Nothing is corrected on the way: a failing line is a stumbling block and ends the walk. So does a file that git
-//    does not ignore.
+// 2. Nothing is corrected on the way: a failing line is a stumbling block and ends the walk. A file that the walk
+//    creates and git does not ignore ends the walk as well.
 // 3. The minutes are the machine's time, plus reading (200 words a minute) and 10 seconds for each copied block.
 import { spawn, spawnSync } from 'node:child_process';
 import {
@@ -34,8 +35,8 @@ const COPY_S = 10;
 const PATIENCE_MS = 300_000;
 
 /**
- * `ports` must be open before the walk continues, when a terminal is left running; `withDatabase`: PostgreSQL is
- * available, and the service is not.
+ * The walks by name. `ports` must be open before a walk continues after a terminal was left running. `withDatabase`
+ * means that PostgreSQL is available before the walk, and the service is not.
  */
 const WALKS = {
   client: {
@@ -58,7 +59,7 @@ const WALKS = {
   },
 };
 
-/** Returns the section's blocks, and the number of words around them. */
+/** Returns the blocks of code in a section of the document, and the number of words around them. */
 function read({ document, section }) {
   const [, text] = readFileSync(join(root, document), 'utf8').split(`\n## ${section}\n`);
   if (text === undefined) throw new Error(`${document} has no “${section}”.`);
@@ -75,14 +76,14 @@ function read({ document, section }) {
   return { blocks, words };
 }
 
-/** Copies the repository without build results; `data` is the service's data folder. */
+/** Copies the repository without build results. In the copy, `data` is the data folder of the service. */
 function copyTo(folder, withDependencies) {
   const { stdout } = spawnSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: root, encoding: 'utf8' });
   for (const file of stdout.split('\0').filter((name) => name !== '' && existsSync(join(root, name)))) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     cpSync(join(root, file), join(folder, file));
   }
-  // Git must ignore the files that the walk writes.
+  // Git must ignore the files that the walk creates.
   for (const command of [
     ['init', '--quiet'],
     ['add', '--all'],
@@ -91,7 +92,10 @@ function copyTo(folder, withDependencies) {
   if (withDependencies) symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
 }
 
-/** Returns the walk's files that git does not ignore; `data` and the dependencies may be links here. */
+/**
+ * Returns the files that the walk has created and that git does not ignore. `data` and the dependencies may be links in
+ * the copy.
+ */
 function seenByGit(folder) {
   const { status, stdout } = spawnSync('git', ['ls-files', '-o', '--exclude-standard'], {
     cwd: folder,
@@ -111,7 +115,7 @@ async function freePort() {
   return String(port);
 }
 
-/** A terminal: blocks are typed into it one after another. */
+/** A terminal, into which blocks of code are typed one after another. */
 class Terminal {
   output = '';
 
@@ -139,7 +143,7 @@ class Terminal {
 
   async stop() {
     this.child.stdin.end();
-    // Signals the process group, so that the programs of the terminal stop, too.
+    // The signal is sent to the process group, so that the programs in the terminal stop, too.
     if (this.child.exitCode === null) process.kill(-this.child.pid, 'SIGTERM');
     await this.ended;
   }
@@ -157,7 +161,7 @@ async function listens(port, terminal) {
   }
 }
 
-/** @returns whether there was no stumbling block */
+/** @returns whether the walk met no stumbling block */
 async function walk(name, more, folder) {
   const { title, document, section, ports = {} } = WALKS[name];
   const { blocks, words } = read(WALKS[name]);

@@ -32,11 +32,11 @@ const USAGE = `usage:
 create-operator asks for a password, or reads it from standard input.
 `;
 
-/** Thrown for wrong command-line arguments, as opposed to an error of the service. */
+/** Thrown for wrong command-line arguments; errors of the service have other classes. */
 class UsageError extends Error {}
 
 /**
- * Runs one administrative command against the database of the application context.
+ * Runs one administrative command in the given application, on its database.
  * @param argv the arguments after the program's name
  * @returns the exit code of the process: 0 done, 1 refused, 2 wrong usage
  */
@@ -85,7 +85,7 @@ async function reencrypt(app: INestApplicationContext): Promise<number> {
   return left === 0 ? 0 : 1;
 }
 
-/** Verifies the audit log with the listed keys, and then adds a seal with the newest key. */
+/** Verifies the audit log with the keys in `SECRETS_KEY`, and then adds a seal with the newest key. */
 async function countersign(app: INestApplicationContext): Promise<boolean> {
   if ((await verifySeals(app, null)) !== 0) return false;
   const { added, done } = await app.get(AuditSeals, { strict: false }).countersign();
@@ -114,7 +114,7 @@ async function verifySeals(app: INestApplicationContext, anchor: string | null):
   return 1;
 }
 
-/** Reads the `--from` option of verify-audit: a seal in hexadecimal, as verify-audit prints it. */
+/** Reads the option `--from` of verify-audit: a seal in the hexadecimal form in which verify-audit prints it. */
 function sealOption(argv: string[]): string {
   const seal = option(argv, 'from').toLowerCase();
   if (/^[0-9a-f]{64}$/.test(seal)) return seal;
@@ -134,17 +134,17 @@ function option(argv: string[], name: string): string {
     const value = values[name];
     if (typeof value === 'string' && value !== '') return value;
   } catch {
-    // The error of parseArgs is phrased in terms of its own API. This message uses the terms of the usage text.
+    // The message of parseArgs uses terms of its own API, so a message in the terms of the usage text is shown instead.
   }
   throw new UsageError(`--${name} is needed, and nothing else.`);
 }
 
-/** Prints the new credentials of an application. The secret appears nowhere else: no table and no log contains it. */
+/** Prints the new credentials of an application. The secret appears nowhere else: it is in no table and in no log. */
 function say({ consumer_key, consumer_secret }: { consumer_key: string; consumer_secret: string }): void {
   process.stdout.write(`consumer_key: ${consumer_key}\nconsumer_secret: ${consumer_secret}\n`);
 }
 
-/** Reads a password: from a terminal without echo, otherwise from standard input without its final line break. */
+/** Reads a password: from a terminal without echo, otherwise from standard input. A final line break is removed. */
 async function readPassword(): Promise<string> {
   const { stdin } = process;
   if (!stdin.isTTY) {

@@ -9,7 +9,7 @@ import { installClock } from './sandbox/clock-schema.js';
 import { openDatabase } from './service.js';
 import { migrate } from './platform/database/migrate.js';
 
-/** Runs the operators' command line: `npm run admin -- …`. */
+/** Runs the command line for operators: `npm run admin -- …`. */
 async function main(): Promise<number> {
   const config = new Config({ ...process.env, LOG_LEVEL: 'silent', ROLES: 'api' });
   const database = await openDatabase(config, (error) => {

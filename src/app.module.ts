@@ -20,7 +20,7 @@ import { ResultsModule } from './results/results.module.js';
 import { SandboxModule } from './sandbox/sandbox.module.js';
 import { VouchersModule } from './vouchers/vouchers.module.js';
 
-/** Composes the application of all modules. No other file imports module classes. */
+/** Combines all modules into the application. No other file imports module classes. */
 @Module({})
 export class AppModule {
   static with(config: Config, databaseUrl: string): DynamicModule {
@@ -30,7 +30,8 @@ export class AppModule {
         ConfigModule.with(config),
         TypeOrmModule.forRoot({
           ...dataSourceOptions(databaseUrl, connectionsFor(config.database.poolSize).unitsOfWork),
-          // A few attempts suffice: the migrations have just used the database, so a failure now is temporary.
+          // A few attempts to connect suffice. The migrations have just used the database, so a failure now is
+          // temporary.
           retryAttempts: 3,
           retryDelay: 500,
         }),

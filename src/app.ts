@@ -25,7 +25,10 @@ import { installClock } from './sandbox/clock-schema.js';
 import { Logger, NestLogger } from './platform/observability/logger.js';
 import { startTracing, tracing } from './platform/observability/tracing.js';
 
-/** Creates the application, initialised but not listening, for main.ts and the tests. The schema must be up to date. */
+/**
+ * Creates the application for main.ts and the tests. The application is initialised but does not listen yet. The
+ * database schema must be up to date.
+ */
 export async function createApp(config: Config, databaseUrl: string): Promise<NestExpressApplication> {
   await startTracing(config.observability.otlpEndpoint);
   if (config.process.sandbox) await installClock(databaseUrl);
@@ -52,8 +55,8 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
     refuseAmbiguous,
     publicRoutes(app, config.http),
   );
-  // These guards run after the access guard of the module tree: a caller without access is refused before the body of
-  // the request is read.
+  // These guards run after the access guard, which the module tree declares. A caller without access is therefore
+  // refused before the body of the request is read.
   app.useGlobalGuards(app.get(BodyGate), app.get(RequestForm));
   if (!config.process.roles.has('api')) app.use(healthOnly(config.http));
   if (config.http.basePath !== '') app.setGlobalPrefix(config.http.basePath);
@@ -62,7 +65,7 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
   return app;
 }
 
-/** Creates a span for each command while tracing is on. */
+/** Creates a tracing span for each command while tracing is on. */
 function traceCommands(bus: CommandBus): void {
   if (tracing === null) return;
   const execute: (command: object) => Promise<unknown> = bus.execute.bind(bus);
@@ -72,7 +75,10 @@ function traceCommands(bus: CommandBus): void {
       : tracing.within(command.constructor.name, 'INTERNAL', {}, () => execute(command));
 }
 
-/** Starts listening. With `PORT=0`, it also completes the service's address with the port that the system chose. */
+/**
+ * Starts listening. With `PORT=0`, it also completes the service's address with the port that the operating system
+ * chose.
+ */
 export async function listen(app: NestExpressApplication, { http }: Config): Promise<void> {
   await app.listen(http.port, http.host);
   const { port } = app.getHttpServer().address() as AddressInfo;
@@ -80,8 +86,8 @@ export async function listen(app: NestExpressApplication, { http }: Config): Pro
 }
 
 /**
- * The Content Security Policy of all pages except /docs: only the service's own files, no markup made from text, and no
- * form submitted by the browser.
+ * The Content Security Policy of all pages except /docs: only the service's own files are loaded, no markup is made
+ * from text, and no form is submitted by the browser.
  */
 const POLICY = {
   'default-src': ["'none'"],
@@ -95,8 +101,8 @@ const POLICY = {
 };
 const TRUSTED_TYPES = { 'require-trusted-types-for': ["'script'"], 'trusted-types': ["'none'"] };
 /**
- * The Content Security Policy of /docs: Swagger UI styles elements inline, shows `data:` images and builds markup from
- * its content.
+ * The Content Security Policy of /docs. It is less strict, because Swagger UI styles elements inline, shows `data:`
+ * images and builds markup from its content.
  */
 const DOCUMENTS_POLICY = { ...POLICY, 'style-src': ["'self'", "'unsafe-inline'"], 'img-src': ["'self'", 'data:'] };
 
@@ -104,8 +110,8 @@ const USUAL_HEADERS = headersWith({ ...POLICY, ...TRUSTED_TYPES });
 const DOCUMENTS_HEADERS = headersWith(DOCUMENTS_POLICY);
 
 /**
- * Sets the headers that every answer has. Helmet computes them once, because they never change: running its 13 handlers
- * for each request would cost measurable processor time.
+ * Sets the headers that every response has. The headers never change, so Helmet computes them only once: running its 13
+ * handlers for each request would cost measurable processor time.
  */
 function staticHeaders({ basePath }: HttpConfig): RequestHandler {
   const documents = `${basePath}/docs`.toLowerCase();
@@ -126,11 +132,11 @@ function headersWith(directives: Record<string, string[]>): [string, string][] {
       referrerPolicy: { policy: 'no-referrer' },
     }),
   );
-  // Both headers are set because caches of HTTP/1.0 know only Pragma (RFC 6749 §5.1 requires both).
+  // Both headers are set, because HTTP/1.0 caches know only Pragma (RFC 6749 §5.1 requires both).
   return [...ofHelmet, ['Cache-Control', 'no-store'], ['Pragma', 'no-cache']];
 }
 
-/** Returns the headers that the middleware sets on every answer. */
+/** Returns the headers that the middleware sets on every response. */
 function headersSetBy(middleware: RequestHandler): [string, string][] {
   const request = new IncomingMessage(new Socket());
   const response = new ServerResponse(request);
@@ -140,7 +146,7 @@ function headersSetBy(middleware: RequestHandler): [string, string][] {
   return response.getHeaderNames().map((name) => [name, String(response.getHeader(name))]);
 }
 
-/** In a process without the role `api`, refuses every route except the health routes. */
+/** Refuses every route except the health routes, in a process without the role `api`. */
 function healthOnly({ basePath }: HttpConfig) {
   const health = `${basePath}/health/`.toLowerCase();
   return (request: Request, response: Response, next: NextFunction): void => {

@@ -11,8 +11,8 @@ import { SecretsConfig } from './platform/secrets.config.js';
 import { ResultsConfig } from './results/results.config.js';
 
 /**
- * Reads the environment once, and reports the faults of all settings together. Each module declares its own settings
- * (`*.config.ts`), and injects only those. docs/configuration.md lists the names and defaults.
+ * Reads the environment once, and reports the faults of all settings together. Each module declares its own settings in
+ * a `*.config.ts`, and only those settings are injected into it. docs/configuration.md lists the names and defaults.
  */
 export class Config {
   readonly process: ProcessConfig;

@@ -19,8 +19,8 @@ interface Credentials {
 }
 
 /**
- * Sends a file of eligibilities to the service, shows the progress, and writes the report next to the file. The exit
- * code is 1 if a row was refused.
+ * Imports a file of eligibilities: sends it to the service, shows the progress, and writes the report next to the file.
+ * The exit code is 1 if a row was refused.
  */
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -57,7 +57,8 @@ async function main(): Promise<number> {
     );
     stop.abort();
   };
-  // Ctrl-C aborts the import. The signal also goes to npm, which may have exited before (scripts/start.mjs).
+  // Ctrl-C aborts the import. The terminal also sends the signal to npm, which may have exited before
+  // (scripts/start.mjs).
   process.on('SIGINT', end).on('SIGTERM', end);
   let report: string | null = null;
   const sent = client.import(credentials.account_code, Readable.toWeb(Readable.from(watched())), {
@@ -85,7 +86,7 @@ async function main(): Promise<number> {
   return state === 'DONE' && refused === 0 ? 0 : 1;
 }
 
-/** The exit code that a shell uses for a program ended by Ctrl-C. */
+/** The exit code that shells report for a program that Ctrl-C has ended. */
 const INTERRUPTED = 130;
 
 const TYPES = new Map<string, 'text/csv' | 'application/x-ndjson'>([
@@ -107,7 +108,7 @@ function typeOf(file: string): 'text/csv' | 'application/x-ndjson' {
   throw new Error(`The name of the file must end with ${[...TYPES.keys()].join(', ')}.`);
 }
 
-/** Creates the file of the report, next to the imported file. The report of an earlier run is never overwritten. */
+/** Creates the file for the report next to the imported file. The report of an earlier run is never overwritten. */
 function openReport(file: string): { path: string; descriptor: number } {
   for (let number = 1; ; number++) {
     const path = `${file}.report${number === 1 ? '' : `-${number}`}.csv`;
@@ -119,7 +120,7 @@ function openReport(file: string): { path: string; descriptor: number } {
   }
 }
 
-/** Describes an error for the user. Each fault of a refused file has its own line. */
+/** Describes an error for the user. Each fault of a refused file is on a line of its own. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof ProblemError)) return error instanceof Error ? error.message : String(error);
   const faults = (error.problem?.errors ?? []).map(({ detail }) => `  ${detail}`);
@@ -127,7 +128,7 @@ function wordsOf(error: unknown): string {
   return ['The file was refused, and nothing was imported:', ...faults].join('\n');
 }
 
-/** Overwrites the line that shows the progress. If the output is not a terminal, nothing is written. */
+/** Shows the progress by overwriting the current line. If the output is not a terminal, nothing is written. */
 function show(what: string, done: number, all: number): void {
   if (!process.stderr.isTTY) return;
   const share = all === 0 ? 1 : done / all;

@@ -9,8 +9,8 @@ const USAGE = 'usage: npm run migrate [-- --grant-to ROLE]\n';
 
 /**
  * Migrates the database of `DATABASE_URL`, and grants the service's role its rights: `npm run migrate -- --grant-to
- * ROLE`. Only this command connects as the owner of the tables. It needs no other setting, so that the service's
- * processes never have the owner's password.
+ * ROLE`. Only this command connects as the owner of the tables. It needs no other setting. The service's own processes
+ * therefore never need the owner's password.
  */
 async function main(): Promise<void> {
   const role = roleAsked();
@@ -31,7 +31,7 @@ function roleAsked(): string | undefined {
     const { values } = parseArgs({ options: { 'grant-to': { type: 'string' } } });
     if (values['grant-to'] !== '') return values['grant-to'];
   } catch {
-    // The message of parseArgs uses terms of its own interface, so that the usage text is shown instead.
+    // The message of parseArgs uses terms of its own API, so the usage text is shown instead.
   }
   process.stderr.write(USAGE);
   process.exit(2);

@@ -4,8 +4,8 @@ import { acrossAccounts } from './platform/database/database.js';
 import { connectUsable } from './platform/database/database-check.js';
 
 /**
- * Reads whether the database is a sandbox. The query needs no right on the schema, because a least-privilege role runs
- * it, too.
+ * Reads whether the database belongs to a sandbox. The query needs no right on the schema, because a least-privilege
+ * role also runs it.
  */
 const STATE = `
   SELECT EXISTS (SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
@@ -17,11 +17,11 @@ const FILLED = {
 };
 
 /**
- * Checks, before anything is changed, that a sandbox uses no other database, and that nothing else uses a sandbox's
- * database. The schema of the clock identifies a sandbox (sandbox/clock-schema.ts) and is part of a dump. A sandbox
- * moves its clock permanently, and its file contains the secrets of its accounts.
+ * Checks, before anything is changed, that a sandbox uses only a database of a sandbox, and that a service outside the
+ * sandbox does not use such a database. The schema of the clock identifies a sandbox (sandbox/clock-schema.ts) and is
+ * part of a dump. The reason: a sandbox moves its clock permanently, and its file contains the secrets of its accounts.
  *
- * @throws ConfigError one line: the mismatch and its remedy
+ * @throws ConfigError with one line: the mismatch and its remedy
  */
 export async function assertSandboxFits(config: Config, databaseUrl: string): Promise<void> {
   const client = await connectUsable(databaseUrl);

@@ -14,11 +14,11 @@ import { randomToken } from './platform/secrets.js';
 import { SandboxPartner } from './sandbox/sandbox-partner.js';
 import { PutVoucher, type VoucherDefinition } from './vouchers/vouchers.commands.js';
 
-/** The files that describe the sandbox of this process. Only their owner can read them. */
+/** The files that describe the sandbox. Only their owner can read them. */
 export interface Sandbox {
-  /** The file with the account, the credentials, the tests and the vouchers, as JSON. */
+  /** The path of the JSON file with the account, the credentials, the tests and the vouchers. */
   readonly file: string;
-  /** The file with a token request of the client, as a configuration for `curl -K`. */
+  /** The path of the file with a token request of the sandbox's client, as a configuration for `curl -K`. */
   readonly curlFile: string;
 }
 
@@ -27,7 +27,7 @@ interface Login extends ApplicationCredentials {
   password: string;
 }
 
-/** The address of the sandbox's own partner, and the certificate by which to trust it. */
+/** The address of the sandbox's own partner, and the certificate with which clients verify it. */
 type PartnerOfItsOwn = Pick<SandboxPartner, 'partner_url' | 'ca_pem'>;
 
 interface SandboxFile {
@@ -96,8 +96,8 @@ const VOUCHERS: ({ voucher_code: string } & VoucherDefinition)[] = [
 ];
 
 /**
- * Creates example data for development on a database without accounts. Later starts only update the addresses in its
- * files. Returns null on a database with other data.
+ * Creates example data for development on a database without accounts. Later starts only update the addresses in the
+ * sandbox's files. Returns null on a database with other data.
  */
 export async function ensureSandbox(app: INestApplicationContext, config: Config): Promise<Sandbox | null> {
   const file = join(config.process.dataDir, 'sandbox.json');
@@ -117,8 +117,8 @@ export async function ensureSandbox(app: INestApplicationContext, config: Config
 }
 
 /**
- * Creates the example data. The file is written before the commit, so that a crash in between does not lose credentials
- * that exist nowhere else.
+ * Creates the sandbox's example data. The file with the credentials is written before the commit, because the
+ * credentials exist nowhere else and a crash after the commit would lose them.
  */
 async function makeSandbox(app: INestApplicationContext, config: Config, file: string): Promise<void> {
   const commands = app.get(CommandBus);

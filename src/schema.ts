@@ -51,7 +51,7 @@ import { Results1763640800000 } from './migrations/1763640800000-results.js';
 import { Notifications1763640900000 } from './migrations/1763640900000-notifications.js';
 import { Imports1763641000000 } from './migrations/1763641000000-imports.js';
 
-/** The entities of all tables. */
+/** The TypeORM entities of all tables. */
 const ENTITIES = [
   Accommodation,
   Account,
@@ -101,7 +101,7 @@ const ENTITIES = [
   Voucher,
 ];
 
-/** The migrations, in the order in which they run. */
+/** The database migrations, in the order in which they run. */
 const MIGRATIONS = [
   Accounts1763640000000,
   Auth1763640100000,
@@ -117,8 +117,8 @@ const MIGRATIONS = [
 ];
 
 /**
- * Returns the options of the data source, for the application and for the migration commands (ormconfig.ts). Only
- * migrations change the schema; entities never synchronise it.
+ * Returns the options of the TypeORM data source, for the application and for the migration commands (ormconfig.ts).
+ * Only migrations change the database schema; TypeORM never derives it from the entities.
  */
 export function dataSourceOptions(url: string, poolSize = 10): DataSourceOptions {
   return {

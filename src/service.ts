@@ -11,7 +11,7 @@ import { assertSandboxFits } from './sandbox-database.js';
 import { ensureSandbox, type Sandbox } from './sandbox.js';
 
 const EMBEDDED_DATABASE = 'candidate_eligibility';
-/** The interval at which idle connections are closed while the last requests are being answered. */
+/** The interval, during shutdown, at which idle connections are closed while the last requests are still running. */
 const UNUSED_CLOSED_MS = 100;
 
 /** A running service, with its addresses and the function that stops it. */
@@ -19,7 +19,7 @@ export interface Service {
   readonly app: NestExpressApplication;
   readonly config: Config;
   readonly metricsUrl: string;
-  /** The files with the sandbox's credentials; null without a sandbox. */
+  /** The files with the sandbox's credentials; null if this service is no sandbox. */
   readonly sandbox: Sandbox | null;
   stop(): Promise<void>;
 }
@@ -30,14 +30,14 @@ interface OpenDatabase {
 }
 
 /**
- * Starts the service in this order:
+ * Starts the parts of the service in this order:
  *
  * 1. A database that fits `SANDBOX`: `DATABASE_URL`, else the embedded PostgreSQL.
  * 2. Its schema.
  * 3. The application.
  * 4. The sandbox.
  * 5. The listeners.
- * 6. `server.json`, which shows, like readiness, that the service is up.
+ * 6. `server.json`. Like the readiness check, this file shows that the service has started.
  *
  * @param onDatabaseLost called when the embedded PostgreSQL died and could not be restarted
  */
@@ -85,8 +85,8 @@ export async function startService(config: Config, onDatabaseLost: (error: Error
 }
 
 /**
- * Opens the configured database, or the embedded one. A running embedded server is adopted; otherwise a new one is
- * started.
+ * Opens the database that is configured, or the embedded PostgreSQL. A running embedded server is adopted; otherwise a
+ * new one is started.
  */
 export async function openDatabase(config: Config, onLost: (error: Error) => void): Promise<OpenDatabase> {
   if (config.database.url !== null) return { url: config.database.url, close: () => Promise.resolve() };
@@ -99,8 +99,8 @@ export async function openDatabase(config: Config, onLost: (error: Error) => voi
 }
 
 /**
- * Stops the service. Requests drain first, because the event bus unsubscribes as soon as Nest begins to close: events
- * that running commands raise after that would wait in the outbox for the next start.
+ * Stops the service. Running requests end first, because the event bus stops delivering as soon as Nest begins to
+ * close. Events that running commands raise after that would wait in the outbox until the next start.
  */
 async function stop(
   app: NestExpressApplication,
@@ -112,7 +112,7 @@ async function stop(
   app.get(Readiness).stop();
   const server = app.getHttpServer();
   const drained = new Promise<void>((resolve) => server.close(() => resolve()));
-  // A connection becomes idle when its running request is answered.
+  // A connection becomes idle when the response to its running request was sent.
   const unused = setInterval(() => server.closeIdleConnections(), UNUSED_CLOSED_MS);
   const grace = setTimeout(() => server.closeAllConnections(), config.process.shutdownGraceMs);
   await drained;

@@ -8,7 +8,7 @@ import { openApiDocument } from './openapi/document.js';
 import { catalogueMarkdown } from './platform/http/problem-catalogue.js';
 import { startService } from './service.js';
 
-/** Writes docs/openapi.json and docs/problems.md from the code. Tests fail if the files are outdated. */
+/** Writes docs/openapi.json and docs/problems.md from the code. Tests fail if these files are outdated. */
 async function main(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'openapi-'));
   const config = new Config({

@@ -4,18 +4,18 @@ import type { Session } from './api/session';
 type Target = Pick<LinkProps, 'to' | 'search' | 'params'>;
 
 export interface Area {
-  /** The text in the navigation and in the command palette. */
+  /** The name of the area in the navigation and in the command palette. */
   label: string;
   target: Target;
-  /** Further words by which the command palette finds the area. */
+  /** Further words with which users find the area in the command palette. */
   words?: string;
-  /** Whether only operators with the scope `admin` see the area, not staff of single accounts. */
+  /** Whether only operators with the scope `admin` see the area. Staff of single accounts do not see it then. */
   adminOnly?: boolean;
   /** Whether the area is listed in the command palette only, not in the navigation. */
   paletteOnly?: boolean;
 }
 
-/** The areas in navigation order. Their paths are listed in src/console/console.controller.ts too. */
+/** The areas of the console in navigation order. Their paths are also listed in src/console/console.controller.ts. */
 const AREAS: readonly Area[] = [
   { label: 'Home', target: { to: '/' }, words: 'overview what needs me now' },
   { label: 'Error queue', target: { to: '/queue' }, words: 'failed resend causes undelivered' },
@@ -43,13 +43,15 @@ const AREAS: readonly Area[] = [
 
 export interface Finder {
   label: (text: string) => string;
-  /** Returns the page to open for the typed text; null when the text cannot match anything there. */
+  /**
+   * Returns the page to open for the text that the user typed; null if this search cannot find anything for the text.
+   */
   target: (text: string) => Target | null;
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The searches that the command palette offers for a typed text. */
+/** The searches that the command palette offers for the text that the user typed. */
 export const FINDERS: readonly Finder[] = [
   {
     label: (text) => `Open notification ${text}`,

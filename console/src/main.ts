@@ -10,7 +10,7 @@ import './style/chart.css';
 import { loadSession } from './api/session';
 import { applyTheme } from './shell/theme';
 
-// Requests the signed-in user while the rest of the program is still loading.
+// Starts to request the signed-in user while the rest of the program is still being loaded.
 const container = document.getElementById('console')!;
 applyTheme();
 void loadSession();

@@ -1,4 +1,4 @@
-/** Filters in a page's address: plain names and texts, so that people can read and write links. */
+/** The filters in a page's address. They are plain names and texts, so that people can read and write links. */
 export type Search = Record<string, string | undefined>;
 
 export function parseSearch(text: string): Search {
@@ -12,7 +12,9 @@ export function stringifySearch(search: Record<string, unknown>): string {
   return parameters.size === 0 ? '' : `?${parameters}`;
 }
 
-/** Picks the parameters that a page reads: `validateSearch: only('state', 'kind')`. */
+/**
+ * Returns a function that keeps only the query parameters that a page reads: `validateSearch: only('state', 'kind')`.
+ */
 export function only<Name extends string>(
   ...names: Name[]
 ): (search: Record<string, unknown>) => { [N in Name]?: string } {

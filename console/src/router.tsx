@@ -26,7 +26,7 @@ export const router = createRouter({
   basepath: CONSOLE_PATH,
   parseSearch,
   stringifySearch,
-  // Removes parameters that a page does not read: the API would refuse them.
+  // Removes query parameters that a page does not read, because the API would refuse them.
   search: { strict: true },
   scrollRestoration: true,
   defaultPreload: 'intent',

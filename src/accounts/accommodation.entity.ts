@@ -9,7 +9,7 @@ export class Accommodation {
   @PrimaryColumn('text')
   accommodation_code: string;
 
-  /** The sort key of accommodation lists. Responses do not contain it. */
+  /** The sort key of accommodations in lists. Responses do not contain it. */
   @Exclude()
   @Column({ type: 'bigint', insert: false, update: false })
   position: number;

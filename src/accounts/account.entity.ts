@@ -11,7 +11,7 @@ export class Account {
   @Column('text')
   name: string;
 
-  /** The number of days for which photos are kept; null means forever. */
+  /** The number of days for which photos of candidates are kept; null means forever. */
   @Column('int', { nullable: true })
   photo_retention_days: number | null;
 

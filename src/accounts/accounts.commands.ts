@@ -19,7 +19,10 @@ export interface AccountChanges {
   candidate_retention_days?: number | null;
 }
 
-/** Changes an account; an omitted member keeps its value. @throws DomainError account_not_found */
+/**
+ * Changes an account; an omitted member keeps its value.
+ * @throws DomainError account_not_found
+ */
 export class ChangeAccount extends Command<void> {
   constructor(
     readonly accountCode: string,
@@ -31,21 +34,22 @@ export class ChangeAccount extends Command<void> {
 
 export interface TestDefinition {
   name: string;
-  /** The exam's id in the external system, called `exam_code` in notifications. */
+  /** The id of the exam in the external system, which is not this service. Notifications contain it as `exam_code`. */
   exam_code: string | null;
   launch_url: string | null;
   duration_minutes: number | null;
-  /** The deadline of clients to move or cancel a booking, in hours before its start. */
+  /** The number of hours before the start of a booking until which clients may move or cancel it. */
   change_cutoff_hours: number | null;
-  /** The earliest launch of a booked exam, in minutes before its start. */
+  /** The number of minutes before the start of a booked exam from which the exam can be launched. */
   launch_minutes_before: number | null;
   /** The portions of the test in display order: at least one, without duplicate codes. */
   portions: { portion_code: string; portion_name: string | null }[];
 }
 
 /**
- * Creates the test, or replaces its definition.
- * @throws DomainError account_not_found; forbidden_operation when a live eligibility has an omitted portion
+ * Creates a test of the account's catalogue, or replaces its definition.
+ * @throws DomainError account_not_found; forbidden_operation when the new definition omits a portion that a live
+ * eligibility has
  */
 export class PutTest extends Command<void> {
   constructor(
@@ -59,8 +63,8 @@ export class PutTest extends Command<void> {
 
 /**
  * Deletes the test.
- * @throws DomainError not_found; forbidden_operation when an eligibility was ever created for the test, or a voucher
- * names it
+ * @throws DomainError not_found; forbidden_operation if an eligibility was ever created for the test, or if a voucher
+ * names the test
  */
 export class DeleteTest extends Command<void> {
   constructor(
@@ -71,7 +75,7 @@ export class DeleteTest extends Command<void> {
   }
 }
 
-/** The simple kinds of catalogue entries, each with the members that an entry has besides its code. */
+/** The simple kinds of catalogue entries, each with the members that an entry of this kind has besides its code. */
 export interface CatalogueDefinitions {
   school: { name: string };
   accommodation: { name: string; requires_approval: boolean };
@@ -80,7 +84,7 @@ export interface CatalogueDefinitions {
 export type CatalogueKind = keyof CatalogueDefinitions;
 
 /**
- * Creates the catalogue entry, or replaces its definition.
+ * Creates a catalogue entry, or replaces the entry's definition.
  * @throws DomainError account_not_found
  */
 export class PutCatalogueEntry<Kind extends CatalogueKind = CatalogueKind> extends Command<void> {
@@ -95,7 +99,7 @@ export class PutCatalogueEntry<Kind extends CatalogueKind = CatalogueKind> exten
 }
 
 /**
- * Deletes the catalogue entry.
+ * Deletes a catalogue entry.
  * @throws DomainError not_found; forbidden_operation while eligibilities use the entry
  */
 export class DeleteCatalogueEntry extends Command<void> {

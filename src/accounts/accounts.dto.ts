@@ -22,8 +22,8 @@ declareFaults({
 });
 
 /**
- * Documents which codes are accepted. The specification says "alphanumeric", but the codes of clients also contain
- * other characters.
+ * Documents which codes the catalogue accepts. The specification says "alphanumeric", but real codes of clients also
+ * contain other characters.
  */
 const CODE_TAKEN =
   'Usually alphanumeric. Other characters are accepted with an entry in `warnings`, because some systems refuse ' +
@@ -66,7 +66,7 @@ export class AccountBody {
 
 const retentionRule = integer(1, 36_500);
 
-/** The changes of an account. An omitted member keeps its value; null for a number of days means forever. */
+/** The changes to an account. An omitted member keeps its value. For a number of days, null means forever. */
 @ReadOnlyMembers('account_code', 'created_datetime')
 export class AccountChangeBody {
   @Field(nameRule, { notNull: true })

@@ -43,7 +43,7 @@ const PUT_TEST = prepared(
        duration_minutes = excluded.duration_minutes, change_cutoff_hours = excluded.change_cutoff_hours,
        launch_minutes_before = excluded.launch_minutes_before`,
 );
-// Locks the test. It also waits for transactions that write an eligibility for the test, which take FOR KEY SHARE.
+// Locks a test. The lock waits for transactions that write an eligibility for the test, which take FOR KEY SHARE.
 const LOCK_TEST = prepared('test-lock', `SELECT 1 FROM tests WHERE account_code = $1 AND test_code = $2 FOR UPDATE`);
 const REMOVE_PORTIONS = prepared(
   'test-remove-portions',
@@ -196,7 +196,8 @@ export class DeleteTestHandler implements ICommandHandler<DeleteTest> {
           test_code: testCode,
         });
         if (affected === 0) throw notFound.error();
-        // Vouchers are checked after the deletion, which waits for transactions that write them (FindUnknownTests).
+        // Vouchers are checked only after the deletion of the test. The deletion waits for transactions that write
+        // vouchers for the test (FindUnknownTests).
         if (await this.queryBus.execute(new IsTestNamedByVoucher(accountCode, testCode))) throw inUse();
         this.unitOfWork.audit('test.delete', `${accountCode}/${testCode}`);
       }),
@@ -286,7 +287,7 @@ function inUse(cause?: unknown): DomainError {
   return forbiddenOperation.error({ detail: 'It is in use and cannot be deleted.', cause });
 }
 
-/** Runs the work, and maps violated constraints to domain errors. */
+/** Runs a change, and maps violated database constraints to domain errors. */
 async function refusing(work: () => Promise<void>): Promise<void> {
   try {
     await work();

@@ -2,8 +2,8 @@ import { Query } from '@nestjs/cqrs';
 import type { CatalogueKind } from './accounts.commands.js';
 
 /**
- * Asks which of the test codes the account does not have. Until the current transaction ends, the tests that exist
- * cannot be deleted.
+ * Asks which of these test codes do not exist in the account. Until the current transaction ends, the tests that do
+ * exist cannot be deleted.
  */
 export class FindUnknownTests extends Query<string[]> {
   constructor(
@@ -16,10 +16,14 @@ export class FindUnknownTests extends Query<string[]> {
 
 /*
  * The accounts module asks the following queries before it removes a catalogue entry, in the same transaction. The
- * modules that use the catalogue answer them, so that the accounts module depends on none of those modules.
+ * modules that refer to catalogue entries answer the queries. The accounts module therefore depends on none of those
+ * modules.
  */
 
-/** Asks whether a live eligibility mentions the catalogue entry. Schools need no query: a foreign key protects them. */
+/**
+ * Asks whether a live eligibility refers to the catalogue entry. Schools need no query, because a foreign key protects
+ * them.
+ */
 export class IsEntryInUse extends Query<boolean> {
   constructor(
     readonly kind: Exclude<CatalogueKind, 'school'>,
@@ -30,7 +34,7 @@ export class IsEntryInUse extends Query<boolean> {
   }
 }
 
-/** Asks which of a test's portions live eligibilities have, sorted by code. */
+/** Asks which portions of a test are used by live eligibilities; sorted by code. */
 export class FindPortionsInUse extends Query<string[]> {
   constructor(
     readonly accountCode: string,
@@ -41,7 +45,10 @@ export class FindPortionsInUse extends Query<string[]> {
   }
 }
 
-/** Asks whether a voucher names the test. Eligibilities need no query: a foreign key protects their tests. */
+/**
+ * Asks whether a voucher names the test. No query is needed for eligibilities, because a foreign key protects the tests
+ * to which they refer.
+ */
 export class IsTestNamedByVoucher extends Query<boolean> {
   constructor(
     readonly accountCode: string,
@@ -51,7 +58,7 @@ export class IsTestNamedByVoucher extends Query<boolean> {
   }
 }
 
-/** Asks for the attribute keys of an account, sorted by name. */
+/** Asks for the attribute keys in the catalogue of an account, sorted by name. */
 export class FindAttributeKeys extends Query<string[]> {
   constructor(readonly accountCode: string) {
     super();

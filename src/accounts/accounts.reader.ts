@@ -8,7 +8,7 @@ import { CATALOGUE, type CatalogueEntries } from './catalogue.js';
 import { TestPortion } from './test-portion.entity.js';
 import { Test } from './test.entity.js';
 
-/** A test with its portions, in the order of its definition. */
+/** A test with its portions, in the order in which the test defines them. */
 export type TestWithPortions = Test & { portions: Pick<TestPortion, 'portion_code' | 'portion_name'>[] };
 
 /** Reads accounts and their catalogues. Lists are sorted newest first. */

@@ -9,7 +9,7 @@ export class AttributeKey {
   @PrimaryColumn('text')
   attribute_key: string;
 
-  /** The sort key of attribute key lists. Responses do not contain it. */
+  /** The sort key of attribute keys in lists. Responses do not contain it. */
   @Exclude()
   @Column({ type: 'bigint', insert: false, update: false })
   position: number;

@@ -23,9 +23,9 @@ import type { CatalogueEntries } from './catalogue.js';
 
 /**
  * Builds the routes that all simple kinds of catalogue entries share: list, get, delete. Each controller below adds its
- * path and its PUT, whose body differs.
+ * path and its PUT route, because the bodies of PUT differ.
  *
- * @param one the singular name of an entry in the summaries; `many` is its plural
+ * @param one the singular name of an entry in the summaries of the routes; `many` is the plural
  */
 function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type, one: string, many: string) {
   type Entry = Omit<CatalogueEntries[Kind], 'position'>;

@@ -15,8 +15,8 @@ interface KindOfEntry<Kind extends CatalogueKind> {
 }
 
 /**
- * The storage of each simple kind of catalogue entry. The kinds differ in the column of the code, and in the columns
- * after the name.
+ * The database table and columns of each simple kind of catalogue entry. The kinds differ in the column of the code,
+ * and in the columns after the name.
  */
 export const CATALOGUE: { readonly [Kind in CatalogueKind]: KindOfEntry<Kind> } = {
   school: { entity: School, codeColumn: 'school_code' },

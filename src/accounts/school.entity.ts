@@ -9,7 +9,7 @@ export class School {
   @PrimaryColumn('text')
   school_code: string;
 
-  /** The sort key of school lists. Responses do not contain it. */
+  /** The sort key of schools in lists. Responses do not contain it. */
   @Exclude()
   @Column({ type: 'bigint', insert: false, update: false })
   position: number;

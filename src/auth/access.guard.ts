@@ -18,7 +18,7 @@ import { CONSOLE_KEY, Sessions } from './sessions/sessions.js';
 
 const ACCOUNT_EXISTS = prepared('access-account-exists', `SELECT 1 FROM accounts WHERE account_code = $1`);
 
-/** Builds the 401 error. Malformed, expired and revoked tokens get the same answer, byte for byte. */
+/** Builds the 401 error. The response is the same for malformed, expired and revoked tokens, byte for byte. */
 function unauthenticated(request: Request): Error {
   const presented = /^Bearer +[^ ]/i.test(request.headers.authorization ?? '');
   return unauthorized.error({
@@ -27,8 +27,8 @@ function unauthenticated(request: Request): Error {
 }
 
 /**
- * Guards every route, in this order: token (401), rate (429), scope (403), account (403). It runs before the body is
- * read, and stores the caller in the request's context.
+ * Guards every route. The checks have this order: token (401), rate limit (429), scope (403), account (403). The guard
+ * runs before the body is read, and stores the caller in the request's context.
  */
 @Injectable()
 export class AccessGuard extends AuthGuard('bearer') {
@@ -52,8 +52,8 @@ export class AccessGuard extends AuthGuard('bearer') {
     if (rule === 'public' || rule === 'client') return true;
 
     const request = context.switchToHttp().getRequest<Request>();
-    // Authenticates by a token, or otherwise by a console session. For a token, AuthGuard asks Passport and passes the
-    // result to handleRequest.
+    // The caller is authenticated by the token or, without a token, by a console session. For a token, AuthGuard asks
+    // Passport and passes the result to handleRequest.
     if (request.headers.authorization !== undefined) await super.canActivate(context);
     else requestContext().caller = await this.sessions.callerOf(request);
     const { caller } = requestContext();
@@ -64,8 +64,8 @@ export class AccessGuard extends AuthGuard('bearer') {
     if (!rule.some((scope) => caller.scopes.has(scope))) throw lacking(rule[0]);
 
     const filtered = request.query['account_code'];
-    // A repeated query parameter is refused later, when the form is checked. Until then, each of its values is checked
-    // here.
+    // A repeated query parameter is refused later, by the check of all parameters. Until then, each of its values is
+    // checked here.
     if (rule.includes('support'))
       for (const named of [filtered].flat())
         if (typeof named === 'string') assertMayUse(allowedAccountsOf(caller), named);
@@ -79,14 +79,14 @@ export class AccessGuard extends AuthGuard('bearer') {
     return true;
   }
 
-  /** Returns the object that AuthGuard passes to Passport instead of the request. */
+  /** Returns the object from which Passport reads the token, instead of the request. */
   override getRequest(context: ExecutionContext): BearerRequest {
     return { headers: context.switchToHttp().getRequest<Request>().headers, lookup: this.lookup };
   }
 
   /**
-   * Stores the caller that Passport found. A console session's token is refused here, because it is valid only in its
-   * cookie.
+   * Stores the caller that Passport has found for a token. A console session's token is refused here, because it is
+   * valid only in its cookie.
    */
   override handleRequest<User = Caller | false>(error: Error | null, user: User & (Caller | false)): User {
     if (error !== null) throw error;

@@ -16,7 +16,10 @@ export class CreateUser extends Command<UserView> {
     readonly password: string,
     readonly accountCodes: readonly string[],
     readonly scopes: readonly Scope[],
-    /** The faults of the request's form. The handler adds its own faults, and refuses the request if there are any. */
+    /**
+     * The faults that the request's form already has. The handler adds its own faults, and refuses the request if there
+     * are any.
+     */
     readonly faults = new Faults(),
   ) {
     super();
@@ -24,7 +27,7 @@ export class CreateUser extends Command<UserView> {
 }
 
 /**
- * The changes of a user. An omitted member keeps its value. A new password, a removed account or `disabled` ends every
+ * The changes to a user. An omitted member keeps its value. A new password, a removed account or `disabled` ends every
  * token of the user. A removed scope ends the tokens that had it. A new password also unlocks the user name.
  */
 export interface UserChanges {
@@ -35,15 +38,17 @@ export interface UserChanges {
 }
 
 /**
- * Changes a user; the next request already sees the change.
- *
+ * Changes a user. The change applies from the next request on.
  * @throws DomainError not_found, last_operator; validation_error with `account_not_found` or `password_elsewhere`
  */
 export class UpdateUser extends Command<UserView> {
   constructor(
     readonly username: string,
     readonly changes: UserChanges,
-    /** The faults of the request's form. The handler adds its own faults, and refuses the request if there are any. */
+    /**
+     * The faults that the request's form already has. The handler adds its own faults, and refuses the request if there
+     * are any.
+     */
     readonly faults = new Faults(),
   ) {
     super();
@@ -78,7 +83,7 @@ export class CreateApplication extends Command<ApplicationCredentials> {
   }
 }
 
-/** The changes of an application. An omitted member keeps its value. `disabled` ends every token of the application. */
+/** The changes to an application. An omitted member keeps its value. `disabled` ends every token of the application. */
 export interface ApplicationChanges {
   readonly name?: string;
   readonly scopes?: readonly Scope[];
@@ -87,8 +92,7 @@ export interface ApplicationChanges {
 }
 
 /**
- * Changes an application; the next request already sees the change.
- *
+ * Changes an application. The change applies from the next request on.
  * @throws DomainError not_found
  */
 export class UpdateApplication extends Command<ApplicationView> {

@@ -11,7 +11,7 @@ export interface UserView {
   readonly scopes: Scope[];
   readonly disabled: boolean;
   readonly created_datetime: Date;
-  /** The sort key of lists of users, newest first. */
+  /** The position of the user in lists, which are sorted newest first. */
   readonly position: number;
 }
 
@@ -23,7 +23,7 @@ export interface ApplicationView {
   readonly grants: Grant[];
   readonly disabled: boolean;
   readonly created_datetime: Date;
-  /** The sort key of lists of applications, newest first. */
+  /** The position of the application in lists, which are sorted newest first. */
   readonly position: number;
 }
 
@@ -62,8 +62,8 @@ export class ListApplications extends Query<ApplicationView[]> {
 }
 
 /**
- * Authenticates the caller of a long-running request again; null if the token or session is no longer valid. A session
- * is not extended.
+ * Asks for the caller of a long-running request again; null if the caller's token or session is no longer valid. The
+ * query does not extend a session.
  */
 export class FindCaller extends Query<Caller | null> {
   constructor(readonly request: Request) {

@@ -6,16 +6,19 @@ export interface OidcSettings {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly groupsClaim: string;
-  /** The group whose members get the scope `admin`; null for none. */
+  /** The name of the group whose members get the scope `admin`; null for none. */
   readonly adminGroup: string | null;
   /**
-   * The prefix of the groups that grant `support` for an account: prefix and account code are the group's name. Null
+   * The prefix of the names of groups that grant `support` for an account: the account code follows the prefix. Null
    * for none.
    */
   readonly supportGroupPrefix: string | null;
 }
 
-/** Reads the settings of the provider; null if none is set. If one is set, all required ones must be. */
+/**
+ * Reads the settings of the OpenID Connect provider; null if none of them is set. If one of them is set, all required
+ * ones must be set.
+ */
 export function oidcSettings(read: Pick<EnvironmentReader, 'raw' | 'fault'>): OidcSettings | null {
   const issuer = read.raw('OIDC_ISSUER');
   const clientId = read.raw('OIDC_CLIENT_ID');

@@ -11,7 +11,9 @@ const ERASE = {
   across: acrossAccounts.keyInHand,
 };
 
-/** The personal data in bookings: the candidate's id, the place and the time. Only the id identifies a person. */
+/**
+ * Handles the personal data in bookings: the candidate's id, the place and the time. Only the id identifies a person.
+ */
 @Injectable()
 export class BookingPersonalData extends PersonalData {
   constructor(

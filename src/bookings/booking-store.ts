@@ -18,8 +18,9 @@ import type { Appointment, BookingStatus } from './bookings.rules.js';
 import { notificationRequest } from './notification-request.js';
 
 const FIND = prepared('booking-find', 'SELECT * FROM bookings WHERE booking_code = $1 AND account_code = $2');
-// Finds the records that have a booking code with the given prefix, each at its first matching code. The statement
-// counts instead of using EXISTS, with which PostgreSQL would read all bookings if many codes match.
+// Finds the eligibility records that have a booking whose code begins with the given prefix. Each record is found at
+// its first matching code. The statement counts the earlier matches instead of using EXISTS: with EXISTS, PostgreSQL
+// would read all bookings if many codes match.
 const ELIGIBILITIES_OF = prepared(
   'booking-eligibilities-of',
   `SELECT svc_eligiblity_id FROM bookings found
@@ -46,8 +47,8 @@ const LOCK_LAST_KEPT = prepared(
   acrossAccounts.keyInHand,
 );
 /**
- * Marks each column as writable by a change (true) or fixed (false). If a column is missing here, the code does not
- * compile.
+ * Marks each column of a booking as one that a change may write (true) or as fixed (false). If a column is missing
+ * here, the code does not compile.
  */
 const CHANGING = {
   status: true,
@@ -87,19 +88,21 @@ interface BookingEventClass {
   readonly changeReason: ChangeReason;
 }
 
-/** A booking before it is stored. The delivery mode is null if only a result reports the exam. */
+/**
+ * A booking before it is stored. The delivery mode is null if the exam was never booked and only a result reports it.
+ */
 interface BookingDraft {
   bookingCode: string;
   appointment: Omit<Appointment, 'delivery_mode'> & Pick<Booking, 'delivery_mode'>;
   status: BookingStatus;
 }
 
-/** The result that completed the exam, which the change feed then reports; null for other changes. */
+/** The revision of the result that completed the exam, which the change feed then reports; null for other changes. */
 type Completion = { revision: number } | null;
 
 /**
  * Stores bookings. A change, its event and its change feed entry are written together. The sequence numbers of a
- * booking's events strictly increase, and so do the times of the events of an eligibility record.
+ * booking's events strictly increase. The times of all booking events of an eligibility record also strictly increase.
  */
 @Injectable()
 export class BookingStore {
@@ -111,7 +114,7 @@ export class BookingStore {
   ) {}
 
   /**
-   * Returns the booking.
+   * Returns the booking with this code.
    * @throws DomainError booking_not_found
    */
   async get(accountCode: string, bookingCode: string): Promise<Booking> {
@@ -121,7 +124,8 @@ export class BookingStore {
   }
 
   /**
-   * Returns the records that have a booking code with this prefix in any case, sorted by booking code.
+   * Returns the eligibility records that have a booking whose code begins with this prefix, in any case. They are
+   * sorted by booking code.
    * @param accountCodes limits the search to records of these accounts; null for all accounts
    * @param most the maximum number of records
    */
@@ -146,7 +150,7 @@ export class BookingStore {
   }
 
   /**
-   * Locks the eligibility of the booking, then the booking, which must be open.
+   * Locks the eligibility of the booking, and then the booking itself. The booking must be open.
    * @throws DomainError booking_not_found, booking_closed
    */
   async lockOpen(accountCode: string, bookingCode: string): Promise<Booking> {
@@ -156,7 +160,7 @@ export class BookingStore {
   }
 
   /**
-   * Locks all eligibilities of the booking's candidate, then the booking, which must be open.
+   * Locks all eligibilities of the booking's candidate, and then the booking itself. The booking must be open.
    * @throws DomainError booking_not_found, booking_closed
    */
   async lockToMove(accountCode: string, bookingCode: string): Promise<Booking> {
@@ -166,8 +170,8 @@ export class BookingStore {
   }
 
   /**
-   * Locks all eligibilities of the booking's candidate, then the booking, which must be open or the last one that was
-   * missed.
+   * Locks all eligibilities of the booking's candidate, and then the booking itself. The booking must be open, or the
+   * last booking that the candidate missed.
    * @throws DomainError booking_not_found, booking_closed
    */
   async lockToExcuse(accountCode: string, bookingCode: string): Promise<Booking> {
@@ -175,7 +179,7 @@ export class BookingStore {
     await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidate_id));
     const booking = await this.lockHeld(accountCode, bookingCode, ['BOOKED', 'ABSENT']);
     // Only the last missed booking can still be excused. A result would complete even a missed booking; without a
-    // result, ABSENT is final.
+    // result, the status ABSENT is final.
     const last = await this.lockLastKept(svc_eligiblity_id);
     if (last?.booking_code !== bookingCode) throw bookingClosed.error();
     return booking;
@@ -188,7 +192,10 @@ export class BookingStore {
     return booking;
   }
 
-  /** Locks and returns the record's last booking under which the exam was taken or missed; null if there is none. */
+  /**
+   * Locks and returns the eligibility record's last booking with an exam that was taken or missed; null if there is
+   * none.
+   */
   async lockLastKept(svcEligibilityId: string): Promise<Booking | null> {
     return this.database.queryOne<Booking>(LOCK_LAST_KEPT, [svcEligibilityId]);
   }

@@ -45,17 +45,17 @@ export class RecordAbsence extends Command<void> {
 }
 
 /**
- * Completes the exam of an eligibility after an accepted result: eligibility and booking become COMPLETED, and
- * EXAM_COMPLETED is raised. An exam without a booking gets a booking at its launch time, or now. Later results of the
- * same exam change nothing.
+ * Completes the exam of an eligibility after an accepted result: the eligibility and its booking become COMPLETED, and
+ * the event EXAM_COMPLETED is raised. If the exam has no booking, a booking is added at the time of its launch or, if
+ * it was never launched, at the current time. Later results of the same exam change nothing.
  *
  * The command runs in the current transaction, and the records stay locked. Returns whether this result completed the
- * exam; the change feed then reports the result.
+ * exam. If so, the change feed reports the result.
  */
 export class CompleteExam extends Command<boolean> {
   constructor(
     readonly svcEligibilityId: string,
-    /** The revision number of the result. */
+    /** The revision number of the result that completes the exam. */
     readonly revision: number,
   ) {
     super();

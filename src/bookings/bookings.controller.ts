@@ -55,8 +55,7 @@ export class BookingsController {
       ...query,
       status: query.status?.toUpperCase(),
     });
-    // A candidate without bookings must at least have an eligibility.
-    // @throws DomainError candidate_not_found
+    // A candidate without bookings must at least have an eligibility; otherwise candidate_not_found is thrown.
     if (bookings.length === 0) await this.queryBus.execute(new FindEligibilities(account_code, candidate_id));
     return bookings.map(present);
   }
@@ -106,7 +105,10 @@ export class BookingsController {
   }
 }
 
-/** Serves a candidate's bookings to operators. The answers equal those that clients read with the scope `bookings`. */
+/**
+ * Serves a candidate's bookings to operators. The responses are the same as those that clients get with the scope
+ * `bookings`.
+ */
 @ApiTags('Administration')
 @Controller('admin/accounts/:account_code/candidates/:candidate_id/bookings')
 @Access('admin', 'support')
@@ -121,8 +123,7 @@ export class CandidateBookingsController {
   @AnswerList(BookingModel, 'All bookings of the candidate, newest first.', null)
   @Problems(400, 404)
   async list(@Param() { account_code, candidate_id }: CandidatePath): Promise<BookingModel[]> {
-    // The candidate must have an eligibility.
-    // @throws DomainError candidate_not_found
+    // The candidate must have an eligibility; otherwise candidate_not_found is thrown.
     await this.queryBus.execute(new FindEligibilities(account_code, candidate_id));
     return (await this.store.ofCandidate(account_code, candidate_id, {})).map(present);
   }
@@ -130,8 +131,8 @@ export class CandidateBookingsController {
 
 /**
  * Returns the appointment in the body of a request.
- * @throws DomainError validation_error with the faults of the form, and of a location that does not fit the delivery
- * mode
+ * @throws DomainError validation_error with the faults of the form, and with the faults of a location that does not fit
+ * the delivery mode
  */
 function appointmentOf(body: BookingRequest, faults: Faults): Appointment {
   faults.add(...locationFaults(body, faults));

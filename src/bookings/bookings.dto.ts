@@ -19,7 +19,7 @@ export const locationNameRule = text({ max: 200, notBlank: true, example: 'Sprin
 export const locationAddressRule = text({ max: 500, notBlank: true, example: '1 Main St, Springfield, IL' });
 export const bookingCodeRule = text({ min: 1, max: 50, example: 'B7K2M9QX4T' });
 
-/** The body for creating or moving a booking. */
+/** The body of a request that creates or moves a booking. */
 export class BookingRequest {
   @Field(dateTime(), { required: true, description: 'Start of the appointment.' })
   booking_on: string;
@@ -52,7 +52,7 @@ export class BookingRequest {
   allow_overlap?: boolean | null;
 }
 
-/** The rule for the status filter. Like the status filter of eligibilities, it accepts any case. */
+/** The rule for the query parameter `status`. As for eligibilities, a status is accepted in any case. */
 const statusFilter: Rule = {
   schema: oneOf(BOOKING_STATUSES, 'status_invalid', { anyCase: true }).schema,
   faults: (value) =>

@@ -11,7 +11,7 @@ import {
 } from '../eligibility/eligibility.fields.js';
 import { bookingCodeRule, locationAddressRule, locationCodeRule, locationNameRule } from './bookings.dto.js';
 
-/** The events of a candidate's assessment record about which partners are notified. */
+/** The booking changes about which partners are notified, as the specification names them. */
 export const CHANGE_REASONS = [
   'BOOKING_CREATED',
   'BOOKING_CANCELLED',
@@ -22,7 +22,7 @@ export const CHANGE_REASONS = [
 ] as const;
 export type ChangeReason = (typeof CHANGE_REASONS)[number];
 
-/** The names that the change feed uses for these events. */
+/** The names that booking events have in the change feed. */
 export const FEED_CHANGES: Record<ChangeReason, Change> = {
   BOOKING_CREATED: 'SCHEDULED',
   BOOKING_CANCELLED: 'BOOKING_CANCELLED',
@@ -35,7 +35,7 @@ export const FEED_CHANGES: Record<ChangeReason, Change> = {
 const UTC = dateTime().schema;
 
 class NotifiedPortion {
-  /** The client's code of the portion. */
+  /** The client's code of the test portion. */
   @ApiProperty({ ...catalogueCode().schema, description: "The client's code of the portion." })
   portion_code: string;
 
@@ -45,15 +45,15 @@ class NotifiedPortion {
 
 /**
  * The specification's NotificationRequest: the booking at the time of the event. Members without a value are omitted,
- * and members are sorted by name. Its JSON text is stored with the event, and copied to every notification, every
- * attempt and the change feed.
+ * and members are sorted by name. The JSON text of the NotificationRequest is stored with the event, and copied to
+ * every notification, every attempt and the change feed.
  */
 export class NotificationRequest {
   /** The booking code of the appointment. */
   @ApiProperty({ ...bookingCodeRule.schema, description: 'The code of the appointment.' })
   booking_code: string;
 
-  /** The start of the booking, as `YYYY-MM-DDThh:mm:ssZ`. */
+  /** The start of the booking, in the form `YYYY-MM-DDThh:mm:ssZ`. */
   @ApiProperty({ ...UTC, description: 'Start of the booking.' })
   booking_on: string;
 
@@ -80,8 +80,8 @@ export class NotificationRequest {
   delivery_mode?: 'SITE_PROCTORED' | 'SVC_REMOTE_PROCTORED';
 
   /**
-   * The second at which the event was generated, as `YYYY-MM-DDThh:mm:ssZ`; always present. Within a record, each event
-   * is later than the previous one.
+   * The second at which the event was generated, as `YYYY-MM-DDThh:mm:ssZ`; always present. Each event of an
+   * eligibility record is later than the record's previous event.
    */
   @ApiProperty({
     ...UTC,
@@ -99,7 +99,7 @@ export class NotificationRequest {
   exam_portions?: NotifiedPortion[];
 
   /**
-   * The address of the test site. Like the other two members of the location, it is present only for SITE_PROCTORED.
+   * The address of the test site. Like the other members about the test site, it is present only for SITE_PROCTORED.
    */
   @ApiPropertyOptional({
     ...locationAddressRule.schema,
@@ -114,7 +114,8 @@ export class NotificationRequest {
   location_name?: string;
 
   /**
-   * The IANA name of the time zone: of the test site or, for SVC_REMOTE_PROCTORED, the zone that the candidate chose.
+   * The IANA name of the time zone: the zone of the test site or, for SVC_REMOTE_PROCTORED, the zone that the candidate
+   * chose.
    */
   @ApiPropertyOptional({
     ...timeZone().schema,

@@ -148,7 +148,10 @@ export class CompleteExamHandler implements ICommandHandler<CompleteExam> {
     });
   }
 
-  /** Adds a completed booking for an exam that was never booked. It begins at the launch, or now. */
+  /**
+   * Adds a completed booking for an exam that was never booked. The booking begins at the launch of the exam or,
+   * without a launch, at the current time.
+   */
   private async addCompleted(eligibility: BookedEligibility, revision: number): Promise<void> {
     const launchedAt = await this.queryBus.execute(new FindLaunchTime(eligibility.svc_eligiblity_id));
     const appointment = { booking_on: launchedAt ?? this.clock.now(), delivery_mode: null, ...NOWHERE };
@@ -158,7 +161,8 @@ export class CompleteExamHandler implements ICommandHandler<CompleteExam> {
 }
 
 /**
- * Refuses a client's change of a booking after the cutoff of the test. Operators are exempt.
+ * Refuses a client's change of a booking if the test's deadline for changes (`change_cutoff_hours`) has passed.
+ * Operators are exempt.
  * @throws DomainError change_cutoff_passed
  */
 function assertMayStillChange(booking: Booking, { change_cutoff_hours }: BookedEligibility, now: Date): void {

@@ -21,7 +21,7 @@ export interface Location {
   location_timezone: string | null;
 }
 
-/** The members that a client agrees on when it books or moves an exam. */
+/** The members of a booking that are fixed when a client books or moves an exam. */
 export interface Appointment extends Location {
   booking_on: Date;
   delivery_mode: DeliveryMode;
@@ -31,7 +31,7 @@ const HOUR_MS = 3_600_000;
 
 /**
  * Returns whether it is too late to change the booking.
- * @param hours the test's `change_cutoff_hours`; null allows a change at any time
+ * @param hours the test's `change_cutoff_hours`; null means that changes are allowed at any time
  */
 export function isCutoffPassed(
   { booking_on }: Pick<Appointment, 'booking_on'>,
@@ -41,7 +41,7 @@ export function isCutoffPassed(
   return hours !== null && now.getTime() > booking_on.getTime() - hours * HOUR_MS;
 }
 
-/** Returns whether the booking already has this appointment, so that nothing changes. */
+/** Returns whether the booking already has this appointment, so that moving it changes nothing. */
 export function isSameAppointment(
   booking: Omit<Appointment, 'delivery_mode'> & { delivery_mode: DeliveryMode | null },
   appointment: Appointment,
@@ -56,10 +56,9 @@ export function isSameAppointment(
 const SITE_MEMBERS = ['location_code', 'location_name', 'location_address'] as const;
 
 /**
- * Checks the location of an appointment: a site needs code, name, address and time zone; a remote exam has only the
- * candidate's time zone.
- *
- * @param faults the faults of the form; if the delivery mode has a fault, the location is not checked
+ * Checks the location of an appointment: a test site needs code, name, address and time zone; a remote exam has only
+ * the candidate's time zone.
+ * @param faults the faults of the request's form; if the delivery mode has a fault, the location is not checked
  */
 export function locationFaults(
   { delivery_mode, ...location }: Partial<Location> & { delivery_mode: DeliveryMode },

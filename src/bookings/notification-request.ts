@@ -4,8 +4,8 @@ import type { Booking } from './booking.entity.js';
 import type { ChangeReason, NotificationRequest } from './bookings.events.js';
 
 /**
- * Builds the specification's NotificationRequest. Members are in the specification's order; members without a value are
- * omitted.
+ * Builds the specification's NotificationRequest. The members have the order of the specification. Members without a
+ * value are omitted.
  */
 export function notificationRequest(
   changeReason: ChangeReason,

@@ -11,8 +11,8 @@ import type { FeedPosition } from './changes.dto.js';
 
 const DAY_S = 86_400;
 /**
- * The pauses, in milliseconds, in which a request for a page waits for transactions that were running when it arrived.
- * The page then contains the entries that those transactions held back.
+ * The pauses, in milliseconds, in which a request for a page waits for transactions that were running when the request
+ * arrived. The page can then contain the entries that had to wait for those transactions.
  */
 const PAUSES_MS = [10, 20, 40, 80, 160, 320, 640];
 
@@ -25,7 +25,7 @@ interface Horizon {
   xmin: number;
   xmax: number;
   now_s: number;
-  /** The end of the latest month that was dropped; 0 if none was. */
+  /** The end of the latest month whose partition was dropped; 0 if no partition was dropped. */
   kept_from_s: number;
 }
 
@@ -55,8 +55,8 @@ const HORIZON = `SELECT ${GENERATION} AS generation,
 const PLACE = `generation, xid, position, (extract(epoch FROM recorded_at) * 1000000)::bigint AS recorded_us`;
 const SETTLED = '(generation, xid) < (horizon.generation, horizon.xmin)';
 
-// Reads the horizon and the entries in one snapshot. Each kind of entry is read in order from the index, so that a kind
-// without entries costs nothing.
+// Reads the horizon and the entries in one snapshot. Each kind of entry is read from the index in the order of the
+// feed, so that a kind without entries costs nothing.
 const READ = prepared(
   'changes-read',
   `WITH horizon AS MATERIALIZED (${HORIZON})
@@ -94,13 +94,13 @@ const READ_LAST = prepared(
      ORDER BY generation DESC, xid DESC, position DESC LIMIT 1) last ON true`,
 );
 
-/** A row of the statement's answer: the horizon and an entry. The entry is missing if there is none to show. */
+/** A row of the statement's result: the horizon and an entry. The entry is missing if there is none to show. */
 type Answered<Row> = Omit<Horizon, 'generation'> & { horizon_generation: number } & Row;
 type Place = Pick<Entry, 'generation' | 'xid' | 'position' | 'recorded_us'>;
 
 const BEGINNING: Place = { generation: 0, xid: 0, position: 0, recorded_us: 0 };
 
-// Reads the committed entries of records, newest first. The result has no cursor, so no horizon is needed.
+// Reads the committed entries about these records, newest first. The result has no cursor, so no horizon is needed.
 const OF_RECORDS = prepared(
   'changes-of-records',
   `SELECT ${PLACE}, at, kind, change, svc_eligiblity_id, candidate_id, test_code, booking_code, status, revision,
@@ -112,18 +112,20 @@ const OF_RECORDS = prepared(
 /**
  * Reads the change feed (platform/changes/change-log.ts explains its order).
  *
- * 1. A page ends before the first running transaction, because entries may still appear beyond that point.
- * 2. The cursor of a page is its last entry; the cursor of an empty page is the requested position. Later entries sort
- *    after every shown entry. A shown entry is in the WAL, so that its transaction id is not reused after a crash.
- * 3. If the database lacks the entry of a cursor, that entry was lost in a restore. Later entries may then have any
- *    position.
+ * 1. A page ends before the entries of the first running transaction, because entries may still appear beyond that
+ *    point.
+ * 2. The cursor of a page is the position of its last entry. The cursor of an empty page is the requested position.
+ *    Entries that are added later are sorted after every entry that was shown. A shown entry is in the WAL, so that its
+ *    transaction id is not reused after a crash.
+ * 3. If the database no longer contains the entry of a cursor, that entry was lost when the database was restored.
+ *    Later entries may then have any position, so the cursor is refused.
  * 4. An entry may have been recorded shortly before an entry with an earlier position, by a concurrent transaction. The
  *    feed allows a day for such a transaction, and does not read older partitions.
- * 5. Expired entries are skipped only at the beginning. After an accepted cursor, every entry is shown until its
- *    partition is dropped; then the cursor is refused. A partition is dropped a day after its entries have expired, so
- *    that no cursor within the retention needs it.
+ * 5. Expired entries are skipped only at the beginning. After a cursor that was accepted, every entry is shown until
+ *    its partition is dropped. From then on, the cursor is refused. A partition is dropped a day after its entries have
+ *    expired, so that no cursor within the retention needs it.
  *
- * test/proof/model/feed is this protocol as a model. Change the model first.
+ * test/proof/model/feed contains a formal model of this protocol. Change the model first.
  */
 @Injectable()
 export class ChangeFeed {
@@ -133,7 +135,7 @@ export class ChangeFeed {
     private readonly config: ChangesConfig,
   ) {}
 
-  /** Returns the position after all changes that have been committed so far. */
+  /** Returns the position in the change feed after all changes that have been committed so far. */
   async now(accountCode: string): Promise<FeedPosition> {
     let asked: Horizon | null = null;
     for (let waits = 0; ; waits++) {
@@ -152,7 +154,7 @@ export class ChangeFeed {
   }
 
   /**
-   * Returns the page of entries after the position, and the position of the next page.
+   * Returns the page of entries after the given position, and the position at which the next page begins.
    * @throws DomainError cursor_expired
    */
   async read(
@@ -179,7 +181,8 @@ export class ChangeFeed {
       ]);
       const horizon = horizonOf(rows[0]);
       asked ??= horizon;
-      // A month may be dropped while the request waits, so that its first look does not count.
+      // The partition of the cursor's entry may be dropped while the request waits, so the horizon of each read
+      // decides.
       const isDropped = from.recorded_us < horizon.kept_from_s * 1_000_000;
       if (after !== null && (after.completeUntilS - DAY_S < horizon.kept_from_s || !(rows[0].is_known || isDropped)))
         throw cursorExpired.error();
@@ -193,7 +196,7 @@ export class ChangeFeed {
     }
   }
 
-  /** Returns the newest entries of these records, newest first. */
+  /** Returns the newest change feed entries about these eligibility records, newest first. */
   ofRecords(accountCode: string, svcEligibilityIds: readonly string[], limit: number): Promise<Entry[]> {
     return this.database.query<Entry>(OF_RECORDS, [accountCode, svcEligibilityIds, limit]);
   }
@@ -211,7 +214,10 @@ function horizonOf({ horizon_generation, xmin, xmax, now_s, kept_from_s }: Answe
   return { generation: horizon_generation, xmin, xmax, now_s, kept_from_s };
 }
 
-/** Returns whether all transactions that ran at the time of the request have ended. A newer generation implies it. */
+/**
+ * Returns whether all transactions that were running at the time of the request have ended. A newer generation of the
+ * feed implies that they have.
+ */
 function hasSettled(asked: Horizon, { generation, xmin }: Horizon): boolean {
   return generation !== asked.generation || xmin >= asked.xmax;
 }

@@ -21,7 +21,8 @@ const FIND_STRANGER = prepared(
   'changes-find-stranger',
   `SELECT 1 FROM change_epoch, pg_control_system() AS cluster WHERE ${IS_STRANGER}`,
 );
-// Blocks writers while a new epoch begins: once it is visible, no transaction may write under the old one.
+// Blocks all writers while a new epoch begins: once the epoch is visible, no transaction may write entries of the old
+// epoch.
 const HOLD_WRITERS = prepared('changes-hold-writers', 'LOCK TABLE changes IN EXCLUSIVE MODE', acrossAccounts.sweep);
 const BEGIN_EPOCH = prepared(
   'changes-begin-epoch',
@@ -32,8 +33,8 @@ const BEGIN_EPOCH = prepared(
 
 /**
  * Creates the partitions of the coming months, and drops expired partitions. It begins a new epoch when the table was
- * restored into another cluster, or into a cluster that lacks the table's transactions. Several processes may run it at
- * the same time.
+ * restored into another PostgreSQL cluster, or into a cluster that does not know the table's transactions. Several
+ * processes may run it at the same time.
  */
 @Injectable()
 export class ChangePartitions implements OnApplicationBootstrap {
@@ -48,8 +49,8 @@ export class ChangePartitions implements OnApplicationBootstrap {
   }
 
   /**
-   * The partitions are created before the first change: after months without a running process, the current one is
-   * missing.
+   * Creates the partitions before the first change is written. After months without a running process, the current
+   * partition is missing.
    */
   async onApplicationBootstrap(): Promise<void> {
     await this.keep();
@@ -69,12 +70,12 @@ export class ChangePartitions implements OnApplicationBootstrap {
 
   private async keep(): Promise<void> {
     if (await this.database.queryOne(FIND_STRANGER)) await this.beginEpoch();
-    // The additional day is the day that the feed allows for late transactions (change-feed.ts).
+    // Entries are kept for an additional day, which the feed allows for late transactions (change-feed.ts).
     const keptFrom = new Date(this.clock.now().getTime() - (this.config.retentionDays + 1) * DAY_MS);
     await this.database.query(KEEP, [keptFrom]);
   }
 
-  /** Creates the current partition immediately when the sandbox's clock is moved. */
+  /** Creates the table partition for the current month immediately when the sandbox's clock is moved. */
   private async makePresent(): Promise<void> {
     for (let tries = 10; tries > 0; tries--) {
       await this.database.query(KEEP, ['-infinity']);

@@ -1,6 +1,6 @@
 import type { EnvironmentReader } from '../platform/environment-reader.js';
 
-/** The setting of the change feed. */
+/** The settings of the change feed. */
 export class ChangesConfig {
   readonly retentionDays: number;
 

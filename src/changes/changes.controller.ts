@@ -14,7 +14,7 @@ import { AccountPath } from '../platform/validation/identifiers.js';
 import { ChangeFeed, type Entry } from './change-feed.js';
 import { ChangeModel, ChangesQuery, readPosition, writePosition } from './changes.dto.js';
 
-/** The maximum number of entries in the answer for one candidate. Older entries are in the feed. */
+/** The maximum number of entries in the response about one candidate. Older entries are in the feed. */
 const MOST_OF_CANDIDATE = 500;
 
 @ApiTags('Change feed')

@@ -16,16 +16,20 @@ declareFaults({
 });
 
 /**
- * The position of a reader in the change feed: after this entry in the feed's order. Before the first entry, all values
- * are 0. The position contains more than a transaction id, because such ids can be reused after a crash.
+ * The position of a reader in the change feed: the reader has seen all entries up to the one with these values. At the
+ * beginning of the feed, all values are 0. The position contains more than a transaction id, because such ids can be
+ * reused after a crash.
  */
 export interface FeedPosition {
   readonly generation: number;
   readonly xid: number;
   readonly position: number;
-  /** The time at which the entry was recorded, in microseconds since 1970, by the database's clock. */
+  /** The time at which the entry at this position was recorded, in microseconds since 1970, by the database's clock. */
   readonly recordedUs: number;
-  /** A time before which the reader has seen every recorded change, in seconds since 1970, by the database's clock. */
+  /**
+   * A time, in seconds since 1970 by the database's clock. The reader has seen every change that was recorded before
+   * it.
+   */
   readonly completeUntilS: number;
   /** The time at which the cursor was issued, in seconds since 1970. */
   readonly issuedS: number;
@@ -37,7 +41,7 @@ export function writePosition(at: FeedPosition): string {
   return `feed ${[at.generation, at.xid, at.position, at.recordedUs, at.completeUntilS, at.issuedS].join(' ')}`;
 }
 
-/** Returns the position that a cursor contains; null if the change feed did not issue the cursor. */
+/** Returns the position that a cursor contains; null if the cursor does not come from the change feed. */
 export function readPosition(cursor: string): FeedPosition | null {
   const numbers = FORM.exec(openCursor(cursor) ?? '')
     ?.slice(1)
@@ -74,7 +78,7 @@ export class ChangesQuery {
   kind?: ChangeKind;
 }
 
-/** An entry of the change feed, in an answer. */
+/** An entry of the change feed, as responses show it. */
 export class ChangeModel {
   @Field(text({ max: 300 }), { required: true, description: 'The same whenever the entry is read.' })
   id: string;

@@ -15,8 +15,8 @@ interface ConsoleFile {
 }
 
 /**
- * Holds the files of the built console, which are read once. A request selects an entry of the map, so that it cannot
- * name a path outside.
+ * Holds the files of the built console, which are read only once. A request selects a file from a map of these files,
+ * so it cannot name a path outside the console's folder.
  */
 export class ConsoleFiles {
   private readonly files = new Map<string, ConsoleFile>();
@@ -40,11 +40,11 @@ export class ConsoleFiles {
   }
 
   /**
-   * Returns the HTML of the console.
-   * @param toRoot the relative path from the page to the root of the service
+   * Returns the HTML page of the console.
+   * @param toRoot the relative path from the requested page to the root of the service
    */
   page(toRoot: string): string {
-    // The build may be missing in tests of other modules.
+    // In tests of other modules, the console may not have been built.
     if (this.html === null) throw notFound.error();
     return this.html.replaceAll('"./assets/', `"${toRoot}console/assets/`);
   }
@@ -54,7 +54,9 @@ export class ConsoleFiles {
   }
 }
 
-/** Returns the folder dist/console in this folder or one above it; null if the console was not built. */
+/**
+ * Finds the built console: returns the folder dist/console in this folder or in one above it; null if there is none.
+ */
 function builtConsole(): string | null {
   for (let folder = __dirname; folder !== dirname(folder); folder = dirname(folder)) {
     const built = join(folder, 'dist/console');

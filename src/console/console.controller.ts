@@ -6,12 +6,12 @@ import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { ConsoleFiles } from './console-files.js';
 
-/** The paths of the console's pages. All serve the same HTML, whose script selects the page. */
+/** The paths of the console's pages. All of them serve the same HTML, whose script shows the page for the path. */
 const AREAS = ['queue', 'jobs', 'notifications', 'partners', 'candidates', 'work', 'setup', 'audit'];
 
 /**
- * Serves the operators' console: static files, which are identical for everybody. Their scripts load data from the JSON
- * API in the operator's session.
+ * Serves the operators' console: static files, which are the same for everybody. The console's scripts load data from
+ * the JSON API, in the operator's session.
  */
 @ApiExcludeController()
 @Controller('console')
@@ -24,7 +24,7 @@ export class ConsoleController {
   @Get(['', ...AREAS.flatMap((area) => [area, `${area}/*rest`])])
   page(@Req() request: Request, @Res() response: Response): void {
     response.setHeader('Content-Type', 'text/html; charset=utf-8');
-    // The page refers to its files by relative paths, so that the console works under any path prefix.
+    // The HTML refers to its files by relative paths, so that the console works under any path prefix.
     const depth = request.path.slice(this.config.basePath.length).split('/').length - 2;
     response.send(this.files.page('../'.repeat(depth)));
   }
@@ -34,7 +34,7 @@ export class ConsoleController {
     const file = this.files.find(name);
     if (!file) throw notFound.error();
     response.setHeader('Content-Type', file.type);
-    // Browsers may keep the file for a year, because its name contains a hash of its content.
+    // Browsers may cache the file for a year, because its name contains a hash of its content.
     response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
     response.setHeader('Vary', 'Accept-Encoding');
     if (file.compressed !== null && request.acceptsEncodings('br') !== false) {

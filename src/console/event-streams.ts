@@ -12,15 +12,15 @@ import { Snapshots, type Snapshot } from './snapshot.js';
 const POLL_MS = 2_000;
 /** The console treats a stream as broken when nothing has arrived for 10 seconds. */
 const HEARTBEAT_MS = 4_000;
-/** The maximum numbers of open streams in this process: for one user, and for all users. */
+/** The maximum numbers of event streams that are open in this process: for one user, and for all users together. */
 const MOST_OF_USER = 10;
 const MOST = 1_000;
-/** The number of unsent bytes from which a stream is closed, because its reader has stopped reading. */
+/** The number of unsent bytes at which an event stream is closed, because its reader has stopped reading. */
 const MOST_UNREAD = 64 * 1024;
 
 export const TOPICS = ['undelivered', 'attempts', 'partners', 'jobs', 'waiting', 'unmatched', 'imports'] as const;
 type Topic = (typeof TOPICS)[number];
-/** For each topic, a value that changes whenever the topic's data changes. */
+/** For each topic of the console, a value that changes whenever the topic's data changes. */
 type Marks = ReadonlyMap<Topic, string>;
 
 interface Stream {
@@ -28,7 +28,7 @@ interface Stream {
   readonly response: Response;
   readonly username: string;
   readonly allowedAccounts: AllowedAccounts;
-  /** For each topic, the value that was sent last; null while the stream is being opened. */
+  /** For each topic, the value at the time of the last event; null while the stream is being opened. */
   seen: Marks | null;
   heardAt: number;
 }
@@ -38,9 +38,9 @@ interface Stream {
  *
  * 1. Every two seconds one database query (snapshot.ts) serves all streams of the process; without streams there is no
  *    query.
- * 2. A stream receives the topics whose values have changed, limited to the accounts of its caller; never the values.
- * 3. A caller who lost access receives nothing: the session or the token is checked at every heartbeat and before each
- *    event.
+ * 2. Each stream receives the names of the topics that have changed in the accounts of its caller, but never the data.
+ * 3. A caller who has lost access receives no further event: the session or the token is checked at every heartbeat and
+ *    before each event.
  *
  * A stream does not extend its session.
  */
@@ -57,7 +57,7 @@ export class EventStreams implements BeforeApplicationShutdown {
   ) {}
 
   /**
-   * Opens a stream of changes. The page then loads its data once, and receives an event for each later change.
+   * Opens an event stream. The console page then loads its data once, and receives an event for each later change.
    * @throws DomainError rate_limited
    */
   async open(request: Request, response: Response, caller: Caller): Promise<void> {
@@ -109,7 +109,7 @@ export class EventStreams implements BeforeApplicationShutdown {
     this.endAll();
   }
 
-  /** Queries the current values, and returns a function that limits them to the accounts of a caller. */
+  /** Queries the current values of all topics, and returns a function that limits them to the accounts of a caller. */
   private async figures(): Promise<(allowedAccounts: AllowedAccounts) => Marks> {
     const snapshotOf = await this.snapshots.read();
     const known = new Map<string, Marks>();
@@ -149,7 +149,7 @@ export class EventStreams implements BeforeApplicationShutdown {
 function begin(response: Response): void {
   response.status(200);
   response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
-  // These headers tell proxies not to transform, compress or buffer the stream.
+  // These headers tell proxies not to transform, compress or buffer the event stream.
   response.setHeader('Cache-Control', 'no-store, no-transform');
   response.setHeader('X-Accel-Buffering', 'no');
 }

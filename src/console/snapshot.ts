@@ -17,7 +17,7 @@ import type { AllowedAccounts } from '../platform/context/caller.js';
 import { CountUnmatched, type UnmatchedCount } from '../results/results.queries.js';
 
 const FRESH_MS = 1_000;
-/** The maximum share of time for which a slow query may run. */
+/** The maximum share of time in which the database may be busy with the counting query, if that query is slow. */
 const SHARE = 1 / 4;
 
 /** The counts that the console's overview shows, limited to the accounts of a caller. */
@@ -33,8 +33,8 @@ export interface Snapshot {
 }
 
 /**
- * Counts pending work for operators about once a second, however many operators ask, and less often if the query is
- * slow. One query counts the work of all accounts. Each caller gets only the counts of its own accounts.
+ * Counts the work that waits for operators about once a second, however many operators ask, and less often if the query
+ * is slow. One query counts the work of all accounts. Each caller gets only the counts of the caller's own accounts.
  */
 @Injectable()
 export class Snapshots {
@@ -47,12 +47,12 @@ export class Snapshots {
     private readonly clock: Clock,
   ) {}
 
-  /** Returns the newest counts, limited to these accounts. */
+  /** Returns the newest counts of pending work, limited to these accounts. */
   async of(allowedAccounts: AllowedAccounts): Promise<Snapshot> {
     return limitedTo(await this.acrossAccounts(), allowedAccounts);
   }
 
-  /** Queries the newest counts, and returns a function that limits them to given accounts. */
+  /** Queries the newest counts of pending work, and returns a function that limits them to given accounts. */
   async read(): Promise<(allowedAccounts: AllowedAccounts) => Snapshot> {
     const newest = await this.acrossAccounts();
     return (allowedAccounts) => limitedTo(newest, allowedAccounts);

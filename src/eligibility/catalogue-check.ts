@@ -39,8 +39,8 @@ declareFaults({
   ],
 });
 
-// Looks up the codes of many requests. Scalar subqueries replace EXISTS, which PostgreSQL may answer by reading a whole
-// table if there are many rows.
+// Looks up the codes of many requests at once. Scalar subqueries are used instead of EXISTS, because PostgreSQL may
+// read a whole table for EXISTS if there are many rows.
 const LOOK_UP = prepared(
   'eligibility-catalogue',
   `SELECT asked.n,
@@ -63,7 +63,7 @@ const NEAR_TEST = prepared(
   'SELECT test_code FROM tests WHERE account_code = $1 AND lower(test_code) = lower($2) ORDER BY test_code LIMIT 1',
 );
 
-/** The codes in the body of a request that the catalogue must contain; null for an absent code. */
+/** The codes in the body of a request that must exist in the account's catalogue; null for an absent code. */
 interface CatalogueQuestion {
   account: string;
   test: string | null;
@@ -82,9 +82,11 @@ interface CatalogueRow {
   attribute_keys: string[];
 }
 
-/** The codes that a stored record has. They stay valid for the record even if the catalogue no longer contains them. */
+/**
+ * The codes that a stored record has. They stay valid for this record even if the catalogue no longer contains them.
+ */
 interface Known {
-  /** The id of the record; null if there is none (yet). */
+  /** The id of the record; null if there is no record (yet). */
   svc_eligiblity_id: string | null;
   school_code: string | null;
   attribute_keys: string[];
@@ -102,7 +104,7 @@ const NOTHING_KNOWN: Known = {
   province_state: null,
 };
 
-/** Returns the attribute keys of the body by index; undefined for a key that has a fault. */
+/** Returns the attribute keys in the body by their index; undefined for a key that has a fault. */
 function attributeKeysOf(faults: Faults, candidate: Partial<EligibilityModel['candidate']>): (string | undefined)[] {
   const pointer = '/candidate/additional_attributes';
   const given = faults.member(pointer, candidate.additional_attributes);
@@ -113,13 +115,15 @@ function attributeKeysOf(faults: Faults, candidate: Partial<EligibilityModel['ca
 }
 
 export interface CheckedBody {
-  /** The codes of the portions that the record will have. */
+  /** The codes of the test portions that the record will have. */
   portionCodes: string[];
   /** Whether a requested accommodation needs an operator's approval. */
   approvalPending: boolean;
 }
 
-/** Checks the codes in a request's body against the account's catalogue. Members whose form has a fault are skipped. */
+/**
+ * Checks the codes in a request's body against the account's catalogue. Members that already have a fault are skipped.
+ */
 @Injectable()
 export class CatalogueCheck {
   private readonly lookUp: Batched<CatalogueQuestion, CatalogueRow>;
@@ -139,7 +143,7 @@ export class CatalogueCheck {
   /**
    * Checks the body of an update.
    * @param testCode the test in the path
-   * @param record null if there is no record to change; the request is then refused only for the faults of its form
+   * @param record the record to change; null if there is none, so that the request is refused in any case
    */
   forChange(
     accountCode: string,
@@ -162,7 +166,7 @@ export class CatalogueCheck {
     const known = changed ?? NOTHING_KNOWN;
     const candidate = faults.member('/candidate', body.candidate) ?? ({} as Partial<EligibilityModel['candidate']>);
     const school = faults.member('/candidate/school_code', candidate.school_code);
-    // A change of the accommodations is forbidden, even to accommodations that the account has.
+    // An update must not change the accommodations, even to others that the account has.
     const accommodations =
       changed === null ? faults.entries('/candidate/special_accommodations', candidate.special_accommodations) : [];
     const attributeKeys = attributeKeysOf(faults, candidate);
@@ -208,15 +212,15 @@ export class CatalogueCheck {
     };
   }
 
-  /** Returns the end of an error message: a suggestion of a test code that differs only in case, or nothing. */
+  /** Returns the end of an error message: a suggestion of a test code that differs only in case, or an empty text. */
   private async nearTest(accountCode: string, testCode: string): Promise<string> {
     const near = await this.database.queryOne<{ test_code: string }>(NEAR_TEST, [accountCode, testCode]);
     return near === null ? '' : ` Did you mean "${near.test_code}"?`;
   }
 
   /**
-   * Returns the faults of vouchers, for a request that is refused anyway. In a valid request, vouchers are checked
-   * under lock when they are redeemed.
+   * Returns the faults of vouchers, for a request that is refused for other faults anyway. In a valid request, vouchers
+   * are checked under lock when they are redeemed.
    */
   private async voucherFaults(
     accountCode: string,
@@ -234,8 +238,8 @@ export class CatalogueCheck {
 }
 
 /**
- * Returns the portions that the record will have: the requested portions, or its current ones if they are omitted or
- * unchanged.
+ * Returns the portions that the record will have: the requested portions, or the record's current portions if the
+ * request omits or repeats them.
  */
 function portionsOf(
   body: EligibilityModel,
@@ -276,8 +280,8 @@ function portionsOf(
 }
 
 /**
- * Returns a fault if the province of an address in the United States is not a USPS code. If the body has only the
- * country or only the province, the stored value of the other is used.
+ * Returns a fault if the address is in the United States and its province is not a USPS code. If the body has only the
+ * country or only the province, the other one is taken from the stored record.
  */
 function provinceFault(faults: Faults, candidate: Partial<EligibilityModel['candidate']>, known: Known): Fault[] {
   if (faults.concern('/candidate/country') || faults.concern('/candidate/province_state')) return [];

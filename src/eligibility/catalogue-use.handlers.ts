@@ -3,8 +3,8 @@ import { FindPortionsInUse, IsEntryInUse } from '../accounts/accounts.queries.js
 import { Database, prepared } from '../platform/database/database.js';
 import { LIVE } from './eligibility.fields.js';
 
-// Finds the uses of a catalogue entry by live records. The stored status counts, because a later end date may
-// reactivate a record whose window is over.
+// Finds live records that use a catalogue entry. The status in the row decides, even if the window of a record is over,
+// because a later end date can make such a record live again.
 const FIND_USE = {
   accommodation: prepared(
     'eligibility-find-accommodation-use',

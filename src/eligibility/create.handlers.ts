@@ -41,7 +41,7 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
     const faults = new Faults(ofForm.list);
     const record = await judged(this.catalogue, accountCode, body, faults, this.clock.now());
     const vouchers = [...new Set(body.voucher_codes ?? [])];
-    // Without vouchers, the whole change is one statement in its own transaction.
+    // Without vouchers, the creation is a single statement in its own transaction.
     if (vouchers.length === 0) return this.creation.insert(record);
     return this.unitOfWork.run(async () => {
       const created = await this.creation.insert(record);
@@ -55,7 +55,7 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
   }
 }
 
-/** The number of checks after which the process handles other requests before it continues. */
+/** The number of bodies after which the checks pause, so that the process can handle other requests. */
 const JUDGED_AT_ONCE = 100;
 
 @CommandHandler(JudgeCreations)
@@ -106,7 +106,7 @@ function isReady(answer: NewEligibility | DomainError): answer is NewEligibility
 }
 
 /**
- * Checks the body, and builds the record to create.
+ * Checks the body of a request, and builds the record to create.
  * @throws DomainError validation_error
  */
 async function judged(
@@ -122,7 +122,7 @@ async function judged(
   return newRecord(accountCode, body, checked.portionCodes, checked.approvalPending, now);
 }
 
-/** Returns a fault if the window does not end in the future and after its start. */
+/** Returns a fault if the window of the record does not end in the future, or does not end after its start. */
 function windowFaults(body: EligibilityModel, now: Date, faults: Faults): Fault[] {
   const start = faults.concern('/schedule_start_date') ? null : dateOf(body.schedule_start_date);
   const end = faults.concern('/eligibility_end_date') ? null : dateOf(body.eligibility_end_date);
@@ -138,7 +138,9 @@ export function dateOf(text: string | null | undefined): Date | null {
   return text == null ? null : parseDateTime(text);
 }
 
-/** Returns the registration mode in the specification's spelling; null for an unknown mode. Any case is accepted. */
+/**
+ * Returns the registration mode in the specification's spelling; null for an unknown mode. The text may be in any case.
+ */
 export function registrationModeOf(text: string | null | undefined): string | null {
   return REGISTRATION_MODES.find((mode) => mode.toLowerCase() === text?.toLowerCase()) ?? null;
 }

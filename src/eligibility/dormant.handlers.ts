@@ -3,7 +3,7 @@ import { Database } from '../platform/database/database.js';
 import { OPEN } from './eligibility.fields.js';
 import { FindDormantCandidates } from './eligibility.queries.js';
 
-/** The maximum number of records that one statement reads. No candidate has more. */
+/** The maximum number of records that one statement reads. No candidate has more records than this. */
 const STRETCH = 5_000;
 
 const FIND = {
@@ -29,7 +29,8 @@ export class FindDormantCandidatesHandler implements IQueryHandler<FindDormantCa
   async execute({ accountCode, since, after }: FindDormantCandidates) {
     const looked = await this.database.query<Looked>(FIND, [accountCode, since, after]);
     const isFull = looked.reduce((sum, { records }) => sum + records, 0) === STRETCH;
-    // The last candidate of a full batch is left to the next batch, because that candidate may have more records.
+    // If the batch is full, its last candidate is left to the next batch, because that candidate may have more records
+    // than the batch contains.
     const whole = isFull ? looked.slice(0, -1) : looked;
     return {
       candidateIds: whole.filter(({ is_dormant }) => is_dormant).map(({ candidate_id }) => candidate_id),

@@ -37,10 +37,10 @@ const CREATED = (records: string, answer: string) => `WITH asked AS MATERIALIZED
     FROM created`)})
   SELECT n, ${answer} FROM created JOIN asked USING (svc_eligiblity_id)`;
 
-// The SQL condition of the usual case, in which no other record blocks the creation. A fixed lock order keeps two
-// processes from blocking each other. EXISTS is avoided: on a young table with few expired records, PostgreSQL would
-// plan to read the whole table, and keep that plan. The order equals that of the index on the candidate's records, so
-// that the planner never picks a different index.
+// The SQL condition that no other record blocks the creation, which is the usual case. A fixed lock order keeps two
+// processes from blocking each other. EXISTS is avoided: while the table has few expired records, PostgreSQL would plan
+// to read the whole table, and keep that plan. The order is the order of the index on the candidate's records, so that
+// the planner never picks a different index.
 const UNOBSTRUCTED = `WHERE NOT 'EXPIRED' = ANY (ARRAY(
   SELECT CASE WHEN e.test_code = asked.test_code THEN e.status ELSE '' END FROM eligibilities e
   WHERE e.account_code = asked.account_code AND e.candidate_id = asked.candidate_id ORDER BY e.test_code, e.position DESC))`;
@@ -48,7 +48,7 @@ const CREATE = prepared('eligibility-create', CREATED(UNOBSTRUCTED, 'created.*')
 const CREATE_MANY = prepared('eligibility-create-many', CREATED(UNOBSTRUCTED, 'svc_eligiblity_id AS created'));
 const CREATE_AFTER_EXPIRED = prepared('eligibility-create-after-expired', CREATED('', 'created.*'));
 
-// Locks an open record whose window is over, because the new record replaces it.
+// Locks an open record of the candidate whose window is over, because the new record replaces it.
 const LOCK_OVER = prepared(
   'eligibility-lock-giving-way',
   lockOpen('account_code = $1 AND candidate_id = $2 AND test_code = $3 AND eligibility_end_date <= $4'),
@@ -59,8 +59,8 @@ const FIND_EXPIRED = prepared(
    WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3 AND status = 'EXPIRED' ORDER BY position`,
 );
 
-// Finds the records that block new records. An expired record blocks nothing: it has already been replaced, or is
-// skipped.
+// Finds the records that block the creation of new records: a live record of the same candidate and test, or a record
+// with the same client_eligibility_id that was not cancelled. An expired record does not block.
 const FIND_OBSTACLES = prepared(
   'eligibility-find-obstacles',
   `SELECT n, obstacle.svc_eligiblity_id, obstacle.live
@@ -76,7 +76,7 @@ const FIND_OBSTACLES = prepared(
      LIMIT 1) obstacle`,
 );
 
-/** Creates records, each with its audit entry and its change feed entry. */
+/** Creates eligibility records. Each creation also writes an audit entry and an entry of the change feed. */
 @Injectable()
 export class EligibilityCreation {
   private readonly creation: Batched<object, Eligibility & { n: number }>;
@@ -87,11 +87,11 @@ export class EligibilityCreation {
     private readonly commandBus: CommandBus,
     private readonly secrets: Secrets,
   ) {
-    // Batches the records of many requests into one statement and one commit.
+    // Batches the new records of many requests into one statement and one commit.
     this.creation = new Batched(database, CREATE, numbered);
   }
 
-  /** Creates the record, and returns its stored row. */
+  /** Creates the record, and returns the row that was stored. */
   async insert(record: NewEligibility): Promise<Eligibility> {
     try {
       const [created] = await this.creation.ask(this.rowOf(record));
@@ -101,21 +101,23 @@ export class EligibilityCreation {
       }
       return await this.unitOfWork.run(() => this.insertAfterExpired(record));
     } catch (error) {
-      // In a shared transaction, the failure may have been caused by another command, so that the error is not
-      // interpreted.
+      // In a shared transaction, another command may have caused the error, so it is not interpreted.
       if (this.unitOfWork.isShared) throw error;
       throw refusalOf(error) ?? error;
     }
   }
 
-  /** Returns the parameter of {@link insertMany} for these records; the current request is their creator. */
+  /**
+   * Returns the parameter of {@link insertMany} for these records. The caller of the current request becomes their
+   * creator.
+   */
   valuesOf(records: readonly NewEligibility[]): [string] {
     return numbered(records.map((record) => this.rowOf(record)));
   }
 
   /**
-   * Creates the records in one statement, and in a second one if other records block some. Returns the outcome of each
-   * record.
+   * Creates the records in one statement, and in a second one if other records block some. Returns for each record
+   * whether it was created, or why not.
    */
   async insertMany(records: readonly NewEligibility[], values: [string]): Promise<Creation[]> {
     const created = await this.database.query<{ n: number; created: string }>(CREATE_MANY, values);
@@ -126,7 +128,7 @@ export class EligibilityCreation {
   }
 
   /**
-   * Stores the expiry of the candidate's old record, releases the vouchers of that record, and creates the new record.
+   * Replaces an expired record of the candidate: stores its expiry, releases its vouchers, and creates the new record.
    * An expired record keeps its vouchers until it is replaced.
    */
   private async insertAfterExpired(record: NewEligibility): Promise<Eligibility> {
@@ -140,14 +142,15 @@ export class EligibilityCreation {
       if (created) return created;
       const [obstacle] = await this.findObstacles([record]);
       if (obstacle) throw obstacle;
-      // The blocking record has disappeared in the meantime, or the random id was already in use: the loop tries again.
+      // Either the blocking record has disappeared in the meantime, or the random id was already in use. The loop tries
+      // again.
     }
     throw new Error('No eligibility could be created.');
   }
 
   /**
-   * Builds the statement's row for the record, with a new id and the creator. Members without a value are omitted,
-   * which saves parsing.
+   * Builds the JSON row of the record for the INSERT statement, with a new id and the creator. Members without a value
+   * are omitted, because they would cost time to parse.
    */
   private rowOf(record: NewEligibility): object {
     const { caller, requestId } = requestContext();
@@ -161,7 +164,7 @@ export class EligibilityCreation {
     return row;
   }
 
-  /** Returns for each record the error that permanently prevents its creation; null if there is none. */
+  /** Returns for each record the reason why it can never be created; null if there is none. */
   private async findObstacles(records: readonly NewEligibility[]): Promise<(DomainError | null)[]> {
     if (records.length === 0) return [];
     const obstacles = await this.database.query<Obstacle>(FIND_OBSTACLES, numbered(records));
@@ -189,7 +192,8 @@ function obstructedBy(obstacle: Obstacle | undefined): DomainError | null {
 }
 
 /**
- * Maps a violated constraint to a domain error; null for other errors. Checked data may have changed before the write.
+ * Maps the error of a violated constraint to a domain error; null for other errors. Data that a check has accepted may
+ * have changed before the write.
  */
 export function refusalOf(error: unknown): DomainError | null {
   switch (violatedConstraint(error)) {

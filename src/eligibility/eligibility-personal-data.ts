@@ -11,8 +11,8 @@ const FIND = {
   across: acrossAccounts.keyInHand,
 };
 /**
- * $1: ids; $2: the candidate's pseudonym; $3: pseudonyms that replace each client_eligibility_id, because these are
- * unique; $4: the current time.
+ * Replaces the candidate's data in the records. $1: the ids of the records; $2: the candidate's pseudonym; $3: one
+ * pseudonym for each client_eligibility_id, because these are unique; $4: the current time.
  */
 const ERASE = {
   text: `UPDATE eligibilities SET candidate_id = $2,
@@ -27,8 +27,8 @@ const ERASE = {
          WHERE eligibilities.svc_eligiblity_id = erased.svc_eligiblity_id`,
   across: acrossAccounts.keyInHand,
 };
-// Finds hold reasons in the records of all candidates. The index eligibilities_waiting_hold_ix covers pending records,
-// and few other records keep a reason.
+// Finds the reasons of holds in the records of all candidates. The index eligibilities_waiting_hold_ix covers the
+// pending records. Few other records keep a reason.
 const FIND_HOLDS = {
   text: `SELECT svc_eligiblity_id, hold_reason FROM eligibilities
          WHERE account_code = $1 AND hold_reason IS NOT NULL AND status = 'PENDING'`,
@@ -38,7 +38,7 @@ const REPLACE_HOLDS = {
   text: `UPDATE eligibilities SET hold_reason = '${ERASED}' WHERE svc_eligiblity_id = ANY ($1::text[])`,
 };
 
-/** The personal data in a candidate's eligibility records. */
+/** Handles the personal data in a candidate's eligibility records. */
 @Injectable()
 export class EligibilityPersonalData extends PersonalData {
   constructor(

@@ -13,7 +13,7 @@ import { eligibilityNotFound } from './eligibility.errors.js';
 import { ACTIVE_STATUSES, LIVE, statusAt } from './eligibility.fields.js';
 import { type TimeSlot } from './eligibility.rules.js';
 
-/** Selects a record, and the members of its test that a booking needs. */
+/** SQL: the columns of an eligibility record, and the members of its test that a booking needs. */
 const BOOKED = `e.*, t.exam_code, t.duration_minutes, t.change_cutoff_hours,
   (SELECT coalesce(json_agg(json_build_object('portion_code', chosen.code, 'portion_name', portion.portion_name)
      ORDER BY chosen.ordinal), '[]')
@@ -31,8 +31,8 @@ const LOCK_OF_CANDIDATE = prepared(
   `SELECT ${BOOKED} FROM eligibilities e ${WITH_TEST} WHERE e.account_code = $1 AND e.candidate_id = $2
    ORDER BY e.position DESC FOR UPDATE OF e`,
 );
-// Locks the records of many candidates at once. For a record that another transaction has locked, the members are null.
-// The inner order equals the index on a candidate's records, so that the planner picks no other index
+// Locks the records of many candidates at once. For a record that another transaction has locked, all columns are null.
+// The inner ORDER BY is the order of the index on a candidate's records, so that the planner picks no other index
 // (eligibility-creation.ts).
 export const LOCK_FREE_OF_CANDIDATES = prepared(
   'eligibility-lock-free-of-candidates',
@@ -99,13 +99,15 @@ type State = Pick<
 >;
 
 /**
- * The records of one candidate and test, newest first, and the rules that select the record to which a request applies.
+ * All eligibility records of one candidate for one test, newest first. The getters select the record to which a request
+ * applies.
  */
 export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEligibility> {
   constructor(readonly newestFirst: readonly Record[]) {}
 
   /**
-   * The live record; null if there is none. In locked records, an expired window is already reflected in the status.
+   * The live record; null if there is none. When records are locked, the status of a record whose window is over is set
+   * to EXPIRED.
    */
   get live(): Record | null {
     return this.newestFirst.find((record) => ACTIVE_STATUSES.includes(record.status)) ?? null;
@@ -117,7 +119,7 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
 
   /**
    * The record that an update changes: the live record or, if there is none, the newest expired record. Null if the
-   * exam was taken or missed since.
+   * exam was taken or missed after that record.
    */
   get changeable(): Record | null {
     if (this.live) return this.live;
@@ -132,8 +134,8 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
 }
 
 /**
- * Fetches and locks eligibility records for a change, so that changes of a record are serialized. The records of a
- * candidate are always locked newest first, so that no deadlock is possible.
+ * Fetches and locks eligibility records for a change, so that changes of the same record run one after another. The
+ * records of a candidate are always locked newest first, so that no deadlock is possible.
  */
 @Injectable()
 export class EligibilityStore {
@@ -173,7 +175,7 @@ export class EligibilityStore {
   }
 
   /**
-   * Locks the records of the candidate without waiting, because other commands share this transaction.
+   * Locks the records of the candidate without waiting for locks, because other commands share this transaction.
    * @throws MustBeAlone when another transaction has locked a record
    */
   private async lockFree(account_code: string, candidate_id: string): Promise<BookedEligibility[]> {
@@ -182,18 +184,18 @@ export class EligibilityStore {
     return records;
   }
 
-  /** Returns the open bookings of the candidate's other records, which are already locked. */
+  /** Returns the open bookings of the candidate's other records. These records are already locked. */
   otherBookings({ account_code, candidate_id, svc_eligiblity_id }: Eligibility): Promise<TimeSlot[]> {
     return this.database.query<TimeSlot>(OTHER_BOOKINGS, [account_code, candidate_id, svc_eligiblity_id]);
   }
 
-  /** Returns whether the candidate has a live record for the same test. */
+  /** Returns whether the candidate has a live record for the same test as this record. */
   async hasLive({ account_code, candidate_id, test_code }: Eligibility): Promise<boolean> {
     return (await this.database.queryOne(HAS_LIVE, [account_code, candidate_id, test_code])) !== null;
   }
 
   /**
-   * Locks and returns the record.
+   * Locks and returns the eligibility record with this id.
    * @throws DomainError eligibility_not_found, also for a record outside the accounts in `allowedAccounts`
    */
   async lockById(svcEligibilityId: string, allowedAccounts: AllowedAccounts): Promise<BookedEligibility> {
@@ -211,7 +213,7 @@ export class EligibilityStore {
     await this.database.query(HOLD_ALL_OF, [accountCode, candidateId]);
   }
 
-  /** Records that the window of the record ended before this change, if the expiry sweep has not yet done so. */
+  /** Stores that the window of the record ended before this change, if the expiry sweep has not yet stored it. */
   private noteExpiry(record: Eligibility): void {
     const { eligibility_end_date: end, updated_datetime: updated } = record;
     if (record.status === 'EXPIRED' || statusAt(record, this.clock.now()) !== 'EXPIRED') return;
@@ -254,7 +256,7 @@ export class EligibilityStore {
     return record;
   }
 
-  /** Writes the state of the record that follows from its booking, and the time of the booking's event. */
+  /** Writes the state of the record that follows from a change of its booking, and the time of the booking's event. */
   followBooking(record: BookedEligibility, changes: Partial<State>, now: Date): BookedEligibility {
     return this.changeState(record, { ...changes, last_event_at: nextOccurredAt(now, record.last_event_at) }, now);
   }

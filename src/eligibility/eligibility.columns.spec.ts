@@ -6,7 +6,10 @@ const declared = getMetadataArgsStorage()
   .columns.filter(({ target }) => target === Eligibility)
   .map(({ propertyName }) => propertyName);
 
-/** Returns the columns of the entity that no list has, and the listed columns that the entity lacks. */
+/**
+ * Returns the columns of the entity that are missing in these lists, and the listed columns that the entity does not
+ * have.
+ */
 const gaps = (columns: readonly string[]) => [
   ...declared.filter((name) => !columns.includes(name)),
   ...columns.filter((name) => !declared.includes(name)),

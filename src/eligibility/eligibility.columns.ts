@@ -1,7 +1,7 @@
 import type { CandidateModel } from './eligibility-model.fields.js';
 import type { Eligibility } from './eligibility.entity.js';
 
-/** The columns that take the table's default when a record is created. */
+/** The columns that get the table's default value when a record is created. */
 export const DEFAULTED = [
   'position',
   'hold_reason',
@@ -14,7 +14,7 @@ export const DEFAULTED = [
 
 type Written = Exclude<keyof Eligibility, (typeof DEFAULTED)[number]>;
 
-/** A record before it is stored. The INSERT returns the complete row. */
+/** An eligibility record before it is stored. The INSERT returns the complete row. */
 export type NewEligibility = Omit<Pick<Eligibility, Written>, 'svc_eligiblity_id'>;
 
 /** The columns that the creation of a record writes, with their SQL types. This is the only list of them. */
@@ -60,7 +60,7 @@ const NOT_SHOWN = [
   'erased_datetime',
 ] as const;
 
-/** The columns of a record that clients see, and its sort keys. */
+/** The columns of a record that clients see, and the record's sort keys. */
 export type ShownEligibility = Omit<Eligibility, (typeof NOT_SHOWN)[number]>;
 
 /** The names of the columns in {@link ShownEligibility}. */
@@ -90,7 +90,7 @@ const AS_SENT: Readonly<Record<Demographic, true>> = {
 /** The members of a candidate that are stored as the client sent them, and that an update may change. */
 export const DEMOGRAPHICS = Object.keys(AS_SENT) as readonly Demographic[];
 
-/** Copies the demographics of a candidate. Missing members become `null`. */
+/** Copies the demographic members of a candidate. Missing members become `null`. */
 export function demographicsOf(from: Partial<Pick<CandidateModel, Demographic>>): Pick<Eligibility, Demographic> {
   const demographics: Partial<Record<Demographic, string | null>> = {};
   for (const name of DEMOGRAPHICS) demographics[name] = from[name] ?? null;

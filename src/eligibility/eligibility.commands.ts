@@ -7,18 +7,18 @@ import type { NewEligibility } from './eligibility.columns.js';
 import type { Eligibility } from './eligibility.entity.js';
 import type { EligibilityState } from './eligibility.fields.js';
 
-/** An eligibility record with the members of its test that the events of a booking contain. */
+/** An eligibility record, with the members of its test that are part of booking events. */
 export interface BookedEligibility extends Eligibility {
   exam_code: string | null;
   duration_minutes: number | null;
   change_cutoff_hours: number | null;
-  /** The record's portions and their names, in the record's order. */
+  /** The portions of the record with their names, in the order in which the record lists them. */
   exam_portions: { portion_code: string; portion_name: string | null }[];
 }
 
 /**
- * Creates a record. The handler adds its own faults to `faults`, the faults of the body's form, and refuses the request
- * if there are any.
+ * Creates an eligibility record. `faults` contains the faults that the body's form has. The handler adds the faults
+ * that it finds itself, and refuses the request if there are any.
  */
 export class CreateEligibility extends Command<Eligibility> {
   constructor(
@@ -30,25 +30,25 @@ export class CreateEligibility extends Command<Eligibility> {
   }
 }
 
-/** The body of a new record, and the faults of its form. */
+/** The body of a request for a new record, and the faults of its form. */
 export interface NewRecord {
   readonly body: EligibilityModel;
   readonly faults: Faults;
 }
 
 /**
- * The outcome of a creation: an id or an error. OBSTRUCTED means that another record may block it; a separate {@link
- * CreateEligibility} then decides.
+ * The result of a creation: the id of the new record, or an error. OBSTRUCTED means that another record may block the
+ * creation; a separate {@link CreateEligibility} must then decide.
  */
 export type Creation = { readonly created: string } | 'OBSTRUCTED' | DomainError;
 
 /**
- * The results of {@link JudgeCreations}, in order: each creation is refused, or ready to be written. Only the module's
- * own handlers read the content.
+ * The results of {@link JudgeCreations}, in the order of the bodies: each creation is refused, or ready to be written.
+ * Only the module's own handlers read the content.
  */
 export interface JudgedCreations {
   readonly answers: readonly (NewEligibility | DomainError)[];
-  /** The parameter of the statement that writes the records that are ready. */
+  /** The parameter of the statement that will write the accepted records. */
   readonly values: [string];
 }
 
@@ -65,27 +65,27 @@ export class JudgeCreations extends Command<JudgedCreations> {
   }
 }
 
-/** Writes the records that {@link JudgeCreations} has just checked, in one statement. */
+/** Writes the records that {@link JudgeCreations} has just accepted, in one statement. */
 export class CreateEligibilities extends Command<Creation[]> {
   constructor(readonly judged: JudgedCreations) {
     super();
   }
 }
 
-/** The values that a line of an import file has in addition to the body of a single request. */
+/** The values that a line of an import file has, beyond the members of a request's body. */
 export interface LineOfFile {
-  /** The id of the record that the line names; null if it names none. */
+  /** The id of the eligibility record that the line names; null if it names none. */
   readonly svcEligibilityId: string | null;
   /**
-   * The attributes that a line of a CSV file names; the value null clears an attribute, and other attributes are
-   * unchanged. Null if the body contains all attributes.
+   * The attributes in the line of a CSV file. The value null clears an attribute. Attributes that the line does not
+   * name stay unchanged. Null if the body contains all attributes.
    */
   readonly attributes: readonly { readonly key: string; readonly value: string | null }[] | null;
 }
 
 /**
- * Changes a record.
- * @throws DomainError record_differs when the line names a record other than the one found
+ * Changes an eligibility record.
+ * @throws DomainError record_differs when a line of an import file names a record other than the one found
  */
 export class UpdateEligibility extends Command<{ record: string; changed: boolean }> {
   constructor(
@@ -100,14 +100,14 @@ export class UpdateEligibility extends Command<{ record: string; changed: boolea
   }
 }
 
-/** The ids by which a cancellation names its record; null for an id that is absent. */
+/** The ids by which a cancellation identifies its record; null for an id that is absent. */
 export interface NamedRecord {
   readonly svcEligibilityId: string | null;
   readonly clientEligibilityId: string | null;
 }
 
 /**
- * Cancels a record, and returns its id.
+ * Cancels an eligibility record, and returns its id.
  * @throws DomainError record_differs when the cancellation names a record other than the one found
  */
 export class CancelEligibility extends Command<string> {
@@ -122,8 +122,8 @@ export class CancelEligibility extends Command<string> {
 }
 
 /**
- * Replaces the vouchers of a record: the codes, the pointer to their list in the body, and `faults` as in {@link
- * CreateEligibility}.
+ * Replaces the vouchers of a record. The parameters are the voucher codes, the JSON Pointer to their list in the body,
+ * and `faults` as in {@link CreateEligibility}.
  */
 export class ReplaceVouchers extends Command<void> {
   constructor(
@@ -160,7 +160,7 @@ export class ApproveAccommodations extends Command<void> {
 }
 
 /**
- * Declines the special accommodations of a record. The record stays PENDING, and its status message gives the reason.
+ * Declines the requested accommodations of a record. The record stays PENDING, and its status message gives the reason.
  * @throws DomainError forbidden_operation when no approval is pending
  */
 export class DeclineAccommodations extends Command<void> {
@@ -173,8 +173,8 @@ export class DeclineAccommodations extends Command<void> {
 }
 
 /**
- * Marks the live eligibility as SCHEDULED for a booking, in the current transaction. All records of the candidate stay
- * locked, so that concurrent bookings see each other.
+ * Marks the live eligibility record as SCHEDULED for a booking, in the current transaction. All records of the
+ * candidate stay locked until it ends, so that concurrent bookings see each other.
  * @throws DomainError not_eligible_to_schedule, booking_overlaps, eligibility_not_found
  */
 export class ScheduleEligibility extends Command<BookedEligibility> {
@@ -190,7 +190,7 @@ export class ScheduleEligibility extends Command<BookedEligibility> {
   }
 }
 
-/** The members of a record that the current transaction has locked. */
+/** The members of a locked record that the {@link LockEligibility} command returns. */
 export type LockedEligibility = Pick<
   Eligibility,
   'svc_eligiblity_id' | 'account_code' | 'candidate_id' | 'test_code' | 'erased_datetime'
@@ -198,8 +198,9 @@ export type LockedEligibility = Pick<
   EligibilityState;
 
 /**
- * Locks the record until the current transaction ends. Returns null if the record is outside the accounts in `allowedAccounts`.
- * Commands that change a record's booking or results lock the record first, so that no deadlock is possible.
+ * Locks an eligibility record until the current transaction ends. Returns null if the record is outside the accounts in
+ * `allowedAccounts`. A command that changes the booking or the results of a record locks the record first, so that no
+ * deadlock is possible.
  */
 export class LockEligibility extends Command<LockedEligibility | null> {
   constructor(
@@ -210,7 +211,7 @@ export class LockEligibility extends Command<LockedEligibility | null> {
   }
 }
 
-/** Locks all records of a candidate until the current transaction ends. */
+/** Locks all eligibility records of a candidate until the current transaction ends. */
 export class LockEligibilitiesOfCandidate extends Command<void> {
   constructor(
     readonly accountCode: string,
@@ -220,7 +221,7 @@ export class LockEligibilitiesOfCandidate extends Command<void> {
   }
 }
 
-/** The changes of a record's newest booking that the record must follow. */
+/** The changes of a record's newest booking after which the record's own status must change. */
 export type BookingOutcome =
   | { kind: 'moved'; bookingOn: Date; allowOverlap: boolean }
   | { kind: 'cancelled' }
@@ -228,8 +229,8 @@ export type BookingOutcome =
   | { kind: 'absence' };
 
 /**
- * Updates the record after a change of its newest booking, in the current transaction; the record stays locked. A move
- * requires that all records of the candidate are already locked.
+ * Updates the eligibility record after a change of its newest booking, in the current transaction. The record stays
+ * locked. Before a booking is moved, all records of the candidate must be locked.
  * @throws DomainError not_eligible_to_schedule when the new time is outside the window; booking_overlaps when another
  * booking has the time; forbidden_operation when a newer eligibility supersedes an excused absence
  */
@@ -243,8 +244,8 @@ export class FollowBooking extends Command<BookedEligibility> {
 }
 
 /**
- * Marks the record as COMPLETED after an accepted result, in the current transaction. Returns null if the record was
- * already COMPLETED.
+ * Marks the eligibility record as COMPLETED after an accepted result, in the current transaction. Returns null if the
+ * record was already COMPLETED.
  */
 export class CompleteEligibility extends Command<BookedEligibility | null> {
   constructor(readonly svcEligibilityId: string) {

@@ -66,7 +66,7 @@ class VoucherCodesBody {
   voucher_codes: string[];
 }
 
-/** The body of a request with voucher codes. The list `[…]` and the object `{"voucher_codes": […]}` are equivalent. */
+/** The body of a request with voucher codes. The list `[…]` and the object `{"voucher_codes": […]}` mean the same. */
 @ReadBodyBy(readVoucherCodes)
 class VoucherCodes {
   voucher_codes: string[];
@@ -214,7 +214,7 @@ export class EligibilityController {
   ): Promise<EligibilityResponseModel[]> {
     const statuses = statusesOf(query.status ?? 'all', faults);
     faults.refuse();
-    // The filter and the answer use the same time, because a record may expire in between.
+    // The filter and the response are evaluated for the same time, because a record may expire in between.
     const now = this.clock.now();
     const page = pageOf(query);
     const filter = {

@@ -31,18 +31,21 @@ export class Eligibility {
   @Column('boolean')
   approval_pending: boolean;
 
-  /** The reason why the special accommodations were declined. They may still be approved later. */
+  /** The reason why an operator declined the accommodations. An operator may still approve them later. */
   @Column('text', { nullable: true })
   decline_reason: string | null;
 
-  /** The code of the open booking. It is set if and only if the status is SCHEDULED. */
+  /** The code of the record's open booking. It is set if and only if the status is SCHEDULED. */
   @Column('text', { nullable: true })
   booking_code: string | null;
 
   @Column('timestamptz', { nullable: true })
   booking_on: Date | null;
 
-  /** The `effective_date` of the newest event of the record's bookings. The next event gets a later date. */
+  /**
+   * The `effective_date` of the newest event of the record's bookings. The next event of these bookings gets a later
+   * date.
+   */
   @Column('timestamptz', { nullable: true })
   last_event_at: Date | null;
 
@@ -112,7 +115,7 @@ export class Eligibility {
   @Column('timestamptz')
   updated_datetime: Date;
 
-  /** The time at which the candidate's data was erased; null if it was not. */
+  /** The time at which the candidate's data in this record was erased; null if it was not. */
   @Column('timestamptz', { nullable: true })
   erased_datetime: Date | null;
 }

@@ -19,14 +19,14 @@ const candidateId = { code: 'candidate_id_invalid', example: 'C-1001' };
 export const candidateIdRule = code(50, {
   ...candidateId,
   description: 'Printable: no invisible characters of Unicode, no blanks of any kind at the ends; not `.` or `..`.',
-  // Refuses `.` and `..`: clients remove such segments from a URL before they send it (RFC 3986 §5.2.4).
+  // Refuses `.` and `..`, because clients remove such segments from a URL before they send it (RFC 3986 §5.2.4).
   accepts: (value) => !/^\.{1,2}$/.test(value),
 });
 
-/** The maximum number of portions that a record names. */
+/** The maximum number of test portions that an eligibility record names. */
 export const MOST_PORTIONS = 20;
 
-/** The rule for a part of a candidate's name. */
+/** The rule for each part of a candidate's name: first, middle or last name. */
 export const personNameRule = text({ max: 100, notBlank: true });
 
 export const clientEligibilityIdRule = text({
@@ -38,18 +38,21 @@ export const clientEligibilityIdRule = text({
   example: 'EL-2027.001',
 });
 
-/** The prefix of an erased candidate's id, and the number of characters that follow. Together they fit in any id. */
+/**
+ * The prefix of the id that replaces an erased candidate's id, and the number of characters after the prefix. Together
+ * they fit in every id column.
+ */
 export const ERASED_ID = 'ERASED-';
 export const ERASED_ID_LENGTH = 12;
 
-/** The path parameters of the routes below a candidate. */
+/** The path parameters of the routes that concern one candidate. */
 export class CandidatePath extends AccountPath {
-  /** The form accepts `.` and `..`, but no candidate has such an id. */
+  /** The rule accepts `.` and `..`, but no candidate has such an id. */
   @Field(code(50, candidateId), { required: true })
   candidate_id: string;
 }
 
-/** The path parameters of the routes below a candidate's eligibility for a test. */
+/** The path parameters of the routes below a candidate's eligibility for one test. */
 export class CandidateTestPath extends CandidatePath {
   @Field(testCodeRule, { required: true })
   test_code: string;
@@ -74,13 +77,13 @@ function isOneOf(statuses: readonly EligibilityStatus[]): string {
   return `status IN (${statuses.map((status) => `'${status}'`).join(', ')})`;
 }
 
-/** The SQL condition that the stored status is live. */
+/** The SQL condition that the status in the row is live. See {@link statusAt} for records whose window is over. */
 export const LIVE = isOneOf(ACTIVE_STATUSES);
-/** The SQL condition that the stored status is open. */
+/** The SQL condition that the status in the row is open. See {@link statusAt} for records whose window is over. */
 export const OPEN = isOneOf(OPEN_STATUSES);
 export const INACTIVE_STATUSES: readonly EligibilityStatus[] = ['COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'];
 
-/** The members of a record on which the eligibility rules depend. */
+/** The members of an eligibility record on which the eligibility rules depend. */
 export interface EligibilityState {
   status: EligibilityStatus;
   hold_reason: string | null;
@@ -91,8 +94,8 @@ export interface EligibilityState {
 }
 
 /**
- * Returns the status of the record at a given time. A PENDING or ELIGIBLE record whose window is over counts as
- * EXPIRED, even if its row does not say so yet.
+ * Returns the status of an eligibility record at a given time. A PENDING or ELIGIBLE record whose window is over counts
+ * as EXPIRED, even if its row does not say so yet.
  */
 export function statusAt(record: EligibilityState, now: Date): EligibilityStatus {
   return OPEN_STATUSES.includes(record.status) && isWindowOver(record, now) ? 'EXPIRED' : record.status;

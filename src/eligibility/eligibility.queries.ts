@@ -8,22 +8,22 @@ import type { FoundEligibilityModel } from './search.fields.js';
 
 export type { Eligibility };
 
-/** The members of a record that are needed to launch its test. */
+/** The members of an eligibility record that are needed to launch its test. */
 export interface LaunchSubject {
   svc_eligiblity_id: string;
   account_code: string;
   candidate_id: string;
   test_code: string;
   booking_code: string | null;
-  /** The address of the test; null if the record cannot be launched at the given time. */
+  /** The address at which the test is launched; null if the record does not allow a launch at the given time. */
   launch_url: string | null;
-  /** Whether an operator holds the record, which can be launched after its release. */
+  /** Whether an operator has put the record on hold. The test can be launched after the hold is released. */
   held: boolean;
-  /** The earliest launch time of a booked exam, if the test defines one; null without a booking. */
+  /** The earliest time at which a booked exam can be launched, if the test limits it; null without a booking. */
   available_from: Date | null;
 }
 
-/** Asks for the record with this id, as it can be launched at the time `now`; null if there is no such record. */
+/** Asks for the record with this id, in its state at the time `now`; null if there is no such record. */
 export class FindLaunchSubject extends Query<LaunchSubject | null> {
   constructor(
     readonly svcEligibilityId: string,
@@ -34,7 +34,7 @@ export class FindLaunchSubject extends Query<LaunchSubject | null> {
 }
 
 /**
- * Asks for the records of a candidate, newest first.
+ * Asks for the eligibility records of a candidate, newest first.
  * @throws DomainError candidate_not_found
  */
 export class FindEligibilities extends Query<Eligibility[]> {
@@ -47,7 +47,7 @@ export class FindEligibilities extends Query<Eligibility[]> {
 }
 
 /**
- * Asks for the records that a candidate has for a test, newest first.
+ * Asks for the eligibility records that a candidate has for a test, newest first.
  * @throws DomainError candidate_not_found, eligibility_not_found
  */
 export class FindEligibilitiesOfTest extends Query<ShownEligibility[]> {
@@ -61,7 +61,7 @@ export class FindEligibilitiesOfTest extends Query<ShownEligibility[]> {
 }
 
 /**
- * Asks for the record with this id.
+ * Asks for the eligibility record with this id.
  * @throws DomainError eligibility_not_found, also for a record of another account
  */
 export class GetEligibility extends Query<Eligibility> {
@@ -73,7 +73,7 @@ export class GetEligibility extends Query<Eligibility> {
   }
 }
 
-/** Asks which of the ids belong to records of the account. */
+/** Asks which of these ids belong to eligibility records of the account. */
 export class FindKnownRecords extends Query<string[]> {
   constructor(
     readonly accountCode: string,
@@ -83,7 +83,7 @@ export class FindKnownRecords extends Query<string[]> {
   }
 }
 
-/** A record with the members that clients read, and those that only an export contains. */
+/** An eligibility record in an export, with the members that clients read and those that only an export contains. */
 export interface ExportedEligibility {
   position: number;
   registration_mode: string | null;
@@ -91,8 +91,8 @@ export interface ExportedEligibility {
 }
 
 /**
- * Asks for a batch of an account's records, newest first: at most `take` records older than the given position; null
- * begins with the newest.
+ * Asks for a batch of an account's records, newest first. The batch has at most `take` records that are older than the
+ * given position; null begins with the newest record.
  */
 export class ReadEligibilities extends Query<ExportedEligibility[]> {
   constructor(
@@ -105,8 +105,9 @@ export class ReadEligibilities extends Query<ExportedEligibility[]> {
 }
 
 /**
- * Asks for a batch of dormant candidates: all their records have been closed and unchanged since the given time. The
- * batch begins after the candidate id `after`. `next` is the start of the next batch; null after the last batch.
+ * Asks for a batch of dormant candidates. All records of a dormant candidate have been closed and unchanged since the
+ * given time. The batch begins after the candidate id `after`. `next` is the start of the next batch; null after the
+ * last batch.
  */
 export class FindDormantCandidates extends Query<{ candidateIds: string[]; next: string | null }> {
   constructor(
@@ -119,9 +120,10 @@ export class FindDormantCandidates extends Query<{ candidateIds: string[]; next:
 }
 
 /**
- * Searches records for operators. First come the records with the given ids, in their order. Records follow whose
- * candidate_id, e-mail address, client_eligibility_id, own id or postal code begins with the text, whose name has each of
- * its words, or whose telephone number ends with its digits. They are sorted by the matching member and its value. The result contains at least the first `skip + take` records.
+ * Searches records for operators. First come the records with the given ids, in their order. After them come the
+ * records whose candidate_id, e-mail address, client_eligibility_id, own id or postal code begins with the text, whose
+ * name has each word of the text, or whose telephone number ends with its digits. These are sorted by the matching
+ * member and its value. The result contains at least the first `skip + take` records.
  */
 export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
   constructor(
@@ -136,21 +138,24 @@ export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
   }
 }
 
-/** Asks for the operators' view of these records, in no particular order. Unknown ids are omitted. */
+/** Asks for these eligibility records as operators see them, in no particular order. Unknown ids are omitted. */
 export class FindOperatorRecords extends Query<OperatorEligibilityModel[]> {
   constructor(readonly svcEligibilityIds: readonly string[]) {
     super();
   }
 }
 
-/** The number of an account's records that wait for a decision by an operator. */
+/** The number of an account's records that wait for an operator's decision. */
 export interface WaitingCount {
   readonly account_code: string;
   readonly approvals: number;
   readonly holds: number;
-  /** A value that changes when different records wait, even if their number is the same. */
+  /** A value that changes when the set of waiting records changes, even if their number stays the same. */
   readonly which: string;
 }
 
-/** Asks for the counts of waiting records in all accounts. Each kind is counted up to 10,000. */
+/**
+ * Asks how many records wait for an operator's decision, in all accounts. Each kind of decision is counted up to
+ * 10,000.
+ */
 export class CountWaiting extends Query<WaitingCount[]> {}

@@ -1,7 +1,7 @@
 import { UsaStates } from 'usa-states';
 import { statusAt, type EligibilityState, type EligibilityStatus } from './eligibility.fields.js';
 
-/** Returns whether a time is within the record's window, both ends included. */
+/** Returns whether a time is within the record's window. The first and the last second of the window are included. */
 export function isInWindow(
   { schedule_start_date, eligibility_end_date }: Pick<EligibilityState, 'schedule_start_date' | 'eligibility_end_date'>,
   moment: Date,
@@ -16,7 +16,7 @@ export function isEligibleToSchedule(record: EligibilityState, now: Date): boole
   return statusAt(record, now) === 'ELIGIBLE' && isInWindow(record, now);
 }
 
-/** Returns the reason why the candidate cannot schedule; null if and only if the candidate can. */
+/** Returns the reason why the candidate cannot schedule the exam; null if and only if the candidate can. */
 export function statusMessage(record: EligibilityState, now: Date): string | null {
   switch (statusAt(record, now)) {
     case 'PENDING':
@@ -41,7 +41,7 @@ export function statusMessage(record: EligibilityState, now: Date): string | nul
   }
 }
 
-/** Returns the status to store for an open record without a booking: PENDING or ELIGIBLE. */
+/** Returns the status to store for an open record that has no booking: PENDING or ELIGIBLE. */
 export function openStatus({
   hold_reason,
   approval_pending,
@@ -84,18 +84,18 @@ const ALLOWED: Record<Trigger, readonly EligibilityStatus[]> = {
   launch: ['ELIGIBLE', 'SCHEDULED'],
 };
 
-/** Returns whether a record with this current status allows the trigger. */
+/** Returns whether a record with this status allows the action `trigger`. */
 export function mayTrigger(status: EligibilityStatus, trigger: Trigger): boolean {
   return ALLOWED[trigger].includes(status);
 }
 
-/** The names of the triggers in the API. */
+/** The names that the triggers (actions on a record) have in the API. */
 export const ACTIONS = TRIGGERS.map((trigger) => trigger.toUpperCase().replaceAll(' ', '_'));
 export type Action = string;
 
 /**
- * Returns the actions that the record allows at a given time. Whether its test can be launched at all depends on the
- * test's `launch_url`.
+ * Returns the actions that the record allows at a given time. Whether the test of the record can be launched at all
+ * also depends on the test's `launch_url`.
  */
 export function allowedActions(record: EligibilityState, now: Date): Action[] {
   const status = statusAt(record, now);
@@ -120,14 +120,14 @@ function isOfUse(trigger: Trigger, record: EligibilityState, now: Date): boolean
   }
 }
 
-/** The time that an exam occupies. An exam of unknown duration counts as one second. */
+/** The time that an exam occupies. An exam whose duration is unknown counts as one second long. */
 export interface TimeSlot {
   booking_code: string | null;
   booking_on: Date | null;
   duration_minutes: number | null;
 }
 
-/** Returns the code of the first booking among `others` that overlaps the slot; null if none does. */
+/** Returns the code of the first booking in `others` that overlaps the slot; null if none overlaps. */
 export function overlappingBooking(slot: Omit<TimeSlot, 'booking_code'>, others: readonly TimeSlot[]): string | null {
   const [start, end] = spanOf(slot);
   const overlaps = (other: TimeSlot) => {
@@ -142,8 +142,8 @@ function spanOf({ booking_on, duration_minutes }: Omit<TimeSlot, 'booking_code'>
   return [start, start + (duration_minutes === null ? 1_000 : duration_minutes * 60_000)];
 }
 
-// The codes of USPS Publication 28, appendix B. The library has states, DC and territories; the military codes are
-// added here.
+// The codes of USPS Publication 28, appendix B. The library provides the codes of states, DC and territories; the
+// military codes are added here.
 const USPS_CODES = new Set([
   ...new UsaStates({ includeTerritories: true } as ConstructorParameters<typeof UsaStates>[0]).arrayOf('abbreviations'),
   ...['AA', 'AE', 'AP'],
@@ -161,8 +161,8 @@ export function isSameSet(left: readonly string[], right: readonly string[]): bo
 }
 
 /**
- * Returns the requested portions without duplicates. If none are requested and the test has only one, returns that
- * portion.
+ * Returns the requested portions of a test without duplicates. If none are requested and the test has only one portion,
+ * returns that portion.
  */
 export function chosenPortions(asked: readonly string[], ofTest: readonly string[]): string[] {
   return asked.length === 0 && ofTest.length === 1 ? [...ofTest] : [...new Set(asked)];

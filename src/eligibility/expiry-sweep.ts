@@ -10,7 +10,7 @@ import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 
 const BATCH = 500;
 
-/** Returns SQL that locks the open records that match the condition. */
+/** Returns SQL that locks the open records for which the condition is true. */
 export const lockOpen = (where: string): string => `
   SELECT svc_eligiblity_id FROM eligibilities WHERE ${OPEN} AND ${where} FOR UPDATE`;
 
@@ -32,9 +32,9 @@ const EXPIRE = prepared(
 );
 
 /**
- * Stores the expiry of the open records that the statement locks, in the current unit of work, and returns their
- * number. The time of the change is the end of the window. The records are locked first, so that the change feed lists
- * their earlier changes first.
+ * Stores the expiry of the open records that the statement `lock` selects, in the current unit of work. Returns the
+ * number of records. The end of the window becomes the time of the change. The records are locked first, so that the
+ * change feed lists their earlier changes before the expiry.
  */
 export async function noteExpiry(database: Database, lock: Statement, values: unknown[], now: Date): Promise<number> {
   const locked = await database.query<{ svc_eligiblity_id: string }>(lock, values);
@@ -43,8 +43,8 @@ export async function noteExpiry(database: Database, lock: Statement, values: un
 }
 
 /**
- * Stores the expiry of records whose window is over; reads already show these records as EXPIRED. The change feed
- * reports each expiry once, even if several processes sweep.
+ * Stores the expiry of records whose window is over. Responses show these records as EXPIRED even before that. The
+ * change feed reports each expiry once, even if several processes sweep at the same time.
  */
 @Injectable()
 export class ExpirySweep {

@@ -6,7 +6,7 @@ import type { Eligibility } from './eligibility.entity.js';
 type Attribute = Eligibility['additional_attributes'][number];
 
 /**
- * Refuses a line of an import file that names a record other than the one that the line would change.
+ * Refuses a line of an import file that names another record than the one that the line would change.
  * @param found the record that the line would change
  * @param records all records of the candidate and test, newest first
  * @throws DomainError record_differs; eligibility_closed and eligibility_not_found for a named record that is closed
@@ -47,8 +47,8 @@ function differing(pointer: string, found: Eligibility | null, detail: string) {
 }
 
 /**
- * Returns the body, extended to all attributes that the record will have. The attributes of the line come first, so
- * that faults refer to their order in the line.
+ * Returns the body with all attributes that the record will have after the change. The attributes of the line come
+ * first, so that faults refer to their order in the line.
  */
 export function withAllAttributes(
   body: EligibilityModel,
@@ -63,8 +63,8 @@ export function withAllAttributes(
 }
 
 /**
- * Returns the record's attributes in order, with the changes of the line. Clearing an attribute that is already empty
- * changes nothing.
+ * Returns all attributes of the record in order, after the changes that the line makes. Clearing an attribute that is
+ * already empty changes nothing.
  */
 export function changedAttributes(
   attributes: readonly Attribute[],

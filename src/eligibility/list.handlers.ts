@@ -4,11 +4,11 @@ import { afterCursor, MOST_TAKEN, type Page } from '../platform/http/paging.js';
 import type { Eligibility } from './eligibility.entity.js';
 import { ELIGIBILITY_STATUSES, OPEN, OPEN_STATUSES, type EligibilityStatus } from './eligibility.fields.js';
 
-/** Asks for a page of an account's records; clients compare it with their own data. */
+/** Asks for a page of an account's eligibility records. Clients compare the page with their own data. */
 export class ListEligibilities extends Query<Eligibility[]> {
   constructor(
     readonly accountCode: string,
-    /** The time for which the filter is evaluated. */
+    /** The time at which the filter is evaluated. */
     readonly now: Date,
     readonly filter: {
       statuses: readonly EligibilityStatus[];
@@ -22,21 +22,22 @@ export class ListEligibilities extends Query<Eligibility[]> {
   }
 }
 
-// The values are hidden from the planner (`unestimated`). A connection therefore uses the same plan for all values, from its
-// first execution on.
+// The values of the parameters are hidden from the planner (`unestimated`). A connection therefore uses the same plan
+// for all values, from the first execution on.
 const ACCOUNT = `account_code = ${unestimated('$1::text')}`;
 const AFTER = afterCursor(unestimated('$2::bigint'));
 const STATUSES = `ANY (${unestimated('$4::text[]')}::text[])`;
 const NOW = unestimated('$5::timestamptz');
 // Repeats the condition on the test code as a range. If nearly all records have the same test, the planner would expect
-// that for any test code, and choose an index without test codes. For a range with two ends, it expects few rows.
+// nearly all records to match every test code, and would choose an index without test codes. For a range with two ends,
+// it expects few rows.
 const TEST_CODE = unestimated('$6::text');
 const TEST = `test_code = ${TEST_CODE} AND test_code BETWEEN ${TEST_CODE} AND ${TEST_CODE}`;
 
 /**
  * Selects a page of each status from the status's index, and the final page from these. A status without records
- * therefore costs nothing. Each part has its own limit, without which the planner would sort all records of the
- * account.
+ * therefore costs nothing. The part for each status has a limit of its own; otherwise, the planner would sort all
+ * records of the account.
  */
 const pageOfStatuses = (where: string): string => `
   SELECT * FROM (${ELIGIBILITY_STATUSES.map(
@@ -55,8 +56,8 @@ const OF_ACCOUNT = prepared(
      SELECT * FROM eligibilities WHERE ${ACCOUNT} AND ${AFTER} ORDER BY position DESC LIMIT ${MOST_TAKEN}) AS page
    ORDER BY position DESC LIMIT $3`,
 );
-// Selects the expired records whose expiry is not yet stored. They are few, because the sweep stores an expiry within
-// seconds. The planner may see the current time, so that it expects few rows.
+// Selects the records that have expired but whose expiry is not yet stored. They are few, because the sweep stores an
+// expiry within seconds. The planner may see the current time here, so that it expects few rows.
 const EXPIRED_UNNOTED = prepared(
   'eligibility-list-expired-unnoted',
   `SELECT * FROM eligibilities
@@ -70,10 +71,10 @@ const STATUS_NOW = `CASE WHEN ${OPEN} AND eligibility_end_date <= ${NOW} THEN 'E
 const IS_WANTED = `${AFTER} AND ${STATUS_NOW} = ${STATUSES} AND (${TEST_CODE} IS NULL OR test_code = ${TEST_CODE})`;
 const SINCE = unestimated('$7::timestamptz');
 const PAGE_KEYS = 'svc_eligiblity_id, position, status, eligibility_end_date, test_code';
-// Selects the records that changed in an interval. A record also changes when it passes its end date, without a write.
-// Both intervals have two ends: for an open one, the planner would expect a third of the table and scan it. Changed
-// records are found and sorted by the sort key's columns, and whole records are read for the page only. A row without a
-// record reports that too many records have changed for this plan.
+// Selects the records that changed in an interval of time. A record also changes when its end date passes, without a
+// write. Both conditions on times have two ends: for a condition with one end, the planner would expect a third of the
+// table to match and scan the table. The changed records are found and sorted by the columns of the sort key, and whole
+// records are read only for the page. A row without a record means that too many records have changed for this plan.
 const OF_CHANGED = prepared(
   'eligibility-of-changed',
   `WITH changed AS MATERIALIZED (
@@ -93,8 +94,8 @@ const OF_CHANGED = prepared(
    ) AS record ON true
    ORDER BY position DESC`,
 );
-// Selects a page of changed records by a scan of the account's records. If too many records have changed to be sorted,
-// such a scan soon finds enough.
+// Selects a page of changed records by a scan of the account's records, newest first. The scan is used if too many
+// records have changed to be sorted; it then soon finds enough.
 const OF_MANY_CHANGED = prepared(
   'eligibility-of-many-changed',
   `SELECT * FROM (SELECT * FROM eligibilities
@@ -104,8 +105,8 @@ const OF_MANY_CHANGED = prepared(
    ORDER BY position DESC LIMIT ${MOST_TAKEN}) AS page ORDER BY position DESC LIMIT $3`,
 );
 
-// Compares case-folded ids, because the search's index on client_eligibility_id has them. That index also contains
-// cancelled records.
+// Compares ids without regard to case, because the index for searches by client_eligibility_id contains lower-case ids.
+// That index also contains cancelled records.
 const OF_CLIENT_ID = prepared(
   'eligibility-list-of-client-id',
   `SELECT * FROM eligibilities WHERE ${ACCOUNT} AND case_folded(client_eligibility_id) = case_folded(${unestimated('$8::text')})
@@ -128,8 +129,8 @@ export class ListEligibilitiesHandler implements IQueryHandler<ListEligibilities
     if (updatedSince) return this.changed([accountCode, after, take, statuses, now, testCode, updatedSince]);
     const isEvery = ELIGIBILITY_STATUSES.every((status) => statuses.includes(status));
     if (isEvery && testCode === null) return this.database.query<Eligibility>(OF_ACCOUNT, [accountCode, after, take]);
-    // This query runs first: a record whose expiry is stored in the meantime is then found twice. In the other order,
-    // the record would be missed.
+    // The query for expiries that are not stored yet runs first: a record whose expiry is stored in the meantime is
+    // then found twice. In the other order, the record would be missed.
     const unnoted = statuses.includes('EXPIRED')
       ? await this.database.query<Eligibility>(EXPIRED_UNNOTED, [accountCode, after, take, now, testCode])
       : [];

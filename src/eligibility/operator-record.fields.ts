@@ -4,7 +4,7 @@ import { ACTIONS, type Action } from './eligibility.rules.js';
 import { FoundEligibilityModel } from './search.fields.js';
 
 /**
- * The view of a record that operators see: with the allowed actions, and the reason for which the record waits for a
+ * An eligibility record as operators see it: with the allowed actions, and with the reason why the record waits for a
  * decision.
  */
 export class OperatorEligibilityModel extends FoundEligibilityModel {

@@ -67,7 +67,7 @@ export class FindEligibilitiesOfTestHandler implements IQueryHandler<FindEligibi
   private readonly ofTest: Batched<FindEligibilitiesOfTest, ShownEligibility & { n: number }>;
 
   constructor(private readonly database: Database) {
-    // Batches the reads of many requests, by candidate and test, into one statement.
+    // Batches the reads of many requests into one statement. Each read is for one candidate and test.
     this.ofTest = new Batched(database, OF_TEST, (keys) => [
       keys.map((key) => key.accountCode),
       keys.map((key) => key.candidateId),
@@ -132,11 +132,15 @@ const SELECTED: ReadonlyMap<string, readonly EligibilityStatus[]> = new Map([
 const selection = oneOf(['active', 'inactive', 'all', ...ELIGIBILITY_STATUSES], invalidStatusFilter.code, {
   anyCase: true,
 });
-/** The rule for a `status` parameter. {@link statusesOf} checks it, because the refusal has a problem code of its own. */
+/**
+ * The rule for the query parameter `status`. It accepts every text: {@link statusesOf} checks the parameter, because
+ * the refusal has a problem code of its own.
+ */
 export const statusFilter: Rule = { schema: selection.schema, faults: () => [] };
 
 /**
- * Returns the statuses that a `status` parameter selects: `active`, `inactive`, `all` or one status, in any case.
+ * Returns the statuses that the query parameter `status` selects. Its value is `active`, `inactive`, `all` or one
+ * status, in any case.
  * @param faults further faults of the request, which the error then also reports
  * @throws DomainError invalid_status_filter when the parameter is missing, repeated or unknown
  */

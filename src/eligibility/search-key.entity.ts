@@ -1,8 +1,8 @@
 import { Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * A text by which operators find a record. The database keeps these rows equal to the records' names, phone numbers and
- * postal codes (triggers of `eligibilities`).
+ * A text by which operators find an eligibility record: a name, a phone number or a postal code. Triggers of the table
+ * `eligibilities` update these rows when a record changes.
  */
 @Entity('eligibility_search_keys')
 export class SearchKey {

@@ -2,7 +2,7 @@ import { Field } from '../platform/validation/fields.js';
 import { text } from '../platform/validation/rules.js';
 import { EligibilityResponseModel } from './eligibility-model.fields.js';
 
-/** A record in the answer to an operator's search. */
+/** An eligibility record that an operator's search has found. */
 export class FoundEligibilityModel extends EligibilityResponseModel {
   @Field(text({ max: 50 }), { required: true })
   account_code: string;

@@ -8,7 +8,7 @@ import type { Eligibility } from './eligibility.entity.js';
 import { SearchEligibilities } from './eligibility.queries.js';
 import type { FoundEligibilityModel } from './search.fields.js';
 
-// Searches by one member. The search scans the member's index, account by account, until the page is full.
+// Searches records by one column. The search scans the index of the column, account by account, until the page is full.
 const beginsWith = (rank: number, value: string, where = '') => `
   SELECT ${rank} AS rank, value, position, svc_eligiblity_id FROM unnest(${unestimated('$1::text[]')}) AS mine (account)
   CROSS JOIN LATERAL (
@@ -18,11 +18,11 @@ const beginsWith = (rank: number, value: string, where = '') => `
       AND case_folded(${value}) ~<=~ ${unestimated(`case_folded($2::text) || U&'\\+10FFFF'`)}
     ORDER BY case_folded(${value}) USING ~<~, position LIMIT ${unestimated('$4::bigint')}) AS hit`;
 
-/** The number of words of a name that have a key (migrations). */
+/** The number of words of a name for which there are search keys (set by the migrations). */
 const MOST_WORDS = 8;
 /**
- * The searched text as names are compared: its words, without case, accents and punctuation. Phone numbers and postal
- * codes are only searched for a text that may be one.
+ * The searched text in the form in which names are compared: its words, without case, accents and punctuation. Phone
+ * numbers and postal codes are only searched if the text may be one.
  */
 const ASKED = `
   SELECT name, words, pattern, ARRAY(
@@ -36,10 +36,11 @@ const ASKED = `
   CROSS JOIN LATERAL (SELECT string_to_array(name, ' ') AS words) AS split
   CROSS JOIN LATERAL (SELECT ARRAY(SELECT '% ' || word || '%' FROM unnest(words) AS word) AS pattern) AS patterns`;
 const beginsAt = (key: string) => `key >= ${key} COLLATE "C" AND key <= (${key} || U&'\\+10FFFF') COLLATE "C"`;
-// A record may have several keys that match: one for each of the words of its name that are kept, and one for its last
-// name.
+// Several search keys of a record may match: one for each stored word of its name, and one for its last name.
 const PAGE_OF_KEYS = `LIMIT ${1 + MOST_WORDS} * ${unestimated('$4::bigint')}`;
-/** Keys that begin with the searched text. The search scans the index of keys until the page is full. */
+/**
+ * SQL: search keys that begin with the searched text. The search scans the index of the keys until the page is full.
+ */
 const BEGINNINGS = `
   SELECT 2 AS rank, key COLLATE "default" AS value, 0::bigint AS position, svc_eligiblity_id
   FROM asked CROSS JOIN LATERAL unnest(beginnings) AS beginning
@@ -48,11 +49,11 @@ const BEGINNINGS = `
     SELECT key, svc_eligiblity_id FROM eligibility_search_keys
     WHERE account_code = mine.account AND ${beginsAt('beginning')}
     ORDER BY key, svc_eligiblity_id ${PAGE_OF_KEYS}) AS hit`;
-/** The number of keys from which a word counts as frequent. */
+/** The number of search keys from which a word of a name counts as frequent. */
 const FREQUENT = 500;
 /**
- * Names that have every searched word, in any order. The search scans the keys that begin with the rarest word, and
- * checks the other words in the index.
+ * SQL: names that contain every searched word, in any order. The search scans the search keys that begin with the
+ * rarest word, and checks the other words in the index.
  */
 const WORDS = `
   SELECT 3 AS rank, key COLLATE "default" AS value, 0::bigint AS position, svc_eligiblity_id

@@ -118,7 +118,7 @@ function bookedBy({ booking_code }: Eligibility) {
 
 const DECISIONS = { hold: 'HELD', release: 'RELEASED', approve: 'APPROVED', decline: 'UPDATED' } as const;
 
-/** The base class of an operator's decisions on an open record. */
+/** The base class of handlers for an operator's decision about an open record. */
 abstract class OperatorDecision {
   constructor(
     private readonly store: EligibilityStore,
@@ -247,7 +247,7 @@ export class FollowBookingHandler implements ICommandHandler<FollowBooking> {
           return this.store.followBooking(record, { booking_on: outcome.bookingOn }, now);
         case 'excused absence':
         case 'cancelled':
-          // A record with the status ABSENT is not live, so a newer record may have replaced it.
+          // A record with the status ABSENT is not live, so a newer record may already have replaced it.
           if (record.status === 'ABSENT' && (await this.store.hasLive(record)))
             throw forbiddenOperation.error({ detail: 'The candidate has a newer eligibility for this test.' });
           return this.store.followBooking(

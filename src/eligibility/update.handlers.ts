@@ -30,14 +30,14 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     private readonly commandBus: CommandBus,
   ) {}
 
-  /** Updates the record completely or not at all: a single fault or forbidden member prevents every change. */
+  /** Updates the record completely or not at all: one fault or one forbidden member prevents all changes. */
   async execute(command: UpdateEligibility): Promise<{ record: string; changed: boolean }> {
     const { accountCode, candidateId, testCode, faults: ofForm, line } = command;
     return this.unitOfWork.run(async () => {
-      // The faults are copied, because the unit of work may be retried.
+      // The list of faults is copied, because the unit of work may be retried and would add its faults twice.
       const faults = new Faults(ofForm.list);
       const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
-      // The state of the record is checked after the form of the request (contract: order of checks).
+      // The form of the request is checked before the state of the record (contract: order of checks).
       if (line !== null) assertMeant(line, records.changeable, records.newestFirst);
       const record = faults.isEmpty ? addressed(records) : records.changeable;
       const body = withAllAttributes(command.body, line, record);
@@ -64,7 +64,10 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     });
   }
 
-  /** Writes the changes. If nothing changes, the time of change stays the same and no audit entry is written. */
+  /**
+   * Writes the changes of the record. If nothing changes, the record keeps its time of change, and no audit entry is
+   * written.
+   */
   private async change(record: Eligibility, changes: Partial<Eligibility>, vouchersChange: boolean): Promise<boolean> {
     const now = this.clock.now();
     const changed = { ...record, ...changes };
@@ -104,7 +107,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
 }
 
 /**
- * Returns the live record or, if there is none, the newest expired record.
+ * Returns the record that the request changes: the live record or, if there is none, the newest expired record.
  * @throws DomainError eligibility_closed, eligibility_not_found
  */
 export function addressed(records: RecordsOfTest): Eligibility {
@@ -113,15 +116,15 @@ export function addressed(records: RecordsOfTest): Eligibility {
   throw records.isClosed ? eligibilityClosed.error() : eligibilityNotFound.error();
 }
 
-/** The voucher codes of a record: the current codes, and those that it will have. */
+/** The voucher codes of a record before and after the update. */
 interface Vouchers {
   readonly applied: readonly string[];
   readonly asked: readonly string[];
 }
 
 /**
- * Returns the voucher codes that the record will have: without a list the codes stay, null clears them, and a list
- * replaces them or is added to them.
+ * Returns the voucher codes that the record will have. If the body has no list, the codes stay. Null clears them. A
+ * list replaces them or is added to them.
  */
 function vouchersAsked({ voucher_codes: codes }: EligibilityModel, applied: string[], isWholeSet: boolean): string[] {
   if (codes === undefined) return applied;
@@ -129,14 +132,14 @@ function vouchersAsked({ voucher_codes: codes }: EligibilityModel, applied: stri
   return isWholeSet ? [...new Set(codes)] : withAdded(applied, codes);
 }
 
-/** Returns the current codes and the given codes, without duplicates. */
+/** Returns the record's current codes together with the added codes, without duplicates. */
 function withAdded(applied: readonly string[], codes: readonly string[]): string[] {
   return [...new Set([...applied, ...codes])];
 }
 
 /**
- * Returns a fault if the record would have too many vouchers. A short list can exceed the limit together with the
- * record's current codes.
+ * Returns a fault if the record would have too many vouchers. A short list can exceed the limit, because the record's
+ * current codes count as well.
  */
 function numberFaults(asked: readonly string[], applied: readonly string[]): Fault[] {
   if (asked.length <= MOST_VOUCHERS || asked.length === applied.length) return [];
@@ -144,7 +147,9 @@ function numberFaults(asked: readonly string[], applied: readonly string[]): Fau
   return [{ pointer: '/voucher_codes', code: 'too_many', detail }];
 }
 
-/** Returns the faults of a line that names some attributes, while the record keeps its other attributes. */
+/**
+ * Returns the faults of the attributes in a line of an import file. Attributes that the line does not name are kept.
+ */
 function attributeFaults(record: Eligibility | null, line: LineOfFile | null): Fault[] {
   if (line?.attributes == null) return [];
   const before = record?.additional_attributes ?? [];
@@ -165,7 +170,10 @@ function windowOf(record: Eligibility | null, body: EligibilityModel) {
   };
 }
 
-/** Returns a fault if the window would be invalid. A date whose form has a fault is not compared. */
+/**
+ * Returns a fault if the record's window would be invalid after the update. A date that already has a fault is not
+ * compared.
+ */
 function windowFaults(record: Eligibility | null, body: EligibilityModel, faults: Faults): Fault[] {
   if (faults.concern('/schedule_start_date') || faults.concern('/eligibility_end_date')) return [];
   const { schedule_start_date: start, eligibility_end_date: end } = windowOf(record, body);
@@ -179,7 +187,9 @@ function windowFaults(record: Eligibility | null, body: EligibilityModel, faults
   ];
 }
 
-/** Returns the members of the body that an update must not change but would, each with its pointer. */
+/**
+ * Returns the members of the body that would change a value which an update must not change. Each has its JSON Pointer.
+ */
 function forbiddenChanges(
   record: Eligibility,
   path: { candidateId: string; testCode: string },
@@ -217,7 +227,7 @@ function forbiddenChanges(
   return forbidden;
 }
 
-/** Returns the changes that the body requests. An omitted member keeps its value; null clears it. */
+/** Returns the changes of the record that the body requests. An omitted member keeps its value; null clears it. */
 function changesOf(
   record: Eligibility,
   body: EligibilityModel,
@@ -226,7 +236,8 @@ function changesOf(
 ): Partial<Eligibility> {
   const { candidate } = body;
   const changes: Partial<Eligibility> = { ...windowOf(record, body) };
-  // A cell cannot distinguish an empty text from null, so an empty cell does not change a stored empty text.
+  // A cell of a CSV file cannot distinguish an empty text from null. An empty cell therefore leaves a stored empty text
+  // unchanged.
   const isOfCells = line !== null && line.attributes !== null;
   for (const name of DEMOGRAPHICS)
     if (candidate[name] !== undefined && !(isOfCells && candidate[name] === null && record[name] === ''))

@@ -16,14 +16,14 @@ import { FindLaunchTime } from './launch.queries.js';
 
 const LAUNCH_LIFE_S = 300;
 const TOKEN_LIFE_S = 60;
-/** The time for which a used URL returns 410 when it is opened again. */
+/** The time for which a launch URL returns 410 when it is opened again after its use. */
 const USED_KEPT_MS = 30 * 24 * 3600_000;
 
 const ISSUE = prepared(
   'launch-issue',
   'INSERT INTO launches (token_hash, svc_eligiblity_id, expires_at) VALUES ($1, $2, $3)',
 );
-// Marks a launch as used. Of two concurrent redemptions, only one finds the row unused.
+// Marks a launch as used. Of two concurrent requests with the same launch URL, only one finds the row unused.
 const REDEEM = prepared(
   'launch-redeem',
   `UPDATE launches SET used_at = $2 WHERE token_hash = $1 AND used_at IS NULL AND expires_at > $2
@@ -31,7 +31,7 @@ const REDEEM = prepared(
 );
 /**
  * Deletes the used launches of a record. $1: the record; $2: launches that were used before this time are deleted. Only
- * the last launch and recent ones are needed.
+ * the last launch of a record and recent launches are needed.
  */
 const FORGET_USED = prepared(
   'launch-forget-used',
@@ -44,9 +44,9 @@ const LAUNCH_TIME = prepared(
 const IS_KNOWN = prepared('launch-known', 'SELECT 1 FROM launches WHERE token_hash = $1');
 
 /**
- * Issues launch URLs. A URL can be redeemed once, for the address of the test with a signed statement about the
- * candidate. Used launches are kept for some weeks; the last launch of a record is kept forever, because it contains
- * the start of the exam. Unused launches are deleted (launch-sweep.ts).
+ * Issues launch URLs. A launch URL can be redeemed once: it redirects the candidate to the address of the test, with a
+ * signed statement about the candidate. Used launches are kept for some weeks; the last launch of a record is kept
+ * forever, because it contains the start of the exam. Unused launches are deleted (launch-sweep.ts).
  */
 @Injectable()
 export class LaunchLinks {
@@ -81,7 +81,7 @@ export class LaunchLinks {
   }
 
   /**
-   * Redeems a launch URL, and returns the address to which the candidate is redirected.
+   * Redeems a launch URL. Returns the address of the test to which the candidate is redirected.
    * @throws DomainError not_found, launch_gone, launch_not_available
    */
   async redeem(token: string): Promise<string> {
@@ -92,10 +92,10 @@ export class LaunchLinks {
       const launch = await this.database.queryOne<{ svc_eligiblity_id: string }>(REDEEM, [hash, now]);
       if (!launch) return null;
       const record = await this.queryBus.execute(new FindLaunchSubject(launch.svc_eligiblity_id, now));
-      // Each refusal below rolls back the redemption. A click while the exam is on hold, or after its booking was
-      // moved, does not use up the URL.
+      // Each refusal below rolls back the redemption of the launch URL. A click while the exam is on hold, or after its
+      // booking was moved, therefore does not use up the URL.
       if (record?.held) throw launchNotAvailable.error({ detail: 'The exam is on hold. Ask the exam’s organiser.' });
-      // The launch address is null if the record was cancelled or closed since the URL was issued.
+      // The launch address is null if the record was cancelled or closed after the URL was issued.
       if (!record?.launch_url) throw launchGone.error();
       assertNotEarly(record, now);
       await this.database.execute(FORGET_USED, [launch.svc_eligiblity_id, new Date(now.getTime() - USED_KEPT_MS)]);

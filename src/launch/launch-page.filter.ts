@@ -5,7 +5,8 @@ import { ProblemFilter, statusOf } from '../platform/http/problem.filter.js';
 import { launchGone, launchNotAvailable } from './launch.errors.js';
 
 /**
- * Returns the title and advice of the page for a refused launch. A candidate reads it in the minutes before an exam.
+ * Returns the title and the advice of the page that a candidate sees if the launch is refused. Candidates read the page
+ * in the minutes before an exam.
  */
 function adviceOf({ problem, members }: DomainError): [title: string, advice: string] {
   if (problem === launchGone)
@@ -31,7 +32,7 @@ function adviceOf({ problem, members }: DomainError): [title: string, advice: st
   return ['Your exam could not be opened', 'Wait a minute and open the link again. Nothing has been lost.'];
 }
 
-/** Answers a browser with a page in plain words, and a program with the problem document. */
+/** Responds to browsers with a page in plain words, and to other programs with the problem document. */
 @Catch()
 export class LaunchPageFilter extends ProblemFilter {
   protected override send(error: DomainError, request: Request, response: Response): void {

@@ -6,7 +6,7 @@ import { Logger } from '../platform/observability/logger.js';
 import { sweep } from '../platform/sweep.js';
 
 const BATCH = 1000;
-/** The time for which an expired URL returns 410. */
+/** The time for which a launch URL returns 410 after it has expired. */
 const EXPIRED_KEPT_MS = 30 * 24 * 3600_000;
 
 const FORGET_UNUSED = prepared(
@@ -16,7 +16,7 @@ const FORGET_UNUSED = prepared(
      ORDER BY expires_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
 );
 
-/** Deletes unused launches after their URLs have expired. The batches are short, so that they delay no request. */
+/** Deletes unused launches whose URLs expired long ago. The batches are short, so that they do not delay requests. */
 @Injectable()
 export class LaunchSweep {
   constructor(

@@ -57,7 +57,7 @@ export class LaunchController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<void> {
-    // HEAD is refused, because Express would handle it with the GET route, and a link preview must not use up the URL
+    // HEAD is refused. Express would handle it with the GET route, but a link preview must not use up the launch URL
     // (RFC 9110 §9.2.1).
     if (request.method === 'HEAD') throw methodNotAllowed.error({ headers: { Allow: 'GET' } });
     response.vary('Accept');
@@ -84,7 +84,8 @@ export class LaunchController {
 }
 
 /**
- * Returns whether a browser prefetches the page before a click (Fetch Metadata, and older headers of WebKit and Gecko).
+ * Returns whether a browser requests the page before the user clicks (Fetch Metadata, and older headers of WebKit and
+ * Gecko).
  */
 function isPrefetch({ headers }: Request): boolean {
   return ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>

@@ -4,8 +4,8 @@ const RECORD = 'K7MWQ2XA';
 const THEN = '2027-01-31T08:00:00Z';
 
 /**
- * Example values of members, by name. They fit together: a candidate is booked, and a partner is notified of the
- * booking.
+ * Example values of members, by the members' names. The values tell one story: an exam is booked for a candidate, and a
+ * partner is notified of the booking.
  */
 export const values = ({ account_code, partner: { partner_url } }: Surroundings): Record<string, unknown> => ({
   account_code,
@@ -136,7 +136,7 @@ export const INVENTED = {
   ErrorModel: {},
 } satisfies Record<string, Record<string, unknown>>;
 
-/** Example values that only an operation's answer has, in addition to those of its model. */
+/** Example values that only the responses of one operation have, in addition to the values of the response's model. */
 export const OF_OPERATIONS: Record<string, Record<string, unknown>> = {
   'GET /admin/error-queue': {
     state: 'ERROR_QUEUE',
@@ -199,7 +199,7 @@ export const OF_OPERATIONS: Record<string, Record<string, unknown>> = {
   },
 };
 
-/** Examples of answers that are not JSON. */
+/** Examples of responses that are not JSON. */
 export const TEXTS: Record<string, string> = {
   'text/html': '<!doctype html><html lang="en"><title>Candidate eligibility service</title><p>…</p></html>',
   'GET /accounts/{account_code}/eligibilities.csv': `svc_eligiblity_id,candidate_id,first_name,last_name,test_code\r\n${RECORD},${CANDIDATE},Ada,Lovelace,${TEST}\r\n`,

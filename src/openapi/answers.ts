@@ -28,7 +28,10 @@ interface Media {
   examples?: object;
 }
 
-/** Adds an example to every answer with a body, except problems. Each example conforms to the schema of its answer. */
+/**
+ * Adds an example to every response with a body, except error responses. Each example conforms to the schema of its
+ * response.
+ */
 export function addAnswers(document: OpenAPIObject, surroundings: Surroundings): void {
   const models = (document.components?.schemas ?? {}) as Record<string, Schema>;
   const examples = new Examples(models, values(surroundings));
@@ -55,8 +58,8 @@ function merged(example: unknown, stated: Record<string, unknown>): unknown {
 }
 
 /**
- * Builds an example for a schema. The example of a member comes from its model or, failing that, from its name or its
- * schema.
+ * Builds an example for a schema. The example of a member is taken from the member's model. If the model has none, it
+ * depends on the member's name or, failing that, on its schema.
  */
 class Examples {
   constructor(
@@ -107,7 +110,7 @@ class Examples {
     }
   }
 
-  /** Returns whether the value conforms to the schema. Of objects, the members are not checked. */
+  /** Returns whether the value conforms to the schema. The members of objects are not checked. */
   private fits(value: unknown, schema: Schema): boolean {
     if (schema.$ref !== undefined) return typeof value === 'object' && !Array.isArray(value);
     const alternatives = schema.anyOf ?? schema.oneOf;

@@ -2,7 +2,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { problemCatalogue } from '../platform/errors.js';
 import { catalogueEntries } from '../platform/http/problem-catalogue.js';
 
-/** The members of a documented answer on which these rules depend. */
+/** The parts of a documented response that these functions read or change. */
 
 interface Answer {
   description?: string;
@@ -22,8 +22,8 @@ function operationsOf(document: OpenAPIObject): [string, Operation][] {
 }
 
 /**
- * Documents 400 for unknown query parameters on every route below `/accounts` and `/admin`. It also removes repeated
- * descriptions, because @nestjs/swagger joins the descriptions of decorators that declare the same answer.
+ * Documents the status 400 for unknown query parameters on every route below `/accounts` and `/admin`. It also removes
+ * repeated descriptions: if several decorators declare the same response, @nestjs/swagger joins their descriptions.
  */
 export function completeAnswers(document: OpenAPIObject): void {
   for (const [path, { responses }] of operationsOf(document)) {
@@ -45,7 +45,7 @@ export function withoutNullParameters(document: OpenAPIObject): void {
     }
 }
 
-/** Lists the codes of the error catalogue in the schemas of problems. */
+/** Lists the codes of the error catalogue in the schemas of error responses. */
 export function nameCodes(document: OpenAPIObject): void {
   const models = document.components?.schemas as Record<
     string,

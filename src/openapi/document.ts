@@ -31,8 +31,8 @@ const SCOPE_MEANING: Record<(typeof SCOPES)[number], string> = {
 };
 
 /**
- * Builds the OpenAPI 3.1 document from the code. Its server is `BASE_URL` or, without that setting, only the path
- * prefix, which is right for any host name.
+ * Builds the OpenAPI 3.1 document from the code. The document's `servers` entry is `BASE_URL` or, without that setting,
+ * only the path prefix, which is right for every host name.
  */
 export function openApiDocument(
   app: NestExpressApplication,
@@ -40,7 +40,7 @@ export function openApiDocument(
   surroundings = surroundingsOf(config.process) ?? ANYWHERE,
 ): OpenAPIObject {
   const base = config.http.publicUrl ?? config.http.basePath;
-  // Addresses outside of paths must be absolute, so that localhost is used without `BASE_URL`.
+  // Addresses in other places than `servers` must be absolute. Without `BASE_URL`, they therefore name localhost.
   const address = config.http.publicUrl ?? `http://localhost:${config.http.port || 3000}${config.http.basePath}`;
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
@@ -74,7 +74,7 @@ export function openApiDocument(
     ignoreGlobalPrefix: true,
     extraModels: [NotificationRequest],
   });
-  // The members are assigned, because the types of @nestjs/swagger only know OpenAPI 3.0.
+  // The members of OpenAPI 3.1 are assigned here, because the types of @nestjs/swagger only know OpenAPI 3.0.
   const license = { name: 'All rights reserved', identifier: 'LicenseRef-all-rights-reserved' };
   Object.assign(document.info, { license });
   Object.assign(document, { webhooks: { notification: notificationWebhook } });
@@ -108,15 +108,16 @@ function withNullTypes<T>(schema: T): T {
 }
 
 /**
- * Serves Swagger UI at /docs, the document at /openapi.json and /openapi.yaml, and its schemas below /openapi/schemas.
+ * Serves Swagger UI at /docs, the OpenAPI document at /openapi.json and /openapi.yaml, and its schemas below
+ * /openapi/schemas.
  */
 export function serveDocuments(app: NestExpressApplication, config: Config): void {
   assertAccessDeclared(app);
-  // The document is built at the first request, which shortens the start by 0.15 s.
+  // The document is built at the first request for it, which shortens the start of the service by 0.15 s.
   let built: OpenAPIObject | undefined;
   const document = () => {
     const surroundings = surroundingsOf(config.process);
-    // Until the sandbox exists, the document has no examples and is not cached.
+    // Until the sandbox's data exist, the document has no examples and is not cached.
     if (surroundings === null) return openApiDocument(app, config);
     return (built ??= openApiDocument(app, config, surroundings));
   };
@@ -142,8 +143,8 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
     raw: false,
     swaggerOptions: {
       persistAuthorization: false,
-      // All sections are collapsed: from 150 rows on, Swagger UI only renders visible rows, which the browser's own
-      // search cannot find.
+      // All sections of Swagger UI are collapsed. If a table has 150 rows or more, Swagger UI only renders the visible
+      // rows, so the browser's own search would not find the others.
       docExpansion: 'none',
       displayRequestDuration: true,
       tryItOutEnabled: true,
@@ -160,10 +161,10 @@ interface SwaggerRequest {
 }
 
 /**
- * Decides about cookies for a call from Swagger UI. This function runs in the browser and is inserted into its page as
- * text, so that it can only use its argument. On the console's link (`/docs?session`), calls without a token use the
- * console's session. All other calls send no cookie, because the browser would ask for a password at the Basic
- * challenge of the token service.
+ * Decides whether a call from Swagger UI sends cookies. The function's text is inserted into the page and runs in the
+ * browser, so it can only use its argument. On the console's link (`/docs?session`), calls without a token use the
+ * console's session. All other calls are sent without credentials. Otherwise, the browser would ask for a password when
+ * the token service responds with a Basic challenge.
  */
 function withOrWithoutSession(request: SwaggerRequest): SwaggerRequest {
   const { location } = globalThis as unknown as { location: { search: string } };

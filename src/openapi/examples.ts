@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { ProcessConfig } from '../platform/process.config.js';
 
-/** The names that examples contain. They are those of the sandbox, in which the examples work unchanged. */
+/**
+ * The names that the examples of the OpenAPI document contain. They are the names in the sandbox, so the examples work
+ * there unchanged.
+ */
 export interface Surroundings {
   account_code: string;
   partner: { partner_url: string; ca_pem?: string };
@@ -14,7 +17,7 @@ export const ANYWHERE: Surroundings = {
   partner: { partner_url: 'https://partner.example/hooks' },
 };
 
-/** Returns the names for examples; null if the sandbox has not yet written its file. */
+/** Returns the names for the examples; null if the sandbox has not yet written the file with its names. */
 export function surroundingsOf(config: ProcessConfig): Surroundings | null {
   if (!config.sandbox) return ANYWHERE;
   const file = join(config.dataDir, 'sandbox.json');
@@ -23,12 +26,12 @@ export function surroundingsOf(config: ProcessConfig): Surroundings | null {
     : null;
 }
 
-/** Dates in the far future, so that the examples stay valid. */
+/** A date in the far future, so that the examples stay valid. */
 export const END = '2099-12-31T23:59:59Z';
 export const EXAM = '2098-06-15T14:00:00Z';
 export const CANDIDATE = 'C-1001';
 export const TEST = 'SANDBOX-ONE';
-/** Placeholders for generated ids, for which users substitute ids from answers. */
+/** Placeholders for generated ids in the examples. Users replace them by ids from responses. */
 export const UUID = '0196f2a4-7c1e-7d3b-9a55-3f0c2b8d6e41';
 export const BOOKING = 'B7K2M9QX4T';
 
@@ -131,7 +134,7 @@ const bodies = ({ account_code, partner: { partner_url, ca_pem } }: Surroundings
   'POST /sandbox/events': { booking_code: BOOKING, change_reason: 'BOOKING_RESCHEDULED' },
 });
 
-/** Example values of the parameter `code`, by the path segment before it. */
+/** Example values of the path parameter `code`, by the path segment before it. */
 const CODES: Record<string, string> = {
   problems: 'validation_error',
   schools: 'SCHOOL-1',
@@ -166,8 +169,8 @@ interface Operation {
 }
 
 /**
- * Adds an example to every body and every required parameter. Optional parameters get no example, because Swagger UI
- * would send it, and the resulting filter would match nothing.
+ * Adds an example to every request body and every required parameter. Optional parameters get no example, because
+ * Swagger UI would send it, and the resulting filter would match nothing.
  */
 export function addExamples(document: OpenAPIObject, surroundings: Surroundings): void {
   const examples = bodies(surroundings);

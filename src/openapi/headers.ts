@@ -1,9 +1,12 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { integer, text } from '../platform/validation/rules.js';
 
-/** Characters that HTTP allows in the value of a header (RFC 9110 §5.5). */
+/** Matches the characters that HTTP allows in the value of a header (RFC 9110 §5.5). */
 const PRINTABLE = /^[\x20-\x7e]*$/;
-/** The length up to which an answer repeats the address of its request, whose head has at most 16 KiB. */
+/**
+ * The maximum length of a response header that repeats the address of the request. The head of a request has at most 16
+ * KiB.
+ */
 const MOST_OF_ADDRESS = 32 * 1024;
 
 const header = (description: string, max = 1000, pattern = PRINTABLE) => ({
@@ -11,7 +14,7 @@ const header = (description: string, max = 1000, pattern = PRINTABLE) => ({
   schema: text({ max, pattern }).schema,
 });
 
-/** The headers of answers that are meant for programs. */
+/** The response headers that are meant for programs. */
 const HEADERS = {
   'X-Request-Id': header(
     'The `X-Request-Id` of the request, or a new id if the request had none. The log and the audit log contain it.',
@@ -61,7 +64,7 @@ const IS_FILE = /(\.csv|\/report)$/;
 const IS_SESSION = /^\/console\//;
 const HAS_NO_QUOTA = /^\/health\//;
 
-/** Documents the headers of every answer. */
+/** Documents the headers of every response. */
 export function describeHeaders(document: OpenAPIObject): void {
   const used = new Set<string>();
   for (const [path, item] of Object.entries(document.paths))
@@ -79,7 +82,8 @@ function headersOf(path: string, { parameters = [], deprecated }: Operation, sta
   const isOpen = HAS_NO_QUOTA.test(path);
   const headers: Name[] = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
   if (status === 429 || (status === 503 && !isOpen)) headers.push('Retry-After');
-  // The routes for results answer 500 where other routes answer 503, so that 500 has `Retry-After`.
+  // The routes for test results respond with 500 where other routes respond with 503. Their responses with 500
+  // therefore have `Retry-After`.
   if (status === 500 && TAKES_RESULTS.test(path)) headers.push('Retry-After');
   if (status === 409 && takes('Idempotency-Key')) headers.push('Retry-After');
   if (status === 401 || (status === 403 && !IS_DOCUMENT.test(path))) headers.push('WWW-Authenticate');

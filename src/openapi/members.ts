@@ -1,8 +1,8 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
 /**
- * Descriptions of members and parameters that have none in the code. The key is a name, which means the same
- * everywhere, or `Model.member` for an exception.
+ * Descriptions of the members and parameters that have none in the code. The key is the name of the member if the name
+ * means the same everywhere, or `Model.member` for an exception.
  */
 const DESCRIPTIONS: Record<string, string> = {
   '2h': 'The exam starts within 2 hours.',
@@ -236,7 +236,8 @@ interface Parameter extends Described {
 }
 
 /**
- * Adds a description to every member of every model and to every parameter. A description in the code takes precedence.
+ * Adds a description to every member of every model, and to every parameter. If the code has a description, that one is
+ * used.
  */
 export function describeMembers(document: OpenAPIObject): void {
   const schemas = (document.components?.schemas ?? {}) as Record<string, Model>;

@@ -14,8 +14,8 @@ const catalogue = (path: string, key: string, one: string, many: string): Record
 });
 
 /**
- * The names under which generated clients call the operations. They are part of the contract: a released name never
- * changes. test/fixtures/operation-ids.txt lists them.
+ * The names under which generated clients call the operations. They are part of the contract: a name never changes
+ * after its release. test/fixtures/operation-ids.txt lists them.
  */
 const OPERATION_IDS: Record<string, string> = {
   'POST /token': 'requestToken',
@@ -164,7 +164,8 @@ const OPERATION_IDS: Record<string, string> = {
 };
 
 /**
- * Sets the name of every operation. An operation without a name would keep that of its handler, which a test refuses.
+ * Sets the operation id of every operation. An operation without an entry would keep the name of its handler; a test
+ * finds such operations.
  */
 export function nameOperations(document: OpenAPIObject): void {
   for (const [path, item] of Object.entries(document.paths))

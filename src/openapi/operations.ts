@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
-/** The tags of operations, in the order of a client's work; those of partners and operators follow. */
+/** The tags of operations, in the order in which a client needs them. The tags of partners and operators follow. */
 const TAGS: Record<string, string> = {
   'Token service':
     'Request access tokens for a user and an application (RFC 6749). Most other requests need an access token.',
@@ -206,7 +206,7 @@ interface Operation {
   tags?: string[];
 }
 
-/** Adds a description to every operation and every tag. A description in the controller takes precedence. */
+/** Adds a description to every operation and every tag. If the controller has a description, that one is used. */
 export function describeOperations(document: OpenAPIObject): void {
   const spoken = new Set<string>();
   for (const [path, item] of Object.entries(document.paths))

@@ -9,7 +9,7 @@ interface Operation {
   responses: Record<string, { content?: Record<string, { examples?: Record<string, object> }> }>;
 }
 
-/** An operation, with the properties that decide which problems it can answer. */
+/** An operation, with the properties that decide which problems its error responses can report. */
 class Place {
   constructor(
     readonly name: string,
@@ -66,8 +66,8 @@ const namesAccount: Where = (place) =>
 const decides = under(/ \/admin\/eligibilities\/\{svc_id\}(\/(hold|release|approve|decline)[a-z-]*)?$/);
 
 /**
- * For each problem, the operations that can answer it, in addition to those whose documented statuses imply it. A test
- * requires an entry for every code, and a further test compares the answers of all tests with this table.
+ * For each problem, the operations that can report it, in addition to those whose documented statuses imply it. One
+ * test requires an entry for every code. Another test compares the responses in all tests with this table.
  */
 const PLACES: Record<string, Where> = {
   validation_error: everywhere,
@@ -151,7 +151,7 @@ const PLACES: Record<string, Where> = {
   console_application: under(/^PUT \/admin\/applications\//),
 };
 
-/** Example values of the additional members of problems. */
+/** Example values of the additional members of error responses. */
 const MEMBERS: Record<string, unknown> = {
   svc_eligiblity_id: 'K7MWQ2XA',
   booking_code: 'B7K2M9QX4T',
@@ -182,7 +182,7 @@ function exampleOf({ code, title, description, members }: Problem, status: numbe
   };
 }
 
-/** The error codes of RFC 6749 §5.2, with their statuses. */
+/** The error codes of RFC 6749 §5.2, with their HTTP statuses. */
 const OAUTH: Record<string, { status: number; description: string; at?: RegExp }> = {
   invalid_request: { status: 400, description: 'A parameter is missing, repeated or malformed.' },
   invalid_grant: { status: 400, description: 'The credentials or the refresh token are not valid.', at: /\/token$/ },
@@ -194,7 +194,8 @@ const OAUTH: Record<string, { status: number; description: string; at?: RegExp }
 };
 
 /**
- * Documents, at each problem answer, the possible codes with an example for each. The examples are shared components.
+ * Adds the possible codes, with an example for each, to the documentation of each error response. The examples are
+ * shared components of the OpenAPI document.
  */
 export function addProblems(document: OpenAPIObject, base: string): void {
   const examples: Record<string, object> = {};
@@ -235,7 +236,7 @@ export function addProblems(document: OpenAPIObject, base: string): void {
 }
 
 /**
- * Returns the status of a problem in the answer of an operation. Test drivers get 500 instead of 408 and 503, which
+ * Returns the HTTP status with which an operation reports a problem. Test drivers get 500 instead of 408 and 503, which
  * they do not know.
  */
 function statusAt({ name }: Place, { kind }: Problem): number {

@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
-/** A schema or a part of a schema: its values by keyword. */
+/** A JSON Schema or a part of one: an object whose keys are the keywords of the schema. */
 type Schema = Record<string, unknown>;
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
@@ -16,8 +16,8 @@ export function schemaList(document: OpenAPIObject, baseUrl: string): { name: st
 }
 
 /**
- * Returns a schema of the document as a self-contained JSON Schema (2020-12), with the referenced schemas in its
- * `$defs`. Returns null if no schema has that name.
+ * Returns a schema of the OpenAPI document as a self-contained JSON Schema (2020-12), with the schemas that it
+ * references in its `$defs`. Returns null if no schema has that name.
  */
 export function standaloneSchema(document: OpenAPIObject, name: string, baseUrl: string): Schema | null {
   const schemas = schemasOf(document);
@@ -25,7 +25,7 @@ export function standaloneSchema(document: OpenAPIObject, name: string, baseUrl:
   const needed = new Set<string>();
   const own = standalone(schemas[name], name, needed) as Schema;
   const definitions: Schema = {};
-  // The loop also visits names that are added to the set while it runs.
+  // The loop also visits the names that are added to the set while it runs.
   for (const other of needed) definitions[other] = standalone(schemas[other], name, needed);
   return {
     $schema: DIALECT,
@@ -36,13 +36,13 @@ export function standaloneSchema(document: OpenAPIObject, name: string, baseUrl:
   };
 }
 
-/** Converts a schema of OpenAPI to JSON Schema, in which `example` becomes `examples`. */
+/** Converts an OpenAPI schema to JSON Schema; `example` becomes `examples`. */
 function standalone(value: unknown, root: string, needed: Set<string>, isNames = false): unknown {
   if (Array.isArray(value)) return value.map((one) => standalone(one, root, needed));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, member]): [string, unknown] => {
-      // The keys of this object are property names rather than keywords.
+      // The keys of this object are names of properties rather than keywords of JSON Schema.
       if (isNames) return [key, standalone(member, root, needed)];
       if (key === 'example') return ['examples', [member]];
       if (['enum', 'const', 'default', 'examples'].includes(key)) return [key, member];

@@ -3,7 +3,7 @@ import { callerOf } from '../../test/support/callers';
 import { inTheNameOf } from './context/request-context.js';
 import { Batcher } from './batcher.js';
 
-/** Creates a batcher of texts that records its batches. Each batch ends on command. */
+/** Creates a batcher of texts that records each batch. The test decides when a batch ends. */
 function batcherOf(most: number) {
   const batches: (readonly string[])[] = [];
   const refused: string[] = [];

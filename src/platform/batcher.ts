@@ -1,10 +1,10 @@
 import { currentSpan, type CurrentSpan } from './context/current-span.js';
 import { outsideOfRequests, requestContext } from './context/request-context.js';
 
-/** The running time after which a batch no longer prevents the start of the next batch. */
+/** The time after which a running batch no longer delays the start of the next batch. */
 const PATIENCE_MS = 20;
 const MOST_IN_FLIGHT = 4;
-/** The maximum waiting time of a request, which is checked once a second. */
+/** The maximum time for which a request waits for its batch. The waiting times are checked once a second. */
 const MOST_WAIT_MS = 5_000;
 const CHECK_MS = 1_000;
 
@@ -15,28 +15,28 @@ interface Waiting<T> {
 }
 
 /**
- * Batches requests that arrive while a batch is running. If no batch is running, the next batch starts immediately.
- * Otherwise it starts when the running batch has ended or takes long (behind a lock, say), while fewer than four run.
- * The work for a request therefore always starts after the request's arrival. Callers share a batch fairly, and a
- * request that has waited too long is refused.
+ * Batches requests that arrive while a batch is running. A request that arrives while no batch is running starts a
+ * batch immediately. Otherwise, the next batch starts when the running batch has ended, or when it takes long (behind a
+ * lock, for example) and fewer than four batches are running. The work for a request therefore always starts after the
+ * request's arrival. Callers share a batch fairly, and a request that has waited too long is refused.
  *
  * A batch of one request runs in that request's span; a larger batch belongs to no request and no trace.
  */
 export class Batcher<T extends { reject: (error: unknown) => void }> {
   /**
-   * The waiting requests, by caller. The first caller is the next in turn, and the first request of a caller is its
-   * oldest.
+   * The waiting requests of each caller. The first caller in the Map is the next in turn, and the first request in a
+   * list is the caller's oldest.
    */
   private readonly waitingOf = new Map<string, Waiting<T>[]>();
   private checking: NodeJS.Timeout | null = null;
   private inFlight = 0;
-  /** The number of running batches that still prevent the start of the next batch. */
+  /** The number of running batches that still delay the start of the next batch. */
   private awaited = 0;
 
   /**
    * @param most the maximum size of a batch
    * @param work processes a batch; it settles each request and never rejects
-   * @param refusal returns the error for a request that waited too long
+   * @param refusal returns the error with which a request is rejected after it has waited too long
    */
   constructor(
     private readonly most: number,
@@ -94,8 +94,8 @@ export class Batcher<T extends { reject: (error: unknown) => void }> {
     for (const [caller, queue] of this.waitingOf) {
       if (batch.length === this.most) break;
       batch.push(queue.shift()!);
-      // The caller moves to the end of the queue. The loop over the Map also visits entries that are added during the
-      // loop.
+      // The caller moves to the end of the queue. Iterating over a Map also visits entries that are added during the
+      // iteration.
       this.waitingOf.delete(caller);
       if (queue.length > 0) this.waitingOf.set(caller, queue);
     }

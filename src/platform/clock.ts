@@ -4,20 +4,20 @@ import { Injectable } from '@nestjs/common';
 interface Follower {
   /**
    * Creates rows that must exist before other transactions see the new time. It runs in the transaction that moves the
-   * clock, already at the new time.
+   * clock, and itself already sees the new time.
    */
   prepare?: () => Promise<void>;
   /**
-   * Does the work that is due at the new time. It runs immediately in every process, instead of in the next scheduled
-   * round.
+   * Does all work that is due at the new time. Every process calls it immediately instead of waiting for the next
+   * scheduled round.
    */
   catchUp?: () => Promise<void>;
 }
 
 /**
  * The only source of business time. In SQL, the sandbox's clock also applies to `now()`, `statement_timestamp()` and
- * `clock_timestamp()` (sandbox/clock-schema.ts). Code that times the work of machines uses `MACHINE_TIME`
- * (database/database.ts).
+ * `clock_timestamp()` (sandbox/clock-schema.ts). Code that measures how long the service itself takes uses
+ * `MACHINE_TIME` (database/database.ts).
  */
 @Injectable()
 export class Clock {
@@ -40,14 +40,14 @@ export class Clock {
     this.followers.push(follower);
   }
 
-  /** Prepares the parts of the service for a new time. Only the sandbox calls it. */
+  /** Calls {@link Follower.prepare} of every registered part of the service. Only the sandbox moves the clock. */
   async prepare(): Promise<void> {
     for (const { prepare } of this.followers) await prepare?.();
   }
 
   /**
-   * Sets how far business time is ahead of the machine's time. Resolves when all timed work has caught up. Only the
-   * sandbox calls it.
+   * Sets how far business time is ahead of the machine's time. Resolves when all work that is due at the new time is
+   * done. Only the sandbox calls it.
    */
   async moveTo(aheadMs: number): Promise<void> {
     if (aheadMs === this.aheadMs) return;
@@ -70,12 +70,12 @@ export function parseDateTime(text: string): Date | null {
   return !Number.isNaN(date.getTime()) && formatDateTime(date) === text ? date : null;
 }
 
-/** Formats a time as `YYYY-MM-DDThh:mm:ssZ`. Fractions of a second are truncated. */
+/** Formats a time as `YYYY-MM-DDThh:mm:ssZ`. Fractions of a second are dropped. */
 export function formatDateTime(date: Date): string {
   return date.toISOString().slice(0, 19) + 'Z';
 }
 
-/** Formats a time like {@link formatDateTime}; null for null. */
+/** Formats a time like {@link formatDateTime}; returns null for null. */
 export function formatOptionalDateTime(date: Date | null): string | null {
   return date === null ? null : formatDateTime(date);
 }

@@ -1,8 +1,8 @@
 import { withSecretFiles } from './secret-files.js';
 
 /**
- * Thrown when the environment is invalid. `faults` has a readable line for each faulty setting, which never contains
- * the value.
+ * Thrown when an environment variable is invalid. `faults` has one readable line for each faulty variable. The lines
+ * never contain the variable's value.
  */
 export class ConfigError extends Error {
   constructor(readonly faults: string[]) {
@@ -10,7 +10,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads variables of the environment and collects their faults, so that one error names all of them. */
+/** Reads environment variables and collects their faults, so that one error names all of them. */
 export class EnvironmentReader {
   readonly faults: string[] = [];
 
@@ -33,7 +33,7 @@ export class EnvironmentReader {
     return this.raw(name) ?? fallback;
   }
 
-  /** Reads a text that must match the pattern; empty if it is not set. */
+  /** Reads a variable whose text must match the pattern; returns an empty text if it is not set. */
   matching(name: string, pattern: RegExp, what: string): string {
     const text = this.text(name, '');
     if (!pattern.test(text)) this.fault(name, what);
@@ -65,7 +65,7 @@ export class EnvironmentReader {
     return fallback;
   }
 
-  /** Reads a comma-separated list, each of whose items must be valid. */
+  /** Reads a variable that contains a comma-separated list. Each item must be valid. */
   list(name: string, fallback: string, isItem: (item: string) => boolean, what: string): string[] {
     const items = this.text(name, fallback)
       .split(',')
@@ -74,7 +74,7 @@ export class EnvironmentReader {
     return items;
   }
 
-  /** Reads an address without a trailing slash. */
+  /** Reads an http or https address, and removes a trailing slash. */
   httpUrl(name: string): string | null {
     const raw = this.raw(name);
     if (raw === undefined) return null;

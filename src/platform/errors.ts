@@ -16,9 +16,7 @@ export type ProblemKind =
   | 'internal'
   | 'unavailable';
 
-/**
- * A fault of a request: its place (an RFC 6901 pointer into the body, or the name of a parameter), and its description.
- */
+/** One fault of a request. Its place is a `pointer` into the body (RFC 6901) or the name of a `parameter`. */
 export interface Fault {
   pointer?: string;
   parameter?: string;
@@ -29,7 +27,7 @@ export interface Fault {
 export interface ProblemOptions {
   detail?: string;
   errors?: Fault[];
-  /** Additional members of the problem document (RFC 9457 §3.2). */
+  /** Additional members of the error response, beyond those of RFC 9457 (§3.2). */
   members?: Record<string, unknown>;
   headers?: Record<string, string>;
   cause?: unknown;
@@ -42,20 +40,20 @@ export class Problem {
     readonly kind: ProblemKind,
     readonly title: string,
     readonly description: string,
-    /** The additional members that a document of this problem may have (RFC 9457 §3.2). */
+    /** The additional members that an error response of this problem may have (RFC 9457 §3.2). */
     readonly members: readonly string[],
   ) {}
 
   /**
-   * Returns the error to throw. Its `detail` is sent to the client, so that it never names SQL, paths, libraries or
-   * data of a different account.
+   * Returns the error to throw. The `detail` is sent to the client. It must therefore never name SQL, paths, libraries
+   * or data of a different account.
    */
   error(options: ProblemOptions = {}): DomainError {
     return new DomainError(this, options);
   }
 }
 
-/** An error that the service throws on purpose, with the problem that it reports. */
+/** An error that the service throws on purpose. It refers to the problem that is reported to the client. */
 export class DomainError extends Error {
   readonly detail: string;
   readonly errors: Fault[];
@@ -85,7 +83,7 @@ export function problemCatalogue(): readonly Problem[] {
   return [...catalogue.values()].sort((a, b) => (a.code < b.code ? -1 : 1));
 }
 
-/** Declares a problem, and adds it to the catalogue. A code has one meaning everywhere. */
+/** Declares a problem, and adds it to the error catalogue. A code has the same meaning everywhere. */
 export function defineProblem(
   code: string,
   kind: ProblemKind,
@@ -108,12 +106,15 @@ export interface FaultMeaning {
 
 const meanings = new Map<string, FaultMeaning>();
 
-/** Returns the meaning of every fault code, except those that are also codes of problems. */
+/** Returns the meaning of every code of `errors[].code`, except codes that are also codes of problems. */
 export function faultCatalogue(): readonly FaultMeaning[] {
   return [...meanings.values()].sort((a, b) => (a.code < b.code ? -1 : 1));
 }
 
-/** Declares fault codes next to the rule that uses them, each with its meaning and its remedy. */
+/**
+ * Declares codes of `errors[].code`, each with its meaning and its remedy. The declaration is next to the rule that
+ * reports them.
+ */
 export function declareFaults(declared: Record<string, readonly [description: string, remedy: string]>): void {
   for (const [code, [description, remedy]] of Object.entries(declared)) {
     if (meanings.has(code)) throw new Error(`The fault ${code} is declared twice.`);
@@ -122,8 +123,8 @@ export function declareFaults(declared: Record<string, readonly [description: st
 }
 
 /**
- * The additional member of problems about a refused result whose body was stored. It names the unmatched result with
- * that body.
+ * The additional member of the error response when a result is refused but its body was stored. It is the id of the
+ * unmatched result that holds the body.
  */
 export const KEPT_RESULT = ['unmatched_result_id'];
 

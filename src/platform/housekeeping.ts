@@ -18,7 +18,7 @@ const CHORES = [
      WHERE settled_at < now() - interval '${SETTLED_EVENT_DAYS} days' LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
 ];
 
-/** Deletes expired rows of platform tables. The batches are short, so that they delay no request. */
+/** Deletes expired rows of the platform's tables. The batches are short, so that they do not delay requests. */
 @Injectable()
 export class Housekeeping {
   constructor(

@@ -4,7 +4,8 @@ import { currentAllowedAccounts } from './context/request-context.js';
 import { accountNotFound, type Fault } from './errors.js';
 
 /**
- * Asks which of the account codes exist. The accounts module answers this query for modules that may not read accounts.
+ * Asks which of these account codes exist. The accounts module answers the query, so that other modules need not read
+ * the table of accounts.
  */
 export class FindKnownAccounts extends Query<string[]> {
   constructor(readonly accountCodes: AllowedAccounts) {
@@ -13,8 +14,8 @@ export class FindKnownAccounts extends Query<string[]> {
 }
 
 /**
- * Checks the account of a list's filter.
- * @throws DomainError account_not_found when the account does not exist
+ * Checks that the account in the filter of a list exists.
+ * @throws DomainError account_not_found when it does not exist
  */
 export async function assertAccountKnown(
   queryBus: QueryBus,
@@ -28,8 +29,8 @@ export async function assertAccountKnown(
 }
 
 /**
- * Returns the accounts of a list: the account of its filter or, without one, all accounts of the caller; null means
- * every account. The access guard has already refused an account that the caller may not use.
+ * Returns the accounts to which a list is limited: the account in the list's filter or, without a filter, all accounts
+ * of the caller. Null means every account. The access guard has already refused an account that the caller may not use.
  * @throws DomainError account_not_found
  */
 export async function accountsOfList(queryBus: QueryBus, accountCode: string | undefined): Promise<AllowedAccounts> {

@@ -2,13 +2,13 @@
 export interface PersonNames {
   /** Ids, addresses and numbers that only this person has. */
   readonly ids: readonly string[];
-  /** The first, middle and last name in each record. */
+  /** The first, middle and last name in each of the candidate's records. */
   readonly names: readonly (readonly string[])[];
 }
 
 /**
- * The minimum lengths of ids and names. A shorter id is only matched as a whole word, because its characters occur in
- * many other texts.
+ * The minimum lengths of the ids and names that are searched for in texts. A shorter id is only matched as a whole
+ * word, because its characters occur in many other texts.
  */
 const LEAST_OF_AN_ID = 5;
 const LEAST_OF_A_NAME = 3;
@@ -24,7 +24,7 @@ export function folded(text: string): string {
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, '');
 }
 
-/** Returns the words of a text, with a blank before and after each. */
+/** Returns the words of a text as one text, with a blank before and after each word. */
 function words(text: string): string {
   return ` ${text
     .normalize('NFKC')
@@ -48,8 +48,8 @@ export function namesPerson(text: string, { ids, names }: PersonNames): boolean 
 }
 
 /**
- * Returns whether one of the texts, or several together, contain a full name of the person. The names of namesakes
- * match, too.
+ * Returns whether one text, or several texts together, contain a full name of the person. The names of other people
+ * with the same name match, too.
  */
 export function hasFullName(texts: readonly string[], { names }: PersonNames): boolean {
   const all = texts.map(folded);

@@ -7,57 +7,57 @@ export interface Candidate {
   readonly candidateId: string;
 }
 
-/** A candidate, with the keys of the rows about the candidate. */
+/** A candidate, with the keys of all stored rows about the candidate. */
 export interface Subject extends Candidate {
   readonly svcEligibilityIds: readonly string[];
   readonly bookingCodes: readonly string[];
-  /** The client's own ids of the records, which have no meaning outside the account. */
+  /** The ids that the client itself gave to the candidate's records; they have no meaning outside the account. */
   readonly clientEligibilityIds: readonly string[];
   /** The e-mail addresses in the candidate's records. */
   readonly emails: readonly string[];
   /** The names and identifiers that identify the candidate when they occur in free text. */
   readonly person: PersonNames;
-  /** The ids under which audit entries mention other rows about the candidate. */
+  /** The ids by which the audit log refers to other rows about the candidate. */
   readonly otherSubjects: readonly string[];
 }
 
-/** The text that replaces a name in a member that must not be empty. */
+/** The text that replaces an erased name where the name must not be empty. */
 export const ERASED = 'erased';
 
 /** Handles the personal data of candidates in the tables of one module. */
 export abstract class PersonalData {
-  /** Returns all data about the candidate, under the names that the exported document uses. */
+  /** Returns all data that the module stores about the candidate, under the member names of the exported document. */
   abstract export(subject: Subject): Promise<Record<string, unknown>>;
 
   /**
-   * Replaces or deletes all data that identifies the candidate, in the current transaction. Ids become the pseudonym.
-   * States, scores, the order of rows and the proof of delivery stay.
+   * Replaces or deletes all data that identifies the candidate, in the current transaction. The pseudonym replaces the
+   * candidate's ids. States, scores, the order of rows and the proof of delivery are kept.
    */
   abstract erase(subject: Subject, pseudonym: string): Promise<void>;
 
-  /** Returns the ids under which audit entries mention the module's data about these bookings. */
+  /** Returns the ids by which the audit log refers to the module's data about these bookings. */
   auditSubjects(_accountCode: string, _bookingCodes: readonly string[]): Promise<string[]> {
     return Promise.resolve([]);
   }
 
   /**
-   * Returns the module's results that only a name links to the candidate, so that an operator has to decide whether
-   * they are the candidate's.
+   * Returns the module's results that only a name links to the candidate. An operator has to decide whether these
+   * results are the candidate's.
    */
   findTiedByName(_subject: Subject): Promise<string[]> {
     return Promise.resolve([]);
   }
 
   /**
-   * Deletes data from which records of the candidate could still be created. It is called before the records are
-   * collected.
+   * Deletes data from which new records of the candidate could still be created. It is called before the candidate's
+   * records are collected.
    */
   withhold(_candidate: Candidate): Promise<void> {
     return Promise.resolve();
   }
 }
 
-/** The registry of personal data, to which each module adds the handler of its own tables. */
+/** The registry of personal data. Each module registers the handler for its own tables. */
 @Injectable()
 export class PersonalDataHolders {
   private readonly holders: PersonalData[] = [];
@@ -71,7 +71,7 @@ export class PersonalDataHolders {
   }
 }
 
-/** Returns a NotificationRequest, or the booking in it, without the members that identify the candidate. */
+/** Returns a NotificationRequest, or the booking that it contains, without the members that identify the candidate. */
 export function withoutPerson<Snapshot extends Record<string, unknown>>(
   snapshot: Snapshot,
   pseudonym: string,

@@ -14,10 +14,10 @@ const REWRITE_EVENTS = {
          WHERE domain_events.event_id = rewritten.event_id`,
   across: acrossAccounts.keyInHand,
 };
-/** The number of stored answers that one statement searches. */
+/** The number of stored responses that one statement searches. */
 const ANSWERS_AT_ONCE = 5_000;
-// Finds the stored answers of requests about the candidate. Their audit entries, or the answers themselves, contain the
-// id of a record or the code of a booking.
+// Finds the stored responses to requests about the candidate. The audit entries of such a request, or the response
+// itself, contain the id of a record or the code of a booking.
 const READ_KEYS = {
   text: `SELECT consumer_key, username, idempotency_key,
            subjects && $1 OR EXISTS (SELECT FROM unnest($1::text[]) AS code WHERE strpos(body, code) > 0) AS is_own
@@ -28,7 +28,8 @@ const FORGET_KEYS = {
   text: `DELETE FROM idempotency_keys kept USING unnest($1::text[], $2::text[], $3::text[]) AS own (consumer_key, username, key)
          WHERE (kept.consumer_key, kept.username, kept.idempotency_key) = (own.consumer_key, own.username, own.key)`,
 };
-// Finds the reasons of jobs. A job without an account may concern any account; there are few of them.
+// Finds the reasons that operators gave for jobs. A job without an account may concern any account; there are few such
+// jobs.
 const FIND_REASONS = {
   text: 'SELECT id, reason FROM jobs WHERE account_code = $1 OR account_code IS NULL',
   across: acrossAccounts.matching,
@@ -70,8 +71,8 @@ interface EventRow {
 }
 
 /**
- * Handles personal data in the tables of the platform: events, the change feed and stored answers. The audit log needs
- * no handling, because it contains only codes.
+ * Handles personal data in the tables of the platform: events, the change feed and stored responses. The audit log
+ * needs no handling, because it contains only codes.
  */
 @Injectable()
 export class PlatformPersonalData extends PersonalData {
@@ -117,8 +118,8 @@ export class PlatformPersonalData extends PersonalData {
   }
 
   /**
-   * Deletes the stored answers about the candidate. Answers are kept for a day and have no index, so that all are read
-   * in batches.
+   * Deletes the stored responses to requests about the candidate. Responses are kept for a day and have no index by
+   * candidate, so all of them are read in batches.
    */
   private async forgetKeys(subject: Subject): Promise<void> {
     const codes = [...subject.svcEligibilityIds, ...subject.bookingCodes, ...subject.otherSubjects];

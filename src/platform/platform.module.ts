@@ -55,7 +55,7 @@ const ground = [
   AuditReader,
 ];
 
-/** The base module, which every module imports and which imports no other module of the service. */
+/** The base module. Every module imports it, and it imports no other module of the service. */
 @Global()
 @Module({
   imports: [CqrsModule, DiscoveryModule],

@@ -3,7 +3,7 @@ import type { EnvironmentReader } from './environment-reader.js';
 
 type Role = 'api' | 'delivery';
 
-/** The settings of the process as a whole. */
+/** The settings that concern the process as a whole. */
 export class ProcessConfig {
   readonly sandbox: boolean;
   readonly dataDir: string;

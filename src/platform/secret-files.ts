@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 
-/** The settings that can also be read from files, because Docker, Kubernetes and systemd pass secrets as files. */
+/** The settings that can also be read from files. Docker, Kubernetes and systemd pass secrets as files. */
 const SECRETS = ['DATABASE_URL', 'SECRETS_KEY', 'OIDC_CLIENT_SECRET'];
 
 /**
- * Reads each secret `X` from the file that `X_FILE` names, without a line break at the end.
+ * Reads each secret `X` from the file that the variable `X_FILE` names. A line break at the end of the file is removed.
  * @param fault called for each faulty variable
  */
 export function withSecretFiles(

@@ -7,7 +7,7 @@ import { ConfigError, type EnvironmentReader } from './environment-reader.js';
 export class SecretsConfig {
   /** The keys that encrypt stored secrets: 32 bytes each, newest first. */
   readonly keys: Buffer[];
-  /** The letter with which every generated code begins; empty for none. */
+  /** The letter with which every generated code begins (setting `CELL`); empty for none. */
   readonly cell: string;
 
   constructor(read: EnvironmentReader, sandbox: boolean) {
@@ -16,7 +16,10 @@ export class SecretsConfig {
     this.cell = read.matching('CELL', new RegExp(`^[${letters}]?$`), `must be one of ${letters}`);
   }
 
-  /** Uses the sandbox's key if none is set. The first start creates it in `DATA_DIR/secrets.key` (mode 0600). */
+  /**
+   * Uses the sandbox's own key if `SECRETS_KEY` is not set. The first start creates this key in `DATA_DIR/secrets.key`
+   * (mode 0600).
+   */
   useKeyOfSandbox(dataDir: string): void {
     if (this.keys.length > 0) return;
     const file = join(dataDir, 'secrets.key');

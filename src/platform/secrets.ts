@@ -18,18 +18,22 @@ const TAG_BYTES = 16;
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * Provides encryption at rest and keyed hashes. Each has its own key, derived (HKDF, RFC 5869) from a key of
- * `SECRETS_KEY`. The newest key encrypts with AES-256-GCM; every listed key decrypts.
+ * Provides encryption at rest and keyed hashes. Encryption and hashing use separate keys, which are derived (HKDF, RFC
+ * 5869) from a key of `SECRETS_KEY`. The newest key encrypts with AES-256-GCM; every listed key decrypts.
  *
- * Layout: format (1 byte) · key id (4 bytes of the key's SHA-256) · IV (12) · tag (16) · ciphertext. `purpose` is
- * authenticated but not stored, so that a value that was moved to a different column or row cannot be decrypted there.
+ * Layout of an encrypted value: format (1 byte) · key id (4 bytes of the key's SHA-256) · IV (12) · tag (16) ·
+ * ciphertext. `purpose` names the column and row of the value. It is authenticated but not stored, so a value that was
+ * moved to a different column or row cannot be decrypted there.
  */
 @Injectable()
 export class Secrets {
   private readonly keys: { id: Buffer; key: Buffer }[];
   private readonly hashKey: Buffer;
   private readonly signingKeys: { id: Buffer; key: Buffer }[];
-  /** The prefix of values under the newest key. All values with a different prefix must be re-encrypted. */
+  /**
+   * The first bytes of every value that is encrypted under the newest key. Values with other first bytes must be
+   * re-encrypted.
+   */
   readonly newest: Buffer;
 
   constructor(private readonly config: SecretsConfig) {
@@ -46,20 +50,20 @@ export class Secrets {
   }
 
   /**
-   * Returns a code for a record. With the setting CELL, the code begins with its letter, so that a proxy can route by
-   * it.
+   * Returns a code for a record. If the setting CELL has a letter, the code begins with that letter, so that a proxy
+   * can route requests by it.
    */
   code(length: number): string {
     const { cell } = this.config;
     return cell + randomCode(length - cell.length);
   }
 
-  /** Returns a token of 256 random bits. With the setting CELL, the token begins with its letter. */
+  /** Returns a token of 256 random bits. If the setting CELL has a letter, the token begins with that letter. */
   token(): string {
     return this.config.cell + randomToken();
   }
 
-  /** Returns an HMAC-SHA256 under the newest key. After a key rotation, older hashes no longer match. */
+  /** Returns an HMAC-SHA256 of the text under the newest key. After a key rotation, stored hashes no longer match. */
   keyedHash(purpose: string, text: string): Buffer {
     return macOf(this.hashKey, purpose, text);
   }
@@ -70,15 +74,15 @@ export class Secrets {
   }
 
   /**
-   * Signs with HMAC-SHA256 under the newest key, whose id is in `keyId`. The signature can be verified as long as that
-   * key is listed.
+   * Signs the text with HMAC-SHA256 under the newest key; `keyId` is the id of that key. The signature can be verified
+   * as long as `SECRETS_KEY` lists that key.
    */
   sign(purpose: string, text: string): { keyId: Buffer; mac: Buffer } {
     const { id, key } = this.signingKeys[0];
     return { keyId: id, mac: macOf(key, purpose, text) };
   }
 
-  /** Returns whether the signature was made with the key `keyId`; null if `SECRETS_KEY` no longer contains that key. */
+  /** Returns whether the signature was made with the key `keyId`; null if `SECRETS_KEY` no longer lists that key. */
   verifies(purpose: string, text: string, { keyId, mac }: { keyId: Buffer; mac: Buffer }): boolean | null {
     const entry = this.signingKeys.find(({ id }) => id.equals(keyId));
     if (!entry) return null;
@@ -107,7 +111,8 @@ export class Secrets {
 
   /**
    * Decrypts a value.
-   * @throws Error when no listed key encrypted the value, or when the value or its purpose was changed
+   * @throws Error when none of the keys in `SECRETS_KEY` encrypted the value, or when the value or its purpose was
+   * changed
    */
   decrypt(sealed: Buffer, purpose: string): Buffer {
     if (sealed[0] !== FORMAT) throw new Error('Unknown format of an encrypted value.');
@@ -145,7 +150,7 @@ export function randomCode(length: number): string {
   return code;
 }
 
-/** The form of a {@link Secrets.token}, with or without the letter of CELL. */
+/** The form of a {@link Secrets.token}, with or without the first letter from the setting CELL. */
 export const GENERATED_TOKEN = /^[A-HJKMNP-TV-Z2-9]?[A-Za-z0-9_-]{43}$/;
 
 /** Returns `bytes` random bytes in base64url: 32 bytes make 43 characters. */

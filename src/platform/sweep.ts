@@ -1,11 +1,11 @@
 import type { Logger } from './observability/logger.js';
 
 /**
- * Runs one round of work in batches. Each kind of batch is repeated until a batch is not full. A failure is logged and
- * ends the round; the next round continues.
+ * Runs one round of a sweep in batches. Each function in `batches` is repeated until its batch is not full. An error is
+ * logged and ends the round; the next round continues.
  * @param what the name of the data, for the log
  * @param size the number of rows in a full batch
- * @param batches functions that each process a batch and return the number of its rows
+ * @param batches functions that each process one batch and return the number of its rows
  */
 export async function sweep(
   logger: Logger,

@@ -31,7 +31,7 @@ describe('a worker thread', () => {
 
   it.each(['throw', 'exit', 'eat'])('fails only the current job of a thread that dies (%s)', async (death) => {
     const dying = thread.run(death).catch(() => 'dead');
-    // The next job starts at the very moment when the end of the thread is reported.
+    // The next job starts at the very moment at which the end of the thread is reported.
     expect(await dying.then(() => thread.run('next'))).toBe('next');
     await thread.end();
     expect(await thread.run('after the end')).toBe('after the end');

@@ -1,8 +1,8 @@
 import { Worker, type TransferListItem, type WorkerOptions } from 'node:worker_threads';
 
 /**
- * Runs one job at a time in a separate thread, whose program posts `{ result }` or `{ error }` for each job. The thread
- * starts with the first job. After it has died or was stopped, it starts again with the next job.
+ * Runs one job at a time in a separate thread. The program of the thread posts `{ result }` or `{ error }` for each
+ * job. The thread starts with the first job. If the thread has died or was stopped, the next job starts a new thread.
  */
 export class WorkerThread<Job, Result> {
   private worker: Worker | null = null;
@@ -13,7 +13,7 @@ export class WorkerThread<Job, Result> {
     private readonly options: WorkerOptions,
   ) {}
 
-  /** Runs a job. Its caller must ensure that no other job is running. */
+  /** Runs a job in the thread. The caller must ensure that no other job is running. */
   async run(job: Job, transferred: readonly TransferListItem[] = []): Promise<Result> {
     const worker = (this.worker ??= this.start());
     worker.ref();
@@ -30,7 +30,7 @@ export class WorkerThread<Job, Result> {
 
   private start(): Worker {
     const worker = new Worker(this.program, this.options);
-    // At the first of these events, the thread is dying and gets no more jobs.
+    // The first of these events shows that the thread is dying. It then gets no more jobs.
     for (const sign of ['error', 'exit'])
       worker.on(sign, () => {
         if (this.worker === worker) this.worker = null;

@@ -6,8 +6,9 @@ import type { Logger } from './observability/logger.js';
 const POLL_MS = 1_000;
 
 /**
- * The base class of workers for jobs in the database, in processes with the role `delivery`. A worker polls once a
- * second, is woken for new jobs, and does one piece of work at a time. A shutdown waits for the piece that is running.
+ * The base class of workers for jobs in the database, in processes with the role `delivery`. A worker polls the
+ * database once a second, is woken when a new job is stored, and does one piece of work at a time. A shutdown waits
+ * until the current piece of work is done.
  */
 export abstract class Worker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private active = false;
@@ -16,7 +17,7 @@ export abstract class Worker implements OnApplicationBootstrap, BeforeApplicatio
   protected constructor(
     private readonly config: ProcessConfig,
     protected readonly logger: Logger,
-    /** The name of the work in the log. */
+    /** The name of the worker's work, for log lines. */
     private readonly what: string,
   ) {}
 
@@ -29,14 +30,14 @@ export abstract class Worker implements OnApplicationBootstrap, BeforeApplicatio
     await this.running;
   }
 
-  /** Does all work that is pending. */
+  /** Does one piece of work after another until none is pending. */
   @Interval(POLL_MS)
   poll(): Promise<void> {
     if (this.active) this.running ??= this.work().finally(() => (this.running = null));
     return this.running ?? Promise.resolve();
   }
 
-  /** Does the next piece of work; returns false if there is none. */
+  /** Does the next piece of pending work; returns false if there is none. */
   protected abstract doNext(): Promise<boolean>;
 
   private async work(): Promise<void> {

@@ -13,7 +13,7 @@ const TAKE = {
          WHERE kind = 'ERASE' AND state IN ('PREPARING', 'RUNNING') ORDER BY position LIMIT 1 FOR UPDATE SKIP LOCKED`,
   across: acrossAccounts.workers,
 };
-// Ends the job, and replaces the candidate's id in it, which is no longer needed.
+// Ends the job, and replaces the candidate's id in the job, because the id is no longer needed.
 const FINISH = {
   text: `UPDATE jobs SET state = 'DONE', matched = $3, unmatched_results = $4::uuid[],
            filter = jsonb_build_object('candidate_id', $2::text) WHERE id = $1`,
@@ -23,14 +23,14 @@ const PAUSE = {
   text: `UPDATE jobs SET state = 'PAUSED', paused_because = $2 WHERE id = $1`,
   across: acrossAccounts.keyInHand,
 };
-/** Replaces the candidate's id in the filters of other jobs about this candidate. */
+/** Replaces the candidate's id in the filters of other jobs that concern this candidate. */
 const FORGET_FILTERS = {
   text: `UPDATE jobs SET filter = jsonb_set(filter, '{candidate_id}', to_jsonb($2::text))
          WHERE filter->>'candidate_id' = $1 AND (account_code IS NULL OR account_code = $3)`,
   across: acrossAccounts.operators,
 };
 
-/** Processes jobs of the kind ERASE. Each job is one transaction. */
+/** Processes jobs of the kind ERASE. Each job runs in one transaction. */
 @Injectable()
 export class ErasureWorker extends Worker {
   constructor(
@@ -56,7 +56,7 @@ export class ErasureWorker extends Worker {
         if (mustBeDoneAgain(error)) throw error;
         const code = error instanceof DomainError ? error.code : internalError.code;
         if (!(error instanceof DomainError)) this.logger.error({ err: error, job_id: job.id }, 'an erasure failed');
-        // The candidate was erased by a different job, or has a new booking.
+        // Another job has already erased the candidate, or the candidate has a new booking.
         if (code === 'candidate_not_found') await this.database.execute(FINISH, [job.id, null, 0, []]);
         else await this.database.execute(PAUSE, [job.id, code]);
       }

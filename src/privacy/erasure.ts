@@ -14,15 +14,16 @@ import { candidateHasOpenBooking } from './privacy.errors.js';
 /**
  * Exports and erases everything stored about a candidate.
  *
- * 1. Waiting rows of imports, which could still create records, are deleted first, under a lock.
- * 2. The records are locked, so that nobody books, changes or delivers a result meanwhile. A SCHEDULED record prevents
- *    the erasure.
- * 3. PENDING and ELIGIBLE records are cancelled as by a request, which releases their vouchers.
+ * 1. Import rows that were not processed yet could still create records of the candidate. They are deleted first, under
+ *    a lock.
+ * 2. The candidate's records are locked, so that meanwhile nobody can book an exam, change a record or deliver a
+ *    result. A SCHEDULED record prevents the erasure.
+ * 3. PENDING and ELIGIBLE records are cancelled in the same way as by a request. Their vouchers are released.
  * 4. Each module erases its own tables, under one pseudonym that cannot be traced back.
  * 5. A record that was erased before keeps its pseudonym and is not reported again.
  * 6. Everything is one transaction: a candidate is erased everywhere or nowhere.
  *
- * Never write the candidate's id anywhere on the way: the audit log is permanent.
+ * Never write the candidate's id to the audit log or elsewhere during the erasure: the audit log is permanent.
  */
 @Injectable()
 export class Erasure {
@@ -35,7 +36,7 @@ export class Erasure {
   ) {}
 
   /**
-   * Returns the candidate with the keys of all rows about the candidate.
+   * Returns the candidate with the keys of all stored rows about the candidate.
    * @throws DomainError candidate_not_found
    */
   async subjectOf(candidate: Candidate): Promise<Subject> {
@@ -56,7 +57,7 @@ export class Erasure {
   }
 
   /**
-   * Checks that the candidate can be erased; returns the number of records to erase.
+   * Checks that the candidate can be erased. Returns the number of the candidate's records to erase.
    * @throws DomainError candidate_not_found, candidate_has_open_booking
    */
   async assertErasable(candidate: Candidate): Promise<number> {
@@ -71,7 +72,7 @@ export class Erasure {
   }
 
   /**
-   * Erases the candidate.
+   * Erases all data about the candidate.
    * @throws DomainError candidate_not_found, candidate_has_open_booking
    */
   erase(candidate: Candidate): Promise<{ pseudonym: string; records: number; tiedByName: string[] }> {
@@ -84,7 +85,8 @@ export class Erasure {
       for (const record of await this.recordsOf(candidate))
         if (OPEN_STATUSES.includes(statusAt(record, now)))
           await this.commandBus.execute(new CancelEligibility(accountCode, candidateId, record.test_code));
-      // The buffered changes are written before the erasure, because their feed entries contain the candidate's id.
+      // The buffered changes are written before the erasure, because their entries in the change feed contain the
+      // candidate's id.
       this.unitOfWork.recordNow();
       const subject = await this.subjectOf(candidate);
       const before = await this.recordsOf(candidate);
@@ -122,7 +124,7 @@ function isErased({ erased_datetime }: Eligibility): boolean {
 }
 
 /**
- * Returns the names and identifiers that identify the candidate in texts. Postal addresses are excluded, because other
+ * Returns the names and identifiers by which texts identify the candidate. Postal addresses are excluded, because other
  * people live there, too.
  */
 function personOf(records: readonly Eligibility[]): PersonNames {

@@ -48,7 +48,8 @@ export class PrivacyController {
         exported_datetime: formatDateTime(this.clock.now()),
       };
       for (const holder of this.holders.all()) document = { ...document, ...(await holder.export(subject)) };
-      // The audit entry names the newest record, because a candidate's id must not be in a permanent log.
+      // The audit entry names the candidate's newest record instead of the candidate, because a candidate's id must not
+      // be in a permanent log.
       this.unitOfWork.audit('candidate.export', subject.svcEligibilityIds[0]);
       return document;
     });

@@ -6,7 +6,10 @@ import { RetentionSweep } from './retention-sweep.js';
 import { TiedResults } from './tied-results.js';
 import { TiedResultsController } from './tied-results.controller.js';
 
-/** The privacy module: export and erasure of candidates' data. Each module handles its own tables. */
+/**
+ * The privacy module: export and erasure of candidates' data. Each other module handles the personal data in its own
+ * tables.
+ */
 @Module({
   controllers: [PrivacyController, TiedResultsController],
   providers: [Erasure, ErasureWorker, RetentionSweep, TiedResults],

@@ -13,8 +13,8 @@ import { Erasure } from './erasure.js';
 
 const POLL_MS = 15_000;
 /**
- * The interval between two rounds, by business time. If the sandbox's clock is moved, the next round begins
- * immediately.
+ * The interval between two rounds of the sweep, by business time. If the sandbox's clock is moved, the next round
+ * begins immediately.
  */
 const ROUND_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
@@ -22,8 +22,8 @@ const DAY_MS = 86_400_000;
 type Dormant = { candidateIds: string[]; next: string | null };
 
 /**
- * Applies the retention rules of accounts to photos, video links and candidates. Several processes may sweep at the
- * same time.
+ * Erases photos, video links and candidates when the accounts' retention periods are over. Several processes may sweep
+ * at the same time.
  */
 @Injectable()
 export class RetentionSweep {
@@ -80,7 +80,7 @@ export class RetentionSweep {
     }
   }
 
-  /** Erases a candidate, unless the candidate has a new booking. */
+  /** Erases a candidate whose retention period is over, unless the candidate has a new booking. */
   private async erase(candidate: Candidate): Promise<void> {
     try {
       await this.erasure.erase(candidate);

@@ -15,7 +15,7 @@ const STRIKE = {
   across: acrossAccounts.keyInHand,
 };
 
-/** Reads and erases the unmatched results that only a name links to an erased person. */
+/** Reads and erases the unmatched exam results that only a name links to an erased person. */
 @Injectable()
 export class TiedResults {
   constructor(
@@ -25,8 +25,7 @@ export class TiedResults {
   ) {}
 
   /**
-   * Erases results that the erasure lists, and removes them from its list.
-   *
+   * Erases exam results that the erasure job lists, and removes them from its list.
    * @throws DomainError not_found, validation_error (`not_listed`)
    */
   async erase(jobId: string, ids: readonly string[]): Promise<void> {

@@ -6,22 +6,24 @@ import { RECEIVED_SCHEMA } from './received-requests.js';
  * Installs the sandbox's time in SQL.
  *
  * 1. The schema `sandbox` stores the offset from the machine's time, and functions with the names of PostgreSQL's time
- *    functions. They are replaced with every move.
- * 2. For the service's role in this database, the schema precedes `pg_catalog` on the search path. Unchanged statements
- *    of the service, its programs and the database's functions therefore read the sandbox's time.
- * 3. Column defaults are bound to functions when they are declared, so they are bound again.
+ *    functions. These functions are replaced whenever the clock is moved.
+ * 2. For the service's role in this database, the schema precedes `pg_catalog` on the search path. The statements of
+ *    the service and its programs, and the functions in the database, therefore read the sandbox's time without any
+ *    change.
+ * 3. The default of a column is bound to a function when it is declared, so the defaults are bound again.
  *
- * Every start of a sandbox installs it before its pools open. Other databases have none of it, and no statement depends
- * on it. `transaction_timestamp()` and Node's `performance.now()` keep the machine's time.
+ * Every start of a sandbox installs the schema before its connection pools open. Other databases do not have the
+ * schema, and no statement depends on it. `transaction_timestamp()` and Node's `performance.now()` keep the machine's
+ * time.
  */
 export async function installClock(databaseUrl: string): Promise<void> {
   const client = await connectTo(databaseUrl);
   try {
     await client.query('BEGIN');
-    // The lock serializes the processes that install the clock.
+    // The lock makes processes that install the clock at the same time wait for each other.
     await client.query(`SELECT pg_advisory_xact_lock(hashtext('sandbox.clock'))`);
     const path = await searchPath(client);
-    // With this search path, the text of a column's default shows whether its `now()` is PostgreSQL's own.
+    // This search path makes the text of a column's default show whether its `now()` is PostgreSQL's own function.
     await client.query(`SELECT set_config('search_path', $1, true)`, [path]);
     for (const statement of [...CLOCK, ...RECEIVED_SCHEMA]) await client.query(statement);
     const { rows: clock } = await client.query<{ ahead_ms: number }>('SELECT ahead_ms FROM sandbox.clock FOR UPDATE');
@@ -43,9 +45,9 @@ const CLOCK = [
 ];
 
 /**
- * Returns the SQL that creates the time functions for an offset. The planner can inline them (one expression of the
- * declared volatility), so that they cost no more than PostgreSQL's own functions. Replacing them invalidates all
- * plans.
+ * Returns the SQL that creates the sandbox's time functions for an offset. The planner can inline these functions (one
+ * expression of the declared volatility), so they cost no more than PostgreSQL's own functions. Replacing the functions
+ * invalidates all plans.
  */
 export function clockFunctions(aheadMs: number): string[] {
   const kinds = { now: 'STABLE', statement_timestamp: 'STABLE', clock_timestamp: 'VOLATILE' };
@@ -59,8 +61,8 @@ export function clockFunctions(aheadMs: number): string[] {
 }
 
 /**
- * Selects the statements that bind column defaults to the sandbox's functions, where that is still necessary. $1: the
- * search path.
+ * Selects the statements that bind the defaults of columns to the sandbox's functions, where this was not done yet. $1:
+ * the search path.
  */
 const REBIND = `
   SELECT format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT sandbox.%s', adrelid::regclass, attname, pg_get_expr(adbin, adrelid))
@@ -79,7 +81,7 @@ const REBIND = `
     WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())
       AND setrole = current_user::regrole AND setting LIKE 'search_path=%sandbox%')`;
 
-/** Returns the search path of the service without the sandbox's schema. */
+/** Returns the search path that the service would have without the sandbox's schema. */
 async function searchPath(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ search_path: string }>('SHOW search_path');
   return rows[0].search_path

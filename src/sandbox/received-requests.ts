@@ -4,15 +4,15 @@ import { Database, prepared } from '../platform/database/database.js';
 import { PersonalData, PersonalDataHolders, type Subject } from '../platform/personal-data.js';
 
 /**
- * The numbers of requests that are kept and listed. More are kept, so that the requests of a booking remain when other
- * bookings have many.
+ * The numbers of requests to the sandbox's partner that are kept, and that are listed. More requests are kept than
+ * listed, so that the requests of one booking remain when other bookings have many.
  */
 const MOST_KEPT = 1_000;
 const MOST_LISTED = 100;
 
 /**
  * SQL that creates a table in the schema of the clock (clock-schema.ts). Every process of the sandbox shows the
- * requests that any of them received.
+ * requests that any process received.
  */
 export const RECEIVED_SCHEMA = [
   `CREATE SEQUENCE IF NOT EXISTS sandbox.received_number`,
@@ -47,11 +47,11 @@ export interface ReceivedRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** The body of the request, as it was received. */
+  /** The body of the request, exactly as it was received. */
   body: string;
 }
 
-/** Stores the latest requests to the sandbox's own partner. */
+/** Stores the latest requests that the sandbox's own partner has received. */
 @Injectable()
 export class ReceivedRequests extends PersonalData {
   constructor(
@@ -63,14 +63,14 @@ export class ReceivedRequests extends PersonalData {
   }
 
   async add({ method, path, headers, body }: ReceivedRequest): Promise<void> {
-    // NUL characters are removed, because PostgreSQL's text type cannot contain them.
+    // NUL characters are removed, because PostgreSQL's type `text` cannot contain them.
     const text = body.replaceAll('\0', '');
     await this.database.execute(ADD, [method, path, JSON.stringify(headers), text, bookingCodeOf(body)]);
   }
 
   /**
-   * Returns the requests to the partner, newest first.
-   * @param bookingCode only the requests about this booking; null for all
+   * Returns the requests that the sandbox's partner has received, newest first.
+   * @param bookingCode limits the list to requests about this booking; null for all requests
    */
   list(bookingCode: string | null): Promise<(ReceivedRequest & { received_datetime: Date })[]> {
     return this.database.query(LIST, [bookingCode]);

@@ -12,22 +12,23 @@ import { clockFunctions } from './clock-schema.js';
 import { clockBackwards, clockTooFar } from './sandbox.errors.js';
 
 const CHANNEL = 'sandbox_clock';
-/** The class of the advisory locks that show which generation of the clock each process uses. */
+/** The class of the advisory locks by which each process shows which generation of the clock it uses. */
 const LOCKS = 7_031_948;
 const ASK_AGAIN_MS = 10;
 /**
- * The time for which a move of the clock waits for all processes. A process that needs longer is blocked, or has lost
- * the database.
+ * The maximum time for which a move of the clock waits for all processes. A process that needs longer is blocked, or
+ * has lost its connection to the database.
  */
 const LONGEST_WAIT_MS = 2_000;
 
-// SQL: the new time. It is computed here, because the functions of the sandbox's schema still return the old time.
+// SQL: the new time of the sandbox. It is computed here, because the time functions in the sandbox's schema still
+// return the old time.
 const MOMENT = `generation, ahead_ms, pg_catalog.now() + ahead_ms * interval '1 millisecond' AS moment`;
 const ADVANCE = prepared(
   'sandbox-clock-advance',
   `UPDATE sandbox.clock SET ahead_ms = ahead_ms + $1::bigint * 1000, generation = generation + 1 RETURNING ${MOMENT}`,
 );
-// Sets the clock to a time. The second that the clock shows now is also accepted.
+// Sets the clock to a time. The second that the clock currently shows is also accepted.
 const SET = prepared(
   'sandbox-clock-set',
   `UPDATE sandbox.clock SET generation = generation + 1,
@@ -47,12 +48,13 @@ export type Move = { advanceS: number } | { to: Date };
 /**
  * The sandbox's clock, shared by all its processes and stored in the database (clock-schema.ts).
  *
- * 1. Each process listens for clock moves on its own connection. There it holds a shared lock with the generation of
- *    the clock that it uses.
- * 2. A move is one transaction: the row, the SQL time functions, the rows that must exist at the new time, and the
- *    audit entry. The NOTIFY follows the commit. A process that misses it reads the row at its listener's next poll.
- * 3. The move is answered once no process holds the lock of an older generation: from then on every process and every
- *    statement uses the new time.
+ * 1. Each process listens for clock moves on a connection of its own. On this connection, it holds a shared lock whose
+ *    key is the generation of the clock that the process uses.
+ * 2. A move is one transaction. It writes the clock's row, the SQL time functions, the rows that must exist at the new
+ *    time, and the audit entry. A NOTIFY is sent after the commit. A process that misses it reads the clock's row when
+ *    its listener polls the next time.
+ * 3. The response to the move is sent once no process holds the lock of an older generation. From then on, every
+ *    process and every statement uses the new time.
  */
 @Injectable()
 export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
@@ -80,7 +82,7 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
     });
   }
 
-  /** Reads the clock before other parts of the application ask for the time. */
+  /** Reads the sandbox's clock before other parts of the application ask for the time. */
   async onModuleInit(): Promise<void> {
     await this.listener.open();
   }
@@ -91,7 +93,7 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Moves the clock.
+   * Moves the sandbox's clock.
    * @returns the new time
    * @throws DomainError validation_error when the clock would be set back, or beyond the year 8999
    */
@@ -102,7 +104,8 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
         value,
       ]);
       if (moved === null) throw validationError.error({ errors: [clockBackwards(this.clock.now())] });
-      // Both times are compared, because a PostgreSQL interval of so many milliseconds is some microseconds off.
+      // Both times are compared with the maximum, because a PostgreSQL interval of so many milliseconds is some
+      // microseconds off.
       if (moved.moment >= LATEST || ('to' in move && move.to >= LATEST))
         throw validationError.error({ errors: [clockTooFar('to' in move ? '/now' : '/advance_s')] });
       for (const text of clockFunctions(moved.ahead_ms)) await this.database.query({ text });
@@ -120,7 +123,7 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
     return moment;
   }
 
-  /** The reads of the clock are serialized. */
+  /** Reads the clock from the database. Reads run one after another. */
   private follow(client: pg.Client): void {
     this.following = this.following
       .then(() => this.read(client))

@@ -23,7 +23,10 @@ const FIND = prepared(
 
 type Found = RescheduleBooking['appointment'] & { account_code: string; status: string };
 
-/** Changes a booking so that it raises an event. It uses the commands of ordinary requests, with the same effects. */
+/**
+ * Changes a booking in such a way that an event is raised. It runs the commands of ordinary requests, with the same
+ * effects.
+ */
 @Injectable()
 export class SandboxEvents {
   constructor(
@@ -32,7 +35,7 @@ export class SandboxEvents {
   ) {}
 
   /**
-   * Raises an event of the booking.
+   * Changes the booking so that the event `reason` is raised.
    * @throws DomainError booking_not_found, event_not_possible
    */
   async raise(bookingCode: string, reason: ChangeReason): Promise<void> {
@@ -51,7 +54,7 @@ export class SandboxEvents {
         case 'EXCUSED_ABSENT':
           return await this.commandBus.execute(new RecordAbsence(account, bookingCode, reason === 'EXCUSED_ABSENT'));
         case 'EXAM_COMPLETED':
-          // An absent candidate is included, because a result completes that exam as well.
+          // A booking that the candidate missed (ABSENT) is included, because a result completes that exam as well.
           if (status !== 'BOOKED' && status !== 'ABSENT') throw bookingClosed.error();
           return await this.deliverResult(account, bookingCode, booking);
       }
@@ -60,7 +63,7 @@ export class SandboxEvents {
     }
   }
 
-  /** Moves the booking by an hour, or by a minute if the window has no room for an hour. */
+  /** Moves the booking by an hour, or by a minute if the window of the eligibility has no room for an hour. */
   private async move(account: string, bookingCode: string, booking: Found): Promise<void> {
     const { booking_on, delivery_mode, location_code, location_name, location_address, location_timezone } = booking;
     const location = { location_code, location_name, location_address, location_timezone };
@@ -78,7 +81,7 @@ export class SandboxEvents {
     throw eventNotPossible.error();
   }
 
-  /** Delivers a result as a test driver would, by the route for registration results. */
+  /** Delivers an exam result in the way of a test driver: on the route for registration results. */
   private async deliverResult(account: string, bookingCode: string, { booking_on }: Found): Promise<void> {
     const result = {
       examDate: formatDateTime(booking_on),

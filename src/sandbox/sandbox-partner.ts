@@ -13,11 +13,11 @@ import { ReceivedRequests } from './received-requests.js';
 const FILE = 'sandbox-partner.json';
 const CERTIFICATE_MS = 10 * 365 * 86_400_000;
 const RENEW_MS = 30 * 86_400_000;
-/** The delay of the answer to `/slow`, which exceeds the maximum `wait_ms` of a partner. */
+/** The delay of the response to `/slow`. It is longer than the maximum `wait_ms` of a partner. */
 const SLOW_MS = 65_000;
 const MOST_BYTES = 256 * 1024;
 
-/** The data that the partner keeps across restarts, so that subscriptions to it keep working. */
+/** The data that the sandbox's partner keeps across restarts, so that subscriptions to it keep working. */
 interface Kept {
   port: number;
   cert: string;
@@ -25,9 +25,10 @@ interface Kept {
 }
 
 /**
- * The sandbox's own partner, which listens on loopback. The last segment of `partner_url` selects its answer: after
- * `/400` or any other status, it answers with that status; after `/slow`, with 200 after a minute; after `/close`, it
- * closes the connection. Without such a segment, the answer is 200. Every request is stored ({@link ReceivedRequests}).
+ * The sandbox's own partner, which listens on loopback. The last segment of `partner_url` selects its response. After
+ * `/400` or any other status, the response has that status. After `/slow`, it is 200 after a minute. After `/close`,
+ * the partner closes the connection without a response. Without such a segment, the response is 200. Every request is
+ * stored ({@link ReceivedRequests}).
  */
 @Injectable()
 export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {
@@ -50,8 +51,8 @@ export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {
     this.server = server;
     server.on('tlsClientError', () => undefined);
     const listened = await listen(server, kept.port);
-    // If a different process of this sandbox has the port, its partner is equivalent. Its requests can be read in this
-    // process, too.
+    // Another process of this sandbox may already use the port. Its partner is equivalent, and the requests that it
+    // receives can be read in this process, too.
     const port = listened ? (server.address() as AddressInfo).port : kept.port;
     if (port !== kept.port) this.keep({ ...kept, port });
     this.partner_url = `https://localhost:${port}`;
@@ -109,7 +110,7 @@ export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {
 
 const NO_BODY = new Set([204, 304]);
 
-/** Starts to listen. Returns false if a different process listens on the port. */
+/** Starts to listen on the port. Returns false if another process already uses it. */
 function listen(server: Server, port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
@@ -119,7 +120,7 @@ function listen(server: Server, port: number): Promise<boolean> {
   });
 }
 
-/** Reads the body of a request. A body that is larger than any notification is truncated. */
+/** Reads the body of a request to the sandbox's partner. A body that is larger than any notification is truncated. */
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;

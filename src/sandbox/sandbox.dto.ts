@@ -14,7 +14,7 @@ export class ClockModel {
   now: string;
 }
 
-/** A move of the clock. Exactly one of the two members must be given. */
+/** A request to move the sandbox's clock. Exactly one of the two members must be given. */
 export class ClockMove {
   @Field(integer(0, LONGEST_S), {
     description: 'The number of seconds by which to move the clock forward.',
@@ -26,7 +26,7 @@ export class ClockMove {
   now?: string | null;
 }
 
-/** The request for an event of a booking. */
+/** A request to raise an event of a booking. */
 export class EventRequest {
   @Field(bookingCode, { required: true })
   booking_code: string;

@@ -5,7 +5,7 @@ import { SandboxController } from './sandbox.controller.js';
 import { SandboxEvents } from './sandbox-events.js';
 import { SandboxPartner } from './sandbox-partner.js';
 
-/** The sandbox's tools, which only a sandbox loads. */
+/** The tools of the sandbox. Only a sandbox loads this module. */
 @Module({
   controllers: [SandboxController],
   providers: [SandboxClock, SandboxEvents, SandboxPartner, ReceivedRequests],

@@ -5,11 +5,11 @@ import type { DiscountType, Voucher } from './voucher.entity.js';
 export interface VoucherDefinition {
   discount_type: DiscountType;
   discount_value: number;
-  /** The code of the currency (ISO 4217); null for a percentage. */
+  /** The ISO 4217 code of the discount's currency; null for a percentage. */
   currency: string | null;
   /** The tests to which the voucher is limited; empty means every test of the account. */
   test_codes: string[];
-  /** The first and the last second of the voucher's validity, both included. */
+  /** The first second and the last second in which the voucher is valid. */
   valid_from: Date | null;
   valid_until: Date | null;
   max_uses: number;
@@ -17,7 +17,7 @@ export interface VoucherDefinition {
 }
 
 /**
- * Creates the voucher, or replaces its definition. The number of its uses is kept.
+ * Creates a voucher, or replaces the voucher's definition. The number of its uses is kept.
  * @throws DomainError account_not_found; validation_error with `test_unknown` at `/test_codes/{index}`
  */
 export class PutVoucher extends Command<Voucher> {
@@ -31,7 +31,7 @@ export class PutVoucher extends Command<Voucher> {
 }
 
 /**
- * Deletes the voucher.
+ * Deletes a voucher.
  * @throws DomainError not_found; forbidden_operation while an eligibility has the voucher
  */
 export class DeleteVoucher extends Command<void> {
@@ -44,8 +44,8 @@ export class DeleteVoucher extends Command<void> {
 }
 
 /**
- * The reason why a voucher cannot be redeemed, as a code: voucher_unknown, _not_applicable, _not_yet_valid, _expired or
- * _exhausted.
+ * A voucher that cannot be redeemed, with the reason as a code: voucher_unknown, _not_applicable, _not_yet_valid,
+ * _expired or _exhausted.
  */
 export interface VoucherRefusal {
   readonly voucherCode: string;
@@ -53,7 +53,7 @@ export interface VoucherRefusal {
   readonly detail: string;
 }
 
-/** Returns a fault for each refused voucher, at the index of its code in the list. */
+/** Returns a fault for each refused voucher. The fault's pointer has the index of the voucher code in the list. */
 export function refusalFaults(
   refusals: readonly VoucherRefusal[],
   codes: readonly unknown[],
@@ -67,9 +67,9 @@ export function refusalFaults(
 }
 
 /**
- * Sets the vouchers of an eligibility: releases those that are not in the list, and redeems the new ones. Vouchers that
- * the eligibility already has stay, even if they could no longer be redeemed. Duplicates count once. Returns the codes
- * that cannot be redeemed; if there are any, nothing was changed.
+ * Sets the vouchers of an eligibility: releases the vouchers that are not in the list, and redeems the new ones. A
+ * voucher that the eligibility already has is kept, even if it could no longer be redeemed. A code that is listed twice
+ * counts once. Returns the vouchers that cannot be redeemed. If there are any, nothing was changed.
  *
  * The command runs in the current transaction, which must have locked the row of the eligibility.
  */
@@ -85,7 +85,7 @@ export class SetVouchers extends Command<VoucherRefusal[]> {
 }
 
 /**
- * Releases all vouchers of an eligibility and restores their uses. It runs in the current transaction, like {@link
+ * Releases all vouchers of an eligibility and gives their uses back. It runs in the current transaction, like {@link
  * SetVouchers}.
  */
 export class ReleaseVouchers extends Command<void> {

@@ -12,7 +12,7 @@ import {
   SetVouchersHandler,
 } from './vouchers.handlers.js';
 
-/** The vouchers module: definitions of vouchers, their redemption by eligibilities, and their release. */
+/** The vouchers module: the definitions of vouchers, and their redemption for and release from eligibilities. */
 @Module({
   controllers: [VouchersController],
   providers: [

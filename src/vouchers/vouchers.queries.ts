@@ -9,8 +9,8 @@ export class FindAppliedVouchers extends Query<string[]> {
 }
 
 /**
- * Asks for the voucher codes of many eligibilities. The result is keyed by the id of the eligibility, and omits
- * eligibilities without vouchers.
+ * Asks for the voucher codes of many eligibilities. The keys of the result are the ids of eligibilities. Eligibilities
+ * without vouchers are omitted.
  */
 export class FindVouchersOfMany extends Query<Map<string, string[]>> {
   constructor(readonly svcEligibilityIds: readonly string[]) {
@@ -20,7 +20,7 @@ export class FindVouchersOfMany extends Query<Map<string, string[]>> {
 
 /**
  * Asks for the faults that {@link SetVouchers} would report, for a request that is refused anyway and lists all its
- * faults. Nothing is locked or redeemed. `svcEligibilityId` is null for a record that does not exist yet.
+ * faults. Nothing is locked or redeemed. `svcEligibilityId` is null if the eligibility does not exist yet.
  */
 export class FindVoucherRefusals extends Query<VoucherRefusal[]> {
   constructor(

@@ -18,7 +18,7 @@ declareFaults({
   ],
 });
 
-/** The members of a voucher on which the rules depend. */
+/** The members of a voucher that decide whether it can be redeemed. */
 export interface VoucherTerms {
   voucher_code: string;
   test_codes: string[] | null;
@@ -41,8 +41,8 @@ const EXHAUSTED: Refusal = {
 };
 
 /**
- * Returns the reason why the voucher cannot be redeemed for the test now; null if it can. A disabled voucher is treated
- * as unknown.
+ * Returns the reason why the voucher cannot be redeemed for the test now; null if the voucher can be redeemed. A
+ * disabled voucher is treated as unknown.
  */
 export function refusalOf(voucher: VoucherTerms | undefined, testCode: string, now: Date): Refusal | null {
   if (!voucher || voucher.disabled) return UNKNOWN;
@@ -60,7 +60,7 @@ const DECIMALS = new Map([
   ...'BHD IQD JOD KWD LYD OMR TND'.split(' ').map((code) => [code, 3] as const),
   ...'CLF UYW'.split(' ').map((code) => [code, 4] as const),
 ]);
-/** Matches the codes of ISO 4217 that are not money: no currency, tests, metals and units of account. */
+/** Matches the codes of ISO 4217 that are not money: codes for tests, metals, units of account and "no currency". */
 const NO_MONEY = /^X(?!AF|CD|CG|OF|PF)/;
 
 /** Returns whether the ISO 4217 code, in any case, denotes money, so that a discount can have this currency. */
@@ -69,8 +69,8 @@ export function isMoney(currency: string): boolean {
 }
 
 /**
- * Returns whether the discount has no more decimals than its currency, whose code may be in any case. For a percentage,
- * the currency is null and two decimals are allowed.
+ * Returns whether the discount has no more decimals than its currency allows. The currency's code may be in any case.
+ * It is null for a percentage, which may have two decimals.
  */
 export function hasDecimalsOf(discount: number, currency: string | null): boolean {
   const decimals = DECIMALS.get(currency?.toUpperCase() ?? '') ?? USUAL_DECIMALS;
@@ -85,8 +85,7 @@ export interface VoucherChange {
 
 /**
  * Returns the changes after which a record has exactly the wanted vouchers.
- *
- * @param vouchers the wanted vouchers that exist, and those that the record has now
+ * @param vouchers all existing vouchers that the record has now or shall have
  */
 export function changeOf(
   wanted: readonly string[],

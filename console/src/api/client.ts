@@ -6,7 +6,10 @@ import { FROM_CONSOLE, sessionFetch } from './session';
 
 export type Schemas = components['schemas'];
 
-/** Every operation of the OpenAPI document, typed, with the operator's session. A refusal is thrown as ProblemError. */
+/**
+ * A typed function for every operation of the OpenAPI document. Requests are sent in the operator's session. An error
+ * response is thrown as ProblemError.
+ */
 export const api = createClient<paths>({
   baseUrl: ROOT.href.replace(/\/$/, ''),
   headers: FROM_CONSOLE,
@@ -31,20 +34,24 @@ export async function dataOf<T>(answer: Promise<Answered<T>>): Promise<T> {
 
 export interface Page<T> {
   rows: T[];
-  /** The cursor of the next page; null at the end. */
+  /** The cursor of the next page; null if there is no next page. */
   next: string | null;
 }
 
-/** Returns a page of a list, with the cursor from its `Link` header. */
+/** Returns a page of a list, with the cursor of the next page from the response's `Link` header. */
 export async function pageOf<T>(answer: Promise<Answered<T[]>>): Promise<Page<T>> {
   const { data = [], response } = await answer;
-  // The address uses the service's own host name, which may differ from ours: only its cursor is used.
+  // The address in the `Link` header has the service's own host name, which may differ from the console's. Only the
+  // cursor in it is used.
   const [, address] = /<([^>]*)>\s*;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
   const next = address === undefined ? null : new URL(address, ROOT).searchParams.get('cursor');
   return { rows: data, next };
 }
 
-/** Creates the Idempotency-Key of an intended action, so that a double click or a lost response performs it once. */
+/**
+ * Creates an Idempotency-Key for an action. With the key, a double click or a lost response performs the action only
+ * once.
+ */
 export function newIdempotencyKey(): string {
   return `console-${crypto.randomUUID()}`;
 }

@@ -1,13 +1,16 @@
 import { infiniteQueryOptions, type QueryKey } from '@tanstack/react-query';
 import type { Page } from './client';
 
-/** A query that loads a list page by page. */
+/** A list that is loaded page by page: its query key, and the function that loads a page. */
 export interface ListSource<Row> {
   queryKey: QueryKey;
   load: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
 }
 
-/** Builds the query of a list's pages; a page can prefetch the first of them before the list is rendered. */
+/**
+ * Builds the query for the pages of a list. With this query, a page of the console can prefetch the first part of the
+ * list before the list is rendered.
+ */
 export function listQuery<Row>({ queryKey, load }: ListSource<Row>) {
   return infiniteQueryOptions({
     queryKey,

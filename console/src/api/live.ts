@@ -4,7 +4,7 @@ import { ROOT } from './root';
 import { FROM_CONSOLE, sessionFetch } from './session';
 import { Store, useStore } from './store';
 
-/** The state of the event stream: `paused` while the page is hidden. */
+/** The state of the stream of server-sent events. It is `paused` while the page is hidden. */
 export type LiveState = 'connecting' | 'live' | 'paused' | 'broken';
 
 const liveState = new Store<LiveState>('paused');
@@ -22,9 +22,9 @@ export function useBrokenSince(): number | null {
 }
 
 /**
- * Refetches the queries of `keys` when the service reports a change of one of `topics`, at most once a second. One
- * stream serves the whole page. It pauses while the page is hidden, and missed changes are fetched when the page is
- * visible again.
+ * Refetches the queries with the given keys when the service reports a change of one of the topics, at most once a
+ * second. One event stream serves the whole page. The stream pauses while the page is hidden. When the page is visible
+ * again, changes that were missed are fetched.
  */
 export function useLive(topics: readonly string[], keys: readonly QueryKey[]): void {
   const queries = useQueryClient();
@@ -52,14 +52,17 @@ export function useLive(topics: readonly string[], keys: readonly QueryKey[]): v
   }, [queries]);
 }
 
-/** The delay before the stream stops without listeners: during navigation, no page listens for a moment. */
+/**
+ * The delay before the event stream is stopped because no component uses it. During navigation, no component uses it
+ * for a moment.
+ */
 const HEARD_AGAIN_MS = 5000;
 
 function restUnheard(): void {
   if (listeners.size === 0) stop('paused');
 }
 
-/** After an interruption of the stream, all topics count as changed. */
+/** The topics after an interruption of the event stream: all of them count as changed. */
 const EVERYTHING: readonly string[] = [];
 const AGAIN_MS = [1000, 2000, 5000, 15_000];
 
@@ -91,7 +94,7 @@ async function keepReading(signal: AbortSignal): Promise<void> {
         tell(EVERYTHING);
       });
     } catch {
-      // The error is ignored: `liveState` shows the failure, and the loop opens the stream again.
+      // The error is ignored, because `liveState` shows the failure, and the loop opens the stream again.
     }
     if (signal.aborted) return;
     liveState.set('broken');
@@ -106,7 +109,7 @@ const SILENT_MS = 10_000;
 /** The time at which the service was last heard. */
 let heardAt = Date.now();
 
-/** Reads server-sent events by `fetch`: an EventSource cannot send the header that a session requires. */
+/** Reads server-sent events with `fetch`, because an EventSource cannot send the header that a session requires. */
 async function readStream(stopped: AbortSignal, opened: () => void): Promise<void> {
   const silence = new AbortController();
   let timer: number | undefined;

@@ -3,7 +3,7 @@ import type { components } from '../../../clients/typescript/src/openapi';
 type Problem = components['schemas']['ErrorModel'];
 export type Fault = components['schemas']['ErrorModelFault'];
 
-/** A refusal by the service (RFC 9457); `status` is 0 when there was no response. */
+/** An error response of the service (RFC 9457). `status` is 0 if there was no response. */
 export class ProblemError extends Error {
   constructor(
     readonly status: number,
@@ -29,7 +29,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** Returns whether the failure is temporary, so that a retry may succeed. */
+/** Returns whether the error is temporary, so that a retry may succeed. */
 export function isPassing(error: unknown): boolean {
   return error instanceof ProblemError && (error.status === 0 || error.status === 429 || error.status >= 500);
 }

@@ -23,19 +23,22 @@ type State =
 
 export const sessionState = new Store<State>({ kind: 'unknown' });
 
-/** Returns the operator's scopes. They are kept while an expired session waits for a new sign-in. */
+/**
+ * Returns the scopes of the signed-in operator. If the session expires, they are kept until the operator has signed in
+ * again.
+ */
 export function useScopes(): readonly string[] {
   const state = useStore(sessionState);
   return 'session' in state ? state.session.scopes : [];
 }
 
-/** The header that marks requests of the console: a page of another site cannot send it. */
+/** The header that marks requests of the console. A page of another site cannot send it. */
 export const FROM_CONSOLE = { 'Console-Request': '1' };
 const RETURN_TO = 'console-return-to';
 
 let waiting: (() => void)[] = [];
 
-/** Fetches the signed-in user, and repeats the calls that waited for a sign-in. */
+/** Fetches the signed-in user, and repeats the API calls that waited for the sign-in. */
 export async function loadSession(): Promise<void> {
   try {
     const { session, sign_in: ways } = (await (
@@ -69,7 +72,10 @@ export async function signOut(everywhere: boolean): Promise<void> {
   location.assign(CONSOLE_PATH);
 }
 
-/** Ends the session of this browser, and redirects to the identity provider's sign-out page, if there is one. */
+/**
+ * Ends the session of this browser. If the identity provider has a sign-out page, the browser is then redirected to
+ * that page.
+ */
 export async function signOutAtOrganisation(): Promise<void> {
   const answer = await call('DELETE', 'session?organisation=true');
   const { organisation } = (await answer.json()) as components['schemas']['SignedOut'];
@@ -77,8 +83,8 @@ export async function signOutAtOrganisation(): Promise<void> {
 }
 
 /**
- * Redirects to the identity provider, which redirects back to the console; {@link pathToReturnTo} returns the page to
- * continue at.
+ * Redirects to the identity provider, which redirects back to the console; {@link pathToReturnTo} returns the page of
+ * the console that is then shown.
  */
 export function signInAtOrganisation(): void {
   sessionStorage.setItem(RETURN_TO, location.pathname + location.search);
@@ -91,7 +97,10 @@ export function pathToReturnTo(): string | null {
   return path?.startsWith(`${CONSOLE_PATH}/`) ? path : null;
 }
 
-/** Sends a request with the session; after a 401 it waits for a new sign-in and sends the request once more. */
+/**
+ * Sends a request in the operator's session. If the response is 401, waits until the operator has signed in again, and
+ * sends the request once more.
+ */
 export async function sessionFetch(request: Request): Promise<Response> {
   const again = request.clone();
   let response = await reach(request);
@@ -103,11 +112,11 @@ export async function sessionFetch(request: Request): Promise<Response> {
   return response;
 }
 
-/** The time after an operator's action in which lists show changes immediately, because the action has caused them. */
+/** The time after an operator's action in which lists show changes immediately, because the operator expects them. */
 const JUST_MS = 3000;
 let actedAt = -Infinity;
 
-/** Returns whether the operator has just changed something. */
+/** Returns whether the operator has just performed an action. */
 export function hasJustActed(): boolean {
   return performance.now() - actedAt < JUST_MS;
 }

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** A value outside React that components subscribe to. */
+/** A value outside React to whose changes components subscribe. */
 export class Store<T> {
   private readonly listeners = new Set<() => void>();
 

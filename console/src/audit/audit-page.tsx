@@ -92,7 +92,8 @@ export function AuditPage() {
     load: (cursor, signal) =>
       pageOf(api.GET('/admin/audit', { params: { query: { ...search, cursor, limit: 50 } }, signal })),
   };
-  // Loads the rows immediately, but renders them only after the content above them, which would otherwise move them.
+  // The rows are loaded immediately, but rendered only after the content above them. Otherwise, that content would move
+  // the rows when it appears.
   usePrefetchInfiniteQuery(listQuery(rows));
   return (
     <Page

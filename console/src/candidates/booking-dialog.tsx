@@ -9,7 +9,7 @@ import type { CandidateRecord } from './record-text';
 
 interface Props {
   record: CandidateRecord;
-  /** Whether the open booking is moved to another appointment. */
+  /** Whether the dialog moves the open booking to another appointment instead of creating a booking. */
   move: boolean;
   onClose: () => void;
   done: () => void;

@@ -13,7 +13,7 @@ interface Props {
   records: readonly CandidateRecord[];
 }
 
-/** Shows the candidate's rights: a copy of the stored data, and its erasure. */
+/** Shows the two actions for a candidate's rights: export of the stored data, and erasure. */
 export function CandidateRights({ path, name, records }: Props) {
   const scopes = useScopes();
   const navigate = useNavigate();

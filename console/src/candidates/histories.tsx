@@ -17,8 +17,8 @@ interface Props {
 }
 
 /**
- * Shows the candidate's whole history. All parts are fetched at once and shown together, so that no late part moves
- * another.
+ * Shows the candidate's whole history. All parts of the history are fetched at once and shown together. Otherwise, a
+ * part that arrives late would move the others.
  */
 export function Histories({ path }: Props) {
   const parts = candidateQueries(path);

@@ -14,7 +14,7 @@ import { BY_CLIENTS, type Action, type CandidateRecord } from './record-text';
 import { StateDiagram } from './state-diagram';
 import { VouchersDialog } from './vouchers-dialog';
 
-/** Shows one record with its state and its actions. */
+/** Shows one eligibility record with its state and the actions that it allows. */
 export function RecordPanel({ record }: { record: CandidateRecord }) {
   const {
     status,
@@ -90,7 +90,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
       excused ? 'The absence is excused.' : 'The absence is recorded.',
     );
 
-  /** The actions in display order, each with the additional scope that its route requires. */
+  /** The actions on a record in display order. Some need an additional scope, because their route requires it. */
   const OFFERED: readonly { action: Action; label: string; scope?: string; press: () => unknown }[] = [
     {
       action: 'APPROVE',

@@ -14,7 +14,7 @@ export const candidatesRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/candidates/$account/$candidate',
-    // Prefetches the data without waiting for it, while the page is rendered.
+    // Starts to load the data of the page while the page is rendered, without waiting for it.
     loader: ({ params: { account, candidate } }) =>
       void queries.prefetchQuery(candidateQueries({ account_code: account, candidate_id: candidate }).records),
     component: lazyRouteComponent(() => import('./candidate-page'), 'CandidatePage'),

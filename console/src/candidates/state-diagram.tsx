@@ -12,7 +12,7 @@ const AT: Record<Status, readonly [x: number, y: number]> = {
   EXPIRED: [160, 120],
   ABSENT: [320, 120],
 };
-/** The transitions, as in the guide for clients. */
+/** The transitions between the states of a record, as shown in the guide for clients. */
 const ARROWS: readonly (readonly [from: Status, to: Status])[] = [
   ['PENDING', 'ELIGIBLE'],
   ['ELIGIBLE', 'PENDING'],
@@ -30,8 +30,8 @@ const ARROWS: readonly (readonly [from: Status, to: Status])[] = [
 ];
 
 /**
- * Draws the states of a record and highlights the current one; a result completes a record from any state except
- * CANCELLED.
+ * Draws the states of an eligibility record as a diagram, and highlights the current state. Arrows to COMPLETED are
+ * drawn only from the usual states, although a result completes a record from every state except CANCELLED.
  */
 export function StateDiagram({ status }: { status: Status }) {
   const next = ARROWS.filter(([from]) => from === status).map(([, to]) => to);
@@ -57,8 +57,9 @@ export function StateDiagram({ status }: { status: Status }) {
 }
 
 /**
- * Returns the path of an arrow. In a row, it runs from side to side, with opposite arrows in parallel; it runs above
- * the row past a neighbour. Otherwise it runs from row to row.
+ * Returns the SVG path of an arrow between two states. Between neighbours in a row, the arrow is horizontal, and
+ * opposite arrows are parallel. If another state is in between, the arrow runs above the row. An arrow to another row
+ * is a straight line.
  */
 function pathOf(from: Status, to: Status): string {
   const [[x1, y1], [x2, y2]] = [AT[from], AT[to]];

@@ -7,7 +7,10 @@ const TONES: Record<string, Tone> = {
   ...tones('busy', 'PENDING RUNNING PREPARING SENT SCHEDULED RECEIVING'),
 };
 
-/** Shows the API's word for a state, with a colour. The word is sufficient; the colour only helps. */
+/**
+ * Shows a state under the name that it has in the API, with a colour. The name alone is sufficient; the colour only
+ * helps.
+ */
 export function Badge({ state, tone }: { state: string; tone?: Tone }) {
   return <span className={`badge ${tone ?? TONES[state] ?? 'quiet'}`}>{state.replaceAll('_', ' ')}</span>;
 }

@@ -6,15 +6,15 @@ type Kind = 'plain' | 'primary' | 'danger' | 'quiet';
 interface Props extends Omit<ComponentPropsWithRef<'button'>, 'className' | 'onClick'> {
   kind?: Kind;
   small?: boolean;
-  /** Whether its action is running: the button keeps the focus and ignores further presses. */
+  /** Whether the action of the button is running. The button then keeps the focus and ignores further presses. */
   isPending?: boolean;
-  /** Called for a press by pointer or key. */
+  /** Called when the button is pressed by pointer or key. */
   onPress?: (event: MouseEvent) => void;
 }
 
 /**
- * A native button: a list of causes has two per row, and the component library's buttons take a third of its rendering
- * time.
+ * A native button. Lists may have two buttons in each row, and the component library's buttons would take a third of
+ * the list's rendering time.
  */
 export function Button({ kind = 'plain', small = false, isPending = false, onPress, ...props }: Props) {
   return (
@@ -22,7 +22,8 @@ export function Button({ kind = 'plain', small = false, isPending = false, onPre
       type="button"
       {...props}
       onClick={(event) => {
-        // Safari does not focus a clicked button; a closing dialog returns the focus to it.
+        // Safari does not focus a button that is clicked. The button is focused here, because a dialog returns the
+        // focus to it when it closes.
         event.currentTarget.focus({ preventScroll: true });
         if (!isPending) onPress?.(event);
       }}

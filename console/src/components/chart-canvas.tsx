@@ -4,23 +4,23 @@ import UPlot from 'uplot';
 
 interface Series {
   label: string;
-  /** A colour token of base.css: `good`, `bad`, `accent`, `warn`. */
+  /** The name of a colour in base.css: `good`, `bad`, `accent` or `warn`. */
   tone: string;
   values: readonly (number | null)[];
   kind?: 'bars' | 'line';
 }
 
 export interface ChartProps {
-  /** Describes the chart in one sentence, for people who cannot see it. */
+  /** The description of the chart in one sentence, for people who cannot see the chart. */
   label: string;
-  /** The times of the values, oldest first. */
+  /** The times to which the chart's values belong, oldest first. */
   at: readonly string[];
   series: readonly Series[];
   unit?: string;
   height?: number;
 }
 
-/** Draws the chart; this module is loaded only when there is a chart to draw. */
+/** Draws a chart. This module is loaded only when there is a chart to draw. */
 export default function ChartCanvas({ at, series, unit = '', height = 180 }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -53,7 +53,7 @@ export default function ChartCanvas({ at, series, unit = '', height = 180 }: Cha
               stroke: resolved(colour(tone)),
               fill: kind === 'bars' ? resolved(colour(tone)) : undefined,
               width: kind === 'bars' ? 0 : 1.5,
-              // Points are drawn too, because a line of a single value would be invisible.
+              // The points are drawn as well, because a line with a single value would be invisible.
               points: { show: kind === 'line', size: 4 },
               paths: kind === 'bars' ? UPlot.paths.bars?.({ size: [0.7, 40], radius: 0.2 }) : undefined,
             })),
@@ -63,7 +63,9 @@ export default function ChartCanvas({ at, series, unit = '', height = 180 }: Cha
         element,
       );
     };
-    /** Resolves `light-dark()` to the current colour: a canvas knows only plain colours. */
+    /**
+     * Resolves the CSS function `light-dark()` to the current colour, because a canvas only understands plain colours.
+     */
     const resolved = (value: string): string => {
       element.style.color = value;
       const found = getComputedStyle(element).color;

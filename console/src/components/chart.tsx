@@ -3,12 +3,12 @@ import type { ChartProps } from './chart-canvas';
 import { local } from './time-text';
 
 /**
- * If the canvas cannot be drawn, the table shows the same data. The library fails in a browser without a language
- * setting.
+ * Loads the code that draws charts. The chart library fails in a browser without a language setting. If the chart
+ * cannot be drawn, the table still shows the same data.
  */
 const Canvas = lazy(() => import('./chart-canvas').catch(() => ({ default: () => <></> })));
 
-/** Shows values over time: as a drawing once the library is loaded, and as a table for those who prefer one. */
+/** Shows values over time: as a chart once the chart library is loaded, and as a table for users who prefer one. */
 export function Chart(props: ChartProps) {
   const { label, series, height = 180 } = props;
   const [isOpen, setOpen] = useState(false);
@@ -34,7 +34,10 @@ export function Chart(props: ChartProps) {
   );
 }
 
-/** Shows the values of a chart as a table; rendered only when opened, because it has a row for each hour of a week. */
+/**
+ * Shows the values of a chart as a table. The table is rendered only when the user opens it, because it has a row for
+ * each hour of a week.
+ */
 function ChartTable({ label, at, series, unit = '' }: ChartProps) {
   return (
     <div className="chart-table" tabIndex={0} role="region" aria-label={label}>

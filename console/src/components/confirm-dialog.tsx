@@ -6,12 +6,12 @@ import { ProblemNote } from './states';
 
 export interface Question {
   title: string;
-  /** The consequence of the action, and the number of affected items. */
+  /** The text of the question: the consequence of the action, and the number of affected items. */
   text: ReactNode;
   /** The label of the button that performs the action. */
   action: string;
   danger?: boolean;
-  /** Whether the operator gives a reason, which is stored with the action. */
+  /** Whether the operator gives a reason, which the service stores with the action. */
   reason?: 'required' | 'optional';
   /** The text that the operator must type to enable the button of an irreversible action. */
   typed?: string;

@@ -6,7 +6,10 @@ import { later, tellMissing } from './later';
 const dialog = later(async () => (await import('./confirm-dialog')).ConfirmDialog);
 const asked = new Store<(Asked & { Dialog: ComponentType<Asked> }) | null>(null);
 
-/** Asks for confirmation, then performs the action; returns true when it was performed. The dialog shows a refusal. */
+/**
+ * Asks the operator for confirmation, and then performs the action. Returns true if the action was performed. If the
+ * service refuses it, the dialog shows the error.
+ */
 export async function confirm(question: Question): Promise<boolean> {
   const Dialog = await dialog().catch(tellMissing);
   if (!Dialog) return false;

@@ -5,13 +5,16 @@ import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 
 interface Props {
   title: string;
-  /** Called when the user dismisses the dialog; without this function the dialog cannot be dismissed. */
+  /** Called when the user dismisses the dialog. If the function is omitted, the dialog cannot be dismissed. */
   onClose?: () => void;
   children: ReactNode;
   role?: 'dialog' | 'alertdialog';
 }
 
-/** Shows a modal dialog: it traps the focus, Escape closes it, and the focus returns to its previous place. */
+/**
+ * Shows a modal dialog. The dialog keeps the focus inside, Escape closes it, and the focus then returns to the element
+ * that had it before.
+ */
 export function Dialog({ title, onClose, children, role = 'dialog' }: Props) {
   return (
     <ModalOverlay

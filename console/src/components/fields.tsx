@@ -12,7 +12,7 @@ interface TextProps extends Labelled {
   value: string;
   onChange: (value: string) => void;
   type?: 'text' | 'password' | 'search' | 'email' | 'url' | 'datetime-local' | 'number';
-  /** The number of lines of a text field, if more than one. */
+  /** The number of lines of a field for longer texts; omitted for a field with one line. */
   rows?: number;
   maxLength?: number;
   autoComplete?: string;
@@ -51,7 +51,7 @@ interface SelectProps extends Labelled {
   disabled?: boolean;
 }
 
-/** Shows a native select, which works by keyboard, by touch and at any window size. */
+/** Shows a native select element, which works by keyboard, by touch and at any window size. */
 export function Select({ label, hint, fault, required, value, onChange, options, disabled }: SelectProps) {
   return (
     <Field label={label} hint={hint} fault={fault} required={required}>
@@ -68,7 +68,7 @@ export function Select({ label, hint, fault, required, value, onChange, options,
   );
 }
 
-/** Shows a control with its label, hint and fault. */
+/** Shows a form control with its label, its hint, and the message about an invalid value. */
 function Field({
   label,
   hint,
@@ -140,7 +140,7 @@ interface ChoicesProps extends Labelled {
   options: readonly Option[];
 }
 
-/** Shows checkboxes for choosing several of a few options. */
+/** Shows checkboxes with which the user chooses any number of a few options. */
 export function Choices({ label, hint, fault, value, onChange, options }: ChoicesProps) {
   const id = useId();
   return (

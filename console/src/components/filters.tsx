@@ -11,14 +11,20 @@ export interface Filter {
   label: string;
   /** The options of the filter; the option "any" is added before them. */
   options?: readonly Option[];
-  /** A hook that loads the options. A value that is not among them, such as that of a deleted partner, is added. */
+  /**
+   * A hook that loads the options of the filter. If the current value is not an option (for example, a deleted
+   * partner), it is added.
+   */
   useOptions?: () => readonly Option[];
   type?: 'text' | 'moment';
   /** Whether the key `/` focuses this filter. */
   main?: boolean;
 }
 
-/** Shows filters that are part of the page's address: a choice applies immediately, a text on Enter or on blur. */
+/**
+ * Shows the filters of a page. Their values are part of the page's address. A choice applies immediately; a text
+ * applies on Enter or when the field loses the focus.
+ */
 export function Filters({ of }: { of: readonly Filter[] }) {
   const search: Search = useSearch({ strict: false });
   const navigate = useNavigate();

@@ -1,7 +1,7 @@
 import schemas from 'virtual:field-rules';
 import type { Schemas } from '../api/client';
 
-/** The keywords of JSON Schema that forms use. */
+/** The keywords of JSON Schema that the console's forms use. */
 export interface FieldRule {
   type?: string | string[];
   enum?: (string | null)[];
@@ -30,7 +30,10 @@ export interface KnownRule extends FieldRule {
 
 export type SchemaName = keyof Schemas;
 
-/** Returns the rule of a member by its path, such as `auth/token`. An unknown path is an error of the page. */
+/**
+ * Returns the rule of a member of a request body by its path, such as `auth/token`. An unknown path is a programming
+ * error.
+ */
 export function ruleOf(schema: SchemaName, path: string): KnownRule {
   let places = alternativesOf({ $ref: `#/components/schemas/${schema}` });
   let isRequired = false;
@@ -54,7 +57,10 @@ export function kindOf({ type, enum: values }: FieldRule): 'text' | 'number' | '
 
 export type FieldValue = string | boolean | string[];
 
-/** Finds invalid values in a form before the request is sent; the service makes the final check. */
+/**
+ * Returns a message if the value of a field is invalid. It is called before the request is sent; the service makes the
+ * final check.
+ */
 export function faultOf(rule: KnownRule, value: FieldValue): string | undefined {
   if (typeof value === 'boolean') return undefined;
   if (Array.isArray(value)) {

@@ -13,7 +13,7 @@ export interface FormState {
   readonly faults: Record<string, string>;
   readonly error: unknown;
   readonly busy: boolean;
-  /** Whether there are unsent changes. */
+  /** Whether the form has changes that were not sent yet. */
   readonly dirty: boolean;
   rule(path: string): KnownRule;
   set(path: string, value: FieldValue): void;
@@ -21,15 +21,22 @@ export interface FormState {
 }
 
 interface Options {
-  /** The name of the schema of the request body in the OpenAPI document, which has the rules of the fields. */
+  /**
+   * The name of the schema of the request body in the OpenAPI document. The schema contains the rules of the fields.
+   */
   schema: SchemaName;
-  /** The initial values of the fields by path (`auth/token`); the body has exactly these members. */
+  /**
+   * The initial values of the form's fields by their paths (`auth/token`). The request body has exactly these members.
+   */
   initial: Values;
-  /** Sends the body; faults in a refusal appear at the fields of the members that they name. */
+  /** Sends the request body. If the service refuses it, each fault appears at the field of the member that it names. */
   perform: (body: never) => Promise<unknown>;
 }
 
-/** Creates the state of a form. Hidden fields are omitted by `perform`, or by leaving them out of `values`. */
+/**
+ * Creates the state of a form. To omit hidden fields from the request, leave them out of `values`, or let `perform`
+ * remove them.
+ */
 export function useForm({ schema, initial, perform }: Options): FormState {
   const [values, setValues] = useState(initial);
   const [faults, setFaults] = useState<Record<string, string>>({});
@@ -76,7 +83,10 @@ function faultsIn(schema: SchemaName, values: Values): Record<string, string> {
   return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-/** Builds the body without empty fields; a field that had a value and is now empty becomes null, which clears it. */
+/**
+ * Builds the request body without empty fields. If a field had a value and is empty now, its member is null, which
+ * clears the stored value.
+ */
 function bodyOf(schema: SchemaName, values: Values, initial: Values): object {
   const body: Record<string, unknown> = {};
   for (const [path, value] of Object.entries(values)) {
@@ -90,7 +100,10 @@ function bodyOf(schema: SchemaName, values: Values, initial: Values): object {
   return body;
 }
 
-/** Maps faults to fields: a fault at `/change_reasons/2` is shown at `change_reasons`. */
+/**
+ * Maps the faults in an error response to the fields of the form: a fault at `/change_reasons/2` is shown at
+ * `change_reasons`.
+ */
 function atTheirFields({ faults }: ProblemError, values: Values): Record<string, string> {
   const found: Record<string, string> = {};
   for (const { pointer, detail } of faults) {
@@ -104,7 +117,7 @@ function atTheirFields({ faults }: ProblemError, values: Values): Record<string,
 interface FormProps {
   form: FormState;
   action: string;
-  /** Additional buttons after the main button. */
+  /** Additional buttons after the form's main button. */
   more?: ReactNode;
   children: ReactNode;
 }
@@ -145,7 +158,7 @@ export function Form({ form, action, more, children }: FormProps) {
 
 interface FieldProps {
   form: FormState;
-  /** The path of the field's member in the body, such as `name` or `auth/token`. */
+  /** The path of the field's member in the request body, such as `name` or `auth/token`. */
   name: string;
   label: string;
   hint?: ReactNode;
@@ -156,7 +169,10 @@ interface FieldProps {
   autoFocus?: boolean;
 }
 
-/** Shows the field for the rule of a member: text, number, moment, choice, multiple choice, list, or checkbox. */
+/**
+ * Shows the form field that fits the rule of a member: text, number, date and time, choice, multiple choice, list, or
+ * checkbox.
+ */
 export function FormField({ form, name, label, hint, options, type, rows, autoFocus }: FieldProps) {
   const rule = form.rule(name);
   const value = form.values[name] ?? '';

@@ -6,21 +6,22 @@ type Load<Props> = () => Promise<ComponentType<Props>>;
 const parts: (() => Promise<unknown>)[] = [];
 
 /**
- * Registers a part of the program that is loaded when it is first needed, or in the background after the first page.
+ * Registers a part of the program that is loaded when it is first needed, or in the background after the first page was
+ * shown.
  */
 export function later<Props>(load: Load<Props>): Load<Props> {
   parts.push(load);
   return load;
 }
 
-/** Loads all registered parts of the program in sequence. */
+/** Loads all registered parts of the program, one after another. */
 export async function loadParts(): Promise<void> {
   for (const load of parts) await load().catch(() => undefined);
 }
 
 /**
- * Returns the part once it was opened. `lazy` is not used, because React delays suspended content by a third of a
- * second.
+ * Returns the loaded part of the program once it was opened. React's `lazy` is not used, because React delays suspended
+ * content by a third of a second.
  */
 export function useLater<Props>(load: Load<Props>) {
   const [Part, setPart] = useState<ComponentType<Props> | null>(null);

@@ -20,7 +20,7 @@ export function ColumnChoice({ columns }: ColumnChoices) {
   );
 }
 
-/** Returns the column choice that this browser stored before. */
+/** Returns the choice of columns that this browser has stored for the list. */
 export function keptChoice(name: string, columns: readonly { id: string; hidden?: boolean }[]): ColumnVisibilityState {
   const usual = Object.fromEntries(columns.map(({ id, hidden }) => [id, !hidden]));
   try {

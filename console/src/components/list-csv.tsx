@@ -10,10 +10,12 @@ interface Props<Row> {
   load: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
 }
 
-/** More rows would fill the page's memory; use an export of the service instead. */
+/**
+ * The maximum number of rows in a CSV file. More rows would fill the page's memory; the service has an export for them.
+ */
 const MOST_ROWS = 100_000;
 
-/** Loads every page of the list, with all columns, into a file. */
+/** Shows a button that loads every page of the list and saves the rows, with all columns, as a CSV file. */
 export function CsvButton<Row>({ name, columns, load }: Props<Row>) {
   const [rows, setRows] = useState<number | null>(null);
   const leaving = useRef<AbortController>(null);

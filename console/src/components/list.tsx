@@ -7,15 +7,16 @@ import { Table, type TableProps } from './table';
 
 interface Props<Row> extends Omit<TableProps<Row>, 'rows' | 'list' | 'count' | 'load'>, ListSource<Row> {}
 
-/** Shows a list of the API page by page, with a choice of columns and a CSV of all matching rows. */
+/** Shows a list of the API page by page. The user can choose its columns, and save all matching rows as a CSV file. */
 export function List<Row extends object>({ queryKey, load, ...table }: Props<Row>) {
   const query = useInfiniteQuery({
     ...listQuery({ queryKey, load }),
-    // After a filter change, the old rows stay until the new rows arrive.
+    // After the filter was changed, the old rows stay visible until the new rows arrive.
     placeholderData: keepPreviousData,
   });
   const { fetchNextPage, hasNextPage, isFetching, isError } = query;
-  // A refetch of the list cancels a running fetch of the next page, so the next page is fetched again afterwards.
+  // When the list is refetched, a running fetch of its next page is cancelled. The next page is therefore fetched again
+  // afterwards.
   const key = JSON.stringify(queryKey);
   const [wanted, setWanted] = useState({ key, pages: 1 });
   const pages = query.data?.pages.length ?? 0;
@@ -31,7 +32,7 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
       <Table
         {...table}
         rows={rows}
-        // Placeholder rows belong to the previous filter: an empty key makes the new rows count as a new list.
+        // Placeholder rows belong to the previous filter. The empty key makes the new rows count as a new list.
         list={query.isPlaceholderData ? '' : key}
         load={load}
         count={query.hasNextPage ? `${rows.length.toLocaleString('en')} shown, there are more` : undefined}

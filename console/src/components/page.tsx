@@ -2,9 +2,9 @@ import { useEffect, useRef, type ReactNode } from 'react';
 
 interface Props {
   title: string;
-  /** A badge next to the title, which shows the state of the item. */
+  /** A badge next to the title, which shows the state of the item that the page is about. */
   badge?: ReactNode;
-  /** Links above the title to the pages that contain this one. */
+  /** Links above the title to the parent pages. */
   trail?: ReactNode;
   actions?: ReactNode;
   /** One sentence below the title. */
@@ -14,7 +14,9 @@ interface Props {
 
 let first = true;
 
-/** Shows a page of the console. It sets the window's title, and focuses its heading after navigation. */
+/**
+ * Shows a page of the console. The component sets the window's title, and focuses the page's heading after navigation.
+ */
 export function Page({ title, badge, trail, actions, lead, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {

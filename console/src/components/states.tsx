@@ -3,7 +3,7 @@ import { isPassing, ProblemError } from '../api/problem';
 import { Button } from './button';
 import { CopyButton } from './copy';
 
-/** Shows that data is loading, after a delay. */
+/** Shows that data is being loaded. The text appears only after a delay. */
 export function Loading({ what = 'Loading' }: { what?: string }) {
   return (
     <p className="loading" role="status">
@@ -12,12 +12,12 @@ export function Loading({ what = 'Loading' }: { what?: string }) {
   );
 }
 
-/** Explains why a list is empty, and how to see items. */
+/** Explains why a list is empty, and what the user can do to see items. */
 export function Empty({ children, good = false }: { children: ReactNode; good?: boolean }) {
   return <div className={good ? 'empty good' : 'empty'}>{children}</div>;
 }
 
-/** Shows a refusal or failure: the problem, its reason, its faults, and the request id of the log. */
+/** Shows an error: the problem, its reason, its faults, and the request id by which the request is found in the log. */
 export function ProblemNote({ error, retry }: { error: unknown; retry?: () => void }) {
   const problem = error instanceof ProblemError ? error : null;
   const { detail, failure, reason, http_status: status, excerpt } = problem?.problem ?? {};
@@ -60,7 +60,10 @@ interface Followed {
   refetch: () => unknown;
 }
 
-/** Says below the data that it could not be refreshed, and how old it is; above the data, the note would move it. */
+/**
+ * Shows, below the data, that the data could not be refreshed, and how old it is. Above the data, the note would move
+ * it.
+ */
 export function StaleNote({ of }: { of: Followed }) {
   if (!of.isError || of.dataUpdatedAt === 0) return null;
   return (
@@ -74,7 +77,7 @@ export function StaleNote({ of }: { of: Followed }) {
   );
 }
 
-/** Returns whether the first response to a query is still pending; after a failed attempt it is no longer awaited. */
+/** Returns whether the first response to a query is still awaited. After a failed attempt, it is no longer awaited. */
 export function isFirstAwaited({ isPending, failureCount }: { isPending: boolean; failureCount: number }): boolean {
   return isPending && failureCount === 0;
 }
@@ -84,8 +87,8 @@ interface Loaded<T> extends Followed {
 }
 
 /**
- * Defers the rendering of a query's data, so that a slow telephone stays responsive. Use it for a query on which the
- * whole page depends: other content would move when the data appears.
+ * Renders a query's data with low priority, so that a slow phone stays responsive. Use it only for a query on which the
+ * whole page depends, because other content would move when the data appears.
  */
 export function useInParts<T>({ data, isError, error, dataUpdatedAt, refetch }: Loaded<T>): Loaded<T> {
   return { data: useDeferredValue(data), isError, error, dataUpdatedAt, refetch };

@@ -3,22 +3,22 @@ import { hasJustActed } from '../api/session';
 import { Button } from './button';
 
 interface Shown<Row> {
-  /** The current rows from which the shown rows were derived. */
+  /** The newest data, from which the shown rows were derived. */
   of: readonly Row[];
   list: string;
   rows: readonly Row[];
-  /** The number of new rows that are withheld. */
+  /** The number of new rows that are not shown yet. */
   fresh: number;
-  /** Keys of removed rows that stay as placeholders, so that nothing moves. */
+  /** Keys of removed rows that are still shown as placeholders, so that no other row moves. */
   gone: ReadonlySet<string>;
 }
 
 export interface Steady<Row> {
   rows: readonly Row[];
   gone: ReadonlySet<string>;
-  /** The element whose content moves when rows are added or removed. */
+  /** The element whose content would move if rows were added or removed. */
   frame: RefObject<HTMLDivElement | null>;
-  /** The note about withheld rows, with the function that shows them; null when no rows are withheld. */
+  /** The text about new rows that are not shown yet, with the function that shows them; null if all rows are shown. */
   held: Held | null;
 }
 
@@ -30,12 +30,12 @@ interface Held {
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Keeps live rows from moving while the user interacts with them.
+ * Keeps the rows of a live list from moving while the user interacts with them.
  *
- * 1. While the pointer or the keyboard focus is on the rows or on the content below, new rows are withheld and removed
- *    rows keep their place. Other changes of a row are shown immediately.
- * 2. Everything is shown when pointer and focus leave, when the operator asks for it, after an operator's action, and
- *    for another `list`.
+ * 1. While the pointer or the keyboard focus is on the rows or on the content below them, new rows are not shown and
+ *    removed rows keep their place. Other changes of a row are shown immediately.
+ * 2. All changes are shown when pointer and focus leave the list, when the operator asks for them, after an operator's
+ *    action, and when another `list` is shown.
  */
 export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string, list = ''): Steady<Row> {
   const frame = useRef<HTMLDivElement>(null);
@@ -80,7 +80,7 @@ export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string
 
 const KINDS = ['pointerover', 'pointerout', 'focusin', 'focusout'] as const;
 
-/** Shows the note about withheld rows instead of the previous text, so that the note moves no content. */
+/** Shows the note about new rows that are not shown yet. It replaces another text, so that it moves no content. */
 export function HeldNote({ held: { text, show } }: { held: Held }) {
   return (
     <Button kind="quiet" small aria-label={`${text}: show`} onPress={show}>
@@ -93,7 +93,10 @@ function allOf<Row>(rows: readonly Row[], list: string): Shown<Row> {
   return { of: rows, list, rows, fresh: 0, gone: NONE };
 }
 
-/** Merges new data into the shown rows, which keep their order; new rows at the end of the list follow. */
+/**
+ * Merges new data into the shown rows. The shown rows keep their order, and new rows at the end of the list are
+ * appended.
+ */
 function merged<Row>(before: Shown<Row>, now: readonly Row[], keyOf: (row: Row) => string): Shown<Row> {
   if (before.rows.length === 0) return allOf(now, before.list);
   const known = new Map(now.map((row) => [keyOf(row), row]));
@@ -102,7 +105,7 @@ function merged<Row>(before: Shown<Row>, now: readonly Row[], keyOf: (row: Row) 
   const last = now.findLastIndex((row) => keys.has(keyOf(row)));
   const behind = last === -1 ? [] : now.slice(last + 1);
   const fresh = now.filter((_, index) => index <= last || last === -1).filter((row) => !keys.has(keyOf(row))).length;
-  // A row missing at the end may still exist: new rows may have displaced it from the fetched pages.
+  // A row that is missing at the end may still exist: new rows may have displaced it from the pages that were fetched.
   const end = fresh === 0 ? standing.length : standing.findLastIndex((row) => known.has(keyOf(row)));
   const gone = new Set(
     standing.slice(0, Math.max(end, 0)).flatMap((row) => (known.has(keyOf(row)) ? [] : [keyOf(row)])),

@@ -21,20 +21,20 @@ export type Column<Row> = {
   id: string;
   header: string;
   kind?: 'main' | 'number';
-  /** Whether the column is hidden until it is chosen. */
+  /** Whether the column is hidden until the user chooses it. */
   hidden?: boolean;
 } & (TextColumn<Row> | DeedColumn<Row>);
 
 interface TextColumn<Row> {
-  /** The text of the column in a CSV, and in the cell unless `cell` replaces it. */
+  /** Returns the text of the column in the CSV file. The cell has the same text unless `cell` replaces it. */
   text: (row: Row) => string | number | null | undefined;
-  /** The kind of text: a time of the API, an id with a copy button, or a state. */
+  /** The kind of the text, if it is not plain: a time of the API, an id with a copy button, or a state. */
   as?: 'time' | 'code' | 'badge';
-  /** Renders the cell when it shows more than the text. */
+  /** Renders the cell if the cell shows more than the text. */
   cell?: (row: Row) => ReactNode;
 }
 
-/** A column with a row's actions, omitted from a CSV. */
+/** A column with buttons for actions on the row. A CSV file does not contain it. */
 interface DeedColumn<Row> {
   text?: undefined;
   cell: (row: Row) => ReactNode;
@@ -48,28 +48,31 @@ interface Selection {
 }
 
 export interface TableProps<Row> {
-  /** The name of the table's CSV file, and the key under which its column choice is stored. */
+  /** The name of the table's CSV file. The browser stores the user's choice of columns under the same name. */
   name: string;
   caption: string;
   columns: readonly Column<Row>[];
   rowKey: (row: Row) => string;
   rows: readonly Row[];
-  /** The key of the list: rows with a different key, such as those of a new filter, are a new list. */
+  /** The key of the list. If the key changes, for example with the filter, the rows count as a new list. */
   list?: string;
   empty: ReactNode;
   /** Whether an empty list is good news, such as an empty error queue. */
   emptyIsGood?: boolean;
   selection?: Selection;
-  /** The text that replaces the number of rows. */
+  /** The text that is shown instead of the number of rows. */
   count?: string;
-  /** Loads the remaining rows for the CSV, when `rows` are not all rows of the list. */
+  /** Loads the remaining rows for the CSV file, if `rows` are not all rows of the list. */
   load?: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
 }
 
 const features = tableFeatures({ columnVisibilityFeature, rowSelectionFeature });
 const NO_SELECTION: RowSelectionState = {};
 
-/** Shows rows with a choice of columns and a CSV. In a narrow window each row is a card. */
+/**
+ * Shows rows as a table. The user can choose its columns and save the rows as a CSV file. In a narrow window, each row
+ * is a card.
+ */
 export function Table<Row extends object>(props: TableProps<Row>) {
   const { name, caption, columns, rowKey, list, empty, emptyIsGood, selection, count, load } = props;
   const { rows, gone, frame, held } = useSteady(props.rows, rowKey, list);
@@ -171,7 +174,10 @@ export function Table<Row extends object>(props: TableProps<Row>) {
   );
 }
 
-/** Returns a function that selects or deselects a row; its identity is stable for the life of the table. */
+/**
+ * Returns a function that selects or deselects a row. The function stays the same object, so that the rows need not be
+ * rendered again.
+ */
 function useChoose(selection: Selection | undefined): (id: string, chosen: boolean) => void {
   const latest = useRef(selection);
   useEffect(() => {
@@ -192,11 +198,11 @@ interface RowProps<Row> {
   label: string | undefined;
   chosen: boolean;
   choose: (id: string, chosen: boolean) => void;
-  /** Whether the row is a placeholder of a removed row. */
+  /** Whether the row was removed and is only shown as a placeholder. */
   isGone: boolean;
 }
 
-/** Renders a row, memoized: when a list grows or is refreshed, only a few rows change. */
+/** Renders a row of a table. It is memoized, because only a few rows change when a list grows or is refreshed. */
 const TableRow = memo(function TableRow<Row>({ id, row, columns, label, chosen, choose, isGone }: RowProps<Row>) {
   return (
     <tr role="row" className={isGone ? 'gone' : chosen ? 'selected' : undefined}>

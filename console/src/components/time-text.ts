@@ -6,7 +6,10 @@ const LOCAL = new Intl.DateTimeFormat('en-GB', {
   minute: '2-digit',
   second: '2-digit',
 });
-/** The start of an exam needs no seconds, but names its zone, because exams are in many zones. */
+/**
+ * The format for the start of an exam. It needs no seconds, but names the time zone, because exams take place in many
+ * zones.
+ */
 const SHORT = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',
   month: 'short',
@@ -26,12 +29,12 @@ export function local(moment: Date): string {
   return LOCAL.format(moment).replace(',', '');
 }
 
-/** Returns a local time to the minute, with its zone. */
+/** Returns the local time without seconds, with its time zone. */
 export function localShort(moment: Date): string {
   return SHORT.format(moment);
 }
 
-/** Returns a time in UTC, with its date if the date in UTC differs from the local date. */
+/** Returns the time in UTC. The date is included if it differs from the local date. */
 export function utc(moment: Date): string {
   const text = moment.toISOString();
   const sameDay = moment.getDate() === moment.getUTCDate();
@@ -45,7 +48,7 @@ export function relative(moment: Date, now: number): string {
   return seconds > 30 ? 'in under a minute' : 'just now';
 }
 
-/** Converts the value of a date-time field to the API's form: local time is typed, UTC is sent. */
+/** Converts the value of a date-time field to the form of the API. The user types local time, and the API gets UTC. */
 export function toUtcText(value: string): string {
   const moment = new Date(value);
   return Number.isNaN(moment.getTime()) ? value : `${moment.toISOString().slice(0, 19)}Z`;

@@ -3,13 +3,13 @@ import { relative, local, localShort, utc } from './time-text';
 
 interface Props {
   at: string | null | undefined;
-  /** Whether only the age is shown; the title has the time. */
+  /** Whether only the age is shown. The full time is then in the element's tooltip. */
   compact?: boolean;
-  /** Whether only the local time is shown, with its zone. */
+  /** Whether only the local time is shown, with its time zone. */
   short?: boolean;
 }
 
-/** Shows a time of the API: local, with UTC and its age. */
+/** Shows a time from the API: as local time, in UTC, and as an age. */
 export function Time({ at, compact = false, short = false }: Props) {
   const now = useSyncExternalStore(everyHalfMinute, currentHalfMinute);
   if (at == null) return <span className="nothing">–</span>;
@@ -40,7 +40,7 @@ export function Time({ at, compact = false, short = false }: Props) {
 const ticks = new Set<() => void>();
 let timer: number | undefined;
 
-/** Subscribes a component to the clock that all times on the page share. */
+/** Subscribes a component to the clock that all times on the page share. The clock ticks every half minute. */
 function everyHalfMinute(tick: () => void): () => void {
   ticks.add(tick);
   timer ??= window.setInterval(() => ticks.forEach((each) => each()), 30_000);
@@ -52,7 +52,7 @@ function everyHalfMinute(tick: () => void): () => void {
   };
 }
 
-/** Returns the time rounded to half a minute, so that nothing is rendered needlessly. */
+/** Returns the current time, rounded to half a minute, so that components are not rendered more often. */
 function currentHalfMinute(): number {
   return Math.floor(Date.now() / 30_000) * 30_000;
 }

@@ -9,14 +9,17 @@ interface Toast {
 const toasts = new Store<Toast[]>([]);
 let lastId = 0;
 
-/** Notifies the operator: the text is shown for a while and read aloud by screen readers. */
+/** Shows the operator a message for a while. Screen readers read it aloud. */
 export function toast(text: string, tone: Toast['tone'] = 'plain'): void {
   const id = ++lastId;
   toasts.set([...toasts.get().slice(-2), { id, text, tone }]);
   setTimeout(() => toasts.set(toasts.get().filter((other) => other.id !== id)), tone === 'bad' ? 12_000 : 6000);
 }
 
-/** Renders the live region even without messages: screen readers announce changes only in a known region. */
+/**
+ * Renders the live region for messages, even while there are none: screen readers only announce changes in a region
+ * that they already know.
+ */
 export function Toasts() {
   const shown = useStore(toasts);
   return (

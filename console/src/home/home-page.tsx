@@ -23,7 +23,7 @@ const EXAM_IN: readonly (readonly [keyof Overview['undelivered']['exam_in'], str
   ['later', 'later, or unknown', 'quiet'],
 ];
 
-/** Shows only the work that needs an operator now. */
+/** Shows only the work for which an operator is needed now. */
 export function HomePage() {
   useLive(['undelivered', 'attempts', 'partners', 'jobs', 'waiting', 'unmatched'], [overviewQuery.queryKey]);
   const overview = useInParts(
@@ -31,7 +31,7 @@ export function HomePage() {
       ...overviewQuery,
       placeholderData: keepPreviousData,
       refetchOnWindowFocus: true,
-      // The page is refetched every minute, because ages and remaining times change without events.
+      // The data is refetched every minute, because ages and remaining times change without any event.
       refetchInterval: 60_000,
     }),
   );
@@ -66,7 +66,7 @@ function Everything({ overview }: { overview: Overview }) {
           <strong>All is well.</strong> All notifications are delivered, and no work is waiting for you.
         </p>
       ) : (
-        // This text is as long as its alternative, so that the following content does not move.
+        // This text has the same length as its alternative, so that the content below it does not move.
         <p className="summary">
           <strong>Action needed.</strong> Select a highlighted figure to see the items behind it.
         </p>

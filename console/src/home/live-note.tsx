@@ -8,7 +8,7 @@ const WORDS: Record<LiveState, string> = {
   broken: 'Disconnected, reconnecting',
 };
 
-/** Shows whether the page receives live updates, and the time of its data. */
+/** Shows whether the page receives live updates, and how old its data is. */
 export function LiveNote({ at }: { at: string | undefined }) {
   const state = useLiveState();
   return (

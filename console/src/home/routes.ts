@@ -7,7 +7,7 @@ export const homeRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/',
-    // Prefetches the data without waiting for it, when somebody is about to open the page.
+    // Starts to load the page's data when the user is about to open the page, without waiting for the data.
     loader: () => void queries.prefetchQuery(overviewQuery),
     component: lazyRouteComponent(() => import('./home-page'), 'HomePage'),
   }),

@@ -18,7 +18,7 @@ const TRIGGERS: Record<Schemas['AttemptModel']['trigger'], string> = {
   RENEWED: 'Repeated within the same attempt',
 };
 
-/** Shows each attempt: its request, its duration, and the partner's answer. */
+/** Shows each attempt to deliver the notification: the request, its duration, and the partner's response. */
 export function Attempts({ notification, subscription }: Props) {
   const { attempts } = notification;
   if (attempts.length === 0) return <Empty>None yet.</Empty>;

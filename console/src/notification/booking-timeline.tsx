@@ -10,7 +10,7 @@ type Event = Schemas['NotificationModel'];
 
 const MOST = 200;
 
-/** Shows the booking's notifications to this partner, in event order. */
+/** Shows all notifications about the same booking to this partner, in the order of their events. */
 export function BookingTimeline({ notification }: { notification: Schemas['NotificationDetail'] }) {
   const { id, booking_code: booking, subscription_id: subscription, account_code: account } = notification;
   const events = useQuery({
@@ -53,7 +53,7 @@ export function BookingTimeline({ notification }: { notification: Schemas['Notif
   );
 }
 
-/** Shows the new start of a moved exam, and the start that this partner knew before. */
+/** Shows the new start of an exam that was moved, and the start of which this partner was notified before. */
 function Moved({ event: { previous_booking_on: from, booking_on: to } }: { event: Event }) {
   if (from === null) return null;
   return (

@@ -4,7 +4,10 @@ export type HeaderLine = readonly [name: string, value: string];
 
 const MASK = '••••••••';
 
-/** Returns the headers of a notification with masked secrets: the service never shows them. */
+/**
+ * Returns the headers of the request that sends a notification. Secrets are masked, because the service never shows
+ * them.
+ */
 export function requestHeaders(
   notification: Schemas['NotificationDetail'],
   subscription?: Schemas['SubscriptionModel'],
@@ -22,7 +25,7 @@ export function requestHeaders(
   ];
 }
 
-/** Returns a command that sends the same request, with placeholders for secrets. */
+/** Returns a curl command that sends the same request as the service, with placeholders for secrets. */
 export function curlOf(
   notification: Schemas['NotificationDetail'],
   subscription: Schemas['SubscriptionModel'],
@@ -44,7 +47,7 @@ export function curlOf(
   ].join(' \\\n  ');
 }
 
-/** Quotes any text as one word of a POSIX shell. */
+/** Quotes a text as one word of a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -26,7 +26,8 @@ export function NotificationPage() {
   const notification = useQuery({
     queryKey: ['notifications', 'one', id],
     queryFn: ({ signal }) => dataOf(api.GET('/admin/notifications/{id}', { params: { path: { id } }, signal })),
-    // Refetches while an attempt is running, which ends within the partner's wait time.
+    // The notification is refetched while an attempt is running. The attempt ends within the partner's maximum waiting
+    // time.
     refetchInterval: ({ state }) => (state.data?.state === 'PENDING' ? 1000 : false),
   });
   return <Shown query={notification}>{(found) => <OneNotification notification={found} />}</Shown>;

@@ -3,7 +3,7 @@ import type { Search } from '../router-search';
 
 type Query = NonNullable<operations['listNotifications']['parameters']['query']>;
 
-/** Converts filters of the page's address to the API's form; the API validates them. */
+/** Converts the filters in the page's address to query parameters of the API, which validates them. */
 export function notificationQuery(search: Search): Query {
   const { http_status: status, ...rest } = search;
   return { ...(rest as Query), ...(status === undefined ? {} : { http_status: Number(status) }) };

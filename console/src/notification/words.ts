@@ -16,7 +16,10 @@ const FAILURES: Record<NonNullable<Notification['failure']>, string> = {
   blocked: 'Address not allowed',
 };
 
-/** Describes a failure in words; null means that no attempt was made, because the partner was DOWN. */
+/**
+ * Describes in words why the delivery of a notification failed. Null means that no attempt was made, because the
+ * partner was DOWN.
+ */
 export function failureText(failure: Notification['failure']): string {
   return failure == null ? 'Not tried yet' : FAILURES[failure];
 }
@@ -27,7 +30,7 @@ const REASONS: Record<string, string> = {
   ONLY_THIS_EVENT: 'The partner answers status 500 to this event only',
 };
 
-/** Returns the words for a known reason of a failure, otherwise its code. */
+/** Returns the description of a failure's reason; for an unknown reason, returns its code. */
 export function reasonText(reason: string): string {
   return REASONS[reason] ?? reason;
 }
@@ -64,7 +67,7 @@ export function retryText(retry: Notification['retry']): string {
   return retry === 'AUTO' ? 'Automatic' : retry === 'MANUAL' ? 'Manual' : '–';
 }
 
-/** Converts `BOOKING_CREATED` to "Booking created". */
+/** Converts an event's name to words: `BOOKING_CREATED` becomes "Booking created". */
 export function eventText(reason: string): string {
   return reason.charAt(0) + reason.slice(1).toLowerCase().replaceAll('_', ' ');
 }

@@ -8,7 +8,7 @@ const HEADERS = 'auth/headers';
 const CLIENT_AUTH = 'auth/client_auth';
 const MORE_HEADERS = { [HEADERS]: 'More headers' };
 
-/** The body's members for each authentication type, with their labels. */
+/** The form fields for each type of partner authentication, with their labels. */
 const FIELDS: Record<AuthType, Record<string, string>> = {
   none: {},
   headers: { [HEADERS]: 'Headers' },
@@ -48,19 +48,19 @@ const HINTS: Record<string, string> = {
   'auth/resource': 'Enter a resource only if the token service requires it (RFC 8707).',
 };
 
-/** Returns the empty fields of an authentication type. */
+/** Returns the empty form fields for a type of partner authentication. */
 export function emptyAuth(type: AuthType): Record<string, string> {
   return Object.fromEntries(Object.keys(FIELDS[type]).map((name) => [name, '']));
 }
 
-/** Builds the `auth` member of a body from a form. */
+/** Builds the member `auth` of the request body from the form's values. */
 export function authOf(type: AuthType, given: object | null | undefined): Schemas['SubscriptionBody']['auth'] {
   const { headers = '', ...rest } = (given ?? {}) as { headers?: string };
   const lines = headers.split('\n').filter((line) => line.trim() !== '');
   return { ...rest, ...(lines.length > 0 ? { headers: lines.map(headerOf) } : {}), type } as ReturnType<typeof authOf>;
 }
 
-/** Parses a line such as `X-Api-Key: 12345`. */
+/** Parses a header that the user typed, such as `X-Api-Key: 12345`. */
 function headerOf(line: string): { name: string; value: string } {
   const [name, ...value] = line.split(':');
   return { name: name.trim(), value: value.join(':').trim() };

@@ -20,7 +20,9 @@ const DAY_MS = 86_400_000;
 const SOON_DAYS = 14;
 const AT_ONCE_DAYS = 3;
 
-/** Returns the remaining validity of a certificate, such as `12 days left`; `quiet` when no action is needed yet. */
+/**
+ * Returns how long a certificate is still valid, such as `12 days left`. The tone is `quiet` while no action is needed.
+ */
 export function certificateText(notAfter: string | null | undefined, now = Date.now()): readonly [string, Tone] | null {
   if (notAfter == null) return null;
   const days = Math.floor((Date.parse(notAfter) - now) / DAY_MS);

@@ -9,7 +9,7 @@ import { Copyable } from '../components/copy';
 import { Dialog } from '../components/dialog';
 import { toast } from '../components/toast';
 
-/** Shows an operator's actions on a partner as a whole. */
+/** Shows the buttons for an operator's actions on a partner. */
 export function PartnerActions({ subscription }: { subscription: Schemas['SubscriptionModel'] }) {
   const { id, name, partner_url: url, state } = subscription;
   const [secret, setSecret] = useState<string | null>(null);

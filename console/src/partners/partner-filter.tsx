@@ -11,7 +11,7 @@ const partnersToChoose = queryOptions({
   staleTime: 60_000,
 });
 
-/** Returns the partners by name, to choose one of them. */
+/** Returns the partners, sorted by name, as options from which the user chooses one. */
 export function usePartnerOptions(): readonly Option[] {
   const { data = [] } = useQuery(partnersToChoose);
   return data
@@ -19,5 +19,5 @@ export function usePartnerOptions(): readonly Option[] {
     .toSorted(([, one], [, other]) => one.localeCompare(other));
 }
 
-/** Chooses a partner by its name. */
+/** The filter with which the user chooses a partner by its name. */
 export const PARTNER_FILTER: Filter = { name: 'subscription_id', label: 'Partner', useOptions: usePartnerOptions };

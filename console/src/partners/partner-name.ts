@@ -3,12 +3,15 @@ interface Named {
   partner_url: string;
 }
 
-/** Returns the name of a partner or, if it has none, the host of its address. */
+/** Returns the name of a partner or, if the partner has no name, the host of its address. */
 export function partnerName({ subscription_name: name, partner_url: url }: Named): string {
   return name ?? hostOf(url);
 }
 
-/** Returns the name of a partner or, if it has none, its whole address: for pages that may list several of one host. */
+/**
+ * Returns the name of a partner or, if the partner has no name, its whole address. Pages use it that may list several
+ * partners on one host.
+ */
 export function partnerTitle({ subscription_name: name, partner_url: url }: Named): string {
   return name ?? url;
 }

@@ -31,7 +31,8 @@ export function PartnerPage() {
   const { id } = useParams({ from: '/partners/$id' });
   useLive(['partners'], [['subscriptions', id]]);
   const subscription = useQuery(subscriptionQuery(id));
-  // The partner and its statistics are fetched and shown together, so that no late figure moves a button.
+  // The partner and its statistics are fetched and shown together. Otherwise, a figure that arrives late would move the
+  // buttons.
   const statistics = useQuery(statisticsQuery(id));
   if (subscription.isSuccess && isFirstAwaited(statistics)) return <Loading />;
   return <Shown query={subscription}>{(found) => <Partner subscription={found} />}</Shown>;
@@ -93,7 +94,10 @@ function Partner({ subscription }: { subscription: Subscription }) {
   );
 }
 
-/** Says since when every attempt fails; the causes, with the partner's answers, are one click away. */
+/**
+ * Shows since when every attempt to notify the partner has failed. A link leads to the causes and to the partner's
+ * responses.
+ */
 function Failing({ since, id }: { since: string | null | undefined; id: string }) {
   return (
     <p className="note bad">
@@ -126,7 +130,7 @@ function Charts({ statistics: { hours } }: { statistics: Statistics }) {
   );
 }
 
-/** Builds the charts' series, memoized: a chart is redrawn for every new series. */
+/** Builds the data series of the charts. The result is memoized, because a chart is redrawn for every new series. */
 function chartsOf(hours: Statistics['hours']) {
   const failedIn = (failed: Record<string, number>) => Object.values(failed).reduce((sum, count) => sum + count, 0);
   return {
@@ -149,7 +153,7 @@ const REPLAY_FILTERS: readonly Filter[] = [
   { name: 'change_reason', label: 'Event', options: CHANGE_REASON_OPTIONS },
 ];
 
-/** Resends notifications to a partner that has lost its data. */
+/** Shows the form with which an operator resends notifications to a partner that has lost its data. */
 function Replay({ id }: { id: string }) {
   const search = useSearch({ from: '/partners/$id' });
   return (

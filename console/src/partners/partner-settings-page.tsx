@@ -99,7 +99,7 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
   );
 }
 
-/** Returns the members of the form whose values differ from the stored settings. */
+/** Returns the members of the form whose values differ from the stored settings of the partner. */
 function changed(subscription: Subscription, body: Patch): Patch {
   const before = subscription as Record<string, unknown>;
   return Object.fromEntries(

@@ -124,7 +124,7 @@ function total(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** Returns the value of the last hour with an attempt. */
+/** Returns the value of the latest hour with an attempt to notify the partner; null if there is none. */
 function lastOf(values: readonly (number | null)[]): number | null {
   return values.findLast((value) => value !== null) ?? null;
 }

@@ -15,7 +15,7 @@ export const partnersRoutes = [
     getParentRoute: () => rootRoute,
     path: '/partners/$id',
     validateSearch: only('from', 'to', 'booking_code', 'change_reason'),
-    // Prefetches the data without waiting for it, while the page is rendered.
+    // Starts to load the data of the page while the page is rendered, without waiting for it.
     loader: ({ params: { id } }) => {
       void queries.prefetchQuery(subscriptionQuery(id));
       void queries.prefetchQuery(statisticsQuery(id));

@@ -16,7 +16,7 @@ const STEPS: Record<StepName, string> = {
 };
 const TONES: Record<Report['steps'][number]['outcome'], Tone> = { OK: 'good', FAILED: 'bad', NOT_REACHED: 'quiet' };
 
-/** Shows the report of a sample step by step. */
+/** Shows, step by step, what happened when the service sent a sample notification to the partner. */
 export function SampleReport({ report }: { report: Report }) {
   const { delivered, change_reason: reason, http_status: status, duration_ms: duration } = report;
   return (

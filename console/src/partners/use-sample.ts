@@ -6,15 +6,15 @@ type Body = Schemas['SampleBody'];
 type Report = Schemas['SampleReport'];
 
 interface Sample {
-  /** The report of the last answered sample. */
+  /** The report about the last sample notification; null before the first. */
   report: Report | null;
   error: unknown;
-  /** The action that is running: a sample or a verification. */
+  /** The kind of request that is running, a sample or a verification; null if none is. */
   busy: Body | null;
   send: (body: Body) => Promise<void>;
 }
 
-/** Sends samples to a partner, and keeps the last report. */
+/** Sends sample notifications to a partner, and keeps the report about the last one. */
 export function useSample(id: string): Sample {
   const [report, setReport] = useState<Report | null>(null);
   const [error, setError] = useState<unknown>(null);

@@ -10,7 +10,7 @@ interface Props {
   /** Whether the first button is shown as the page's main action. */
   primary?: boolean;
   small?: boolean;
-  /** The object of the action, which distinguishes the buttons of a page that has several. */
+  /** The object of the action. It distinguishes the buttons on a page that has several groups of them. */
   of?: string;
 }
 
@@ -18,7 +18,7 @@ const LABELS: Record<BulkKind, string> = { resend: 'Resend …', resolve: 'Resol
 
 const bulkDialog = later(async () => (await import('./bulk-dialog')).BulkDialog);
 
-/** Shows buttons that act on everything that a filter matches, after a dialog that counts the matches. */
+/** Shows buttons for actions on all rows that a filter matches. A dialog first shows how many rows match. */
 export function BulkButtons({ kinds, filter, primary = false, small = false, of }: Props) {
   const [chosen, choose] = useState<BulkKind | null>(null);
   const { Part: Dialog, open, close } = useLater(bulkDialog);

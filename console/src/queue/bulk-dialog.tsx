@@ -38,19 +38,25 @@ const WORDS: Record<BulkKind, { title: string; action: string; text: string }> =
 
 interface Props {
   kind: BulkKind;
-  /** The filter of a replay must contain `subscription_id`, and may also contain only time, booking and event. */
+  /**
+   * The filter that selects the notifications. For a replay, it must contain `subscription_id`, and may also contain
+   * time, booking and event.
+   */
   filter: QueueFilter;
   onClose: () => void;
 }
 
-/** Counts the matches of a filter, shows the first ones, and starts a job with a reason. */
+/**
+ * Shows how many notifications match a filter, and the first of them. Starts a job for them when the operator has given
+ * a reason.
+ */
 export function BulkDialog({ kind, filter, onClose }: Props) {
   const { title, action, text } = WORDS[kind];
   const [reason, setReason] = useState('');
   const [missing, setMissing] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  // One Idempotency-Key for the intended action, so that a double click creates one job.
+  // One Idempotency-Key is used for the whole action, so that a double click creates only one job.
   const [key] = useState(newIdempotencyKey);
   const navigate = useNavigate();
   const counted = useQuery({

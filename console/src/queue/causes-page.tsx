@@ -22,7 +22,7 @@ import { JobsNow } from './jobs-now';
 
 type Cause = Schemas['CauseModel'];
 
-/** Returns the partners that have notifications in the queue, by name. */
+/** Returns the partners that have notifications in the error queue, sorted by name. */
 function useCausePartners(): readonly Option[] {
   const { data = [] } = useQuery(causesQuery);
   const names = new Map(data.map((cause) => [cause.subscription_id, partnerTitle(cause)]));
@@ -129,7 +129,10 @@ function WhatToDo({ cause }: { cause: Cause }) {
   );
 }
 
-/** Shows the error queue by cause: the failure and its partner, the number of notifications, and the remedy. */
+/**
+ * Shows the error queue, grouped by cause. Each group shows the failure and its partner, the number of notifications,
+ * and the remedy.
+ */
 export function CausesPage() {
   const search = useSearch({ from: '/queue' });
   useLive(['undelivered', 'attempts', 'jobs'], [['error-queue'], ['jobs']]);
@@ -145,7 +148,7 @@ export function CausesPage() {
   return (
     <Page
       title="Error queue"
-      // A blank reserves the line, so that the page does not move when the number arrives.
+      // A blank reserves the line for the number, so that the page does not move when the number arrives.
       lead={causes.data === undefined ? '\u00a0' : leadOf(total, found.length)}
       actions={
         <>

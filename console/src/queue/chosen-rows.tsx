@@ -15,7 +15,10 @@ interface Progress {
 
 const AT_ONCE = 4;
 
-/** Shows actions on manually selected rows, one call for each; they can be stopped in between. */
+/**
+ * Shows buttons for actions on the rows that the user has selected. Each row is a separate request, and the user can
+ * stop between two requests.
+ */
 export function ChosenRows({ ids, clear }: { ids: readonly string[]; clear: () => void }) {
   const [progress, setProgress] = useState<Progress | null>(null);
   const stopped = useRef(false);

@@ -5,14 +5,14 @@ import { local } from '../components/time-text';
 
 export type QueueFilter = Schemas['NotificationFilter'];
 
-/** Converts the filter in a page's address to the form of the bulk routes. */
+/** Converts the filter in a page's address to the form that the API's routes for bulk actions use. */
 export function filterOf({ http_status: status, ...search }: Search): QueueFilter {
   return { ...(search as QueueFilter), ...(status === undefined ? {} : { http_status: Number(status) }) };
 }
 
 /**
- * Returns the address of a cause's notifications. `none` selects those without a value, so that no others are shown or
- * resent.
+ * Returns the address of the page that lists the notifications with one cause of failure. In the filter, `none` selects
+ * notifications without a value, so that no other notifications are shown or resent.
  */
 export function searchOf(cause: Schemas['CauseModel']) {
   return {
@@ -24,7 +24,7 @@ export function searchOf(cause: Schemas['CauseModel']) {
   };
 }
 
-/** Describes the rows that a filter selects, before an action on all of them. */
+/** Describes in words which rows a filter selects. The text is shown before an action on all of these rows. */
 export function filterTexts(filter: QueueFilter): (readonly [string, string])[] {
   const entries: (readonly [string, string | null | undefined])[] = [
     ['Account', filter.account_code],

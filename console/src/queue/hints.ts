@@ -4,7 +4,7 @@ type Cause = Pick<Schemas['CauseModel'], 'failure' | 'reason' | 'http_status' | 
 
 export interface Hint {
   text: string;
-  /** The page of the console on which the operator applies the remedy. */
+  /** The page of the console on which the operator can apply the remedy. */
   place: 'partner' | 'settings' | 'notifications';
 }
 
@@ -35,7 +35,7 @@ const OF_REASON: Record<string, Hint> = {
   },
 };
 
-/** Returns the remedy of a failure's cause in one sentence. */
+/** Returns one sentence on how to remedy the cause of a failure. */
 export function hintFor({ failure, reason, http_status: status, retry }: Cause): Hint {
   if (failure == null)
     return {

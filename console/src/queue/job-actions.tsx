@@ -9,7 +9,7 @@ import { isOver, kindText, type Job } from './job-text';
 
 type Step = 'pause' | 'resume' | 'abort';
 
-/** Pauses, resumes and aborts a job of any operator. */
+/** Shows buttons that pause, resume or abort a job, even if another operator started it. */
 export function JobActions({ job, small = false }: { job: Job; small?: boolean }) {
   const [busy, setBusy] = useState<Step | null>(null);
   const queries = useQueryClient();

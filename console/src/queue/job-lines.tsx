@@ -7,7 +7,7 @@ import { JobActions } from './job-actions';
 import { JobProgress } from './job-progress';
 import { jobNote, kindText, scopeText, type Job } from './job-text';
 
-/** Lists a few jobs of any operator with their progress and actions. */
+/** Lists a few jobs with their progress and their actions, whichever operator started them. */
 export function JobLines({ jobs }: { jobs: readonly Job[] }) {
   const { rows, gone, frame, held } = useSteady(jobs, idOf);
   return (

@@ -17,13 +17,13 @@ export function kindText(kind: Job['kind']): string {
   return KINDS[kind];
 }
 
-/** Returns the conditions of a job's filter besides its partner and account. */
+/** Returns the conditions of a job's filter, except partner and account. */
 export function conditionsOf({ filter }: Job): QueueFilter {
   const { subscription_id: _partner, account_code: _account, ...others } = filter as QueueFilter;
   return others;
 }
 
-/** Describes the rows of a job: its partner or account, and the further conditions of its filter. */
+/** Describes in words which rows a job concerns: its partner or account, and the further conditions of its filter. */
 export function scopeText(job: Job): string {
   const { kind, account_code: account, subscription_name, partner_url } = job;
   const whose = partner_url == null ? account : partnerName({ subscription_name, partner_url });
@@ -41,8 +41,8 @@ export function isOver({ state }: Job): boolean {
 }
 
 /**
- * Returns whether its figures may still change: an aborted job still gets outcomes of notifications that were being
- * sent.
+ * Returns whether the figures of the job may still change. Even after a job was aborted, the results of notifications
+ * that were being sent are added.
  */
 export function isMoving(job: Job): boolean {
   return !isOver(job) || (job.state === 'ABORTED' && job.sent > job.delivered + job.failed);
@@ -72,7 +72,7 @@ export function jobNote(job: Job): string {
   }
 }
 
-/** Explains why a job is paused: by an operator, or by failures of its partners. */
+/** Explains why a job is paused: because an operator paused it, or because notifications to its partners failed. */
 function pauseNote({ paused_by: by, paused_because: because }: Job): string {
   if (because === 'operator' || because == null)
     return `This job was paused by ${by ?? 'an operator'}. Attempts that have already begun will finish.`;

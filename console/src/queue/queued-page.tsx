@@ -29,8 +29,8 @@ const FILTERS: readonly Filter[] = [
 ];
 
 /**
- * Shows the rows of the error queue, of one cause or of all. They can be selected manually or by filter, and resent or
- * resolved.
+ * Shows the notifications in the error queue, with one cause of failure or with any. The operator selects them manually
+ * or by filter, and resends or resolves them.
  */
 export function QueuedPage() {
   const search = useSearch({ from: '/queue/notifications' });

@@ -11,7 +11,7 @@ export const queueRoutes = [
     getParentRoute: () => rootRoute,
     path: '/queue',
     validateSearch: only('account_code', 'subscription_id', 'retry'),
-    // Prefetches the data without waiting for it, when somebody is about to open the page.
+    // Starts to load the page's data when the user is about to open the page, without waiting for the data.
     loader: () => void queries.prefetchQuery(causesQuery),
     component: lazyRouteComponent(() => import('./causes-page'), 'CausesPage'),
   }),

@@ -4,10 +4,10 @@ import type { FieldValue, SchemaName } from '../components/form-rules';
 /** An entry of an account's catalogue, of any kind. */
 export interface Entry {
   code: string;
-  /** A summary of the entry in a few words. */
+  /** A summary of the catalogue entry in a few words. */
   text: string;
   more: string;
-  /** The initial values of the form that edits the entry. */
+  /** The initial values of the form that edits the catalogue entry. */
   values: Record<string, FieldValue>;
   /** The portions of a test, one per line in the form `CODE name`. */
   portions?: string;

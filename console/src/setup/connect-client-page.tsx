@@ -19,7 +19,7 @@ interface Login {
 
 const CLIENT_SCOPES = SCOPE_OPTIONS.filter(([scope]) => scope !== 'admin' && scope !== 'support');
 
-/** Creates a user and an application, and shows a command that tests both. */
+/** Shows a form that creates a user and an application for a client, and then a command that tests both. */
 export function ConnectClientPage() {
   const [login, setLogin] = useState<Login | null>(null);
   const [credentials, setCredentials] = useState<Credentials | null>(null);
@@ -83,7 +83,7 @@ function Connected({ login: { username, account }, credentials }: { login: Login
   const { consumer_key: key, consumer_secret: secret } = credentials;
   const base = ROOT.href.replace(/\/$/, '');
   const path = account === '' ? '/openapi.json' : `/accounts/${account}/eligibilities?limit=1`;
-  // The password is typed where the command runs, so that no shell history contains it.
+  // The user types the password where the command runs, so that no shell history contains it.
   const line = [
     `read -rsp 'Password of ${username}: ' PASSWORD`,
     `TOKEN=$(curl -sS -u '${key}:${secret}' '${base}/token' \\`,

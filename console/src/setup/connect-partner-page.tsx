@@ -17,7 +17,10 @@ import { SetupNav } from './setup-nav';
 type Made = Schemas['SubscriptionWithSecret'];
 type Report = Schemas['SampleReport'];
 
-/** Creates a subscription, and sends a sample that its partner must answer with 200. */
+/**
+ * Shows a form that creates a subscription for a partner, and sends a sample notification. The partner must respond
+ * with 200.
+ */
 export function ConnectPartnerPage() {
   const [auth, setAuth] = useState<AuthType>('none');
   const [made, setMade] = useState<Made | null>(null);
@@ -117,7 +120,7 @@ function Outcome({ report }: { report: Report }) {
   );
 }
 
-/** Shows the new subscription, and a command with which the partner can test its address. */
+/** Shows the new subscription, and a command with which the partner can test its own address. */
 function Connected({ made }: { made: Made }) {
   const line = `curl -sS -X PUT '${made.partner_url.replace(/\/$/, '')}/notifications' -H 'Content-Type: application/json' -H 'webhook-id: test' --data '{"change_reason":"BOOKING_CREATED"}' -w '%{http_code}\\n'`;
   return (

@@ -20,7 +20,7 @@ export interface PaletteProps {
   onClose: () => void;
 }
 
-/** Shows the command palette, in which a user opens an area or searches by keyboard. */
+/** Shows the command palette, in which a user opens an area of the console or searches, by keyboard. */
 export function CommandPalette({ session, onClose }: PaletteProps) {
   const [text, setText] = useState('');
   const [active, setActive] = useState(0);

@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'react';
 
 /**
- * Handlers by key, with the prefix `mod+` for Ctrl or Command; a handler that returns false leaves the key to the
- * browser.
+ * Key handlers, by the name of the key. The prefix `mod+` means Ctrl or Command. If a handler returns false, the
+ * browser handles the key.
  */
 type Keys = Record<string, (event: KeyboardEvent) => boolean | void>;
 

@@ -8,8 +8,8 @@ import { SignInForm } from './sign-in';
 const expiredSession = later(async () => (await import('./expired-session')).ExpiredSession);
 
 /**
- * Shows the console to a signed-in user, otherwise the sign-in form at the requested address. When a session expires,
- * the page stays and the sign-in form appears over it.
+ * Shows the console to a signed-in user. To other visitors, it shows the sign-in form at the requested address. When a
+ * session expires, the page stays, and the sign-in form appears over the page.
  */
 export function SessionGate({ children }: { children: ReactNode }) {
   const state = useStore(sessionState);

@@ -85,21 +85,21 @@ function SignedInShell({ session }: { session: Session }) {
   );
 }
 
-/** The delay of background loading, long enough for the first page and its requests. */
+/** The delay before other pages are loaded in the background. It is long enough for the first page and its requests. */
 const REST_AFTER_MS = 2000;
 
-/** Loads the other pages in the background, once the first page is shown and the browser is idle. */
+/** Loads the code of the other pages in the background, once the first page is shown and the browser is idle. */
 function useRestLoaded(): void {
   const router = useRouter();
   useEffect(() => {
     const load = async () => {
-      // Loads one page after another, so that a slow telephone stays responsive. A page that fails to load reports the
+      // Loads one page after another, so that a slow phone stays responsive. A page that fails to load reports the
       // error when it is opened.
       for (const route of Object.values(router.routesById)) await router.loadRouteChunk(route)?.catch(() => undefined);
-      // The loaded pages have registered parts of the program, which are loaded now.
+      // The loaded pages have registered further parts of the program, which are loaded now.
       await loadParts();
     };
-    // Safari does not support requestIdleCallback.
+    // Safari does not support requestIdleCallback, so the loading begins at once there.
     const whenIdle = () => ('requestIdleCallback' in window ? requestIdleCallback(() => void load()) : void load());
     const timer = setTimeout(whenIdle, REST_AFTER_MS);
     return () => clearTimeout(timer);

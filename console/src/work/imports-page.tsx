@@ -165,7 +165,9 @@ export function ImportsPage() {
   );
 }
 
-/** Uploads a file, first as a dry run: it lists the rows that would be refused, and changes nothing. */
+/**
+ * Uploads an import file, first as a dry run. The dry run lists the rows that would be refused, and changes nothing.
+ */
 function Upload() {
   const queries = useQueryClient();
   const file = useRef<HTMLInputElement>(null);

@@ -17,8 +17,8 @@ import { nameOf } from '../candidates/record-text';
 import { cluesOf, codeText, faultText, likenessText, type Likely, type Unmatched } from './unmatched-text';
 
 /**
- * Returns the waiting result; null when it no longer waits. Photo and link are omitted, because reading them writes an
- * audit entry; they are loaded on request.
+ * Returns the result that waits for a decision; null if it no longer waits. Its photo and its link are loaded only on
+ * request, because reading them writes an audit entry.
  */
 async function findWaiting(id: string, signal: AbortSignal): Promise<Unmatched | null> {
   const params = { path: { id }, query: { media: 'false' } } as const;
@@ -141,7 +141,7 @@ function Waiting({ result }: { result: Unmatched }) {
   );
 }
 
-/** Saves the bytes of a body that is not a JSON object; reading them writes an audit entry. */
+/** Saves the received bytes of a result whose body is not a JSON object. Reading the bytes writes an audit entry. */
 function RawBody({ id }: { id: string }) {
   async function save() {
     try {
@@ -207,7 +207,7 @@ function LikelyExam({ id, likely: { record, because }, settled }: LikelyProps) {
   );
 }
 
-/** Shows an exam: its candidate, state, test, account and time. */
+/** Shows an exam to which the result may belong: candidate, state, test, account and time. */
 function Exam({ of: { candidate, status, test_code, account_code, booking_on } }: { of: Record }) {
   return (
     <>
@@ -229,7 +229,7 @@ function Exam({ of: { candidate, status, test_code, account_code, booking_on } }
   );
 }
 
-/** Assigns the result to another exam, by one of its codes. */
+/** Assigns the result to an exam that is not in the list. The operator enters one of the exam's codes. */
 function Another({ id, settled }: Pick<LikelyProps, 'id' | 'settled'>) {
   const [code, setCode] = useState('');
   const [fault, setFault] = useState<string>();

@@ -16,7 +16,7 @@ const CODES: Record<string, string> = {
   result_id_conflict: 'The result_id belongs to another candidate',
 };
 
-/** Explains why no exam was found. */
+/** Explains why the service found no exam for the result. */
 export function codeText(code: string): string {
   return CODES[code] ?? code;
 }
@@ -50,7 +50,7 @@ export function likenessText(likeness: Likely['because'][number]): string {
   return LIKENESSES[likeness];
 }
 
-/** Returns the texts of a result that can lead to its exam: code, candidate, name, e-mail address. */
+/** Returns the texts in a result by which an operator can find its exam: code, candidate, name, e-mail address. */
 export function cluesOf(result: Pick<Unmatched, 'body'>): [term: string, value: string][] {
   const body = objectOf(result.body);
   const meta = objectOf(body['examMetaData']);

@@ -104,7 +104,7 @@ const HOLDS: readonly Column<CandidateRecord>[] = [
   { id: 'do', header: 'Action', cell: (record) => <Release record={record} /> },
 ];
 
-/** Returns a function that refetches the lists of records after a decision. */
+/** Returns a function that refetches the lists of waiting records after an operator's decision. */
 function useDecided(): () => void {
   const queries = useQueryClient();
   return () => {

@@ -6,7 +6,7 @@ import { useLive } from '../api/live';
 
 const MOST_COUNTED = 10_000;
 
-/** Shows the work lists with their numbers of waiting items. */
+/** Shows links to the work lists, each with the number of items that wait for an operator. */
 export function WorkNav() {
   const { data } = useQuery({
     queryKey: ['overview'],
@@ -31,7 +31,9 @@ export function WorkNav() {
   );
 }
 
-/** Shows a number in reserved space, so that its neighbours do not move when it appears. */
+/**
+ * Shows a number. The space for it is reserved, so that the elements next to it do not move when the number appears.
+ */
 function Count({ of }: { of: number | undefined }) {
   const text = of?.toLocaleString('en');
   return (

@@ -28,7 +28,7 @@ export class CreateApplicationBody {
 }
 
 /**
- * The changes of an application. An omitted member keeps its value; null clears the scopes and `disabled`, and resets
+ * The changes to an application. An omitted member keeps its value. Null clears the scopes and `disabled`, and resets
  * `grants` to its default.
  */
 export class UpdateApplicationBody {
@@ -55,7 +55,10 @@ export class ApplicationModel {
   @Field(scopes, { required: true })
   scopes: Scope[];
 
-  /** Lists may be empty here: the console's own application has no grants, because its sessions need none. */
+  /**
+   * The lists of an application in a response may be empty: the console's own application has no grants, because its
+   * sessions need none.
+   */
   @Field(listOf(oneOf(GRANTS, 'grant_unknown'), 10), { required: true })
   grants: Grant[];
 

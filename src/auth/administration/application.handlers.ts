@@ -25,8 +25,8 @@ const CONSUMER_KEY_LENGTH = 20;
 const VIEW = `SELECT consumer_key, position, name, scopes, grants, disabled, created_datetime FROM applications`;
 const FIND = prepared('application-find', `${VIEW} WHERE consumer_key = $1`);
 const LIST = prepared('application-list', `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`);
-// Changes an application. A trigger ends the token families that had a removed scope, and all families of a disabled
-// application.
+// Changes an application. A trigger ends the token families that have a removed scope. If the application was disabled,
+// it ends all families of the application.
 const UPDATE = prepared(
   'application-update',
   `UPDATE applications SET name = coalesce($2, name), scopes = coalesce($3, scopes),

@@ -22,7 +22,7 @@ const FIND = prepared(
   `SELECT username FROM operator_identities WHERE issuer = $1 AND subject = $2`,
 );
 const IS_KNOWN = prepared('operator-identity-is-known', `SELECT 1 FROM operator_identities WHERE username = $1`);
-// Serializes the sign-ins of a person, because the first sign-in creates the user.
+// Makes concurrent sign-ins of one person wait for each other, because the first sign-in creates the user.
 const LOCK = prepared(
   'operator-identity-lock',
   `SELECT pg_advisory_xact_lock(hashtextextended('operator-identity ' || $1::text || ' ' || $2::text, 0))`,
@@ -42,11 +42,12 @@ const MARK_LENGTH = 8;
 /**
  * Maps operators of an identity provider to users.
  *
- * 1. A person is identified by issuer and subject alone. A locally created user of the same name is a different person:
- *    the new name then gets a suffix. Nobody can take over a user by choosing a name at the provider.
- * 2. Each sign-in sets the user's rights from the person's current groups. Sessions with more rights end, and the audit
- *    log records the changes.
- * 3. A user without any group is kept for the audit log, without rights or sessions.
+ * 1. A person is identified by issuer and subject alone. If a locally created user already has the person's name, that
+ *    user is a different person, and the name of the new user gets a suffix. Nobody can take over a user by choosing a
+ *    name at the provider.
+ * 2. Each sign-in sets the user's rights from the person's current groups. Sessions that have more rights end, and the
+ *    audit log records the changes.
+ * 3. If no group grants rights to a person any more, the user is kept for the audit log, without rights or sessions.
  * 4. When the provider omits the groups, nothing changes and the sign-in fails (identity-provider.ts).
  */
 @Injectable()
@@ -59,7 +60,7 @@ export class OperatorIdentities {
   ) {}
 
   /**
-   * Returns the person's user, which is created at the first sign-in. Returns null for a user who was disabled in this
+   * Returns the user of a person; the first sign-in creates the user. Returns null for a user who was disabled in this
    * service.
    *
    * @throws DomainError last_operator
@@ -77,15 +78,15 @@ export class OperatorIdentities {
     });
   }
 
-  /** Returns whether the user signs in at an identity provider; false for a user who was created in this service. */
+  /**
+   * Returns whether the user with this name signs in at an identity provider; false for a user who was created in this
+   * service.
+   */
   async areOf(username: string): Promise<boolean> {
     return (await this.database.queryOne(IS_KNOWN, [username])) !== null;
   }
 
-  /**
-   * Removes all rights of a person whose groups no longer grant rights.
-   * @throws DomainError last_operator
-   */
+  /** Removes all rights of a person to whom no group grants rights any more. */
   withdraw(identity: Identity): Promise<void> {
     return this.unitOfWork.run(async () => {
       await this.database.query(LOCK, [identity.issuer, identity.subject]);
@@ -111,7 +112,10 @@ export class OperatorIdentities {
     throw new Error('Every user name that this operator could have is already taken.');
   }
 
-  /** Sets the rights that the person's groups grant. The audit log records the changes like manual changes. */
+  /**
+   * Sets the rights that the person's groups grant. The audit log records the changes in the same way as changes by an
+   * operator.
+   */
   private async setRights(
     username: string,
     rights: OperatorRights,

@@ -7,8 +7,8 @@ export class OperatorIdentity {
   issuer: string;
 
   /**
-   * The person's subject at the provider. Names and addresses do not identify a person, because they can pass to other
-   * people.
+   * The identifier of the person at the provider. Names and e-mail addresses do not identify a person, because they can
+   * be given to other people later.
    */
   @PrimaryColumn('text')
   subject: string;
@@ -17,7 +17,10 @@ export class OperatorIdentity {
   username: string;
 }
 
-/** A completed sign-in at the identity provider. The row is kept for as long as the sign-in could be replayed. */
+/**
+ * A completed sign-in at the identity provider. The row is kept as long as the sign-in could be replayed, and prevents
+ * the replay.
+ */
 @Entity('finished_sign_ins')
 export class FinishedSignIn {
   /** SHA-256 of the `state` parameter of the sign-in. */

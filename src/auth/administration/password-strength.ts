@@ -5,17 +5,20 @@ import { fault } from '../../platform/validation/rules.js';
 import { WorkerThread } from '../../platform/worker-thread.js';
 
 const LEAST_GUESSES = 1e8;
-/** The idle time after which the thread stops. Its word lists occupy 34 MB and take 0.2 s to load. */
+/**
+ * The idle time after which the thread that estimates passwords stops. Its word lists occupy 34 MB and take 0.2 s to
+ * load.
+ */
 const IDLE_MS = 60_000;
 
-/** Refuses passwords that an attacker would find within the first 10^8 guesses, as zxcvbn estimates. */
+/** Refuses passwords that an attacker would find within the first 10^8 guesses, by the estimate of zxcvbn. */
 @Injectable()
 export class PasswordStrength implements OnApplicationShutdown {
   private readonly thread = new WorkerThread<{ password: string; known: string[] }, number>(
     join(__dirname, 'password-strength-worker.cjs'),
     { resourceLimits: { maxOldGenerationSizeMb: 128 } },
   );
-  /** The last estimate in the queue. Estimates run one at a time. */
+  /** The last estimate in the queue. Estimates run one after another. */
   private last: Promise<unknown> = Promise.resolve();
   private idle: NodeJS.Timeout | undefined;
 

@@ -14,7 +14,7 @@ export const lastOperator = defineProblem(
   'This user is the last enabled user with the scope `admin` who can sign in. Give the scope `admin` to another user first.',
 );
 
-// Changes a user. If two changes are concurrent, the second sees the result of the first.
+// Changes a user. If two changes are concurrent, the second change sees the result of the first.
 const CHANGE = prepared(
   'user-change',
   `UPDATE users SET password_hash = coalesce($2, password_hash), scopes = coalesce($3, scopes),
@@ -32,13 +32,13 @@ const JOIN_ACCOUNTS = prepared(
   'user-join-accounts',
   `INSERT INTO user_accounts (username, account_code) SELECT $1, unnest($2::text[]) ON CONFLICT DO NOTHING`,
 );
-// Passes the settings for operators' sign-in to the trigger that protects the last operator.
+// Passes the settings for operators' sign-in to the trigger that keeps the last operator able to sign in.
 const SAY_HOW_OPERATORS_SIGN_IN = prepared(
   'user-say-how-operators-sign-in',
   `SELECT set_config('sign_in.passwords', $1, true), set_config('sign_in.issuer', $2, true)`,
 );
 
-/** The changes of a user. A member that is null or omitted keeps its value. */
+/** The changes to a user. A member that is null or omitted keeps its value. */
 interface Changes {
   readonly passwordHash?: string | null;
   readonly scopes?: readonly Scope[] | null;
@@ -48,16 +48,16 @@ interface Changes {
 
 export interface ChangedUser extends LoggedIn {
   readonly disabled: boolean;
-  /** The names of the rights that changed. */
+  /** The names of the rights that were changed. */
   readonly changedRights: readonly ('scopes' | 'account_codes')[];
 }
 
 /**
  * Changes users; the web console, the command line and identity provider groups all use it.
  *
- * 1. A removed scope or account, a new password and `disabled` end the token families concerned, by triggers.
+ * 1. A removed scope or account, a new password and `disabled` end the token families that they concern, by triggers.
  * 2. A trigger refuses a change after which nobody could sign in as an operator.
- * 3. With OPERATOR_PASSWORDS=off, an operator loses all families that were obtained by a password.
+ * 3. With OPERATOR_PASSWORDS=off, all token families of an operator that began with a password end.
  */
 @Injectable()
 export class UserRights {
@@ -99,7 +99,7 @@ export class UserRights {
 
   private async sayHowOperatorsSignIn(): Promise<void> {
     const { operatorPasswords, oidc } = this.config;
-    // If no admin group is configured, a user of the provider does not count as a permanent operator.
+    // Without a configured admin group, a user of the identity provider does not count as a permanent operator.
     const issuer = oidc?.adminGroup == null ? 'none' : oidc.issuer.href;
     await this.database.query(SAY_HOW_OPERATORS_SIGN_IN, [operatorPasswords ? 'on' : 'off', issuer]);
   }

@@ -24,8 +24,8 @@ declareFaults({
 const MOST_ACCOUNTS = 1000;
 
 /**
- * The rule for a new user name: no invisible and no look-alike characters, and not only dots, because a name is also a
- * segment of paths.
+ * The rule for a new user name: no invisible and no look-alike characters, and not only dots, because the name is also
+ * a segment of URL paths.
  */
 const newUsername = text({
   min: 1,
@@ -36,12 +36,12 @@ const newUsername = text({
   accepts: (value) => !/^\.+$/.test(value) && !isReservedName(value),
   example: 'integration-user',
 });
-/** The rule for a user name in a path. A name that cannot exist is answered with 404, like an unknown name. */
+/** The rule for a user name in a path. The response to a name that no user can have is 404, as for an unknown name. */
 const username = text({ min: 1, max: 100, example: 'integration-user' });
 const passwordText = text({ min: 12, max: 128 });
 /**
- * The rule for a new password: one fault code for every unsuitable value. password-strength.ts judges passwords of
- * sufficient length.
+ * The rule for a new password. All unsuitable passwords are reported with the same fault code. password-strength.ts
+ * judges passwords that are long enough.
  */
 const password: Rule = {
   schema: passwordText.schema,
@@ -81,7 +81,7 @@ export class CreateUserBody {
   scopes: Scope[];
 }
 
-/** The changes of a user. An omitted member keeps its value; null clears a list and `disabled`. */
+/** The changes to a user. An omitted member keeps its value; null clears a list and `disabled`. */
 export class UpdateUserBody {
   @Field(password, {
     notNull: true,

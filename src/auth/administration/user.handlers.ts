@@ -126,8 +126,8 @@ export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
   }
 
   /**
-   * Returns a fault if the user cannot have a password: it would be useless to an operator, or a second way to sign in
-   * for a user of the identity provider.
+   * Returns a fault if the user cannot have a password in this service. An operator could not use the password if
+   * operators must sign in at an identity provider. A user of the identity provider would get a second way to sign in.
    */
   private async elsewhere(username: string, scopes: readonly Scope[] | undefined): Promise<readonly Fault[]> {
     if (await this.identities.areOf(username))
@@ -153,7 +153,10 @@ const MEMBERS: Record<keyof UserChanges, string> = {
   disabled: 'disabled',
 };
 
-/** Returns the members' names in the API. Changes made on the command line get the same names. */
+/**
+ * Returns the names that the changed members have in the API. The audit entries for changes on the command line use the
+ * same names.
+ */
 function membersOf(changes: UserChanges): string[] {
   return Object.entries(MEMBERS).flatMap(([key, name]) =>
     changes[key as keyof UserChanges] === undefined ? [] : [name],

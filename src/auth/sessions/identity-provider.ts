@@ -8,20 +8,23 @@ import { Secrets, sha256 } from '../../platform/secrets.js';
 import type { Identity } from '../administration/operator-identities.js';
 import { groupsIn } from '../tokens/operator-rights.js';
 
-/** The time after which the provider's metadata is read again, because its keys and addresses may change. */
+/**
+ * The time after which the metadata of the identity provider is read again, because the provider's keys and addresses
+ * may change.
+ */
 const REMEMBERED_MS = 3600_000;
 const TIMEOUT_S = 10;
 /** The maximum duration of a sign-in at the provider, in seconds. */
 export const SIGN_IN_S = 600;
 const PURPOSE = 'operator sign-in';
 /**
- * The allowed form of a subject: at most 255 ASCII characters (OpenID Connect Core §2), not empty. An empty subject
- * would identify every person who has none.
+ * The allowed form of the claim `sub`: 1 to 255 ASCII characters (OpenID Connect Core §2). An empty `sub` would
+ * identify every person who has none.
  */
 const SUBJECT = /^(?=.*[^ ])[\x20-\x7e]{1,255}$/;
 
-// Marks a sign-in as finished. The row is kept until every process rejects the cookie as expired, even if their clocks
-// differ.
+// Marks a sign-in as finished. The row is kept until every process rejects the cookie of the sign-in as expired, even
+// if the clocks of the processes differ.
 const FINISH = prepared(
   'identity-provider-finish',
   `INSERT INTO finished_sign_ins (state_hash, forget_at) VALUES ($1, now() + make_interval(secs => ${2 * SIGN_IN_S}))
@@ -41,23 +44,26 @@ export interface SignedIn {
   readonly groups: readonly string[];
 }
 
-/** The sign-in was not started in this browser, or took too long. */
+/** Thrown if the sign-in was not started in this browser, or took too long. */
 export class UnknownAttempt extends Error {}
-/** The provider omitted the groups, for example because there are too many. The person may have groups nevertheless. */
+/**
+ * Thrown if the provider omitted the person's groups, for example because there are too many. The person may have
+ * groups nevertheless.
+ */
 export class GroupsUnknown extends Error {}
-/** The provider or the person declined the sign-in. */
+/** Thrown if the provider or the person declined the sign-in. */
 export class SignInDenied extends Error {}
 
 /**
  * Signs operators in at the organisation's OpenID Connect provider, by authorization code (OpenID Connect Core §3.1).
  *
- * 1. `begin` creates a state, a nonce and a PKCE verifier (RFC 7636). The browser keeps them encrypted in a cookie, so
- *    that no process has to store them.
+ * 1. `begin` creates a state, a nonce and a PKCE verifier (RFC 7636). The browser keeps all three, encrypted, in a
+ *    cookie, so that no process has to store them.
  * 2. The browser is redirected to the provider and returns with a code and the state.
- * 3. `finish` works only with the cookie of step 1, and once: the state is compared and recorded as used, even when the
- *    sign-in fails. The code is exchanged with the verifier and the client's secret. The ID token's signature, issuer,
- *    audience, time and nonce are checked. The groups are read from the ID token, or from the provider's user
- *    information.
+ * 3. `finish` works only with the cookie of step 1, and only once: the state is compared with the cookie and recorded
+ *    as used, even when the sign-in fails. The code is exchanged with the verifier and the client's secret. The ID
+ *    token's signature, issuer, audience, time and nonce are checked. The groups are read from the ID token, or from
+ *    the provider's user information.
  *
  * Never trust a claim outside an ID token that passed step 3, and keep no token of the provider.
  */
@@ -100,8 +106,9 @@ export class IdentityProvider {
 
   /**
    * Finishes a sign-in.
-   * @param query of the address to which the browser returned
-   * @throws UnknownAttempt, SignInDenied, GroupsUnknown, and openid-client's errors for an invalid answer
+   * @param query the query of the address to which the browser returned
+   * @throws UnknownAttempt, SignInDenied, GroupsUnknown, and openid-client's errors for an invalid response of the
+   * provider
    */
   async finish(kept: string | null, query: string): Promise<SignedIn> {
     const attempt = this.opened(kept);
@@ -138,8 +145,8 @@ export class IdentityProvider {
 
   /**
    * Returns the address at which the browser ends its session at the provider and is redirected back (OpenID Connect
-   * RP-Initiated Logout §2). Returns null if the provider has no such address. The service keeps no ID token to send as
-   * a hint, so the provider may ask the person to confirm.
+   * RP-Initiated Logout §2). Returns null if the provider has no such address. The service keeps no ID token that it
+   * could send as a hint, so the provider may ask the person to confirm.
    */
   async signOutAddress(): Promise<URL | null> {
     const provider = await this.discovered();
@@ -167,7 +174,7 @@ export class IdentityProvider {
   private discovered(): Promise<Configuration> {
     if (this.known === null || this.known.until < Date.now()) {
       const configuration = this.discover(this.settings!);
-      // A failure is not cached: the next sign-in reads the metadata again.
+      // A failed read of the provider's metadata is not cached: the next sign-in reads the metadata again.
       configuration.catch(() => (this.known = null));
       this.known = { configuration, until: Date.now() + REMEMBERED_MS };
     }
@@ -176,8 +183,8 @@ export class IdentityProvider {
 
   private async discover({ issuer, clientId, clientSecret }: OidcSettings): Promise<Configuration> {
     const oidc = await import('openid-client');
-    // Requests over http are allowed if the issuer has http, which the settings accept only for a provider on this
-    // machine.
+    // Requests over http are allowed if the issuer's address begins with http. The settings accept such an address only
+    // for a provider on this machine.
     const onThisMachine = issuer.protocol === 'http:' ? [oidc.allowInsecureRequests] : [];
     return oidc.discovery(issuer, clientId, undefined, oidc.ClientSecretBasic(clientSecret), {
       execute: [...onThisMachine, oidc.enableNonRepudiationChecks],

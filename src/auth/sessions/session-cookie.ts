@@ -4,7 +4,7 @@ import { HttpConfig } from '../../platform/http/http.config.js';
 
 /**
  * Sets and reads the console's cookies. Scripts cannot read them, and pages of other sites cannot make a browser send
- * them with a call (`SameSite`). With the prefix `__Host-`, no neighbouring host can set them either.
+ * them with a call (`SameSite`). If their names have the prefix `__Host-`, no neighbouring host can set them either.
  */
 @Injectable()
 export class ConsoleCookies {
@@ -20,8 +20,8 @@ export class ConsoleCookies {
   }
 
   /**
-   * Returns the names of the request's cookies with this prefix, in the order of the header: oldest first (RFC 6265
-   * §5.4).
+   * Returns the names of the request's cookies that begin with this prefix, in the order of the header: oldest first
+   * (RFC 6265 §5.4).
    */
   namesWith(request: Request, prefix: string): string[] {
     const own = this.nameOf('');
@@ -30,7 +30,7 @@ export class ConsoleCookies {
   }
 
   /**
-   * @param value of base64url characters
+   * @param value the value, which consists of base64url characters
    * @param maxAgeS the cookie's lifetime; omitted for a cookie that the browser deletes when it closes
    */
   set(response: Response, name: string, value: string, sameSite: 'strict' | 'lax', maxAgeS?: number): void {
@@ -50,14 +50,19 @@ export class ConsoleCookies {
     return this.secure ? `__Host-${name}` : name;
   }
 
-  /** Whether cookies are set with `Secure`. Browsers keep such cookies for https, and for `localhost`. */
+  /**
+   * Whether cookies are set with the attribute `Secure`. Browsers accept such cookies only from https addresses and
+   * from `localhost`.
+   */
   private get secure(): boolean {
     const { protocol, hostname } = new URL(this.config.baseUrl);
     return protocol === 'https:' || hostname === 'localhost';
   }
 }
 
-/** The header that the console's pages send with every call. A form or link on another site cannot send it. */
+/**
+ * The header that the console's pages send with every API call. A form or link on another site cannot send this header.
+ */
 export const CONSOLE_REQUEST = 'Console-Request';
 
 /**

@@ -20,7 +20,7 @@ import { TokenRefusals } from '../tokens/token-refusals.js';
 import { TokenRequestLimit } from '../tokens/token-request-limit.js';
 
 /**
- * The problem for every refused sign-in: a wrong password, or a user who is unknown, disabled, locked or not an
+ * The problem for every refused sign-in: the password is wrong, or the user is unknown, disabled, locked or not an
  * operator.
  */
 const signInRefused = defineProblem(
@@ -44,7 +44,7 @@ function tooManyGuesses(seconds: number): Error {
   });
 }
 
-/** Documents the header that every call in a session needs. */
+/** Documents the header that every call in a console session needs. */
 const FromConsole = () =>
   ApiHeader({
     name: CONSOLE_REQUEST,
@@ -54,7 +54,7 @@ const FromConsole = () =>
     description: 'The value is `1`. Pages of other sites cannot send this header.',
   });
 
-/** Documents a route that signs the user out: of one session, or of all. */
+/** Documents a route that ends one session of the user, or all sessions. */
 const SignsOut = (summary: string) =>
   applyDecorators(
     FromConsole(),
@@ -69,8 +69,8 @@ const SignsOut = (summary: string) =>
   );
 
 /**
- * Serves operators' sessions in the console. Every other route accepts a session instead of a token: the cookie with
- * the header `Console-Request: 1`, and no `Authorization` header.
+ * Serves operators' sessions in the console. Every other route accepts a session instead of a token if the request has
+ * the session's cookie, the header `Console-Request: 1` and no `Authorization` header.
  */
 @ApiTags('Console')
 @Controller('console')
@@ -111,14 +111,14 @@ export class ConsoleSessionController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<void> {
-    // The header is required because another site could otherwise sign a visitor in as a user of its choice.
+    // The header is required, because another site could otherwise sign its visitor in as a user of the site's choice.
     if (!isFromConsole(request)) throw notTheConsole.error();
     const network = networkOf(request);
     await this.limit.count(network, response).catch((error: unknown) => {
       throw error instanceof OAuthError ? rateLimited.error({ headers: error.headers }) : error;
     });
-    // Lock-outs are per address here. The form is public: wrong guesses from one address must not lock out people at
-    // other addresses.
+    // At this form, a lock-out applies to one address only. The form is public: wrong guesses from one address must not
+    // lock out people at other addresses.
     const from = this.pseudonyms.of('address', network).toString('hex');
     const { user, patienceS } = await this.login.verify({
       username,
@@ -158,8 +158,8 @@ export class ConsoleSessionController {
   }
 
   /**
-   * Returns the address at which the user signs out at the organisation; null if the identity provider cannot be
-   * reached. The session of this service ends in any case.
+   * Returns the address at which the user signs out at the identity provider; null if the identity provider cannot be
+   * reached. The session in this service ends in any case.
    */
   private async organisationOf(username: string): Promise<string | null> {
     if (!(await this.isOfOrganisation(username))) return null;

@@ -37,7 +37,7 @@ export class SessionModel {
   organisation: boolean;
 }
 
-/** The ways to sign in that are enabled for operators. */
+/** The ways in which operators may sign in. */
 export class SignInWays {
   @Field(boolean(), { required: true, description: 'Whether operators can sign in with user name and password.' })
   password: boolean;

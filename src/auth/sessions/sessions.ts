@@ -13,8 +13,8 @@ import { ConsoleCookies, isFromConsole } from './session-cookie.js';
 import { TokenStore, type Origin } from '../tokens/token-store.js';
 
 /**
- * The consumer key of the console's own application. It is created at the first sign-in, without grants, with a secret
- * that nobody knows.
+ * The consumer key of the console's own application. The first sign-in creates the application, without grants and with
+ * a secret that nobody knows.
  */
 export const CONSOLE_KEY = 'CONSOLEOFTHISSERVICE';
 /**
@@ -63,10 +63,11 @@ export interface SessionView {
  * Manages sessions of operators in the console.
  *
  * 1. A session is a token family of the console's own application. Its only access token is in the cookie, and the
- *    token's hash is in the table. A session therefore survives restarts, works in every process, and ends with every
- *    event that ends tokens: a new password, a disabled user, a lost scope.
- * 2. A call with the cookie counts only with the header that our own page adds. The token is valid only in the cookie.
- * 3. Every call moves the expiry to {@link IDLE_S} from now, never beyond the family's own.
+ *    token's hash is in the table. A session therefore survives restarts, works in every process, and ends whenever
+ *    tokens end: a new password, a disabled user, a lost scope.
+ * 2. A call with the cookie is accepted only with the header that our own pages add. The token is valid only in the
+ *    cookie.
+ * 3. Every call extends the session until {@link IDLE_S} from now, but never beyond the expiry of the token family.
  * 4. A sign-in creates a new token, and ends the browser's previous session.
  */
 @Injectable()
@@ -80,8 +81,8 @@ export class Sessions {
   ) {}
 
   /**
-   * Returns the caller of a request with a session's cookie, and extends the session. Returns null without a session,
-   * or if the request is not from the console's pages.
+   * Returns the caller of a request that has a session's cookie, and extends the session. Returns null if there is no
+   * session, or if the request is not from the console's pages.
    */
   async callerOf(request: Request): Promise<Caller | null> {
     const found = await this.find(request);
@@ -89,26 +90,26 @@ export class Sessions {
     return found?.caller ?? null;
   }
 
-  /** Returns the caller like {@link callerOf}, but does not extend the session. */
+  /** Returns the caller of a request like {@link callerOf}, but does not extend the session. */
   async peek(request: Request): Promise<Caller | null> {
     return (await this.find(request))?.caller ?? null;
   }
 
-  /** Returns the session of the request, and does not extend it. */
+  /** Returns the session of the request, without extending it. */
   async view(request: Request): Promise<SessionView | null> {
     const found = await this.find(request);
     if (!found) return null;
     return present(found.caller, (await this.familyOf(found.token))!.expires_at);
   }
 
-  /** Starts a session for the user. Returns false if the user is no operator, or has just been changed. */
+  /** Starts a session for the user. Returns false if the user is no operator, or was changed a moment ago. */
   start(request: Request, response: Response, user: LoggedIn, origin: Origin): Promise<boolean> {
     return this.unitOfWork.run(async () => {
       const before = this.cookies.read(request, COOKIE);
       const family = before === null ? null : await this.familyOf(before);
       if (family) await this.tokens.endFamily(family.family_id);
       await this.database.execute(MAKE_APPLICATION, [CONSOLE_KEY, sha256(randomToken()), CONSOLE_SCOPES]);
-      // The scopes of the console's application are read, because an operator may have removed some of them.
+      // The scopes of the console's own application are read, because an operator may have removed some of them.
       const console = await this.database.queryOne<{ scopes: Scope[] }>(FIND_SCOPES, [CONSOLE_KEY]);
       const scopes = grantedScopes(undefined, console!.scopes, user.scopes);
       if (!scopes || !isOperator(scopes)) return false;
@@ -163,7 +164,7 @@ function present({ username, scopes, accountCodes }: Caller, end: Date): Session
   };
 }
 
-/** Sets the caller of the request, for the audit entries and the log. */
+/** Records the user as the caller of the request, for the audit entries and the log. */
 function actAs(username: string): void {
   requestContext().caller = {
     username,

@@ -26,7 +26,8 @@ import { sendSignInPage } from './sign-in-page.js';
 import { lastOperator } from '../administration/user-rights.js';
 
 /**
- * The prefix of the cookies of unfinished sign-ins. Each sign-in has its own cookie, so that two tabs do not interfere.
+ * The beginning of the names of cookies for unfinished sign-ins. Each sign-in has its own cookie, so that sign-ins in
+ * two tabs do not interfere.
  */
 const COOKIE = 'console-sign-in-';
 /**
@@ -44,7 +45,7 @@ const AnswerPage = (status: number, description: string) =>
 
 /**
  * Signs operators in at their organisation's identity provider; see {@link IdentityProvider} for the protocol. The
- * answers are HTML pages for people.
+ * responses are HTML pages for people.
  */
 @ApiTags('Console')
 @Controller('console/sign-in')
@@ -71,7 +72,8 @@ export class ConsoleSignInController {
       const { address, state, attempt } = await this.provider.begin();
       for (const name of this.cookies.namesWith(request, COOKIE).slice(0, -(MOST_BEGUN - 1)))
         this.cookies.clear(response, name);
-      // `SameSite=Lax`, because the browser must send the cookie when the provider redirects back to the service.
+      // The cookie has `SameSite=Lax`, because the browser must send it when the provider redirects the browser back to
+      // the service.
       this.cookies.set(response, cookieOf(state), attempt, 'lax', SIGN_IN_S);
       response.redirect(303, address.href);
     } catch (error) {
@@ -132,7 +134,9 @@ export class ConsoleSignInController {
     return user !== null && (await this.sessions.start(request, response, user, { byPassword: false }));
   }
 
-  /** Answers that another user must get `admin` first. Until then, the last operator keeps all rights. */
+  /**
+   * Sends a page which says that another user must get `admin` first. Until then, the last operator keeps all rights.
+   */
   private keepLastOperator(response: Response): void {
     this.logger.warn(
       {},

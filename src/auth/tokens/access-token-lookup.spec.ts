@@ -29,7 +29,8 @@ describe('AccessTokenLookup', () => {
     expect(callers.map((caller) => caller?.username)).toEqual(
       Array.from({ length: 30 }, (_, at) => sha256(tokens[at % 3]).toString('hex')),
     );
-    // The tokens that arrive while a statement runs are looked up together, each of them once.
+    // All tokens that arrive while a statement runs are looked up together in the next statement. Each token is looked
+    // up once.
     expect(asked.length).toBeLessThanOrEqual(1 + tokens.length);
   });
 });

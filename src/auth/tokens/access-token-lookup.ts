@@ -6,7 +6,7 @@ import type { Caller, Scope } from '../../platform/context/caller.js';
 import { GENERATED_TOKEN, sha256 } from '../../platform/secrets.js';
 import { isRefusedPassword } from './operator-rights.js';
 
-// The complete rule for valid access tokens: a token that this statement does not return is invalid.
+// This statement is the complete rule for valid access tokens: a token that it does not return is invalid.
 const FIND_VALID = prepared(
   'access-token-find-valid',
   `SELECT asked.n::int, token.scopes, family.username, family.consumer_key,
@@ -34,7 +34,7 @@ interface ValidRow {
 
 /**
  * Looks up the caller of an access token, by one prepared statement without a cache. In every process, the next request
- * therefore sees that a token was revoked, a user disabled or an account removed.
+ * therefore fails if the token was revoked, the user disabled or the account removed.
  *
  * The tokens of concurrent requests are batched, and each token is looked up once per batch. Under load, batching is as
  * fast as a cache.

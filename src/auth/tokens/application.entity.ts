@@ -16,7 +16,7 @@ export class Application {
   @Column('text')
   name: string;
 
-  /** SHA-256 of the consumer secret. A slow hash is unnecessary, because the secret consists of 256 random bits. */
+  /** SHA-256 of the consumer secret. A slow hash is unnecessary, because the secret has 256 random bits. */
   @Column('bytea')
   secret_hash: Buffer;
 

@@ -6,11 +6,11 @@ import type { Caller } from '../../platform/context/caller.js';
 import type { AccessTokenLookup } from './access-token-lookup.js';
 
 /**
- * The part of a request that Passport reads.
+ * The part of a request that Passport gets to read.
  *
- * It contains only the headers: from a whole request, the strategy would also accept a token in the query or body (RFC
- * 6750 §2.2, §2.3). The lookup is passed along, because all applications in a process share Passport's list of
- * strategies.
+ * It contains only the headers, because the strategy would also accept a token in the query or body of a whole request
+ * (RFC 6750 §2.2, §2.3). The token lookup is passed along, because all applications in a process share Passport's list
+ * of strategies.
  */
 export interface BearerRequest {
   headers: IncomingHttpHeaders;
@@ -24,7 +24,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     super({ passReqToCallback: true });
   }
 
-  /** Returns the caller of a token to Passport; false for an invalid token. */
+  /** Returns the caller of the token to Passport; false for an invalid token. */
   async validate({ lookup }: BearerRequest, token: string): Promise<Caller | false> {
     return (await lookup.find(token)) ?? false;
   }

@@ -10,7 +10,9 @@ import { formDecode } from './token.form.js';
 
 const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
 const CONSUMER_KEY = /^[A-Z0-9]{20}$/;
-/** The hash that is compared for an unknown application, so that the comparison takes equally long. */
+/**
+ * The hash with which the secret is compared if the application is unknown, so that the comparison takes equally long.
+ */
 const NO_SECRET = sha256('');
 
 const FIND = prepared(
@@ -18,7 +20,7 @@ const FIND = prepared(
   `SELECT consumer_key, secret_hash, scopes, grants, disabled FROM applications WHERE consumer_key = $1`,
 );
 
-/** The application that a token request authenticated. */
+/** The application that has authenticated itself for a token request. */
 export interface Client {
   readonly consumer_key: string;
   readonly scopes: Scope[];
@@ -31,7 +33,7 @@ export class ClientAuthentication {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns the application of the Authorization header.
+   * Returns the application that the Authorization header authenticates.
    * @throws OAuthError invalid_client
    */
   async authenticate(authorization: string | undefined): Promise<Client> {
@@ -47,8 +49,8 @@ export class ClientAuthentication {
 }
 
 /**
- * Reads HTTP Basic credentials (RFC 7617 §2), whose key and secret are form-encoded (RFC 6749 §2.3.1). Returns null for
- * another scheme or an undecodable header.
+ * Reads HTTP Basic credentials (RFC 7617 §2). Their key and secret are form-encoded (RFC 6749 §2.3.1). Returns null for
+ * another authentication scheme or a header that cannot be decoded.
  */
 export function readBasic(authorization: string | undefined): { key: string; secret: string } | null {
   const encoded = BASIC.exec(authorization ?? '')?.[1];

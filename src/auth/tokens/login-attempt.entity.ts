@@ -1,15 +1,15 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * Counts consecutive wrong passwords for a user name, known or unknown, through one application. Guesses through one
- * application therefore lock nobody out of another. The row with the empty key counts the wrong passwords of an hour
- * through all applications.
+ * Counts consecutive wrong passwords for a user name in token requests of one application. The user name need not
+ * exist. Guesses in one application therefore lock nobody out of another application. The row with the empty consumer
+ * key counts the wrong passwords of an hour in all applications.
  */
 @Entity('login_attempts')
 export class LoginAttempt {
   /**
-   * The HMAC of the user name. The name itself is not stored, because people also type their password in its field by
-   * mistake.
+   * The HMAC of the user name. The name itself is not stored, because people sometimes type their password into the
+   * field for the user name.
    */
   @PrimaryColumn('bytea')
   username_mac: Buffer;
@@ -39,7 +39,10 @@ export class TokenRefusal {
   @Column('int')
   refused: number;
 
-  /** The user name of the refused requests, or a pseudonym if no such user exists; null for several names. */
+  /**
+   * The user name in the refused requests, or a pseudonym if no such user exists; null if the requests have several
+   * names.
+   */
   @Column('text', { nullable: true })
   name: string | null;
 }

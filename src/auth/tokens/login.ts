@@ -13,10 +13,10 @@ const FIND = prepared(
 );
 
 // Records the result of a sign-in attempt. $2: 1 after a wrong password, 0 after a right one; $3: the number of
-// failures that locks; $4: the seconds for which failures are remembered; $5: the application, or the part of it, for
-// which the name is locked. The row of a locked name does not change until it expires, which distinguishes later
-// failures from the failure that locked the name. The stored expiry has passed if it is at least $4 seconds before the
-// new one.
+// failures that locks the name; $4: the seconds for which failures are remembered; $5: the application, or the part of
+// it, in which the name is locked. The row of a locked name does not change until it expires. This distinguishes the
+// failure that locked the name from later failures. The stored expiry has passed if it is at least $4 seconds before
+// the new expiry.
 const IS_FORGOTTEN = `attempt.forget_at - excluded.forget_at <= make_interval(secs => -$4::float8)`;
 const SETTLE = prepared(
   'login-settle',
@@ -35,15 +35,17 @@ const SETTLE = prepared(
 );
 
 /**
- * The maximum number of wrong passwords for a user name in an hour, through all applications and from all addresses.
+ * The maximum number of wrong passwords for a user name in an hour, in all applications and from all addresses
+ * together.
  */
 const CEILING = 100;
 const CEILING_S = 3600;
-/** The key of the row that counts for all applications. No application has this key. */
+/** The consumer key in the row that counts for all applications. No application has this key. */
 const ALL = '';
 const SECONDS_LEFT = `ceil(extract(epoch FROM attempt.forget_at - statement_timestamp()))::int AS seconds_left`;
 
-// Locks the row of a user name, which serializes its attempts. A right password creates no row.
+// Locks the row of a user name, so that attempts to sign in with this name wait for each other. A right password
+// creates no row.
 const LOCK_NAME = prepared(
   'login-lock-name',
   `SELECT failures, ${SECONDS_LEFT} FROM login_attempts AS attempt
@@ -56,7 +58,8 @@ const MAKE_AND_LOCK_NAME = prepared(
    ON CONFLICT ON CONSTRAINT login_attempts_pk DO UPDATE SET failures = attempt.failures
    RETURNING failures, ${SECONDS_LEFT}`,
 );
-// Counts a wrong password for the user name. The hour begins with the first one, and later ones do not extend it.
+// Counts a wrong password for the user name. The hour begins with the first wrong password; later ones do not extend
+// it.
 const COUNT_FOR_NAME = prepared(
   'login-count-for-name',
   `UPDATE login_attempts SET
@@ -80,18 +83,21 @@ interface Attempt {
   readonly username: string;
   readonly password: string;
   readonly application: string;
-  /** The scope of a lock-out: the application or, for the public form of the console, one address. */
+  /**
+   * The part of the service in which wrong passwords lock the name: the application or, for the console's public form,
+   * one address.
+   */
   readonly within: string;
-  /** The flow of this attempt in the fair queue for password hashing. */
+  /** The flow of this attempt in the fair queue for hashing passwords. */
   readonly flow: Flow;
 }
 
-/** The result of an attempt: the user, or null if it was refused for any reason. */
+/** The result of an attempt to sign in: the user, or null if the attempt was refused for any reason. */
 interface Verdict {
   readonly user: LoggedIn | null;
   /**
-   * Seconds until passwords for the name are checked again. Null if this password was checked, or if only its
-   * application is locked.
+   * The seconds until passwords for the name are checked again. Null if this password was checked, or if the name is
+   * locked only in this application.
    */
   readonly patienceS: number | null;
 }
@@ -99,17 +105,19 @@ interface Verdict {
 /**
  * Checks user name and password, with a lock-out and a ceiling that all processes share.
  *
- * 1. Look up the user and verify the hash; an unknown user gets a decoy hash, so that every path takes equally long.
- * 2. Lock the row of the name, if there were wrong guesses, and check nothing beyond the ceiling.
- * 3. Settle the attempt in one statement, whose row lock serializes the attempts of one name through one application. A
- *    right password counts only if the name was not locked before. Parallel guesses therefore gain nothing over
- *    sequential guesses.
+ * 1. Look up the user and verify the password against the stored hash. For an unknown user, a decoy hash is verified,
+ *    so that the check takes equally long.
+ * 2. If there were wrong guesses, lock the row that counts them for the name. Beyond the ceiling, no password is
+ *    accepted.
+ * 3. Record the result in one statement. Its row lock serializes the attempts for one name in one application. A right
+ *    password counts only if the name was not locked before. Parallel guesses are therefore no better than sequential
+ *    guesses.
  * 4. A wrong password that was checked counts for the name. A refused attempt does not count: an application cannot
  *    exhaust the ceiling by guessing a name that it has locked itself, and nobody can extend a lock-out.
  *
- * Rows are locked in the order of steps 2 and 3. Never answer before the end, and never distinguish refusals: unknown,
- * wrong, disabled and locked look the same. Beyond the ceiling the console shows a waiting time, for known and unknown
- * names alike.
+ * Rows are locked in the order of steps 2 and 3. Never respond before all steps are done, and never distinguish
+ * refusals: the response is the same for an unknown user, a wrong password, a disabled user and a locked name. Beyond
+ * the ceiling the console shows a waiting time, for known and unknown names alike.
  */
 @Injectable()
 export class Login {
@@ -129,7 +137,7 @@ export class Login {
     return { user: right && isJudged && this.mayUsePassword(user) ? user : null, patienceS };
   }
 
-  /** Checks the ceiling and settles the attempt, in one transaction (steps 2 to 4). */
+  /** Checks the ceiling and records the result of the attempt, in one transaction (steps 2 to 4). */
   private async settle(
     { username, application, within }: Attempt,
     right: boolean,
@@ -158,14 +166,14 @@ export class Login {
     return { isJudged, patienceS: null };
   }
 
-  /** Unlocks the user name for all applications, and resets the hourly count. */
+  /** Unlocks the user name in all applications, and resets the hourly count. */
   async forgetFailures(username: string): Promise<void> {
     await this.database.execute(FORGET, [this.macOf(username)]);
   }
 
   /**
-   * Returns whether the user may sign in with a password. Operators may not if they must sign in at an identity
-   * provider.
+   * Returns whether the user may sign in with a password. Operators may not use a password if they must sign in at an
+   * identity provider.
    */
   private mayUsePassword({ scopes }: LoggedIn): boolean {
     return this.config.operatorPasswords || !(scopes.includes('admin') || scopes.includes('support'));

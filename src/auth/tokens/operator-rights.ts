@@ -9,7 +9,7 @@ export interface OperatorRights {
   readonly accountCodes: readonly string[];
 }
 
-/** Returns the accounts that the groups name, whether they exist or not. */
+/** Returns the account codes that the names of the groups contain, whether such accounts exist or not. */
 export function accountsNamedBy(groups: readonly string[], { supportGroupPrefix }: OidcSettings): string[] {
   if (supportGroupPrefix === null) return [];
   const named = groups.filter((group) => group.startsWith(supportGroupPrefix));
@@ -18,8 +18,8 @@ export function accountsNamedBy(groups: readonly string[], { supportGroupPrefix 
 }
 
 /**
- * Returns the rights that the groups grant; null for none.
- * @param known the existing accounts
+ * Returns the rights that the groups grant; null if they grant none.
+ * @param known the codes of the existing accounts
  */
 export function rightsOf(
   groups: readonly string[],
@@ -34,15 +34,16 @@ export function rightsOf(
 }
 
 /**
- * Returns the person's groups from the claims; null if the provider omitted them. Providers send a list, one name, or
- * nothing for a person without groups. Omitted groups are reported by a distributed claim (OpenID Connect Core §5.6.2)
- * or by `hasgroups`, as Microsoft Entra does for more than 200.
+ * Returns the person's groups from the claims of the identity provider; null if the provider omitted them. Providers
+ * send a list, a single name, or nothing for a person without groups. If a provider omits the groups, a distributed
+ * claim says so (OpenID Connect Core §5.6.2), or the claim `hasgroups`, which Microsoft Entra sends for more than 200
+ * groups.
  */
 export function groupsIn(claims: Readonly<Record<string, unknown>>, groupsClaim: string): string[] | null {
   const claim = claims[groupsClaim];
   if (claim === undefined || claim === null) return areLeftOut(claims, groupsClaim) ? null : [];
   const values = Array.isArray(claim) ? (claim as unknown[]) : [claim];
-  // A value that is not a string may be a group that this service cannot read, so that the groups count as unknown.
+  // A value that is not a string may be a group that this service cannot read. The groups then count as unknown.
   return values.every((value) => typeof value === 'string') ? values : null;
 }
 
@@ -53,8 +54,8 @@ function areLeftOut(claims: Readonly<Record<string, unknown>>, groupsClaim: stri
 }
 
 /**
- * Returns the SQL condition for a token family that is refused because its user (`users`) is an operator who signed in
- * with a password.
+ * Returns the SQL condition that a token family must be refused, because its user (`users`) is an operator who signed
+ * in with a password.
  */
 export function isRefusedPassword(byPassword: string, passwordsAreOff: string): string {
   return `(${byPassword} AND ${passwordsAreOff} AND users.scopes && '{admin,support}')`;

@@ -44,7 +44,8 @@ describe('Passwords', () => {
     if (process.platform !== 'linux') return;
     await passwords.hash('correct horse battery');
     const threads = readdirSync('/proc/self/task').map((id) => readFileSync(`/proc/self/task/${id}/stat`, 'utf8'));
-    // Reads field 19 (nice) of proc_pid_stat(5), counted from the end of the thread's name, which may contain spaces.
+    // Reads field 19 (nice) of proc_pid_stat(5). The field is counted from the end of the thread's name, which may
+    // contain spaces.
     const nice = threads.map((stat) => Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]));
     expect(nice).toEqual(expect.arrayContaining([getPriority(), 10]));
   });

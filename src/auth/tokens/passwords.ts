@@ -8,34 +8,38 @@ import { randomToken } from '../../platform/secrets.js';
 import { WorkerThread } from '../../platform/worker-thread.js';
 
 /**
- * The minimum that OWASP recommends for argon2id, the default algorithm of the package. A hash takes about 10 ms on one
- * core.
+ * The minimum parameters that OWASP recommends for argon2id, the default algorithm of the package. A hash takes about
+ * 10 ms on one core.
  */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** The number of hashing threads. One core stays free for other work. */
+/** The number of threads that hash passwords. One core stays free for other work. */
 export const THREADS = Math.max(1, Math.min(2, availableParallelism() - 1));
 const MOST_WAITING = 128;
 const RETRY_AFTER_S = 2;
 /**
- * The longest time in the queue. It allows for a busy machine, and is shorter than the 30 s after which an idle
+ * The maximum time in the queue. It is long enough for a busy machine, and shorter than the 30 s after which an idle
  * connection is closed.
  */
 const MOST_WAIT_MS = 20_000;
 /**
- * The pause after a hash while other entries wait, as a multiple of its processor time: for the thread, and for the
- * group of callers if it has more entries.
+ * The pause after a hash while other entries wait, as a multiple of the hash's processor time. {@link REST_OF_THREAD}
+ * applies to the thread, and {@link REST_OF_GROUP} to the group of callers if the group has more entries.
  */
 const REST_OF_THREAD = 1;
 const REST_OF_GROUP = 4;
 /**
- * The group of operators who set passwords. The group is separate, so that operators do not wait behind token requests.
+ * The group of entries of operators who set passwords. It is separate, so that operators do not wait behind token
+ * requests.
  */
 const ADMINISTRATION = 'administration';
 
 type Job = { password: string; cost: typeof COST } | { password: string; hashed: string };
 
-/** The answer of a hashing thread. `ms` is the processor time of the hash, without other work on the same core. */
+/**
+ * The result that a hashing thread reports. `ms` is the processor time of the hash, without other work on the same
+ * core.
+ */
 interface Hashed {
   readonly value: string | boolean;
   readonly ms: number;
@@ -60,42 +64,44 @@ function newThread(): HashingThread {
 /**
  * Hashes passwords with argon2id, in threads of low priority.
  *
- * 1. Every hash waits in one fair queue: applications take turns, and so do the addresses within one application.
- *    Unauthenticated callers of the console's form are one group among the applications.
+ * 1. Every hash waits in one fair queue. Applications are served in turn, and so are the addresses within one
+ *    application. All unauthenticated callers of the console's form together count as one application.
  * 2. When the queue is full, the newest entry of the longest flow is refused with 503. An entry that waits too long is
  *    also refused.
- * 3. A group with more waiting pauses for {@link REST_OF_GROUP} times the processor time of its last hash. A flood
- *    therefore takes a fifth of a core, and the latency of other requests stays low.
+ * 3. A group that has more waiting entries pauses for {@link REST_OF_GROUP} times the processor time of its last hash.
+ *    A flood therefore takes a fifth of a core, and the latency of other requests stays low.
  *
- * Never hash outside this queue, which would delay all other requests.
+ * Never hash a password outside this queue: that would delay all other requests.
  */
 @Injectable()
 export class Passwords implements OnModuleInit, OnApplicationShutdown {
   private readonly threads = Array.from({ length: THREADS }, newThread);
   private readonly idle = [...this.threads];
   private readonly waiting = new FairQueue<Entry>(MOST_WAITING);
-  /** For each paused group, the time at which its pause ends, by `performance.now()`. */
+  /** The time at which the pause of each paused group ends, by `performance.now()`. */
   private readonly restingUntil = new Map<string, number>();
   private wakeUp: NodeJS.Timeout | undefined;
   /**
-   * The hash of a password that nobody knows. It is verified for unknown users, so that their check takes equally long.
+   * The hash of a password that nobody knows. The passwords of unknown users are verified against it, so that the check
+   * takes equally long.
    */
   private decoy: Promise<string>;
 
   onModuleInit(): void {
     this.decoy = this.hash(randomToken());
-    // This handler only prevents an unhandled rejection. A failure reaches the calls that await the decoy.
+    // This handler only prevents an unhandled rejection. If hashing the decoy password fails, the calls that await it
+    // get the error.
     this.decoy.catch(() => undefined);
   }
 
   async onApplicationShutdown(): Promise<void> {
     clearTimeout(this.wakeUp);
-    // The queue is emptied first, because a stopped thread would restart for the next entry.
+    // The queue is emptied first, because the next entry would restart a thread that was stopped.
     for (let entry = this.waiting.shift(); entry; entry = this.waiting.shift()) entry.reject(overloaded());
     await Promise.all(this.threads.map((thread) => thread.end()));
   }
 
-  /** Hashes a new password. The entry is queued under the operator who sets the password. */
+  /** Hashes a new password. The hash waits in the queue under the operator who sets the password. */
   async hash(password: string): Promise<string> {
     const member = requestContext().caller?.username ?? '';
     return (await this.inTurn({ group: ADMINISTRATION, member }, { password, cost: COST })) as string;
@@ -103,7 +109,7 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
 
   /**
    * Returns whether the password matches the hash.
-   * @param hashed null if the user does not exist
+   * @param hashed the stored hash; null if the user does not exist
    */
   async verify(flow: Flow, hashed: string | null, password: string): Promise<boolean> {
     return (await this.inTurn(flow, { password, hashed: hashed ?? (await this.decoy) })) as boolean;
@@ -118,8 +124,8 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Gives the next entries to idle threads. If only paused groups have entries, it runs again when the first pause
-   * ends.
+   * Gives the next entries of the queue to idle threads. If only paused groups have entries, it runs again when the
+   * first pause ends.
    */
   private handOut(): void {
     clearTimeout(this.wakeUp);

@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { Secrets } from '../../platform/secrets.js';
 
 /**
- * Computes pseudonyms of user names and addresses, for the tables that count requests. People type passwords into the
- * field for the user name, and a plain hash of a password could be guessed. A new `SECRETS_KEY` only resets the counts.
+ * Computes pseudonyms of user names and addresses, for the tables that count requests. People sometimes type a password
+ * into the field for the user name, and a password could be guessed from its plain hash. If `SECRETS_KEY` changes, only
+ * the counts start again.
  */
 @Injectable()
 export class Pseudonyms {

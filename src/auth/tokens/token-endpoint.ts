@@ -16,7 +16,7 @@ import type { Form } from './token.form.js';
 import { TokenRefusals } from './token-refusals.js';
 import { TokenStore, type TokenPair } from './token-store.js';
 
-/** The answer to a successful token request (RFC 6749 §5.1). */
+/** The response to a successful token request (RFC 6749 §5.1). */
 export interface TokenAnswer {
   access_token: string;
   token_type: 'Bearer';
@@ -26,9 +26,9 @@ export interface TokenAnswer {
 }
 
 /**
- * The token service behind its form: grant, revoke, introspect.
+ * Grants, revokes and introspects tokens, after the guard has read the form of the request.
  *
- * The checks of a grant, each of which ends the request, in the order of RFC 6749:
+ * The checks of a grant, in the order of RFC 6749. A failed check ends the request with its error code:
  *
  *   before this file    quota of the address · client authentication (§2.3) · form (§3.2, token.guard.ts)
  *   1. grant_type is sent                           invalid_request         §5.2
@@ -94,12 +94,12 @@ export class TokenEndpoint {
     const asked = form.get('scope');
     const answer = await this.unitOfWork.run(async () => {
       const held = await this.store.lockRefreshToken(token);
-      // RFC 6749 §10.4: a refresh token is bound to its client. Another client that presents it neither uses it up nor
-      // ends its family.
+      // RFC 6749 §10.4: a refresh token is bound to its client. If another client presents the token, the token is not
+      // used up and its family does not end.
       if (held?.consumer_key !== client.consumer_key || !held.usable) throw invalidRefreshToken();
       if (held.used) {
-        // A refresh token was used twice. RFC 6749 §10.4, RFC 9700 §4.14.2: either user may be a thief, so that both
-        // lose access.
+        // The refresh token was used twice. RFC 6749 §10.4, RFC 9700 §4.14.2: either of its two users may be a thief,
+        // so both lose access.
         await this.store.endFamily(held.family_id);
         actFor(held.username, client, []);
         this.unitOfWork.audit('token.reuse', held.family_id);
@@ -112,15 +112,15 @@ export class TokenEndpoint {
       this.unitOfWork.audit('token.refresh', held.family_id);
       return this.answer(pair, scopes);
     });
-    // The error is thrown outside the transaction, because a rollback would undo the end of the family.
+    // The error is thrown only after the transaction, because a rollback would restore the token family.
     if (!answer) throw invalidRefreshToken();
     return answer;
   }
 
   /**
-   * Revokes a token (RFC 7009): an access token alone, a refresh token with its whole family. An unknown token is not
-   * an error (§2.2). A token of another client stays valid, without an error, so that the answer does not reveal its
-   * owner.
+   * Revokes a token (RFC 7009): an access token alone, or a refresh token with its whole family. An unknown token is
+   * not an error (§2.2). A token of another client stays valid, and there is no error, so that the response does not
+   * reveal the token's owner.
    */
   async revoke(client: Client, form: Form): Promise<void> {
     const token = form.require('token');
@@ -187,7 +187,7 @@ function invalidScope(): OAuthError {
   return new OAuthError('invalid_scope', 'The scope is malformed or unknown, or may not be granted.');
 }
 
-/** Sets the caller of the request, for the audit entries and the log. */
+/** Records the user and the application as the caller of the request, for the audit entries and the log. */
 function actFor(username: string, client: Client, scopes: readonly Scope[]): void {
   requestContext().caller = {
     username,

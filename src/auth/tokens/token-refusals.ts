@@ -39,10 +39,12 @@ interface Refusals {
 /**
  * Summarizes refused password grants in audit entries `token.refused`.
  *
- * 1. A refusal is counted in the row of its application and address, which exists for a minute from the first refusal.
- * 2. The first process that sees an expired row replaces it by one audit entry with the count, in one transaction. A
- *    flood of requests therefore fills no table.
- * 3. The entry names an existing user. Any other text may be a password, and is stored as a pseudonym, like addresses.
+ * 1. A refused grant is counted in the row of its application and address. The row exists for a minute from the first
+ *    refusal.
+ * 2. The first process that finds such a row after the minute replaces it by one audit entry with the count, in one
+ *    transaction. A flood of requests therefore fills no table.
+ * 3. The audit entry contains the user name only if the user exists. Any other text may be a password, and is stored as
+ *    a pseudonym, like the address.
  */
 @Injectable()
 export class TokenRefusals {
@@ -78,7 +80,7 @@ export class TokenRefusals {
   }
 }
 
-/** Returns the first characters of a pseudonym, in a form that no user name has. */
+/** Returns the first characters of a pseudonym, in a form that no user name can have. */
 function short(pseudonym: Buffer): string {
   return pseudonym.toString('hex').slice(0, 16);
 }

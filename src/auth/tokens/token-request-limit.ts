@@ -17,19 +17,22 @@ const COUNT = prepared(
 
 const WINDOW_S = 60;
 /**
- * The maximum number of blocked addresses that the process remembers. For further addresses, each request asks the
- * database.
+ * The maximum number of blocked addresses that the process remembers. For each request of a further address, the
+ * process asks the database.
  */
 const MOST_REMEMBERED = 10_000;
 
 /**
  * Limits token requests per minute for each address, counted by all processes together. The package
- * rate-limiter-flexible was considered, but its memory has no limit on keys, and its PostgreSQL store needs its own
- * table.
+ * rate-limiter-flexible was considered, but it does not limit the number of keys in its memory, and its PostgreSQL
+ * store needs its own table.
  */
 @Injectable()
 export class TokenRequestLimit {
-  /** The addresses over their quota, each with the end of its block. Their requests are refused without a query. */
+  /**
+   * The addresses over their quota, each with the end of its block. The process refuses requests of these addresses
+   * without a query.
+   */
   private readonly exhausted = new Map<string, number>();
 
   constructor(

@@ -7,9 +7,9 @@ import { Secrets, sha256 } from '../../platform/secrets.js';
 import type { LoggedIn } from './login.js';
 import { isRefusedPassword } from './operator-rights.js';
 
-// Starts a token family if the user and the application are unchanged. Both rows are locked and compared again: a
-// changed password, a removed scope or a disabled owner ends the existing families by triggers, and no new family may
-// slip in after that.
+// Starts a token family if the user and the application are unchanged. Both rows are locked and compared again. A
+// changed password, a removed scope or a disabled user ends the existing families by triggers, and no new family may
+// start after that with the old rights.
 const START_FAMILY = prepared(
   'token-start-family',
   `WITH unchanged AS (
@@ -29,7 +29,8 @@ const START_FAMILY = prepared(
    INSERT INTO refresh_tokens (token_hash, family_id) SELECT $9, family_id FROM family`,
 );
 
-// Locks a refresh token. Of parallel requests, the first uses the token, and the others see that it was used.
+// Locks a refresh token. Of parallel requests with the same token, the first uses it, and the others then see that it
+// was used.
 const LOCK_REFRESH_TOKEN = prepared(
   'token-lock-refresh-token',
   `SELECT family.family_id, family.consumer_key, family.username, family.scopes,
@@ -93,13 +94,13 @@ export interface TokenPair {
   readonly refreshToken: string;
 }
 
-/** The sign-in from which a token family originates. */
+/** The sign-in with which a token family began. */
 export interface Origin {
   /** Whether the token family began with a password. OPERATOR_PASSWORDS=off ends such families of operators. */
   readonly byPassword: boolean;
 }
 
-/** The lifetimes of an access token and of a token family, in seconds. */
+/** The lifetime of an access token and the lifetime of a token family, in seconds. */
 export interface Life {
   readonly accessS: number;
   readonly familyS: number;
@@ -142,7 +143,8 @@ export class TokenStore {
   ) {}
 
   /**
-   * Starts a token family with its first tokens. Returns null if the user or application changed since it was checked.
+   * Starts a token family with its first tokens. Returns null if the user or the application was changed after the
+   * check of the password.
    */
   async startFamily(
     consumerKey: string,

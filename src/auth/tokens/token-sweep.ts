@@ -10,7 +10,8 @@ import { isRefusedPassword } from './operator-rights.js';
 const BATCH = 500;
 
 /**
- * The order of the statements matters: a family is deleted, with its refresh tokens, once it has no access token left.
+ * The statements of the sweep. Their order matters: a family is deleted, with its refresh tokens, once it has no access
+ * token left.
  */
 const CHORES = [
   `DELETE FROM access_tokens WHERE token_hash IN (
@@ -30,8 +31,8 @@ const CHORES = [
 ];
 
 /**
- * Ends operators' token families that began with a password, including families that another process, or this process
- * under earlier settings, still allowed.
+ * Ends operators' token families that began with a password. Another process, or this process under earlier settings,
+ * may still have allowed such families.
  */
 const END_PASSWORD_FAMILIES = `UPDATE token_families SET revoked_at = now() WHERE family_id IN (
   SELECT family_id FROM token_families family JOIN users USING (username)

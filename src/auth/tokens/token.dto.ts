@@ -7,10 +7,13 @@ import { integer, listOf, text } from '../../platform/validation/rules.js';
 import { GRANTS } from './application.entity.js';
 import { PARAMETER } from './token.form.js';
 
-// These classes only document the token service, and so carry no validation. The service reads its forms and writes its
-// errors as the RFCs prescribe.
+// These classes only document the token service, and therefore have no validation rules. The service reads its forms
+// and writes its errors as the RFCs prescribe.
 
-/** The schema of a token: 256 random bits in base64url, after the letter of a cell where there is one. */
+/**
+ * The schema of a token: 256 random bits in base64url. If the setting CELL has a letter, the token begins with that
+ * letter.
+ */
 const token = text({ min: 43, max: 44, pattern: GENERATED_TOKEN }).schema;
 const scope = text({ max: 200, pattern: /^([a-z]+( [a-z]+)*)?$/ }).schema;
 const name = text({ min: 1, max: 100 }).schema;
@@ -133,7 +136,7 @@ export class MetadataModel {
   service_documentation: string;
 }
 
-/** The error answer of the token service (RFC 6749 §5.2). */
+/** The error response of the token service (RFC 6749 §5.2). */
 class OAuthErrorModel {
   @ApiProperty({ ...word.schema, example: 'invalid_grant' })
   error: string;
@@ -153,7 +156,7 @@ const MEANING: Record<number, string> = {
 };
 
 /**
- * Documents the error answers of a route of the token service.
+ * Documents the error responses of a route of the token service.
  * @param more further status codes
  */
 export function OAuthProblems(...more: number[]) {
@@ -169,5 +172,8 @@ export function OAuthProblems(...more: number[]) {
   );
 }
 
-/** An empty object: RFC 7009 §2.2 requires no body, but some clients refuse an answer without one. */
+/**
+ * An empty object, as the response to a revocation. RFC 7009 §2.2 requires no body, but some clients refuse a response
+ * without one.
+ */
 export class RevokedModel {}

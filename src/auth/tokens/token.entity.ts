@@ -13,14 +13,17 @@ export class TokenFamily {
   @Column('text')
   username: string;
 
-  /** The scopes of the first grant. A refresh can reduce them, and never extend them. */
+  /**
+   * The scopes that the token family had at its start. A refresh can reduce the scopes of new tokens, but never extend
+   * them.
+   */
   @Column('text', { array: true })
   scopes: Scope[];
 
   @Column('timestamptz', { default: () => 'now()' })
   granted_at: Date;
 
-  /** The time after which the tokens of the family cannot be refreshed. */
+  /** The time after which the tokens of the family can no longer be refreshed. */
   @Column('timestamptz')
   expires_at: Date;
 
@@ -61,7 +64,7 @@ export class RefreshToken {
   @Column('timestamptz', { default: () => 'now()' })
   issued_at: Date;
 
-  /** The time of use. A used refresh token is kept, so that a second use is recognized. */
+  /** The time at which the refresh token was used. A used token is kept, so that a second use is recognized. */
   @Column('timestamptz', { nullable: true })
   used_at: Date | null;
 }

@@ -18,7 +18,7 @@ export type OAuthErrorCode =
   | 'temporarily_unavailable'
   | 'server_error';
 
-/** The error answer of the token service (RFC 6749 §5.2), instead of a problem document. */
+/** An error response of the token service (RFC 6749 §5.2), which replaces a problem document. */
 export class OAuthError extends Error {
   constructor(
     readonly code: OAuthErrorCode,
@@ -36,21 +36,21 @@ export function invalidRequest(description: string, status = 400): OAuthError {
 
 /**
  * Builds the common error for a client whose credentials are missing or wrong, and for an unknown or disabled client.
- * Callers cannot distinguish the cases.
+ * From the response, callers cannot distinguish these cases.
  */
 export function invalidClient(): OAuthError {
   return new OAuthError(
     'invalid_client',
     'Authenticate with the consumer key and secret of an application by HTTP Basic.',
     401,
-    // RFC 6749 §5.2: the answer names the authentication scheme that the client used. Basic is the only scheme.
+    // RFC 6749 §5.2: the response names the authentication scheme that the client used. Basic is the only scheme.
     { 'WWW-Authenticate': `Basic realm="${REALM}"` },
   );
 }
 
 /**
- * Builds the common error for a wrong password and for an unknown, disabled or locked user. Callers cannot distinguish
- * the cases.
+ * Builds the common error for a wrong password and for an unknown, disabled or locked user. From the response, callers
+ * cannot distinguish these cases.
  */
 export function invalidLogin(): OAuthError {
   return new OAuthError('invalid_grant', 'The user name or the password is not valid.');
@@ -64,7 +64,7 @@ export function temporarilyUnavailable(status: 429 | 503, retryAfterS: number, d
   return new OAuthError('temporarily_unavailable', description, status, { 'Retry-After': String(retryAfterS) });
 }
 
-/** Answers every error on a route of the token service in the form of RFC 6749 §5.2. */
+/** Sends every error on a route of the token service in the form of RFC 6749 §5.2. */
 @Catch()
 export class TokenErrorFilter implements ExceptionFilter {
   constructor(private readonly logger: Logger) {}
@@ -104,7 +104,7 @@ function toOAuthError(thrown: unknown): OAuthError {
   return new OAuthError('server_error', 'An internal error occurred.', 500);
 }
 
-/** Forbids caches to store an answer of the token service, by both headers of RFC 6749 §5.1. */
+/** Forbids caches to store a response of the token service. RFC 6749 §5.1 requires both headers. */
 export function forbidStoring(response: Response): void {
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('Pragma', 'no-cache');

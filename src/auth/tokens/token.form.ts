@@ -6,10 +6,14 @@ import { characterFault, text } from '../../platform/validation/rules.js';
 import { invalidRequest } from './token.errors.js';
 
 const LIMIT = 16 * 1024;
-/** The schema of a parameter: `Form.get` refuses other characters, and the limit of the body bounds the length. */
+/**
+ * The schema of a form parameter. `Form.get` refuses characters that are not allowed, and the limit of the body bounds
+ * the length.
+ */
 export const PARAMETER = text({ max: LIMIT }).schema;
 /**
- * Parameters that must not be in a URL, because logs and proxies store URLs (RFC 6749 §2.3.1, §4.3.2, RFC 7009 §2.1).
+ * The form parameters that must not be in a URL, because logs and proxies store URLs (RFC 6749 §2.3.1, §4.3.2, RFC 7009
+ * §2.1).
  */
 const BODY_ONLY = [
   'grant_type',
@@ -24,7 +28,8 @@ const BODY_ONLY = [
 ];
 
 /**
- * The parameters of a request to the token service. A parameter with an empty value counts as omitted (RFC 6749 §3.2).
+ * The form parameters of a request to the token service. A parameter with an empty value counts as omitted (RFC 6749
+ * §3.2).
  */
 export class Form {
   constructor(private readonly values: ReadonlyMap<string, string>) {}
@@ -37,7 +42,7 @@ export class Form {
   }
 
   /**
-   * Returns the value of a parameter.
+   * Returns the value of a required parameter.
    * @throws OAuthError invalid_request when it is missing
    */
   require(name: string): string {
@@ -91,14 +96,17 @@ export function parseForm(bytes: Buffer): Form {
     if (pair === '') continue;
     const at = pair.indexOf('=');
     const name = decode(at < 0 ? pair : pair.slice(0, at));
-    // RFC 6749 §3.2: a parameter may appear only once.
+    // RFC 6749 §3.2: each parameter may appear only once.
     if (values.has(name)) throw invalidRequest('A parameter is sent more than once.');
     values.set(name, at < 0 ? '' : decode(pair.slice(at + 1)));
   }
   return new Form(values);
 }
 
-/** Decodes strictly. URLSearchParams would replace invalid UTF-8 and accept a `%` that is not part of an escape. */
+/**
+ * Decodes a form-encoded text strictly. URLSearchParams would replace invalid UTF-8 and accept a `%` that is not part
+ * of an escape.
+ */
 function decode(text: string): string {
   try {
     return formDecode(text);

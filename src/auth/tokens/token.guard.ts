@@ -10,7 +10,7 @@ import { TokenRequestLimit } from './token-request-limit.js';
 
 const COUNTED = 'counted token request';
 
-/** Marks a route whose requests count towards TOKEN_RATE_LIMIT_PER_MINUTE of the address. */
+/** Marks a route whose requests count towards the limit TOKEN_RATE_LIMIT_PER_MINUTE of the client's address. */
 export const Counted = () => SetMetadata(COUNTED, true);
 
 /** A request to the token service with the client and the form that TokenGuard added. */
@@ -38,15 +38,15 @@ export class TokenGuard implements CanActivate {
       await this.limit.count(networkOf(request), response);
 
     request.oauthClient = await this.clients.authenticate(request.headers.authorization).catch((error: unknown) => {
-      // Failed authentication counts towards the limit of unauthenticated requests of the address, also on routes
-      // without a quota of their own.
+      // Failed authentication counts towards the address's limit for unauthenticated requests, also on routes without a
+      // quota of their own.
       if (error instanceof OAuthError) this.addressLimit.count(request, response);
       throw error;
     });
 
     request.body = await readForm(request, response);
-    // RFC 6749 §2.3: a request uses one authentication method. A `client_id` in the body must equal the client of the
-    // Authorization header.
+    // RFC 6749 §2.3: a request uses one authentication method. A `client_id` in the body must be the client that the
+    // Authorization header names.
     if (request.body.get('client_secret') !== undefined)
       throw invalidRequest('The consumer secret must be sent by HTTP Basic alone.');
     const clientId = request.body.get('client_id');

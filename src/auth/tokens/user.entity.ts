@@ -29,7 +29,7 @@ export class UserAccount {
   @PrimaryColumn('text')
   username: string;
 
-  // The foreign key references the accounts table by name, because this module does not import the accounts module.
+  // The foreign key names the accounts table directly, because this module does not import the accounts module.
   @PrimaryColumn('text')
   account_code: string;
 }

@@ -12,13 +12,16 @@ import { CountWaiting, FindEligibilities, FindOperatorRecords, type WaitingCount
 import { allowedActions } from '../eligibility.rules.js';
 import type { OperatorEligibilityModel } from '../operator-record.fields.js';
 
-/** The SQL conditions for the two decisions that a PENDING record can wait for. A record may wait for both. */
+/**
+ * The SQL conditions for the two decisions for which a record can wait: the approval of accommodations, and the release
+ * of a hold. A record may wait for both.
+ */
 export const WAITS = {
   APPROVAL: 'approval_pending AND decline_reason IS NULL',
   HOLD: 'hold_reason IS NOT NULL',
 } as const;
 export type Wait = keyof typeof WAITS;
-/** The SQL conditions on the status of waiting records. A record may be on hold while it is booked. */
+/** The SQL conditions on the status of records that wait for a decision. A booked record may also be on hold. */
 const HELD_STATUS = { APPROVAL: "status = 'PENDING'", HOLD: "status IN ('PENDING', 'SCHEDULED')" } as const;
 
 const MOST_COUNTED = 10_000;
@@ -37,7 +40,7 @@ const FIND_MANY = prepared(
 
 /**
  * Selects a page of records that wait for a decision. $1: accounts, or null for all; $2: cursor; $3: number of rows;
- * $4: current time. The page is selected first, from the index that contains only waiting records.
+ * $4: current time. The page is selected first, from an index that contains only waiting records.
  */
 const waiting = (wait: Wait) => `
   SELECT e.* FROM (
@@ -53,8 +56,8 @@ const WAITING = {
 };
 
 /**
- * Selects the account of each record that waits for a decision. $1: current time. Only the indexes of waiting records
- * are read.
+ * Selects the account of each record that waits for a decision. $1: current time. Only the indexes that contain waiting
+ * records are read.
  */
 const waitingAccounts = (wait: Wait, approvals: number, holds: number) => `(
   SELECT account_code, ${approvals} AS approvals, ${holds} AS holds, position FROM eligibilities
@@ -67,7 +70,7 @@ const COUNT_WAITING = prepared(
   acrossAccounts.figures,
 );
 
-/** Reads the operators' view of eligibility records. */
+/** Reads eligibility records as operators see them. */
 @Injectable()
 export class OperatorRecords {
   constructor(
@@ -77,7 +80,7 @@ export class OperatorRecords {
   ) {}
 
   /**
-   * Returns one record.
+   * Returns one eligibility record.
    * @throws DomainError eligibility_not_found
    */
   async get(svcEligibilityId: string): Promise<OperatorEligibilityModel> {
@@ -86,12 +89,15 @@ export class OperatorRecords {
     return (await this.present([record]))[0];
   }
 
-  /** Returns the candidate's records, newest first. @throws DomainError candidate_not_found */
+  /**
+   * Returns the candidate's eligibility records, newest first.
+   * @throws DomainError candidate_not_found
+   */
   async ofCandidate(accountCode: string, candidateId: string): Promise<OperatorEligibilityModel[]> {
     return this.present(await this.queryBus.execute(new FindEligibilities(accountCode, candidateId)));
   }
 
-  /** Returns a page of the records that wait for this decision, newest first. */
+  /** Returns a page of the records that wait for the decision `wait`, newest first. */
   waiting(wait: Wait, accountCodes: readonly string[] | null, { after, take }: Page): Promise<Eligibility[]> {
     return this.database.query<Eligibility>(WAITING[wait], [accountCodes, after, take, this.clock.now()]);
   }

@@ -38,7 +38,10 @@ class RecordPath {
   svc_id: string;
 }
 
-/** Serves operators' reads of eligibility records. decisions.controller.ts serves their decisions. */
+/**
+ * Serves the routes on which operators read eligibility records. decisions.controller.ts serves the routes for their
+ * decisions.
+ */
 @ApiTags('Administration')
 @Controller('admin/eligibilities')
 @Access('admin', 'support')

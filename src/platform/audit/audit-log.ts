@@ -1,7 +1,10 @@
 import { requestContext } from '../context/request-context.js';
 import type { AuditDetails, AuditEntry } from './audit-entry.js';
 
-/** The columns of an audit entry, each with its SQL type and its value. Parameters have the same order. */
+/**
+ * The columns of an audit entry. Each has its name, its SQL type and the function that returns its value. The
+ * parameters of the INSERT have the same order.
+ */
 const COLUMNS: readonly (readonly [name: string, type: string, value: (entry: AuditEntry) => unknown])[] = [
   ['actor', 'text', (entry) => entry.actor],
   ['application', 'text', (entry) => entry.application],
@@ -17,7 +20,7 @@ const NAMES = COLUMNS.map(([name]) => name).join(', ');
 
 /**
  * Returns the SQL that inserts an audit entry. A trigger refuses UPDATE and DELETE on the table.
- * @param from the number of the first parameter; the values are those of {@link auditValues}
+ * @param from the number of the statement's first parameter; {@link auditValues} returns the parameters
  */
 export const insertAudit = (from: number): string => `
   INSERT INTO audit_log (${NAMES})

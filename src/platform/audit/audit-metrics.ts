@@ -23,11 +23,12 @@ interface Figures {
 }
 
 /**
- * Exports the newest seal, so that a copy of it leaves the machine. A history that was truncated or rewritten disagrees
- * with the stored metrics (`AuditShrank`, `AuditRewritten`). `verify-audit --from` accepts the label `seal`.
+ * Exports the newest seal of the audit log as a metric, so that a copy of the seal leaves the machine. If the audit log
+ * is truncated or rewritten later, it no longer agrees with the stored metrics (`AuditShrank`, `AuditRewritten`).
+ * `verify-audit --from` accepts the label `seal`.
  *
- * The labels name the last seal before the current minute. All processes therefore export the same series, and at most
- * 1,440 series a day.
+ * The labels name the last seal before the current minute. All processes therefore export the same series. A day has at
+ * most 1,440 of them.
  */
 @Injectable()
 export class AuditMetrics {
@@ -68,8 +69,8 @@ export class AuditMetrics {
   }
 
   /**
-   * Without an answer from the database, the metric has no value: a 0 would look like a history from which rows were
-   * deleted.
+   * Removes the value of the metric while the database does not answer. A 0 would look like an audit log from which
+   * rows were deleted.
    */
   private forget(): void {
     this.through.remove();

@@ -33,7 +33,7 @@ export class AuditRow {
   @Column('int', { nullable: true })
   count: number | null;
 
-  /** The pseudonym of the address from which a refused request came; null otherwise. */
+  /** The pseudonym of the address from which a refused request came; null for an entry about anything else. */
   @Column('text', { nullable: true })
   address: string | null;
 }

@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 
 /**
- * A seal of the audit log: digests of audit entries, taken soon after they were written and chained to the previous
- * seal (audit-seals.ts).
+ * A seal of the audit log: digests of audit entries, which are taken soon after the entries were written. Each seal is
+ * chained to the previous seal (audit-seals.ts).
  */
 @Entity('audit_seals')
 export class AuditSeal {
@@ -12,14 +12,17 @@ export class AuditSeal {
   @Column('timestamptz', { default: () => 'now()' })
   at: Date;
 
-  /** The hash of the previous seal; zeros in the first seal. */
+  /** The hash of the previous seal; the first seal has zeros here. */
   @Column('bytea')
   before: Buffer;
 
   @Column('bigint', { array: true })
   ids: number[];
 
-  /** Eight bytes of the SHA-256 of each audit entry, in the order of `ids`. They identify an entry that was changed. */
+  /**
+   * The first eight bytes of the SHA-256 of each sealed audit entry, in the order of `ids`. They show which entry was
+   * changed.
+   */
   @Column('bytea')
   digests: Buffer;
 
@@ -31,15 +34,15 @@ export class AuditSeal {
   through: number;
 
   /**
-   * The newest seal that was settled when this seal was created. No new audit entry can get an id that a settled seal
-   * covers.
+   * The newest seal that was settled when this seal was created. A seal is settled when no transaction can still add an
+   * entry among the ids that it covers.
    */
   @Column('bigint', { nullable: true })
   settled: number | null;
 
   /**
-   * The horizon of the seal's snapshot: a transaction whose entries the seal could not see has a lower number, or began
-   * later.
+   * The horizon (`xmax`) of the snapshot in which the seal's entries were read. A transaction whose entries the seal
+   * could not see has a lower number than the horizon, or began later.
    */
   @Column('bigint')
   horizon: number;

@@ -7,11 +7,11 @@ import { Secrets } from '../secrets.js';
 import { AT_TEXT, isSigned, signatureOf, SIGNED_COLUMNS, type SignedSeal, type Signature } from './audit-signature.js';
 
 const SEAL_EVERY_MS = 3_000;
-/** The maximum number of rows in a seal. Hashing them blocks the event loop for 2 ms. */
+/** The maximum number of audit rows that one seal covers. Hashing so many rows blocks the event loop for 2 ms. */
 const BATCH = 250;
 const DIGEST_BYTES = 8;
 const COUNTERSIGN_ATTEMPTS = 20;
-/** The hash that the first seal has as that of its predecessor. */
+/** The value that the first seal contains instead of the hash of a previous seal. */
 export const NO_SEAL = Buffer.alloc(32);
 
 const LAST = prepared(
@@ -20,9 +20,9 @@ const LAST = prepared(
 );
 
 /**
- * Finds the newest settled seal: every transaction that could add a row among its ids has ended. The seal must be 10 s
- * old, because a row gets its id just before its transaction gets a number. After 10 minutes, a seal counts as settled
- * in any case, because transaction numbers start again in a restored database.
+ * Finds the newest settled seal. A seal is settled when every transaction that could add a row among the seal's ids has
+ * ended. The seal must be 10 s old, because a row gets its id just before its transaction gets a number. After 10
+ * minutes, every seal counts as settled, because transaction numbers start again in a restored database.
  */
 const SETTLED = prepared(
   'audit-seal-settled',
@@ -32,7 +32,7 @@ const SETTLED = prepared(
   ORDER BY seal_id DESC LIMIT 1`,
 );
 
-/** SQL: a row of the audit log as a text that does not depend on the settings of the session; see {@link digestOf}. */
+/** SQL: a row of the audit log as a text that is the same for all session settings; see {@link digestOf}. */
 export const SEALED_ROW = `id, json_build_array(id, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), actor,
   application, account_code, action, subject, request_id, changed, count, address)::text AS text`;
 
@@ -52,8 +52,8 @@ const LATE_ROWS = prepared(
 );
 
 /**
- * Reads the columns of a new seal that the database provides, after its rows were read. A transaction whose rows the
- * seal lacks has a lower number than the horizon, or begins later.
+ * Reads the columns of a new seal that only the database knows. It runs after the rows of the seal were read. A
+ * transaction whose rows the seal lacks has a lower number than the horizon, or it begins later.
  */
 const NEXT = prepared(
   'audit-seal-next',
@@ -79,8 +79,8 @@ export interface SealedRow {
 /**
  * Seals the audit entries in the background, so that no write waits for another write.
  *
- * 1. Every few seconds each process reads the rows without a seal and adds one. When two processes add a seal after the
- *    same predecessor, a unique constraint accepts only the first.
+ * 1. Every few seconds each process reads the rows that have no seal yet, and adds a seal for them. When two processes
+ *    add a seal after the same predecessor, a unique constraint accepts only the first.
  * 2. A seal lists the ids, a short digest of each row, and a hash over the previous seal and all rows. From the first
  *    row that is changed, deleted or inserted on, no later seal matches (audit-verification.ts).
  * 3. A row gets its id before COMMIT, so a row can appear below ids that are already sealed. A later seal covers such a
@@ -111,8 +111,8 @@ export class AuditSeals {
 
   /**
    * Adds a seal without rows under the newest key. Its signature vouches for the whole history, so that older keys can
-   * be removed. Verify the history first.
-   * @returns the number of seals added, and whether the newest seal is now under the newest key
+   * be removed. Verify the audit log first.
+   * @returns the number of seals added, and whether the newest key has signed the newest seal
    */
   async countersign(): Promise<{ added: number; done: boolean }> {
     for (let attempt = 0; attempt < COUNTERSIGN_ATTEMPTS; attempt++) {
@@ -130,7 +130,7 @@ export class AuditSeals {
 
   private async sealBatch(): Promise<number> {
     const last = await this.last();
-    // No seal is added: its signature would vouch for rows that somebody without the key may have inserted.
+    // No seal is added: its signature would vouch for rows that somebody without a key may have inserted.
     if (last !== null && isSigned(this.secrets, last) !== true) {
       this.logger.warn(
         { seal: last.hash.toString('hex') },
@@ -143,7 +143,7 @@ export class AuditSeals {
     const settled = await this.database.queryOne<{ seal_id: number }>(SETTLED);
     const through = Number(last?.through ?? 0);
     const rows = await this.database.query<SealedRow>(NEW_ROWS, [through]);
-    // Late rows can wait while more than a batch of new rows has no seal.
+    // Rows that were committed late can wait while there are more new rows than fit in one batch.
     if (rows.length < BATCH)
       rows.unshift(...(await this.database.query<SealedRow>(LATE_ROWS, [through, last?.settled ?? null])));
     if (rows.length === 0) return 0;
@@ -151,8 +151,8 @@ export class AuditSeals {
   }
 
   /**
-   * Adds the seal that follows `last`.
-   * @returns false if another process has already added such a seal
+   * Adds the seal that follows the seal `last`.
+   * @returns false if another process has already added a seal after `last`
    */
   private async add(last: LastSeal | null, rows: readonly SealedRow[], settled: string | null): Promise<boolean> {
     const before = last?.hash ?? NO_SEAL;
@@ -178,7 +178,7 @@ export function digestOf({ text }: SealedRow): Buffer {
 }
 
 /**
- * Returns the hash over the previous seal and the rows.
+ * Returns the hash of a new seal: over the hash of the previous seal and the sealed rows.
  * @param before the hash of the previous seal, or {@link NO_SEAL}
  */
 export function sealOf(before: Buffer, rows: readonly SealedRow[]): Buffer {
@@ -187,7 +187,7 @@ export function sealOf(before: Buffer, rows: readonly SealedRow[]): Buffer {
   return hash.digest();
 }
 
-/** Returns the digest of the row at this index. */
+/** Returns the digest at this index in a seal's list of row digests. */
 export function digestAt(digests: Buffer, index: number): Buffer {
   return digests.subarray(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES);
 }

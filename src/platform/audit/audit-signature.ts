@@ -4,11 +4,12 @@ import type { Secrets } from '../secrets.js';
 const PURPOSE = 'audit seal';
 
 /**
- * The columns of a seal that the signature covers. Numbers are strings, because numbers beyond 2^53 would be rounded.
+ * The columns of a seal that the signature covers. Numeric columns are strings here, because JavaScript rounds numbers
+ * beyond 2^53.
  */
 export interface SignedSeal {
   seal_id: string;
-  /** The time of the seal in the form of {@link AT_TEXT}. */
+  /** The time at which the seal was created, in the form of {@link AT_TEXT}. */
   at: string;
   before: Buffer;
   ids: string[];
@@ -24,22 +25,26 @@ export interface Signature {
   mac: Buffer;
 }
 
-/** SQL: the column `at` as a text that does not depend on the settings of the session. */
+/** SQL: the column `at` as a text that is the same for all session settings. */
 export const AT_TEXT = `to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** SQL: the columns of {@link SignedSeal} and {@link Signature} for a SELECT. */
+/** SQL: the list of columns of {@link SignedSeal} and {@link Signature}, for a SELECT. */
 export const SIGNED_COLUMNS = `seal_id::text AS seal_id, ${AT_TEXT} AS at, before, ids::text[] AS ids, digests, hash,
   through::text AS through, settled::text AS settled, horizon::text AS horizon, key_id, mac`;
 
 /**
- * Signs a seal with the newest key. The owner of the tables does not have that key, and so cannot forge the signature.
+ * Signs a seal of the audit log with the newest key of `SECRETS_KEY`. The owner of the database tables does not have
+ * that key, and therefore cannot forge the signature.
  */
 export function signatureOf(secrets: Secrets, seal: SignedSeal): Signature {
   const { keyId, mac } = secrets.sign(PURPOSE, textOf(seal));
   return { key_id: keyId, mac };
 }
 
-/** Returns whether the signature of a stored seal is valid; null if its key is no longer listed. */
+/**
+ * Returns whether the signature of a stored seal is valid; null if `SECRETS_KEY` no longer lists the key that signed
+ * it.
+ */
 export function isSigned(secrets: Secrets, seal: SignedSeal & Signature): boolean | null {
   return secrets.verifies(PURPOSE, textOf(seal), { keyId: seal.key_id, mac: seal.mac });
 }

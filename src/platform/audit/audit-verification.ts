@@ -31,8 +31,8 @@ export type AuditVerdict =
   | ({
       readonly agrees: false;
       /**
-       * The rows that agree with the seals up to the anchor. Null if the comparison did not get as far as the anchor,
-       * or if there is no anchor.
+       * The number of audit rows up to the anchor, all of which agree with their seals. Null without an anchor, or if
+       * the comparison found a fault before the anchor.
        */
       readonly upToAnchor: Extent | null;
     } & Fault)
@@ -48,7 +48,8 @@ export type AuditVerdict =
 export async function verifyAudit(url: string, secrets: Secrets, anchor: string | null = null): Promise<AuditVerdict> {
   const client = await connectTo(url);
   try {
-    // The comparison runs in one snapshot, which ignores later seals and deletions.
+    // The comparison runs in one snapshot of the database, so that seals and deletions after its start do not disturb
+    // it.
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const chain = new Chain(client, secrets, NO_SEAL);
     let after = '0';
@@ -83,7 +84,7 @@ export async function verifyAudit(url: string, secrets: Secrets, anchor: string 
   }
 }
 
-/** Reads the newest seal, and counts the rows that do not have a seal yet. */
+/** Reads the newest seal, and counts the audit entries that do not have a seal yet. */
 const STATE = prepared(
   'audit-seal-state',
   `SELECT last.through AS sealed_through, last.at AS last_seal_at, encode(last.hash, 'hex') AS last_seal,
@@ -113,7 +114,7 @@ export interface SealState {
   because: string | null;
 }
 
-/** Compares each of the newest seals with its rows, and with the predecessor that the seal names. */
+/** Compares each of the newest seals with its audit entries and with its previous seal. */
 export async function newestSeals(database: Database, secrets: Secrets, most: number): Promise<SealState> {
   const state = (await database.queryOne<Omit<SealState, 'agrees' | 'from_row' | 'because'>>(STATE))!;
   const seals = (await database.query<Seal>(NEWEST, [most])).reverse();
@@ -132,19 +133,19 @@ export async function newestSeals(database: Database, secrets: Secrets, most: nu
   };
 }
 
-/** The method of a database connection on which the comparison depends. */
+/** The only method of a database connection that the comparison needs. */
 interface Reader {
   query(statement: Statement & { values: unknown[] }): Promise<{ rows: SealedRow[] }>;
 }
 
-/** Compares the seals in order, each with its rows, its signature and its predecessor. */
+/** Checks the seals of the audit log in order: the rows, the signature and the previous seal of each. */
 class Chain {
   rows = 0;
   seals = 0;
   last: Seal | null = null;
   /**
-   * The first of the newest seals without a signature by a listed key. A later signed seal would vouch for them,
-   * because its hash includes theirs.
+   * The fault of the first seal after the last signed seal; null if the last seal is signed. A signed seal vouches for
+   * all earlier seals, because its hash includes their hashes.
    */
   unvouched: Fault | null = null;
 
@@ -193,7 +194,7 @@ class Chain {
   }
 }
 
-/** Returns the fault for the first row that should have a seal and has none; null if there is none. */
+/** Returns the fault of the first audit entry that should have a seal and has none; null if there is no such entry. */
 async function firstUnsealed(client: pg.Client): Promise<Fault | null> {
   const unsealed: Statement = {
     text: `SELECT min(id) AS id FROM audit_log

@@ -65,7 +65,7 @@ export class AuditEntryModel {
 
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 
-/** The current state of the seals of the audit log, as answers show it. */
+/** The state of the audit log's seals, as the API shows it. */
 export class AuditSealModel {
   @Field(count, {
     always: true,

@@ -8,7 +8,7 @@ import type { AuditQuery } from './audit.dto.js';
 import { AuditRow } from './audit-row.entity.js';
 import { newestSeals } from './audit-verification.js';
 
-/** An audit entry, with its position in lists. */
+/** An audit entry, with its position in a paged list. */
 export type PlacedAuditRow = AuditRow & { position: number };
 
 /** Reads the audit log, newest entries first. */
@@ -19,7 +19,10 @@ export class AuditReader {
     private readonly secrets: Secrets,
   ) {}
 
-  /** Returns the audit entries that match the filters, limited to the accounts of `allowedAccounts`; null means all accounts. */
+  /**
+   * Returns the audit entries that match the filters, and that belong to the accounts in `allowedAccounts`; null means
+   * all accounts.
+   */
   async list(query: AuditQuery, allowedAccounts: AllowedAccounts, page: Page): Promise<PlacedAuditRow[]> {
     const find = this.database.manager.createQueryBuilder(AuditRow, 'row').orderBy('row.id', 'DESC').limit(page.take);
     for (const name of ['actor', 'action', 'subject', 'account_code'] as const)
@@ -32,8 +35,8 @@ export class AuditReader {
   }
 
   /**
-   * Returns the audit entries of an account about any of the subjects. The account is a condition, because another
-   * account may use the same codes.
+   * Returns the audit entries of an account about any of these subjects. The account is part of the condition, because
+   * the same code may exist in another account.
    */
   async ofSubjects(accountCode: string, subjects: readonly string[], page: Page): Promise<PlacedAuditRow[]> {
     const rows = await this.database.manager.find(AuditRow, {
@@ -49,8 +52,8 @@ export class AuditReader {
   }
 
   /**
-   * Compares the newest seals with their rows.
-   * @param most the number of seals
+   * Compares the newest seals of the audit log with the entries that they cover.
+   * @param most the maximum number of seals to compare
    */
   seals(most: number): ReturnType<typeof newestSeals> {
     return newestSeals(this.database, this.secrets, most);

@@ -1,6 +1,6 @@
 import type { Change, ChangeKind } from './change.entity.js';
 
-/** A change of a record that becomes an entry of the change feed. */
+/** A change of a record, from which an entry of the change feed is made. */
 export interface RecordChange {
   readonly kind: ChangeKind;
   readonly change: Change;
@@ -13,7 +13,9 @@ export interface RecordChange {
   readonly status: string;
   readonly booking_code?: string | null;
   readonly revision?: number | null;
-  /** The NotificationRequest and its sequence within the booking; absent if partners are not notified. */
+  /**
+   * The NotificationRequest for partners and its sequence number within the booking; absent if no partner is notified.
+   */
   readonly notification?: object | null;
   readonly event_sequence?: number | null;
 }
@@ -30,15 +32,16 @@ export const GENERATION = `(SELECT epoch * 4294967296
   + ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint FROM change_epoch)`;
 
 /**
- * SQL: the position of a row in the change feed. It is the higher of two numbers: the id of the row's own transaction,
- * and the latest id whose transaction had ended when the row was written. The transaction's own id is not enough,
- * because a transaction gets its id at its first lock. A transaction with a higher id may therefore have changed the
- * same record and ended before this transaction locked the record.
+ * SQL: the position of a new row in the change feed. The position is the higher of two numbers: the id of the row's own
+ * transaction, and the latest id whose transaction had ended when the row was written. The transaction's own id is not
+ * enough, because a transaction gets its id at its first lock. A transaction with a higher id may therefore have
+ * changed the same record and ended before this transaction locked the record.
  */
 const PLACE = `(SELECT greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1))`;
 
 /**
- * Appends rows to the change feed. Its statement runs in the transaction of the change, after the last lock.
+ * Returns the SQL that appends rows to the change feed. The statement runs in the same transaction as the changes that
+ * it records, after that transaction's last lock.
  *
  * 1. The position of a row is at least its own transaction's id and at least the position of any earlier change of the
  *    same record. Ids are assigned in order, but transactions end in any order.
@@ -50,7 +53,7 @@ const PLACE = `(SELECT greatest(pg_current_xact_id()::text::bigint, pg_snapshot_
  *    position (change-feed.ts).
  * 4. Each month is a partition (`keep_change_partitions`); retention drops whole partitions.
  *
- * Never write a row in a transaction other than the change's, and never order the feed by time.
+ * Never write a row in another transaction than the change that it records, and never order the feed by time.
  *
  * @param rows SQL of the columns at, kind, change, account_code, svc_eligiblity_id, candidate_id, test_code,
  *   booking_code, status, revision, event_sequence, notification, in this order
@@ -60,8 +63,9 @@ export const insertChangesOf = (rows: string): string => `
   SELECT ${GENERATION}, ${PLACE}, statement_timestamp(), changed.* FROM (${rows}) AS changed`;
 
 /**
- * Returns the statement of {@link insertChangesOf} for rows in the form of {@link changesValue}.
- * @param parameter the parameter that contains the rows
+ * Returns the statement of {@link insertChangesOf} for rows that {@link changesValue} has written as JSON.
+ *
+ * @param parameter the statement's parameter that contains this JSON
  */
 export const insertChanges = (parameter: string): string =>
   insertChangesOf(`SELECT ${COLUMNS} FROM json_to_recordset(${parameter}::json) AS given (${ROW})`);

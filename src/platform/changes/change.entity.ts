@@ -80,7 +80,10 @@ export class ChangeRow {
   notification: object | null;
 }
 
-/** The only row of its table, which identifies the database. A restored copy gets a new epoch. */
+/**
+ * The only row of the table `change_epoch`, which identifies the database. A restored copy of the database gets a new
+ * epoch.
+ */
 @Entity('change_epoch')
 export class ChangeEpoch {
   @PrimaryColumn('boolean', { default: true })
@@ -89,7 +92,10 @@ export class ChangeEpoch {
   @Column('bigint')
   epoch: number;
 
-  /** The identifier of the database cluster. With that of the table, it shows that a dump was restored. */
+  /**
+   * The identifier of the PostgreSQL cluster. Together with the identifier of the table, it shows whether a dump was
+   * restored.
+   */
   @Column('text')
   system_identifier: string;
 

@@ -21,7 +21,10 @@ export const CLIENT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !=
 export interface Caller {
   readonly username: string;
   readonly consumerKey: string;
-  /** The scopes of the token. They alone decide which routes are allowed, whatever other rights the user has. */
+  /**
+   * The scopes of the access token. They alone decide which routes the caller may use, whatever other rights the user
+   * has.
+   */
   readonly scopes: ReadonlySet<Scope>;
   /** The accounts to which the user belongs. */
   readonly accountCodes: ReadonlySet<string>;
@@ -35,12 +38,15 @@ export interface Caller {
  */
 export type AllowedAccounts = readonly string[] | null;
 
-/** Allows every account, for work on behalf of nobody: a sweep, a delivery, or a figure that is computed once for all callers. */
+/**
+ * The value for work that no caller requested and that concerns every account: a sweep, a delivery, or a figure that is
+ * computed once for all callers.
+ */
 export const ACROSS_ACCOUNTS: AllowedAccounts = null;
 
 const NOBODY: AllowedAccounts = Object.freeze([]);
 
-/** Returns the accounts that the caller may use; an empty list without a caller. */
+/** Returns the accounts that the caller may use; an empty list if there is no caller. */
 export function allowedAccountsOf(caller: Caller | null): AllowedAccounts {
   if (caller === null) return NOBODY;
   return caller.isOperator ? ACROSS_ACCOUNTS : [...caller.accountCodes];

@@ -1,18 +1,20 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
- * All context values share one storage, because Node 20 copies each storage to every promise. A second storage would
- * measurably slow down the service.
+ * The only AsyncLocalStorage of the process; all context values share it. Node 20 copies each storage to every promise,
+ * so a second storage would measurably slow down the service.
  */
 const storage = new AsyncLocalStorage<ReadonlyMap<ContextValue<unknown>, unknown>>();
 
-/** A value that the current work can read after every await, without passing it along. */
+/**
+ * A value that the code of the current request or job can read after every await, without receiving it as a parameter.
+ */
 export class ContextValue<T> {
   get current(): T | undefined {
     return storage.getStore()?.get(this) as T | undefined;
   }
 
-  /** Runs `work` with this value. Code outside `work` keeps the previous value. */
+  /** Runs `work` with this value of the context. Code outside `work` keeps the previous value. */
   run<Result>(value: T, work: () => Result): Result {
     return storage.run(new Map(storage.getStore()).set(this, value), work);
   }

@@ -4,14 +4,14 @@ import { ContextValue } from './context-value.js';
 import { currentSpan, type CurrentSpan } from './current-span.js';
 import { allowedAccountsOf, type Caller, type AllowedAccounts } from './caller.js';
 
-/** Facts about the current request, which its code can read after every await. */
+/** Facts about the current request, which the code that handles it can read after every await. */
 export interface RequestContext {
   readonly requestId: string | null;
   readonly traceparent: string | null;
   caller: Caller | null;
-  /** The account in the path, after the caller was found to be allowed to use it. */
+  /** The account in the request's path, once the access check has passed; null before that. */
   accountCode: string | null;
-  /** The names of the body's members, after the route was found to know all of them; null without such a body. */
+  /** The names of the body's members, once all of them were found to be declared; null without such a body. */
   members: readonly string[] | null;
 }
 
@@ -36,21 +36,24 @@ export function inTheNameOf<T>(caller: Caller, requestId: string | null, work: (
   return servedRequest.run({ requestId, traceparent: null, caller, accountCode: null, members: null }, work);
 }
 
-/** Runs work that several requests share. The work belongs to none of them, and to no trace except that of `span`. */
+/**
+ * Runs work that several requests share. The work belongs to none of the requests, and to no trace except the one of
+ * `span`.
+ */
 export function outsideOfRequests<T>(span: CurrentSpan | undefined, work: () => T): T {
   return servedRequest.run(OUTSIDE, () => currentSpan.run(span, work));
 }
 
 /**
- * Returns the accounts that the current request may concern. Background work has no caller, so that the list is empty;
- * such work passes its own list of accounts.
+ * Returns the accounts that the current request may concern. In background work there is no caller, so the list is
+ * empty; such work passes its own list of accounts.
  */
 export function currentAllowedAccounts(): AllowedAccounts {
   return allowedAccountsOf(requestContext().caller);
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
-// A `traceparent` of version 00, whose ids are not all zero (W3C Trace Context §3.2).
+// Matches a `traceparent` of version 00 whose ids are not all zero (W3C Trace Context §3.2).
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 class ServedRequest implements RequestContext {
@@ -64,13 +67,13 @@ class ServedRequest implements RequestContext {
     private readonly given: string | string[] | undefined,
   ) {}
 
-  /** The value is created at its first use, because most requests raise no event. */
+  /** The `traceparent` of the request. It is created at its first use, because most requests raise no event. */
   get traceparent(): string {
     return currentSpan.current?.traceparent ?? (this.trace ??= traceparentOf(this.given));
   }
 }
 
-/** Gives every request an id, and keeps its trace. A well-formed id from the caller is used. */
+/** Gives every request an id, and keeps its trace. If the caller sent a well-formed request id, that id is used. */
 export function requestContextMiddleware(request: Request, response: Response, next: NextFunction): void {
   const given = request.headers['x-request-id'];
   const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();

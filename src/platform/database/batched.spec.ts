@@ -1,7 +1,10 @@
 import type { Database } from './database.js';
 import { Batched } from './batched.js';
 
-/** A pool that holds every statement until the test releases it. The answer to a question is the question itself. */
+/**
+ * A fake pool that holds every statement until the test releases it. The row returned for a question is the question
+ * itself.
+ */
 class HeldPool {
   readonly batches: { questions: string[]; end: (error?: Error) => void }[] = [];
 

@@ -22,17 +22,19 @@ interface Waiting<Question, Row> {
 }
 
 /**
- * Batches the questions of many requests into one prepared statement, without a cache.
+ * Batches the questions of many requests into one prepared statement, without a cache. A question is one set of
+ * parameters for the statement.
  *
  * 1. Questions that arrive while a statement is running are sent together in the next statement (`Batcher`). Each
  *    result row has the number of its question, from 1, in the column `n`.
- * 2. When a batch is refused, its questions are sent one by one, so that one faulty question fails alone.
+ * 2. When PostgreSQL refuses a batch, its questions are sent one by one, so that one faulty question fails alone.
  * 3. Inside a unit of work, the questions of one turn of the event loop are sent together on the connection of the
  *    transaction. A refusal fails all of them, because it aborts the transaction.
  *
- * Reason: an idle service answers after one round trip, as without batching. Under load, a batch shares the round trip,
- * the protocol messages, the connection and, for writes, the flush of the commit. One kind of question never occupies
- * more than four connections. Starting two batches at once would halve their size and cost more processor time.
+ * Reason: in an idle service, a question takes one round trip, as without batching. Under load, a batch shares the
+ * round trip, the protocol messages, the connection and, for writes, the flush of the commit. One kind of question
+ * never occupies more than four connections. Starting two batches at once would halve their size and cost more
+ * processor time.
  *
  * Never let a question join a statement that is already running: its answer would be older than the question.
  */
@@ -42,13 +44,13 @@ export class Batched<Question, Row extends { n: number }> {
     (batch) => this.sendAll(batch),
     noConnectionFree,
   );
-  /** The questions that each transaction has collected in this turn of the event loop. */
+  /** The questions that each transaction has collected in the current turn of the event loop. */
   private readonly inTransaction = new WeakMap<Transaction['client'], Waiting<Question, Row>[]>();
 
   /**
    * @param valuesOf returns the parameters of the statement for these questions
-   * @param keyOf returns a key; questions with the same key are sent only once per batch; by default each question is
-   * sent
+   * @param keyOf returns the key of a question; questions with the same key are sent only once per batch; by default
+   * every question is sent
    */
   constructor(
     private readonly database: Database,
@@ -57,7 +59,7 @@ export class Batched<Question, Row extends { n: number }> {
     private readonly keyOf: (question: Question) => unknown = (question) => ({ question }),
   ) {}
 
-  /** Returns the rows with which the statement answers the question, in the statement's order. */
+  /** Returns the rows that the statement finds for the question, in the statement's order. */
   ask(question: Question): Promise<Row[]> {
     const transaction = currentTransaction.current;
     if (transaction) return this.askIn(transaction, question);
@@ -75,8 +77,8 @@ export class Batched<Question, Row extends { n: number }> {
       }
       const batch = [{ question, resolve, reject }];
       this.inTransaction.set(client, batch);
-      // The batch is sent after the continuations of all settled promises have run, because they may ask questions,
-      // too.
+      // The batch is sent after the continuations of all settled promises have run, because these may add questions to
+      // it.
       process.nextTick(() => {
         this.inTransaction.delete(client);
         const span = batch.length === 1 ? currentSpan.current : undefined;
@@ -96,7 +98,7 @@ export class Batched<Question, Row extends { n: number }> {
     }
   }
 
-  /** Sends a batch: on the connection of the transaction to which it belongs, or otherwise on the pool. */
+  /** Sends a batch: on the connection of its transaction or, outside a transaction, on the pool. */
   private async send(batch: readonly Waiting<Question, Row>[], on: Executor = this.database.pool): Promise<void> {
     const asked = new Map<unknown, Waiting<Question, Row>[]>();
     for (const waiting of batch) {
@@ -115,7 +117,8 @@ export class Batched<Question, Row extends { n: number }> {
 }
 
 /**
- * Returns the parameter for a statement that reads its questions from `json_to_recordset($1)`, each with its number.
+ * Returns the parameter of a statement that reads its questions from `json_to_recordset($1)`. Each question gets its
+ * number.
  */
 export function numbered(questions: readonly object[]): [string] {
   return [JSON.stringify(questions.map((question, index) => ({ n: index + 1, ...question })))];

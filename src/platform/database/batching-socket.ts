@@ -3,9 +3,9 @@ import type { Duplex } from 'node:stream';
 import { serverAt, type SilentServer } from './silent-server.js';
 
 /**
- * Creates a socket to PostgreSQL that sends everything that is written in one turn of the event loop together.
- * Statements that do not wait for one another then cost one system call on each side. The socket is closed when its
- * server stops answering (silent-server.ts).
+ * Creates a socket to PostgreSQL that collects all writes of one turn of the event loop and sends them together.
+ * Several statements then cost one system call on each side. The socket is closed when the server stops responding
+ * (silent-server.ts).
  */
 export function batchingSocket(): Socket {
   const socket = new Socket();
@@ -15,7 +15,8 @@ export function batchingSocket(): Socket {
     server.join(socket);
     servers.set(socket, server);
     if (server.isAway) return socket;
-    // The writes are batched after `connect`, because `connect` restores the socket's original `write`.
+    // The writes are batched only from `connect` on, because Node restores the socket's original `write` when it
+    // connects.
     socket.once('connect', () => batchWrites(socket, server));
     return connect(...target);
   };
@@ -25,7 +26,8 @@ export function batchingSocket(): Socket {
 const servers = new WeakMap<object, SilentServer>();
 
 /**
- * Batches the writes of the TLS stream that replaces a batching socket, on which nothing is read or written any more.
+ * Batches the writes of a TLS stream. TLS has replaced the batching socket, which is no longer read or written
+ * directly.
  */
 export function batchSecured(socket: object, secured: Duplex): void {
   const server = servers.get(socket);

@@ -7,13 +7,14 @@ import type { QueryRunner } from 'typeorm';
 export const MIGRATION_LOCK_TIMEOUT = '2s';
 
 /**
- * Builds an index while the table stays writable, after dropping an invalid index that a killed attempt left. Use it in
- * a migration of its own with `transaction = false`.
+ * Builds an index while the table stays writable. An invalid index that an interrupted attempt left is dropped first.
+ * Use it in a migration of its own with `transaction = false`.
  *
- * @param on the part after the name: `ON bookings (account_code, booking_code)`
+ * @param on the part of CREATE INDEX after the name: `ON bookings (account_code, booking_code)`
  */
 export async function buildIndex(runner: QueryRunner, name: string, on: string, unique = false): Promise<void> {
-  // The lock timeout is off, because the statement waits for every older transaction without blocking any of them.
+  // The lock timeout is off, because CREATE INDEX CONCURRENTLY waits for every older transaction without blocking any
+  // of them.
   await runner.query(`SET lock_timeout = 0`);
   await runner.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`);
   await runner.query(`CREATE ${unique ? 'UNIQUE ' : ''}INDEX CONCURRENTLY ${name} ${on}`);

@@ -11,25 +11,26 @@ export const LOCK_TIMEOUT_MS = 2_000;
 
 /** The settings of every connection to PostgreSQL, in all pools. */
 const CONNECTION = {
-  // If the database is unavailable, requests must be refused quickly instead of hanging.
+  // The time limit for opening a connection is short: while the database is unavailable, requests must fail quickly
+  // instead of hanging.
   connectionTimeoutMillis: 2_000,
-  // Connections are kept for long, because each keeps the plans of its statements.
+  // Idle connections are kept for long, because each connection keeps the plans of its statements.
   idleTimeoutMillis: 300_000,
   query_timeout: 8_000,
   keepAlive: true,
-  // A statement is sent before the earlier ones are answered (unit-of-work.ts).
+  // Statements are pipelined: a statement is sent before PostgreSQL has answered the earlier ones (unit-of-work.ts).
   pipeline: true,
-  // The messages of one turn of the event loop are sent together (batching-socket.ts).
+  // The socket sends the messages of one turn of the event loop together (batching-socket.ts).
   stream: batchingSocket,
 } satisfies PoolConfig;
 
 const SETTINGS = {
-  // The lock timeout ends before the time for which requests wait for the statement's connection (fair-connections.ts).
+  // The lock timeout is shorter than the time for which requests wait for a connection (fair-connections.ts).
   statement_timeout: '7s',
   lock_timeout: '4s',
   idle_in_transaction_session_timeout: '60s',
-  // Statements are short and many: starting parallel workers would take longer than their work, and occupy the cores of
-  // other statements.
+  // Parallel workers are off. Statements are short and many: starting workers would take longer than their work, and
+  // would occupy the cores that other statements need.
   max_parallel_workers_per_gather: '0',
 };
 
@@ -45,8 +46,8 @@ export function poolConfig(url: string, settings: Record<string, string> = {}): 
 }
 
 /**
- * Returns the settings of the LISTEN connection (listener.ts). This connection is closed, like the connections of the
- * pools, when the server stops answering any of them (silent-server.ts).
+ * Returns the settings of the LISTEN connection (listener.ts). When the server stops responding, this connection is
+ * closed together with the connections of the pools (silent-server.ts).
  */
 export function listenerConfig(url: string): ServiceClientConfig {
   const { keepAlive, stream } = CONNECTION;
@@ -56,11 +57,12 @@ export function listenerConfig(url: string): ServiceClientConfig {
 }
 
 /**
- * Splits the connections of a process: some are for units of work and entities, the others for statements outside
- * transactions.
+ * Divides the database connections of a process: some are for units of work and entities, and the others for statements
+ * outside transactions.
  *
- * In a burst, commands wait before their BEGIN. Committed events are translated, sent and recorded meanwhile, because
- * that work has its own connections. The split shortens the delay of notifications under load.
+ * In a burst of requests, commands wait before their BEGIN. Meanwhile, the events that are already committed can be
+ * translated, sent and recorded, because that work has connections of its own. The division shortens the delay of
+ * notifications under load.
  */
 export function connectionsFor(poolSize: number): { unitsOfWork: number; statements: number } {
   const unitsOfWork = Math.max(1, Math.floor(poolSize * 0.3));

@@ -6,14 +6,14 @@ import { connectTo } from './service-client.js';
 
 const OLDEST_MAJOR = 15;
 /**
- * The number of rounds. A lightly used pooler in transaction mode may pick the same server process for a client by
- * chance, but hardly in every round.
+ * The number of rounds in which the check looks for a pooler in transaction mode. A lightly used pooler may pick the
+ * same server process for a client by chance, but hardly in every round.
  */
 const ROUNDS = 5;
 
 /**
  * Connects to the database, and checks that the service can work with it.
- * @throws ConfigError one line: the problem with `DATABASE_URL` and its remedy
+ * @throws ConfigError with one line: the problem with `DATABASE_URL` and its remedy
  */
 export async function connectUsable(url: string): Promise<pg.Client> {
   try {
@@ -42,7 +42,9 @@ async function assertVersion(client: pg.Client): Promise<void> {
     ]);
 }
 
-/** Rejects every encoding except UTF-8. Names use every script, and other encodings lack most of them. */
+/**
+ * Rejects a database with an encoding other than UTF-8. Names use every script, and other encodings lack most scripts.
+ */
 async function assertEncoding(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ server_encoding: string }>('SHOW server_encoding');
   if (rows[0].server_encoding !== 'UTF8')
@@ -52,8 +54,8 @@ async function assertEncoding(client: pg.Client): Promise<void> {
 }
 
 /**
- * Rejects a pooler in transaction mode: prepared statements, advisory locks and LISTEN need a session. Such a pooler
- * lets two connections use one server process in turn, and one connection use two processes.
+ * Rejects a pooler in transaction mode: prepared statements, advisory locks and LISTEN need a session. Behind such a
+ * pooler, two connections may use the same server process in turn, and one connection may use several processes.
  */
 async function assertSession(client: pg.Client, url: string): Promise<void> {
   const other = await connectTo(url);
@@ -63,12 +65,12 @@ async function assertSession(client: pg.Client, url: string): Promise<void> {
     for (let round = 0; round < ROUNDS; round++) {
       await other.query('BEGIN');
       const seen = await processOf(other);
-      // With a session, each connection has its own server process throughout.
+      // Without such a pooler, each connection keeps its own server process.
       if (seen === mine || seen !== (others ??= seen) || (await processOf(client)) !== mine) throw noSession();
       await other.query('COMMIT');
     }
   } catch (error) {
-    // A pooler in statement mode refuses transactions with this code.
+    // 08P01 is the code with which a pooler in statement mode refuses transactions.
     if ((error as { code?: unknown }).code === '08P01') throw noSession();
     throw error;
   } finally {
@@ -100,8 +102,8 @@ async function assertWritable(client: pg.Client): Promise<void> {
 }
 
 /**
- * Rejects a role without the right to see replication. PostgreSQL lists the standbys for such a role, but hides the
- * positions that they have confirmed.
+ * Rejects a database role that may not see the state of replication. To such a role, PostgreSQL lists the standbys but
+ * hides the positions that they have confirmed.
  */
 export async function assertSeesReplication(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ may: boolean }>(

@@ -2,8 +2,7 @@ import { ConfigError } from '../environment-reader.js';
 import { serversOf } from './database-servers.js';
 
 /**
- * Describes the problem with `DATABASE_URL` and its remedy, by the code of PostgreSQL or Node, or by the driver's
- * message.
+ * Maps an error code of PostgreSQL or Node, or the driver's message, to the problem with `DATABASE_URL` and its remedy.
  */
 const FAULTS: readonly [pattern: RegExp, fault: string][] = [
   [
@@ -57,8 +56,8 @@ const FAULTS: readonly [pattern: RegExp, fault: string][] = [
 ];
 
 /**
- * Errors that point to `DATABASE_URL` only while connecting. A migration may fail with the same codes for other
- * reasons.
+ * Errors that indicate a problem with `DATABASE_URL` only while connecting. A migration may fail with the same codes
+ * for other reasons.
  */
 const FAULTS_OF_CONNECTING: typeof FAULTS = [
   [/^55000$/, 'names a database that accepts no connections (template0 is one): name another.'],
@@ -69,16 +68,16 @@ const FAULTS_OF_CONNECTING: typeof FAULTS = [
 ];
 
 /**
- * Returns the {@link databaseFault} of an error while connecting. The codes for connecting are tried first, because
- * PostgreSQL's messages may contain names of options.
+ * Returns the {@link databaseFault} of an error that occurred while connecting. The error codes that only matter while
+ * connecting are tried first, because PostgreSQL's messages may contain names of options.
  */
 export function connectionFault(error: unknown, url: string): ConfigError | null {
   return databaseFault(error, url, [...FAULTS_OF_CONNECTING, ...FAULTS]);
 }
 
 /**
- * Describes the fault in one line, without any part of the password. Returns null if the error does not concern
- * `DATABASE_URL`.
+ * Describes the problem with `DATABASE_URL` in one line, without any part of the password. Returns null if the error
+ * has another cause.
  */
 export function databaseFault(error: unknown, url: string, faults = FAULTS): ConfigError | null {
   if (error instanceof ConfigError) return null;

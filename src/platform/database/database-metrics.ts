@@ -6,8 +6,8 @@ import type { FairSemaphore } from '../overload/fair-semaphore.js';
 import { Database } from './database.js';
 
 /**
- * Exports metrics of this process's connections to PostgreSQL, by pool: statements outside transactions, and units of
- * work.
+ * Exports metrics of this process's connections to PostgreSQL. Each pool has its own values: statements outside
+ * transactions, and units of work.
  */
 @Injectable()
 export class DatabaseMetrics {
@@ -45,7 +45,10 @@ export class DatabaseMetrics {
 
 type Connected = Parameters<Parameters<Pool['connect']>[0]>;
 
-/** Measures how long it takes to get a connection. The pool's `query` uses `connect` as well. */
+/**
+ * Measures how long callers wait for a connection of the pool. The pool's `query` calls `connect`, so it is measured as
+ * well.
+ */
 function timeConnects(pool: Pool, acquisition: { observe(seconds: number): void }): void {
   const connect = pool.connect.bind(pool);
   const timed = (callback?: (...connected: Connected) => void): Promise<PoolClient> | void => {

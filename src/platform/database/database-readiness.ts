@@ -5,8 +5,9 @@ import { READ_ONLY, serversOf } from './database-servers.js';
 
 const MIGRATED = prepared('readiness-migrated', 'SELECT name FROM migrations');
 
-// Selects whether the server is read-only: a standby, or a server with that setting. This connection may be older than
-// an `ALTER DATABASE … SET`, whose value applies to new connections unless `DATABASE_URL` has its own option ($1).
+// Selects whether the server is read-only: a standby, or a server whose transactions are read-only by default. The
+// setting that applies to new connections is read, because this connection may be older than an `ALTER DATABASE … SET`.
+// An option in `DATABASE_URL` ($1) takes precedence.
 const IS_READ_ONLY = prepared(
   'readiness-is-read-only',
   `SELECT ${READ_ONLY} OR NOT $1::boolean AND coalesce(
@@ -17,12 +18,16 @@ const IS_READ_ONLY = prepared(
       ORDER BY setrole DESC, setdatabase DESC LIMIT 1), false) AS read_only`,
 );
 
-/** The SQLSTATE for an exceeded `temp_file_limit`, which shows that the file could be written up to the limit. */
+/**
+ * The SQLSTATE for an exceeded `temp_file_limit`. The temporary file was written up to that limit, so the disk is not
+ * full.
+ */
 const TEMP_FILE_LIMIT = '53400';
 
 /**
- * Writes a temporary file: the statement sorts more rows than fit in memory. PostgreSQL writes them to a file in the
- * database's tablespace, and deletes it. Three statements in one message are one transaction.
+ * Writes a temporary file, to detect a full disk: the statement sorts more rows than fit in memory. PostgreSQL writes
+ * the rows to a file in the database's tablespace, and deletes the file afterwards. Three statements in one message are
+ * one transaction.
  */
 const FILL_A_FILE = {
   text: `SET LOCAL temp_tablespaces = ''; SET LOCAL work_mem = '64kB';
@@ -33,12 +38,12 @@ const FILL_A_FILE = {
 /**
  * Checks that the database answers, is writable, and has the schema of this release.
  *
- * A full disk is detected by a write that it refuses. After such a refusal, each check tries a write that leaves
- * nothing behind, until one succeeds.
+ * A full disk is detected when a write of the service fails. From then on, each check tries a write that leaves nothing
+ * behind, until such a write succeeds.
  */
 @Injectable()
 export class DatabaseReadiness {
-  /** The trial write that is running; concurrent checks share it. */
+  /** The trial write that is running. Concurrent readiness checks share it. */
   private trial: Promise<boolean> | null = null;
 
   constructor(

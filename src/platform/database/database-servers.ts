@@ -2,10 +2,10 @@ import pg from 'pg';
 import type { ConnectionOptions } from 'node:tls';
 import { parseDatabaseUrl, type DatabaseAddress, type DatabaseHost, type SslMode } from './database-url.js';
 
-/** The time limit for a server to accept a connection and to report whether it is writable. */
+/** The time within which a server must accept a connection and report whether it is writable. */
 const PROBE_MS = 2_000;
 
-/** The SQL condition that the server is read-only: a standby, or a server with that setting. */
+/** The SQL condition that the server is read-only: a standby, or a server with `transaction_read_only` on. */
 export const READ_ONLY = `(pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean)`;
 
 /** Returns an error with PostgreSQL's code for read_only_sql_transaction. */
@@ -19,19 +19,20 @@ export interface DatabaseServer extends DatabaseHost {
 }
 
 /**
- * Chooses the server to use among those of `DATABASE_URL`.
+ * Chooses the database server to use, among the hosts of `DATABASE_URL`.
  *
- * 1. A single host whose `sslmode` leaves no choice is used without a search. Otherwise all servers are tried at once,
- *    and all connections use the first server that accepts the login (and is writable, if that is required).
+ * 1. A single host whose `sslmode` allows only one kind of connection is used without a search. Otherwise all servers
+ *    are tried at once, and all connections use the first server that accepts the login (and is writable, if that is
+ *    required).
  * 2. When a connection to that server fails, a new search starts in the background. Meanwhile, new connections fail at
  *    once, or within the connection timeout.
- * 3. The end of a failover is therefore noticed by the first search after the promotion.
+ * 3. After a failover, the first search that starts after the promotion finds the new primary.
  */
 class DatabaseServers {
   readonly address: DatabaseAddress;
   /**
-   * Whether the disk is full: a write of this process was refused for that reason, and no later write has succeeded
-   * (database-readiness.ts).
+   * Whether the disk of the database counts as full: a write of this process failed for that reason, and no later write
+   * has succeeded (database-readiness.ts).
    */
   writesFail = false;
   private chosen: DatabaseServer | null = null;
@@ -47,20 +48,20 @@ class DatabaseServers {
     if (this.candidates.length === 1 && this.candidates[0].length === 1) this.chosen = this.candidates[0][0];
   }
 
-  /** Returns the server in use; before one was found, the first of the list. */
+  /** Returns the database server in use, or the first host of the list if no server was found yet. */
   get current(): DatabaseServer {
     return this.chosen ?? this.candidates[0][0];
   }
 
   /**
-   * Returns the server in use, and searches for one if necessary.
-   * @throws the error of the first server when no server is usable
+   * Returns the database server in use, and searches for one if necessary.
+   * @throws the error of the first host when no server is usable
    */
   async find(): Promise<DatabaseServer> {
     return this.chosen ?? (await this.search());
   }
 
-  /** Starts a new search, after a connection to this server has failed. */
+  /** Starts a new search for a usable server, because a connection to this server has failed. */
   lost(server: DatabaseServer): void {
     if (this.chosen === server && this.candidates.flat().length > 1) this.search().catch(() => undefined);
   }
@@ -92,7 +93,7 @@ class DatabaseServers {
   private async probe(server: DatabaseServer): Promise<void> {
     const { user, password, database, readWriteOnly } = this.address;
     const client = new pg.Client({ ...server, user, password, database, connectionTimeoutMillis: PROBE_MS });
-    // This listener ignores errors, because `connect` and `query` report them.
+    // The listener ignores errors, because `connect` and `query` also report them.
     client.on('error', () => undefined);
     try {
       await client.connect();
@@ -108,7 +109,7 @@ class DatabaseServers {
   }
 }
 
-/** For each `sslmode`, the attempts that libpq makes, in their order; true means with TLS. */
+/** The attempts that libpq makes for each `sslmode`, in order; true means an attempt with TLS. */
 const WAYS: Record<SslMode, readonly boolean[]> = {
   disable: [false],
   allow: [false, true],
@@ -118,14 +119,17 @@ const WAYS: Record<SslMode, readonly boolean[]> = {
   'verify-full': [true],
 };
 
-/** Returns the error to report: preferably an error of PostgreSQL, and among equals the last one. */
+/**
+ * Returns the error to report when no attempt succeeded: an error of PostgreSQL if there is one, otherwise any error;
+ * of several, the last.
+ */
 function tellingOf(errors: readonly unknown[]): unknown {
   return errors.findLast((error) => error instanceof pg.DatabaseError) ?? errors.at(-1);
 }
 
 const known = new Map<string, DatabaseServers>();
 
-/** Returns the servers of a `DATABASE_URL`. All users in a process share one object. */
+/** Returns the servers of a `DATABASE_URL`. All parts of a process share one object for each URL. */
 export function serversOf(url: string): DatabaseServers {
   let servers = known.get(url);
   if (!servers) known.set(url, (servers = new DatabaseServers(url)));

@@ -27,16 +27,16 @@ export interface DatabaseHost {
   readonly port: number;
 }
 
-/** The parts of `DATABASE_URL`, as libpq defines them. */
+/** The parts of `DATABASE_URL`, with the meanings that libpq defines. */
 export interface DatabaseAddress {
   readonly hosts: readonly DatabaseHost[];
   readonly user: string | undefined;
   readonly password: string | undefined;
   readonly database: string | undefined;
   readonly sslMode: SslMode;
-  /** The options of connections that use TLS; {@link sslMode} decides which ones do. */
+  /** The TLS options of connections; {@link sslMode} decides which connections use TLS. */
   readonly tls: ConnectionOptions;
-  /** Whether servers that are read-only are skipped. */
+  /** Whether read-only servers are skipped. */
   readonly readWriteOnly: boolean;
   /**
    * The settings from the parameter `options`. They are set after connecting, because poolers refuse them as start-up
@@ -54,7 +54,8 @@ const FORM = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\
 /**
  * Parses `DATABASE_URL`.
  * @see https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
- * @throws Error whose message follows the name of the setting, and contains no part of its value except parameter names
+ * @throws Error with a message that reads well after the name of the setting; it quotes nothing from the URL except
+ * names of parameters
  */
 export function parseDatabaseUrl(url: string): DatabaseAddress {
   const [, login, authority = '', path = '', query = ''] = FORM.exec(url) ?? refuse('must be a postgres:// URL');
@@ -119,8 +120,8 @@ function hostsOf(authority: string, parameters: ReadonlyMap<string, string>): Da
 }
 
 /**
- * Returns the TLS options. `require` encrypts, but verifies the certificate only if a root certificate is given. Only
- * `verify-full` compares the host name.
+ * Returns the TLS options. With `sslmode=require`, connections are encrypted, but the server's certificate is verified
+ * only if a root certificate is given. Only `verify-full` compares the host name with the certificate.
  */
 function tlsOf(mode: SslMode, parameters: ReadonlyMap<string, string>): ConnectionOptions {
   const root = parameters.get('sslrootcert');
@@ -128,7 +129,7 @@ function tlsOf(mode: SslMode, parameters: ReadonlyMap<string, string>): Connecti
   return {
     rejectUnauthorized: verifies,
     ...(mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
-    // The value `system` means the certificate authorities that Node.js trusts.
+    // For `sslrootcert`, the value `system` means the certificate authorities that Node.js trusts.
     ...(root === undefined || root === 'system' ? {} : { ca: fileOf('sslrootcert', root) }),
     ...(parameters.has('sslcert') ? { cert: fileOf('sslcert', parameters.get('sslcert')!) } : {}),
     ...(parameters.has('sslkey') ? { key: fileOf('sslkey', parameters.get('sslkey')!) } : {}),
@@ -143,7 +144,10 @@ function fileOf(parameter: string, path: string): string {
   }
 }
 
-/** Parses settings of the forms `-c name=value` and `--name=value`. A `\` escapes a blank inside a value. */
+/**
+ * Parses the parameter `options`: settings of the forms `-c name=value` and `--name=value`. A `\` escapes a blank
+ * inside a value.
+ */
 function settingsOf(options: string): Record<string, string> {
   const words = options.match(/(?:\\.|\S)+/g) ?? [];
   const settings: Record<string, string> = {};

@@ -15,7 +15,7 @@ export class DatabaseConfig {
   }
 }
 
-/** Reads how long a migration waits for another one, in seconds. */
+/** Reads how many seconds a process waits for the migration of another process. */
 export function migrationWaitS(read: EnvironmentReader): number {
   return read.integer('MIGRATION_WAIT_S', 300, 1, 86_400);
 }

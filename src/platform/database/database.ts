@@ -13,47 +13,55 @@ import { send } from './outdated-plans.js';
 import { ServiceClient } from './service-client.js';
 import { withSpans } from './statement-spans.js';
 
-// 8-byte integers and decimals are read as numbers: counts and positions stay far below 2^53, and amounts have two
-// decimals.
+// 8-byte integers and decimals are parsed as JavaScript numbers. Counts and positions stay far below 2^53, and amounts
+// have two decimals.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
-// Dates are sent in UTC. With a local offset, year 1 would become year 0: before railway time, offsets had seconds, and
-// PostgreSQL accepts only whole minutes.
+// Dates are sent in UTC. With a local offset, PostgreSQL would store year 1 as year 0: before time zones existed, local
+// offsets had seconds, and PostgreSQL accepts only whole minutes.
 pg.defaults.parseInputDatesAsUTC = true;
 
 /**
- * SQL: the machine's time, in an expression that the sandbox's clock does not replace. Leases and claims use it, so
- * that they do not expire when the sandbox's clock is moved.
+ * SQL: the machine's time, in an expression that the sandbox's clock does not replace. The expiry of leases uses it, so
+ * that leases do not expire when the sandbox's clock is moved.
  */
 export const MACHINE_TIME = 'transaction_timestamp()';
 
 /**
- * SQL: whether a lease of at most `seconds` has expired. A lease with an end that is too late for that was written
- * while the clock was ahead; it counts as expired.
+ * SQL: whether a lease of at most `seconds` has expired. A lease that would last longer than `seconds` from now was
+ * written while the clock was ahead; it counts as expired.
  */
 export const hasLapsed = (until: string, seconds: number): string =>
   `(${until} < ${MACHINE_TIME} OR ${until} > ${MACHINE_TIME} + interval '${seconds + CLOCK_SKEW_S} seconds')`;
 const CLOCK_SKEW_S = 5;
 
 /**
- * The reasons why a statement on a table with accounts is not limited to an account. A statement without a reason must
- * be limited (test/architecture/account-bounds.ts lists how).
+ * The reasons why an SQL statement on a table with an account column need not be limited to an account. A statement
+ * without a reason must be limited (test/architecture/account-bounds.ts lists how).
  */
 export const acrossAccounts = {
-  /** The key comes from a row that was read within the caller's accounts, or leads to a row that is checked next. */
+  /**
+   * The key in the statement comes from a row that was read within the caller's accounts, or leads to a row whose
+   * account is checked next.
+   */
   keyInHand: 'keyInHand',
-  /** The statement reads by a key and returns the account, which its caller then checks. */
+  /**
+   * The statement finds a row by its key and returns the account of the row. The code that runs the statement then
+   * checks the account.
+   */
   checkedByCaller: 'checkedByCaller',
   /**
-   * The statement reads more than is wanted, by an index or several keys. The surrounding query keeps only rows of
-   * allowed accounts.
+   * The inner statement reads rows of several accounts, by an index or by several keys. The surrounding query keeps
+   * only the rows of allowed accounts.
    */
   boundAround: 'boundAround',
   /** The statement serves an operator, who may see every account. */
   operators: 'operators',
   /** The statement deletes or changes expired rows of every account. */
   sweep: 'sweep',
-  /** The statement claims or records work of any account: deliveries, jobs, imports or erasures. */
+  /**
+   * The statement claims background work of any account or records its result: deliveries, jobs, imports or erasures.
+   */
   workers: 'workers',
   /** The statement claims domain events of every account for the event bus. */
   relay: 'relay',
@@ -66,7 +74,7 @@ export const acrossAccounts = {
   rights: 'rights',
   /** The statement seals the audit log, which is one chain for all accounts. */
   sealing: 'sealing',
-  /** The statement matches rows without an account with an account or one of its candidates. */
+  /** The statement looks for the account or the candidate to which a row without an account belongs. */
   matching: 'matching',
 } as const;
 
@@ -81,7 +89,7 @@ export interface Statement {
 
 const names = new Set<string>();
 
-/** Declares a prepared statement. Its name must be unique in the process. */
+/** Declares a prepared statement. The name must be unique in the process. */
 export function prepared(name: string, text: string, across?: AcrossAccounts): Statement {
   if (names.has(name)) throw new Error(`The statement ${name} is declared twice.`);
   names.add(name);
@@ -89,8 +97,8 @@ export function prepared(name: string, text: string, across?: AcrossAccounts): S
 }
 
 /**
- * Hides a parameter such as `$1::text[]` from the planner. For a short visible array, the planner expects few rows and
- * makes a new plan at every execution, which takes longer than the execution itself.
+ * Hides a parameter such as `$1::text[]` from the planner. If the planner sees a short array, it expects few rows and
+ * makes a new plan at every execution. Planning takes longer than the execution itself.
  */
 export function unestimated(parameter: string): string {
   return `(SELECT ${parameter})`;
@@ -98,28 +106,28 @@ export function unestimated(parameter: string): string {
 
 /**
  * Returns an SQL condition that every number fulfils, but for which the planner expects few rows. The planner then
- * looks up each key by index, even if it believes the table to be small. A table that was vacuumed while empty counts
- * as empty until it is analysed, and would otherwise be scanned for each key.
+ * looks up each key by index, even if it believes the table to be small. PostgreSQL believes a table that was vacuumed
+ * while empty to be empty until the next ANALYZE, and would otherwise scan it for each key.
  */
 export function expectingFew(column: string): string {
   return `${column} BETWEEN ${unestimated('0::bigint')} AND ${unestimated('9223372036854775807')}`;
 }
 
-/** The transaction of the current unit of work (unit-of-work.ts). */
+/** The database transaction of the current unit of work (unit-of-work.ts). */
 export interface Transaction {
   readonly runner: QueryRunner;
   readonly client: PoolClient;
   /** Sends the buffered writes, so that the next query sees their effects. */
   flush(): void;
-  /** Notes that a statement has written without being buffered. */
+  /** Notes that a statement was written to the database without being buffered. */
   writes(): void;
 }
 
 export const currentTransaction = new ContextValue<Transaction>();
 
 /**
- * Runs statements and entity operations: in the transaction of the current unit of work or, outside a unit of work,
- * each on its own.
+ * Runs statements and entity operations. In a unit of work they run in its transaction; outside a unit of work, each
+ * runs on its own.
  */
 @Injectable()
 export class Database implements OnApplicationShutdown {
@@ -129,7 +137,7 @@ export class Database implements OnApplicationShutdown {
    * (connections.ts).
    */
   readonly pool: Pool;
-  /** The two pools, each with the fair queue in which requests wait for its connections. */
+  /** The two connection pools. Each has the fair queue in which requests wait for a connection. */
   readonly pools: Readonly<Record<'statements' | 'units_of_work', { pool: Pool; semaphore: FairSemaphore }>>;
 
   constructor(
@@ -152,8 +160,8 @@ export class Database implements OnApplicationShutdown {
       pool.on('release', (_, client) => {
         if (client instanceof ServiceClient && client.isReadOnly) client.end().catch(() => undefined);
       });
-    // Without this handler, the loss of an idle connection would end the process. The next statement opens a new
-    // connection.
+    // Without this handler, the loss of an idle connection would end the process. The pool opens a new connection for
+    // the next statement.
     this.pool.on('error', (error) => logger.warn({ err: error }, 'a connection to the database was lost'));
   }
 
@@ -161,7 +169,7 @@ export class Database implements OnApplicationShutdown {
     await this.pool.end();
   }
 
-  /** Returns TypeORM's entity manager, for code that should be clear rather than fast. */
+  /** Returns TypeORM's entity manager, for code in which clarity matters more than speed. */
   get manager(): EntityManager {
     const transaction = currentTransaction.current;
     transaction?.flush();
@@ -177,7 +185,7 @@ export class Database implements OnApplicationShutdown {
     return (await this.query<Row>(statement, values))[0] ?? null;
   }
 
-  /** Runs the statement and returns the number of changed rows. */
+  /** Runs the statement, and returns the number of rows that it changed. */
   async execute(statement: Statement, values: unknown[] = []): Promise<number> {
     currentTransaction.current?.writes();
     return (await this.run(statement, values)).rowCount ?? 0;
@@ -194,7 +202,7 @@ export class Database implements OnApplicationShutdown {
   }
 }
 
-/** Returns the name of the constraint that was violated (class 23); null for any other error. */
+/** Returns the name of the constraint that the statement violated (SQLSTATE class 23); null for any other error. */
 export function violatedConstraint(error: unknown): string | null {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
   return typeof code === 'string' && code.startsWith('23') && typeof constraint === 'string' ? constraint : null;
@@ -223,17 +231,23 @@ export function isTimedOut(error: unknown): boolean {
   return code === '57014' || code === '55P03' || message === 'Query read timeout';
 }
 
-/** The codes of deadlocks and serialization failures, for which PostgreSQL aborts one of several transactions. */
+/** The SQLSTATEs of deadlocks and serialization failures, for which PostgreSQL aborts one of several transactions. */
 const ENDED_FOR_ANOTHER = new Set(['40P01', '40001']);
 
-/** Returns whether the transaction may succeed if it is retried. */
+/**
+ * Returns whether the error is a deadlock or a serialization failure, so that the transaction may succeed if it is
+ * retried.
+ */
 export function mustBeDoneAgain(error: unknown): boolean {
   return isDatabaseUnavailable(error) || ENDED_FOR_ANOTHER.has(String((error as { code?: unknown }).code));
 }
 
 const ALSO_UNAVAILABLE: ReadonlySet<string> = new Set(['25006', '55P03', '58030']);
 
-/** Returns whether the database is unavailable or overloaded, as opposed to an error of the statement. */
+/**
+ * Returns whether the error means that the database is unavailable or overloaded, as opposed to a fault of the
+ * statement.
+ */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!isNativeError(error)) return false;
   if (isNoConnectionFree(error)) return true;
@@ -243,8 +257,8 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (errors !== undefined) return errors.some(isDatabaseUnavailable);
   const code = (error as { code?: unknown }).code;
   if (typeof code === 'string') {
-    // Classes 08 connection, 28 authorization, 53 resources, 57 operator intervention (shutdown, crash, cancel by
-    // timeout); codes 58030 io_error, 25006 read_only_sql_transaction
+    // SQLSTATE classes 08 connection, 28 authorization, 53 resources, 57 operator intervention (shutdown, crash, cancel
+    // by timeout); codes 58030 io_error, 25006 read_only_sql_transaction.
     if (LOST_CONNECTION.has(code) || /^(08|28|53|57)/.test(code) || ALSO_UNAVAILABLE.has(code)) return true;
   }
   return LOST_CONNECTION_MESSAGES.test(error.message);

@@ -6,22 +6,23 @@ const PAGE = 200;
 const PASSES = 3;
 
 /**
- * A table with columns of encrypted values. For each column, a function returns the purpose for which the value of a
+ * A table with encrypted columns. For each column, a function returns the purpose that was given when the value of a
  * row was encrypted.
  */
 export interface EncryptedTable {
-  /** The name of the table; the module that owns the table registers it. */
+  /** The name of the table. The module that owns the table registers it here. */
   readonly table: string;
-  /** The columns of the primary key. */
+  /** The columns of the table's primary key. */
   readonly key: readonly string[];
   readonly columns: Readonly<Record<string, (row: Record<string, unknown>) => string>>;
 }
 
 /**
- * Re-encrypts stored values under the newest key: table by table in the order of the primary key, value by value.
+ * Re-encrypts stored values under the newest key of `SECRETS_KEY`: table by table, in the order of each primary key,
+ * value by value.
  *
  * A pass can be stopped and restarted at any time, because values under the newest key are skipped. A value that
- * changes during the pass is left to the next one. Modules register their tables when they start.
+ * changes during a pass is left to the next pass. Modules register their tables when they start.
  */
 @Injectable()
 export class EncryptedColumns {
@@ -37,9 +38,9 @@ export class EncryptedColumns {
   }
 
   /**
-   * Re-encrypts all values.
+   * Re-encrypts the values of all registered tables.
    * @param report receives, for each table, the number of values that were re-encrypted
-   * @returns the number of values that are still under an older key
+   * @returns the number of values that are still encrypted under an older key
    * @throws Error when no key of `SECRETS_KEY` decrypts a value
    */
   async reencrypt(report: (table: string, values: number) => void): Promise<number> {
@@ -99,7 +100,7 @@ export class EncryptedColumns {
       { text: [`SELECT ${column} AS value FROM`, table, `WHERE ${where}`].join(' '), across: acrossAccounts.sweep },
       values,
     );
-    // The row was deleted during the pass, so that nothing is left to re-encrypt.
+    // The row was deleted in the meantime, so there is nothing left to re-encrypt.
     if (!found?.value) return true;
     const renewed = this.secrets.encrypt(this.secrets.decrypt(found.value, purpose), purpose);
     const set = `SET ${column} = $${key.length + 1} WHERE ${where} AND ${column} = $${key.length + 2}`;

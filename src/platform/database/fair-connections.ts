@@ -4,20 +4,20 @@ import { requestContext } from '../context/request-context.js';
 import { FairSemaphore } from '../overload/fair-semaphore.js';
 
 /**
- * The time for which a request waits for a connection. It is shorter than the statement timeout, because all
- * connections may be waiting for the same lock.
+ * The maximum time for which a request waits for a database connection. It is shorter than the statement timeout,
+ * because all connections may be waiting for the same lock.
  */
 const MOST_WAIT_MS = 5_000;
 const NO_CONNECTION_FREE = 'NO_CONNECTION_FREE';
 /**
- * If this process was busy for more than this share of the waiting time, it may itself be the cause of the delay: it
- * may not have read the server's answer yet.
+ * If this process was busy for more than this share of the waiting time, the process itself may be the cause of the
+ * delay: the server's answer may have arrived without being read yet.
  */
 const BUSY = 0.5;
 const NOT_CONNECTED_IN_TIME = /connection timeout|timeout expired/;
 
 /**
- * Returns whether the error says that no connection became free in time. The database itself is available, but other
+ * Returns whether the error means that no connection became free in time. The database is then available, but other
  * requests use all connections.
  */
 export function isNoConnectionFree(error: unknown): boolean {
@@ -27,17 +27,18 @@ export function isNoConnectionFree(error: unknown): boolean {
 type Connect = Parameters<Pool['connect']>[0];
 
 /**
- * Shares the connections of the pool fairly among callers, however many requests each of them has waiting. Background
- * work and batches for many callers count as one caller. A plain pool serves requests in the order of arrival: a
- * hundred requests of one caller would delay those of all others beyond the time limit.
+ * Shares the connections of the pool fairly among callers, however many requests each of them has waiting. All
+ * background work, and all batches that serve many callers, count as one caller. A plain pool serves requests in the
+ * order of arrival: a hundred requests of one caller would delay the requests of all other callers beyond the time
+ * limit.
  *
- * The pool's own time limit then only applies to the opening of a connection.
+ * With the fair queue, the pool's own time limit only applies to the opening of a connection.
  */
 export function shareFairly(pool: Pool): FairSemaphore {
   const semaphore = new FairSemaphore(pool.options.max, MOST_WAIT_MS, noConnectionFree);
   const connect = patientConnect(pool);
   const held = new Set<PoolClient>();
-  // A connection that opens after the pool's own time limit is released without having been used.
+  // A connection may open only after the pool's own time limit. Such a connection is released without having been used.
   pool.on('release', (_, client) => {
     if (held.delete(client)) semaphore.leave(1);
   });
@@ -54,7 +55,7 @@ export function shareFairly(pool: Pool): FairSemaphore {
       turn.then(
         () => enter(),
         (error: Error) =>
-          // The callback runs on the next tick, so that an exception in it does not reject the promise.
+          // The callback runs on the next tick, so that an exception in the callback does not reject the promise.
           process.nextTick(callback, error, undefined, () => undefined),
       );
   };
@@ -65,7 +66,10 @@ export function shareFairly(pool: Pool): FairSemaphore {
   return semaphore;
 }
 
-/** Connects like the pool. If this process itself caused a timeout, it retries once. */
+/**
+ * Returns a function that connects like the pool. If the connection timed out because this process itself was busy, the
+ * function retries once.
+ */
 function patientConnect(pool: Pool): (callback: Connect) => void {
   const connect = pool.connect.bind(pool);
   return (callback) => {

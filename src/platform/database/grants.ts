@@ -12,8 +12,8 @@ const READ_ONLY = ['migrations'];
 const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
- * Selects the objects of the schema, by kind. Partitions need no grants, because they are accessed only through their
- * tables.
+ * Selects the tables and other objects of the schema, by kind. Partitions need no grants, because they are accessed
+ * only through their parent tables.
  */
 const OF_OWNER = `
   SELECT relkind::text AS kind, oid, relname AS name FROM pg_class
@@ -25,9 +25,9 @@ const OF_OWNER = `
     AND proowner = (SELECT relowner FROM pg_class WHERE oid = to_regclass('migrations'))`;
 
 /**
- * Returns the SQL that grants a role exactly the rights of the service. The role can change neither the schema nor
- * audit entries. A missing role is created without a password. If the role exists, the owner of the tables does not
- * need the right to create roles.
+ * Returns the SQL that grants a role exactly the rights that the service needs. The role can change neither the schema
+ * nor audit entries. If the role does not exist, it is created without a password. If it exists, the owner of the
+ * tables does not need the right to create roles.
  */
 async function grantsFor(role: string, client: Client): Promise<string> {
   const { rows: owned } = await client.query<{ kind: string; name: string; signature: string }>(
@@ -78,7 +78,7 @@ export async function grantsAt(url: string, role: string): Promise<string> {
 
 /**
  * Grants the role its rights in one transaction, so that running processes never lack a right.
- * @param url of the database, as the owner of the tables
+ * @param url the address of the database, with the owner of the tables as its user
  * @throws ConfigError when the role is missing and the owner may not create roles
  */
 export async function grantTo(role: string, url: string): Promise<void> {
@@ -104,7 +104,7 @@ function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** Selects the rights of {@link grantsFor} that a role lacks. Tables of other owners are ignored. */
+/** Selects the rights of {@link grantsFor} that a role lacks. Tables of other owners than the service's are ignored. */
 const LACKING = `
   SELECT name FROM (${OF_OWNER}) AS owned WHERE NOT CASE
     WHEN kind = 'S' THEN has_sequence_privilege(oid, 'USAGE')
@@ -116,7 +116,7 @@ const LACKING = `
   ORDER BY name`;
 
 /**
- * Checks the rights of the connection's role.
+ * Checks the rights of the connected role.
  * @throws ConfigError when the role lacks a right that the service needs
  */
 export async function assertRights(client: Client): Promise<void> {

@@ -5,28 +5,30 @@ import { ServiceClient } from './service-client.js';
 
 const CONNECT_AGAIN_MS = 1_000;
 /**
- * The interval of polls. They keep firewalls and poolers from silently dropping the connection, and detect a dropped
- * one.
+ * The interval at which the listener polls its server. The polls keep firewalls and poolers from silently dropping the
+ * connection, and detect a connection that was dropped.
  */
 const ASK_MS = 5_000;
-/** The time limit for closing a connection. A server that is unavailable does not answer the closing message either. */
+/**
+ * The time limit for closing a connection. A server that is unavailable does not respond to the closing message either.
+ */
 const FAREWELL_MS = 1_000;
 
 export interface ListenerEvents {
-  /** Called with each message of the channel. */
+  /** Called with each message that arrives on the channel. */
   notified(payload: string, client: pg.Client): void;
-  /** Called when the connection listens. From then on, every message arrives; earlier messages may be lost. */
+  /** Called when LISTEN has taken effect. From then on, every message arrives; earlier messages may have been lost. */
   listening?(client: pg.Client): Promise<void>;
-  /** Called when the server has answered a poll, so that the effect of a lost message can be made up for. */
+  /** Called when the server has responded to a poll. The callback can then look for changes whose message was lost. */
   asked?(client: pg.Client): void;
-  /** Called when the connection has failed; the listener reconnects. */
+  /** Called when the connection has failed; the listener then reconnects. */
   failed(error: unknown): void;
 }
 
 /**
  * Receives the messages of a channel (NOTIFY) on a connection of its own. A connection that only listens does not
  * notice that its server has become unavailable. The listener therefore polls the server, and reconnects if the server
- * does not answer.
+ * does not respond.
  */
 export class Listener {
   private client: pg.Client | null = null;
@@ -39,7 +41,7 @@ export class Listener {
     private readonly events: ListenerEvents,
   ) {}
 
-  /** Connects. Resolves when the listener is connected, or has scheduled a retry. */
+  /** Opens the LISTEN connection. Resolves when the listener is connected, or when it has scheduled a retry. */
   async open(): Promise<void> {
     const client = new ServiceClient(listenerConfig(this.url));
     this.client = client;
@@ -58,12 +60,12 @@ export class Listener {
     }
   }
 
-  /** Calls `asked` immediately, to make up for a message that may have been lost. */
+  /** Calls the callback `asked` immediately, in case a message was lost. */
   ask(): void {
     if (this.client) this.events.asked?.(this.client);
   }
 
-  /** Replaces a connection that has failed. */
+  /** Reconnects after the given connection has failed. */
   lose(lost: pg.Client): void {
     if (this.closed || this.client !== lost) return;
     this.client = null;

@@ -19,32 +19,32 @@ const ATTEMPTS = 60;
 const RETRY_PAUSE_MS = 1_000;
 
 /**
- * Brings the schema up to date. It is safe when several processes start at the same time, and while processes of the
- * previous release run.
+ * Brings the database schema up to date. Several processes may call it at the same time, also while processes of the
+ * previous release are running.
  *
  * 1. The database is checked first (database-check.ts): behind a pooler that shares sessions, the lock would be
  *    useless.
  * 2. One process migrates, and the others poll for the lock. A statement that waits for the lock would be an open
- *    transaction; a concurrent index build would wait for it, and both would wait forever. The waiting processes log
- *    that they wait, and give up after `waitS`.
+ *    transaction. A concurrent index build would wait for that transaction, and both would wait forever. The waiting
+ *    processes log that they wait, and give up after `waitS`.
  * 3. A migration that does not get a table lock soon is rolled back and retried: all statements queue behind a waiting
  *    lock.
  * 4. The lock is released explicitly: behind a pooler, closing a connection may not end its session.
  *
  * @param waitS seconds to wait for another process
  * @param seesReplication whether the role must see the positions that standbys have confirmed
- * @throws ConfigError one line: the problem with the database, or that the wait is over
+ * @throws ConfigError with one line: the problem with the database, or that another process took longer than `waitS`
  */
 export async function migrate(url: string, { waitS = 300, seesReplication = false } = {}): Promise<void> {
   const lock = await connectUsable(url);
-  // This listener ignores an error, because the next statement reports it.
+  // The error is ignored here, because the next statement on the connection reports it.
   lock.on('error', () => undefined);
   try {
     if (seesReplication) await assertSeesReplication(lock);
     await acquire(lock, waitS);
     try {
-      // The rights are checked even after a failure, so that a role without rights gets an error about rights rather
-      // than about a migration.
+      // The rights are checked even after a failed migration. An error about missing rights is then reported first,
+      // because it is the likely cause.
       await run(url).finally(() => assertRights(lock));
     } finally {
       await lock.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
@@ -80,7 +80,7 @@ async function run(url: string): Promise<void> {
   // Migrations need no entities, whose metadata is slow to build. They share one connection without a time limit, which
   // keeps the settings of the session.
   const extra = { Client: ServiceClient, connectionString: url };
-  // TypeORM's log is reduced, because it would print an error that `migrate` reports as well.
+  // TypeORM's own log is suppressed, because it would print errors that `migrate` reports as well.
   const dataSource = new DataSource({ ...options, entities: [], extra, logger: 'debug' });
   await dataSource.initialize();
   try {

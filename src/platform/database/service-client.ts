@@ -10,25 +10,28 @@ const CANNOT_WRITE: ReadonlySet<string> = new Set(['53100', '58030']);
 /** The settings of a {@link ServiceClient} in addition to those of `pg`. */
 export interface ServiceClientConfig extends ClientConfig {
   readonly connectionString: string;
-  /** Whether this connection itself creates the spans of its statements, for connections outside the pools. */
+  /**
+   * Whether this connection itself creates the tracing spans of its statements. It is set for connections outside the
+   * pools.
+   */
   readonly traced?: boolean;
   /** Settings of PostgreSQL, such as `statement_timeout`, with their values. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 /**
- * A connection to the database, for pools, TypeORM, the listener and migrations. It uses the server that
+ * A connection to the database, used by the pools, TypeORM, the listener and migrations. It connects to the server that
  * database-servers.ts has chosen. Its only start-up parameters are the user and the database, because poolers refuse
- * others. One round trip after connecting sets up the session (session-settings.ts) and, where required, checks that
- * the server is writable.
+ * other parameters. One round trip after connecting sets up the session (session-settings.ts) and, where required,
+ * checks that the server is writable.
  */
 export class ServiceClient extends pg.Client {
   private readonly servers: ReturnType<typeof serversOf>;
   private server: DatabaseServer;
   private readonly settings: Readonly<Record<string, string>>;
   /**
-   * Whether the server was read-only when the session began. The server may have become writable since, so that the
-   * connection is not kept (database.ts).
+   * Whether the server was read-only when the session began. The server may have become writable since then, so the
+   * connection is closed rather than reused (database.ts).
    */
   isReadOnly = false;
 
@@ -40,7 +43,7 @@ export class ServiceClient extends pg.Client {
     if (traced) withSpans(this);
     this.servers = servers;
     this.server = server;
-    // This listener sees the errors of all statements of the process.
+    // This listener receives the errors of all statements on this connection.
     const { connection } = this as unknown as { connection: pg.Connection };
     connection.on('errorMessage', ({ code }: { code?: string }) => {
       if (code !== undefined && CANNOT_WRITE.has(code)) servers.writesFail = true;
@@ -55,13 +58,13 @@ export class ServiceClient extends pg.Client {
   ): Promise<pg.Client> | void {
     const opened = this.open();
     if (!callback) return opened;
-    // The callback runs on the next tick, so that an exception in it does not reject the promise.
+    // The callback runs on the next tick, so that an exception in the callback does not reject the promise.
     const respond = (error: unknown) => process.nextTick(callback, error);
     opened.then(() => respond(null), respond);
   }
 
   private async open(): Promise<pg.Client> {
-    // If a connection fails before it is handed out, only the promise reports the error.
+    // If a connection fails while it is being opened, only the promise reports the error.
     const ignore = () => undefined;
     this.on('error', ignore);
     try {
@@ -77,13 +80,16 @@ export class ServiceClient extends pg.Client {
     return this;
   }
 
-  /** Sets the server of the connection, which may have been unknown until now. The types of `pg` lack these members. */
+  /**
+   * Sets the host and port of the connection; the server may have been unknown when the client was created. The types
+   * of `pg` lack these members.
+   */
   private aim(server: DatabaseServer): void {
     const { connection } = this as unknown as { connection: pg.Connection & { ssl: unknown } };
     const { host, port, ssl } = (this.server = server);
     Object.assign(this, { host, port, ssl });
     connection.ssl = ssl;
-    // TLS replaces the socket before any data is sent, so that batching moves to the new stream.
+    // TLS replaces the socket before any data is sent. Batching therefore continues on the TLS stream.
     const { stream } = connection;
     connection.once('sslconnect', () => batchSecured(stream, connection.stream));
   }

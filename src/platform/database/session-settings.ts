@@ -8,29 +8,34 @@ import pg from 'pg';
  * The schema (`search_path`), the role and the read-only setting stay as configured.
  */
 const RELIED_ON: Readonly<Record<string, string>> = {
-  // The text format of the values that the driver reads and writes.
+  // These settings define the text format of the values that the driver reads and writes.
   DateStyle: 'ISO, MDY',
   IntervalStyle: 'postgres',
   TimeZone: 'UTC',
   bytea_output: 'hex',
   extra_float_digits: '1',
   array_nulls: 'on',
-  // The settings that decide how PostgreSQL parses a statement.
+  // These settings decide how PostgreSQL parses a statement.
   standard_conforming_strings: 'on',
   transform_null_equals: 'off',
-  // The settings that decide how PostgreSQL runs a statement. Locks and constraints decide between concurrent commands.
+  // These settings decide how PostgreSQL runs a statement. Locks and constraints resolve conflicts between concurrent
+  // commands.
   default_transaction_isolation: 'read committed',
   default_transaction_deferrable: 'off',
   session_replication_role: 'origin',
   gin_fuzzy_search_limit: '0',
-  // The server must not close an idle connection of a pool, or a connection that waits for a migration.
+  // These time limits are off, because the server must not close an idle connection of a pool, or a connection that
+  // waits for a migration.
   idle_session_timeout: '0',
   transaction_timeout: '0',
   // Notices are suppressed, because the driver would have to read each of them.
   client_min_messages: 'warning',
 };
 
-/** The time limits of a connection that sets none: no limits. Those of the pools are in connections.ts. */
+/**
+ * The time limits of a connection for which the caller sets none: there are no limits. The limits of the pools are in
+ * connections.ts.
+ */
 const WITHOUT_LIMITS: Readonly<Record<string, string>> = {
   statement_timeout: '0',
   lock_timeout: '0',
@@ -38,14 +43,14 @@ const WITHOUT_LIMITS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The values of `synchronous_commit` that are weaker than the durability that an answer promises: a commit could be
- * lost with the server, or in a failover to a standby.
+ * The values of `synchronous_commit` that are too weak for the durability that a response promises: a commit could be
+ * lost when the server crashes, or in a failover to a standby.
  */
 const WEAK_COMMITS = ['off', 'local', 'remote_write'];
 
 /**
  * Returns the expressions of a SELECT that sets up the session of a new connection.
- * @param settings the settings of this kind of connection, and those of `DATABASE_URL`
+ * @param settings the settings of this kind of connection, together with the settings in `DATABASE_URL`
  */
 export function sessionSettings(settings: Readonly<Record<string, string>>): string[] {
   const asked = Object.entries({ ...WITHOUT_LIMITS, ...settings }).map(([name, value]) => set(name, value));

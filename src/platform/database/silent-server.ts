@@ -3,22 +3,23 @@ import type { Duplex } from 'node:stream';
 import { timeLimit } from '../time-limit.js';
 
 const CHECK_MS = 500;
-/** The time without any data after a request, after which the server counts as silent. */
+/** The time after a request in which no data arrives from the server, before the server counts as silent. */
 const SILENCE_MS = 2_000;
-/** The time limit for PostgreSQL to answer a probe. */
+/** The time limit for PostgreSQL to respond to a probe. */
 const GREETING_MS = 2_000;
-/** The probe: an SSLRequest (PostgreSQL's protocol, §55.7), which the server answers with one byte before the login. */
+/** The probe: an SSLRequest (PostgreSQL's protocol, §55.7). The server responds with one byte, before any login. */
 const GREETING = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
 /**
- * Detects a server that accepts connections but does not answer. Such a server would hold each statement, and all
- * callers behind it, for the whole time limit.
+ * Detects a database server that accepts connections but does not respond. Each statement on such a server, and every
+ * caller that waits for it, would be blocked until the statement's time limit.
  *
  * 1. Every connection reports when data is sent and received.
- * 2. When no data at all arrives for a while after a request, a separate connection probes the server. A statement may
+ * 2. When no data at all arrives for a while after a request, a probe is sent on a separate connection. A statement may
  *    wait for a lock, but a probe waits for nothing.
- * 3. Without an answer to the probe, every connection is closed: waiting calls and new calls are refused immediately.
- * 4. Probes are repeated until one is answered; then connections are opened again.
+ * 3. Without a response to the probe, every connection is closed: waiting statements and new statements fail
+ *    immediately.
+ * 4. Probes are repeated until the server responds to one; then connections are opened again.
  */
 export class SilentServer {
   private readonly sockets = new Set<Socket>();
@@ -30,7 +31,7 @@ export class SilentServer {
 
   constructor(private readonly target: unknown[]) {}
 
-  /** Registers a socket that is about to connect. */
+  /** Registers a socket that is about to connect to this server. */
   join(socket: Socket): void {
     if (this.isSilent) {
       process.nextTick(() => socket.destroy(silent()));
@@ -48,7 +49,7 @@ export class SilentServer {
   }
 
   sent(): void {
-    // The time of the first request to which no data has arrived.
+    // `sentAt` is the time of the first request after which no data has arrived.
     if (this.sentAt <= this.receivedAt) this.sentAt = performance.now();
   }
 
@@ -72,8 +73,8 @@ export class SilentServer {
     this.greeting = false;
     if (answered) {
       this.isSilent = false;
-      // The server answers, so that the requests wait for another reason, such as a lock. The next probe follows the
-      // next period of silence.
+      // The server has responded to the probe, so the requests wait for another reason, such as a lock. The next probe
+      // follows after another period of silence.
       this.sentAt = this.receivedAt;
       return;
     }
@@ -105,8 +106,8 @@ function isGreeted(target: unknown[]): Promise<boolean> {
 const servers = new Map<string, SilentServer>();
 
 /**
- * Returns the server to which a socket connects.
- * @param target the arguments of `connect`
+ * Returns the state of the server to which a socket connects.
+ * @param target the arguments of the socket's `connect`
  */
 export function serverAt(target: unknown[]): SilentServer {
   const key = JSON.stringify(target);

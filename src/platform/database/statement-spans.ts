@@ -5,9 +5,9 @@ type Query = (...args: unknown[]) => unknown;
 type Callback = (error: unknown, result?: unknown) => void;
 
 /**
- * Wraps `query` of a pool or of a connection, so that each statement of traced work gets a span. Without tracing,
- * `query` is unchanged. A span is named after its statement or the statement's first word, but never after the text,
- * which may contain values.
+ * Wraps the method `query` of a pool or of a connection, so that each statement of traced work gets a span. Without
+ * tracing, `query` is unchanged. A span is named after its statement or the statement's first word, but never after the
+ * text, which may contain values.
  */
 export function withSpans(owner: { query: unknown }): void {
   if (tracing === null) return;
@@ -33,7 +33,7 @@ export function withSpans(owner: { query: unknown }): void {
   };
 }
 
-/** Returns the name for a span; null for an object that `pg` submits by itself, such as a COPY. */
+/** Returns the span name of a statement; null for an object that `pg` submits by itself, such as a COPY. */
 function nameOf(statement: unknown): string | null {
   if (typeof statement === 'string') return wordOf(statement);
   const { name, text } = statement as { name?: unknown; text?: unknown };

@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { isAlive } from './os-process.js';
 
 /**
- * Returns a name for a temporary folder, which is renamed when the work is complete. It contains the pid of this
- * process.
+ * Returns a name for a temporary folder, which is renamed when its contents are complete. The name contains the pid of
+ * this process.
  */
 export function draftName(name: string): string {
   return `${name}.draft-${process.pid}-${randomBytes(4).toString('hex')}`;
 }
 
 /**
- * Deletes the temporary folders of processes that were killed, as far as possible: one of their child processes may
- * still be writing.
+ * Deletes the temporary folders that killed processes left behind. Failures are ignored: a child process of a killed
+ * process may still be writing there.
  */
 export async function removeAbandonedDrafts(folder: string, name: string): Promise<void> {
   for (const entry of await readdir(folder)) {

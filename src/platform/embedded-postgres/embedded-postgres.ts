@@ -2,14 +2,15 @@
  * Runs a PostgreSQL server on loopback, from the binaries that npm installs, with its files in the service's data
  * folder.
  *
- * 1. Open or create the cluster in `<dataDir>/postgres`. A server started by root runs as another user. When that user
- *    may not enter the data folder, the cluster is in /var/lib, and `<dataDir>/postgres` is a link to it.
+ * 1. Open or create the database cluster in `<dataDir>/postgres`. If this process runs as root, the server runs as
+ *    another user. When that user may not enter the data folder, the cluster is in /var/lib, and `<dataDir>/postgres`
+ *    is a link to it.
  * 2. Read `postmaster.pid`. A running postmaster that accepts our secret is adopted; otherwise one is launched. There
  *    is no lock of our own: PostgreSQL lets one of several processes launch, and the others adopt that server.
  * 3. Hold a *keeper* session with a shared advisory lock, which means "a process uses this server".
  * 4. The server is detached and has no exit hooks. It survives this process; the next start adopts it.
  * 5. When the keeper's connection or the postmaster dies, repeat from 2 on the same port, so that `url` stays valid.
- *    When that fails, or is needed too often, call `onLost`.
+ *    When the repetition fails, or is needed too often, call `onLost`.
  * 6. To stop, trade the shared lock for the exclusive one. The process that gets it is the last user and shuts the
  *    server down. Otherwise the server is left to the processes that hold the shared lock.
  *
@@ -35,24 +36,24 @@ export interface EmbeddedPostgres {
   /** The URL of the database: `postgres://postgres:<secret>@127.0.0.1:<port>/<database>`. */
   readonly url: string;
   readonly dataDir: string;
-  /** Whether a running server was adopted, such as that of a killed process. */
+  /** Whether a running server was adopted, for example the server of a process that was killed. */
   readonly adopted: boolean;
   /**
-   * Ends the supervision, and shuts the server down (fast shutdown) unless another process uses it. Resolves when the
-   * server has exited.
+   * Ends the supervision of the server, and shuts the server down (fast shutdown) unless another process uses it.
+   * Resolves when the server has exited.
    */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
-  /** The data folder of the service; the cluster is in `<dataDir>/postgres`. */
+  /** The data folder of the service. The database cluster is in `<dataDir>/postgres`. */
   dataDir: string;
   /** The name of the database, which is created if it is missing. */
   database: string;
-  /** Additional settings of PostgreSQL. An adopted server keeps the settings of its start. */
+  /** Additional settings of PostgreSQL. They have no effect on a server that is adopted while running. */
   settings?: Record<string, string>;
   log?: (message: string) => void;
-  /** Called once if the server has died and could not be restarted. */
+  /** Called once if the embedded PostgreSQL server has died and could not be restarted. */
   onLost?: (error: Error) => void;
 }
 
@@ -63,12 +64,18 @@ export interface EmbeddedPostgresOptions {
 const USERS_LOCK = 7_042_318;
 const CHECK_EVERY_MS = 500;
 const LAUNCH_PATIENCE_MS = 10_000;
-/** The time limit for a server to recover after a crash, or to stop for another process. */
+/**
+ * The maximum time for which this process waits until a crashed server has recovered, or until another process has
+ * stopped it.
+ */
 const STATE_CHANGE_PATIENCE_MS = 60_000;
 const RESTARTS_A_MINUTE = 10;
 const RESTART_TRIES = 3;
 
-/** Starts or adopts the server of the data folder. Rejects with the reason if neither is possible. */
+/**
+ * Starts the PostgreSQL server of the data folder, or adopts it if it is running. Rejects with the reason if neither is
+ * possible.
+ */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const cluster = await openCluster(options.dataDir, options.log ?? (() => {}));
   const server = new SupervisedPostgres(cluster, options);
@@ -108,7 +115,7 @@ class SupervisedPostgres implements EmbeddedPostgres {
     return (this.stopping ??= this.shutDown());
   }
 
-  /** Retries until a postmaster runs and the keeper is connected to it. */
+  /** Retries until the postmaster (the server's main process) runs and the keeper connection is open. */
   private async bringUp(): Promise<void> {
     const port = this.postmaster?.port;
     for (const begun = Date.now(); ; await sleep(25)) {
@@ -165,12 +172,13 @@ class SupervisedPostgres implements EmbeddedPostgres {
       } catch (error) {
         if (this.stopping) return;
         failure = error;
-        // No retry follows, because this error comes after a wait that was long enough.
+        // There is no retry, because this error is thrown only after a long wait.
         if (error instanceof NotYetError) break;
       }
       await sleep(CHECK_EVERY_MS);
     }
-    // A running server that refuses only the keeper of this process serves other processes. The next check retries.
+    // A running server that refuses only this process's keeper connection still serves other processes. The next check
+    // retries.
     if (this.hasPostmaster()) return;
     clearInterval(this.timer);
     this.timer = undefined;
@@ -204,8 +212,8 @@ class SupervisedPostgres implements EmbeddedPostgres {
 }
 
 /**
- * Connects the keeper. Only the server of this data folder accepts the secret, and proves by SCRAM that it knows the
- * secret, so that no foreign server is adopted.
+ * Opens the keeper connection. Only the server of this data folder accepts the secret and proves by SCRAM that it knows
+ * the secret, so no foreign server is adopted.
  */
 async function hireKeeper(url: string, database: string): Promise<Client> {
   const keeper = new Client({
@@ -214,18 +222,18 @@ async function hireKeeper(url: string, database: string): Promise<Client> {
     connectionTimeoutMillis: 5_000,
     query_timeout: 15_000,
   });
-  // This listener ignores an error, because the `end` handler deals with the lost connection.
+  // The error is ignored here, because the `end` handler deals with the lost connection.
   keeper.on('error', () => {});
   try {
     await keeper.connect();
-    // While the last process shuts the server down, this statement waits, and then fails together with the server.
+    // If another process is shutting the server down, this statement waits, and then fails when the server exits.
     await keeper.query('SELECT pg_advisory_lock_shared($1)', [USERS_LOCK]);
     await createDatabase(keeper, database);
   } catch (error) {
     keeper.end().catch(() => {});
     throw isPassing(error) ? new NotYetError((error as Error).message, { cause: error }) : error;
   }
-  // The keeper must not keep an otherwise idle process alive. The types of `pg` lack the method.
+  // The keeper connection must not keep an otherwise idle process alive. The types of `pg` lack `unref`.
   (keeper as Client & { unref(): void }).unref();
   return keeper;
 }
@@ -236,12 +244,12 @@ async function createDatabase(keeper: Client, database: string): Promise<void> {
   try {
     await keeper.query(`CREATE DATABASE ${keeper.escapeIdentifier(database)}`);
   } catch (error) {
-    // 42P04, 23505: another process, which started at the same moment, has created the database.
+    // 42P04, 23505: another process that started at the same moment has created the database.
     if (!(error instanceof DatabaseError && ['42P04', '23505'].includes(error.code ?? ''))) throw error;
   }
 }
 
-/** Returns whether no other process uses the server. A server that no longer answers counts as unused. */
+/** Returns whether no other process uses the server. A server that no longer responds counts as unused. */
 async function isLastUser(keeper: Client): Promise<boolean> {
   try {
     await keeper.query('SELECT pg_advisory_unlock_shared($1)', [USERS_LOCK]);
@@ -255,7 +263,7 @@ async function isLastUser(keeper: Client): Promise<boolean> {
 }
 
 /**
- * Returns whether the error is temporary: a problem of the connection, or one of the classes 08 connection, 53
+ * Returns whether the error is temporary: a connection problem, or an error of the SQLSTATE classes 08 connection, 53
  * resources, 55 object in use, 57 operator intervention.
  */
 function isPassing(error: unknown): boolean {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Returns whether the process runs. A zombie does not count as running. */
+/** Returns whether the process with this pid is running. A zombie does not count as running. */
 export function isAlive(pid: number): boolean {
   if (process.platform !== 'linux') return processExists(pid);
   const { state } = linuxProcess(pid);
@@ -31,7 +31,7 @@ export function processExists(pid: number): boolean {
   }
 }
 
-/** Returns the text of a file, also in `/proc`; undefined if the file does not exist. */
+/** Returns the text of a file, which may be in `/proc`; undefined if the file does not exist. */
 export function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');

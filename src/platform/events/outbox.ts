@@ -5,13 +5,16 @@ import { currentSpan } from '../context/current-span.js';
 import { tracing } from '../observability/tracing.js';
 import { knownNames, reviveEvent, storedName, type DomainEvent } from './domain-event.js';
 
-/** Attributes by the messaging conventions of OpenTelemetry. */
+/** Attributes of tracing spans, named by OpenTelemetry's conventions for messaging. */
 const OUTBOX = { 'messaging.system': 'outbox', 'messaging.operation.type': 'send' };
-/** The time in which the process that committed an event should settle it, before a sweep publishes the event again. */
+/**
+ * The time, in seconds, that the process which committed an event has to settle it. After that, a sweep publishes the
+ * event again.
+ */
 const CLAIM_SECONDS = 5;
 const SWEEP_BATCH = 500;
 
-/** Inserts events. The parameters are those of {@link eventValues}. */
+/** Inserts events into the outbox. {@link eventValues} returns the parameters. */
 export const INSERT_EVENTS = `
   INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent, claimed_until)
   SELECT event_id, name, account_code, stream, sequence, data, occurred_at, traceparent,
@@ -70,14 +73,15 @@ interface EventRow {
 /**
  * The transactional outbox.
  *
- * 1. The unit of work inserts the rows inside the business transaction: they commit together with the state.
- * 2. After COMMIT it calls `publish`: the in-process event bus is the fast path and may lose events.
+ * 1. The unit of work inserts the events inside the business transaction, so they are committed together with the
+ *    change.
+ * 2. After COMMIT, the unit of work calls `publish`. The in-process event bus is the fast path, and may lose events.
  * 3. The consumer settles the event (`settled_at`) in the transaction that does its work.
- * 4. `sweep` republishes events that nobody settled within the claim: after a crash, a lost publish or a failed
- *    consumer. Events whose name this release does not know are left to a process that knows it.
+ * 4. `sweep` republishes events that were not settled within {@link CLAIM_SECONDS}: after a crash, a lost publish or a
+ *    failed consumer. Events whose name this release does not know are left to a process that knows it.
  * 5. An event that its consumer cannot settle is set aside with an alarm: it is kept, and delays no other event.
  *
- * An event therefore reaches its consumer at least once. Never treat the bus as the truth: the table is.
+ * An event therefore reaches its consumer at least once. Never rely on the event bus: only the table is reliable.
  */
 @Injectable()
 export class Outbox {
@@ -97,7 +101,7 @@ export class Outbox {
     }
   }
 
-  /** Publishes unsettled events again, oldest first; returns their number. */
+  /** Publishes unsettled events of the outbox again, oldest first; returns the number of events. */
   async sweep(): Promise<number> {
     const rows = await this.database.query<EventRow>(CLAIM_LEFT_OVER, [knownNames()]);
     rows.sort((a, b) => a.occurred_at.getTime() - b.occurred_at.getTime() || a.sequence - b.sequence);
@@ -116,7 +120,10 @@ export class Outbox {
     return rows.length;
   }
 
-  /** Returns the unsettled events of a stream that have one of these names, up to a sequence, oldest first. */
+  /**
+   * Returns the unsettled events of one record (`stream`) that have one of these names, up to a sequence number, oldest
+   * first.
+   */
   unsettled(stream: string, upTo: number, names: readonly string[]): Promise<{ event_id: string; sequence: number }[]> {
     return this.database.query(UNSETTLED, [stream, upTo, names]);
   }

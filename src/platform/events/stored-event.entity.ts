@@ -17,7 +17,7 @@ export class StoredEventRow {
   @Column('int')
   sequence: number;
 
-  /** The column has the type `json`, which keeps the text exactly as it was written. */
+  /** The data of the event. The column type `json` keeps the text exactly as it was written. */
   @Column('json')
   data: unknown;
 
@@ -33,7 +33,10 @@ export class StoredEventRow {
   @Column('timestamptz', { nullable: true })
   settled_at: Date | null;
 
-  /** The time at which the event was set aside, because it cannot be settled. The event is kept for an operator. */
+  /**
+   * The time at which the event was set aside, because its consumer could not process it. The event is kept for an
+   * operator.
+   */
   @Column('timestamptz', { nullable: true })
   set_aside_at: Date | null;
 }

@@ -11,29 +11,29 @@ import {
 import { closeAfterAnswer, sendContinue } from './connection.js';
 import type { BodySpace } from '../overload/body-memory.js';
 
-/** The maximum pause of a body's sender, also before the first bytes. */
+/** The maximum pause while a request body arrives, including the pause before its first bytes. */
 const MOST_PAUSE_MS = 20_000;
-/** The minimum rate of a body, apart from permitted pauses. */
+/** The minimum rate at which a request body must arrive, apart from permitted pauses. */
 const LEAST_BYTES_PER_S = 16 * 1024;
 const CHECK_MS = 1000;
 
 interface Arrival {
-  /** The maximum size of the decompressed body, in bytes. */
+  /** The maximum size of the body after decompression, in bytes. */
   readonly limit: number;
   /** Whether the body may be compressed with gzip, deflate or br. */
   readonly unpack?: boolean;
-  /** Whether the bytes are returned as they were sent, without decompression. */
+  /** Whether the body's bytes are returned as the client sent them, without decompression. */
   readonly asSent?: boolean;
   /**
-   * Whether a body that cannot be decompressed is read to its end, and thrown as {@link BrokenCoding} with the received
-   * bytes.
+   * Whether a body that cannot be decompressed is read to its end. {@link BrokenCoding} is then thrown with the
+   * received bytes.
    */
   readonly keepBroken?: boolean;
   /** The memory budget to which the received bytes are charged. */
   readonly space?: BodySpace;
 }
 
-/** A complete body that cannot be decompressed. */
+/** Thrown for a complete body that cannot be decompressed. */
 export class BrokenCoding extends Error {
   constructor(readonly bytes: Buffer) {
     super('The body cannot be decompressed.');
@@ -50,9 +50,9 @@ export function hasBody(request: Request): boolean {
  *
  * 1. A body whose header states a length over the limit is refused before any byte is read.
  * 2. Only then is a client that expects `100 Continue` asked to send the body.
- * 3. Each chunk is counted and charged. Reading pauses while there is no memory for the chunk.
+ * 3. Each chunk is counted, and charged to the memory budget. Reading pauses while there is no memory for the chunk.
  * 4. A body that pauses too long or arrives too slowly is aborted; time spent waiting for memory does not count.
- * 5. A refused body is not read to its end: the connection is closed after the answer.
+ * 5. A refused body is not read to its end: the connection is closed after the response.
  *
  * @throws DomainError payload_too_large, unsupported_media_type, request_timeout, malformed_request,
  * service_unavailable
@@ -84,8 +84,8 @@ function codingOf(request: Request): string {
 }
 
 /**
- * Returns the error for a body whose coding is not supported; null if the body can be decompressed, or is not
- * compressed.
+ * Returns the error for a body whose content coding is not supported; null if the body is not compressed or can be
+ * decompressed.
  */
 export function codingRefusal(request: Request): DomainError | null {
   const coding = codingOf(request);
@@ -100,13 +100,13 @@ function unpackerOf(request: Request, { unpack = false, asSent = false }: Arriva
   throw unsupportedMediaType.error({ detail: 'The content coding must be gzip, deflate, br or none.' });
 }
 
-/** The state of a body that is being received. */
+/** The state of a request body that is being received. */
 class Arriving {
   private parts: Buffer[] = [];
   private bytes = 0;
   private done = false;
   private unpacking: Transform | null;
-  /** The received bytes of a compressed body; null if they need not be kept. */
+  /** The received bytes of a compressed body, before decompression; null if they need not be kept. */
   private readonly sent: Buffer[] | null;
   private isBroken = false;
   private readonly clock: ArrivalClock | null;
@@ -120,7 +120,7 @@ class Arriving {
   ) {
     this.unpacking = unpacking;
     this.sent = unpacking && arrival.keepBroken ? [] : null;
-    // No clock is needed for most bodies, because they are already complete.
+    // Most bodies are already complete and need no clock.
     this.clock = request.complete ? null : new ArrivalClock(request, () => this.fail(requestTimeout.error()));
     request.on('error', this.onBroken).on('close', this.onBroken);
     if (this.sent) request.on('data', this.onSent);
@@ -175,12 +175,12 @@ class Arriving {
 
   /** Called when the connection breaks: the sender may have disconnected. */
   private readonly onBroken = (): void => {
-    // A request closes when it was read to its end. Its last bytes may still be being decompressed.
+    // A request also closes when it was read to its end. Its last bytes may then still be in decompression.
     if (this.unpacking && this.request.complete && !this.unpacking.destroyed) return;
     this.fail(malformedRequest.error());
   };
 
-  /** Called when the body cannot be decompressed. Its remaining bytes are then read unchanged. */
+  /** Called when the body cannot be decompressed. Its remaining bytes are then read without decompression. */
   private readonly onUnpackable = (): void => {
     if (this.sent === null) return this.fail(malformedRequest.error());
     this.release();
@@ -223,10 +223,13 @@ function joined(parts: readonly Buffer[]): Buffer {
   return parts.length === 1 ? parts[0] : Buffer.concat(parts);
 }
 
-/** Measures the rate at which the bytes of a body arrive. */
+/** Measures whether the bytes of a body arrive fast enough. */
 class ArrivalClock {
   private bytes = 0;
-  /** The time in milliseconds for which the clock has been running. */
+  /**
+   * The time, in milliseconds, for which the clock has been running. The time in which the body waits for memory does
+   * not count.
+   */
   private elapsed = 0;
   private sinceLast = 0;
   private timer: NodeJS.Timeout | null = null;

@@ -24,21 +24,27 @@ import { excessOf } from './json-text.js';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const DEFAULT_LIMIT = 256 * KIB;
-/** The size up to which a body is not charged. Most bodies are that short, and the number of connections is limited. */
+/**
+ * The size up to which a body is not charged to the memory budget. Most bodies are that short, and the number of
+ * connections is limited.
+ */
 const FREE_BYTES = 16 * KIB;
 const MOST_WAIT_MS = 8_000;
 /**
- * The maximum number of values in the body of an ordinary route, which needs no more. Parsing more would take 10 ms and
- * longer.
+ * The maximum number of JSON values in the body of an ordinary route, which needs no more. Parsing more values would
+ * take 10 ms and longer.
  */
 const MOST_PLAIN_VALUES = 2000;
 /**
  * The charge for a body that is almost certain to be refused, as a multiple of the usual charge. Parsing such a body
- * and listing its faults blocks the event loop for some 15 ms. If one arrives every three seconds, less than 1 % of
- * other requests are delayed.
+ * and listing its faults blocks the event loop for some 15 ms. If one such body arrives every three seconds, less than
+ * 1 % of other requests are delayed.
  */
 const CHARGE_OF_REFUSED = 120;
-/** The size from which a body is parsed outside the event loop; its reader charges it. */
+/**
+ * The size from which a body is parsed outside the event loop. The code that reads such a body charges its processing
+ * time to the caller.
+ */
 export const LABORIOUS_BYTES = 32 * KIB;
 const UNPACKABLE = 'The body does not match its Content-Encoding.';
 const BODY_LIMIT = 'body limit';
@@ -51,13 +57,14 @@ export const BodyLimit = (bytes: number) =>
   applyDecorators(SetMetadata(BODY_LIMIT, bytes), UseInterceptors(LargeBodyReader));
 
 /**
- * Passes the bytes of the body to the handler, which parses them after `assertJsonBytes`. A body that is not declared
- * as JSON, or that cannot be decompressed, is passed as an {@link UnsupportedBody}.
+ * Passes the bytes of the body to the handler, which parses them after `assertJsonBytes`. If the body is not declared
+ * as JSON or cannot be decompressed, the handler gets an {@link UnsupportedBody}.
  */
 export const RawBody = () => SetMetadata(RAW_BODY, true);
 
 /**
- * A body that is not declared as JSON, decompressed if possible; or a body that cannot be decompressed, as it was sent.
+ * A body that is not declared as JSON, after decompression. If the body cannot be decompressed, it contains the bytes
+ * that were sent.
  */
 export class UnsupportedBody {
   constructor(
@@ -70,9 +77,9 @@ export class UnsupportedBody {
 export const StreamedBody = () => SetMetadata(STREAMED_BODY, true);
 
 /**
- * Reads the JSON body of an ordinary request, after the guards that admit the caller. It is a guard, because even one
- * interceptor would send every request through RxJS, which costs measurable processor time. The token service reads its
- * forms itself.
+ * Reads the JSON body of an ordinary request, after other guards have admitted the caller. It is a guard rather than an
+ * interceptor, because even one interceptor would send every request through RxJS, which costs measurable processor
+ * time. The token service reads the forms of its requests itself.
  */
 @Injectable()
 export class BodyGate implements CanActivate {
@@ -122,14 +129,15 @@ export class BodyGate implements CanActivate {
 }
 
 /**
- * Reads the body of a route with its own `BodyLimit`. The body keeps its memory and its place in the semaphore until
- * the handler has ended.
+ * Reads the body of a route with its own `BodyLimit`. The memory and the semaphore slot of the body are released only
+ * when the handler has ended.
  */
 @Injectable()
 class LargeBodyReader implements NestInterceptor {
   private readonly memory = new BodyMemory(48 * MIB, 24 * MIB, MOST_WAIT_MS);
   /**
-   * Limits the bytes of large bodies that are processed at the same time. Processing needs some five times their size.
+   * Limits the total size of the large bodies that are processed at the same time. Processing a body needs some five
+   * times its size.
    */
   private readonly semaphore = new FairSemaphore(8 * MIB, MOST_WAIT_MS, memorySpent);
 
@@ -150,7 +158,7 @@ class LargeBodyReader implements NestInterceptor {
     );
   }
 
-  /** Reads the body. Resolves with a function that releases the memory of the body. */
+  /** Reads the body. Resolves with a function that releases the memory that the body occupies. */
   private async read(request: Request, response: Response, limit: number, asBytes: boolean): Promise<() => void> {
     let refusal = asBytes ? refusalOf(request) : null;
     if (!asBytes) assertJson(request);
@@ -195,7 +203,8 @@ function assertJson(request: Request): void {
 }
 
 /**
- * Returns the error for a body that is refused whatever it contains. `isPacked` means that its coding is not supported.
+ * Returns the error for a body that is refused whatever it contains; null if there is none. `isPacked` means that the
+ * content coding of the body is not supported.
  */
 function refusalOf(request: Request): { error: DomainError; isPacked: boolean } | null {
   const coding = codingRefusal(request);
@@ -210,8 +219,8 @@ function isJson(request: Request): boolean {
 }
 
 /**
- * Returns the number of bytes that the body may have. If its length is unknown, or is that of compressed bytes, this is
- * the limit.
+ * Returns the announced length of the body. If the length is not announced, or if the body is compressed, returns the
+ * limit.
  */
 function announcedBytes(request: Request, limit: number): number {
   const plain = (request.headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity';
@@ -219,7 +228,7 @@ function announcedBytes(request: Request, limit: number): number {
   return plain && length !== undefined ? Number(length) : limit;
 }
 
-/** Returns the name of the share of memory to which the body is charged. All users of an application have one share. */
+/** Returns the name under which the memory of a body is charged. All users of an application share one name. */
 function callerName(): string {
   return requestContext().caller?.consumerKey ?? '';
 }

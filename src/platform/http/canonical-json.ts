@@ -1,4 +1,7 @@
-/** Returns the JSON text of a value. The members of every object are in code unit order (the order of RFC 8785). */
+/**
+ * Returns the JSON text of a value. The members of every object are sorted by UTF-16 code units, as RFC 8785
+ * prescribes.
+ */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

@@ -3,34 +3,35 @@ import type { Socket } from 'node:net';
 import { networkOfPeer, type ClientNetwork } from '../overload/address.js';
 
 /**
- * The maximum number of connections of the public listener, and of one address if callers are identified by addresses.
+ * The maximum number of connections of the public listener. If callers are identified by their addresses, it is also
+ * the maximum for one address.
  */
 const MOST_CONNECTIONS = 4096;
 const MOST_CONNECTIONS_PER_ADDRESS = 1024;
 const MOST_HEADERS_MS = 20_000;
 /**
- * The time limit for a whole request, which also applies to a body that no handler reads. It exceeds the time of the
- * slowest permitted body (body-arrival.ts).
+ * The time limit for a whole request, which also applies to a body that no handler reads. It is longer than the slowest
+ * permitted body takes (body-arrival.ts).
  */
 const MOST_REQUEST_MS = 600_000;
 /**
- * The time without any traffic after which a connection is closed: the client does not read the answer, or has
+ * The time without any traffic after which a connection is closed: the client does not read the response, or has
  * disconnected.
  */
 const MOST_STILL_MS = 30_000;
 /**
- * The time for which an idle connection is kept. It is longer than that of proxies (60 s), so that no proxy sends a
- * request on a connection that is being closed.
+ * The time for which an idle connection is kept. It is longer than the usual idle time of proxies (60 s), so that no
+ * proxy sends a request on a connection that is being closed.
  */
 const MOST_UNUSED_MS = 75_000;
-/** The time for which a connection is still read after an answer that was sent before the end of its request. */
+/** The time for which a connection is still read after a response that was sent before the request had ended. */
 const LINGER_MS = 2_000;
 
 /**
- * Limits the resources of connections: their number, and the time for headers, bodies and answers.
+ * Limits the resources of connections: their number, and the time for headers, bodies and responses.
  *
- * @param perAddress whether the number is also limited per address; false behind a proxy, whose connections have one
- * address
+ * @param perAddress whether the number is also limited for each address; false behind a proxy, because all its
+ * connections have the same address
  */
 export function boundConnections(server: Server, perAddress: boolean): void {
   server.maxConnections = MOST_CONNECTIONS;
@@ -39,7 +40,7 @@ export function boundConnections(server: Server, perAddress: boolean): void {
   server.setTimeout(MOST_STILL_MS);
   server.keepAliveTimeout = MOST_UNUSED_MS;
   if (perAddress) boundAddresses(server);
-  // By default, Node would ask for the body before the service has checked the request.
+  // By default, Node would send `100 Continue` before the service has checked the request.
   server.on('checkContinue', (request: ExpectingRequest, response: ServerResponse) => {
     request.expectsContinue = true;
     server.emit('request', request, response);
@@ -76,9 +77,9 @@ function boundAddresses(server: Server): void {
 }
 
 /**
- * Closes the connection after the answer if the body of the request is incomplete and will not be read.
+ * Closes the connection after the response if the body of the request is incomplete and will not be read.
  *
- * If a connection is closed immediately, bytes that still arrive can make the client's system drop the answer (RFC 9112
+ * If a connection is closed immediately while bytes still arrive, the client's system may drop the response (RFC 9112
  * §9.6). For a short time, arriving bytes are therefore read and discarded. Node ends the socket by `destroySoon`.
  */
 export function closeAfterAnswer(request: IncomingMessage, response: ServerResponse): void {
@@ -91,7 +92,10 @@ export function closeAfterAnswer(request: IncomingMessage, response: ServerRespo
   };
 }
 
-/** Ends the connection after the last written bytes, and discards arriving bytes for a short time. */
+/**
+ * Ends the connection after the bytes that were written last. Bytes that arrive in the short time until it closes are
+ * discarded.
+ */
 export function linger(socket: Socket): void {
   socket.end();
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);

@@ -15,12 +15,12 @@ export function useCursorKeys(secretsKeys: readonly Buffer[]): void {
 }
 
 /**
- * Encrypts a position in a list as an opaque cursor. Positions count the rows of all accounts, so that a readable
- * position would reveal the activity of other accounts. The same position always gives the same cursor.
+ * Encrypts a position in a list as an opaque cursor. Positions count the rows of all accounts, so a readable position
+ * would reveal the activity of other accounts. The same position always results in the same cursor.
  */
 export function sealCursor(position: string): string {
   const [{ seal, cipher }] = keys;
-  // The encryption is of the SIV type: the MAC of the plaintext is its initialization vector.
+  // The MAC of the plaintext is the initialization vector (synthetic IV, SIV).
   const iv = createHmac('sha256', seal).update(position).digest().subarray(0, IV_BYTES);
   const encrypted = createCipheriv('aes-256-ctr', cipher, iv);
   return Buffer.concat([iv, encrypted.update(position), encrypted.final()]).toString('base64url');

@@ -15,16 +15,16 @@ const DEPRECATION = 'deprecation';
 const LEAST_MS = 365 * 86_400_000;
 
 interface Deprecation {
-  /** The day on which the removal was announced. */
+  /** The day on which the removal of the route was announced. */
   readonly since: Date;
   /** The day from which the route may be removed. */
   readonly sunset: Date;
 }
 
 /**
- * Announces the removal of a route, in the OpenAPI document and in the route's answers to authorized callers. The
+ * Announces the removal of a route, in the OpenAPI document and in the route's responses to authorized callers. The
  * policy is in docs/versioning.md.
- * @param since the day of the release with the announcement, `YYYY-MM-DD`
+ * @param since the day of the release that announces the removal, `YYYY-MM-DD`
  * @param sunset the day from which the route may be removed: at least 12 months later
  */
 export function Deprecated({ since, sunset }: { since: string; sunset: string }) {
@@ -34,14 +34,16 @@ export function Deprecated({ since, sunset }: { since: string; sunset: string })
       `A route that is deprecated on ${since} must stay available for at least 12 months, so ${sunset} is too early.`,
     );
   return applyDecorators(
-    // The summary is set to undefined, because the default is empty and would replace that of the route.
+    // `summary` is undefined here, because its default is an empty text, which would replace the summary of the route.
     ApiOperation({ summary: undefined, deprecated: true }),
     SetMetadata(DEPRECATION, deprecation),
     UseGuards(DeprecationHeaders),
   );
 }
 
-/** Sets the deprecation headers. It is a guard, so that errors of the handler have the headers, too. */
+/**
+ * Sets the deprecation headers of a route. It is a guard, so that the handler's error responses have the headers, too.
+ */
 @Injectable()
 class DeprecationHeaders implements CanActivate {
   constructor(
@@ -52,7 +54,8 @@ class DeprecationHeaders implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const { since, sunset } = this.reflector.get<Deprecation>(DEPRECATION, context.getHandler());
     const response = context.switchToHttp().getResponse<Response>();
-    // `Deprecation` is a date of structured fields (RFC 9745 §2.1); `Sunset` is an HTTP date (RFC 8594 §3).
+    // `Deprecation` has the date format of structured fields (RFC 9745 §2.1); `Sunset` has the HTTP date format (RFC
+    // 8594 §3).
     response.setHeader('Deprecation', `@${since.getTime() / 1000}`);
     response.setHeader('Sunset', sunset.toUTCString());
     response.append('Link', `<${this.config.baseUrl}/guide/versioning.html>; rel="deprecation"; type="text/html"`);

@@ -5,10 +5,10 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { ACCESS, BOUND, boundOf, type AccessRule, type Bound } from './access.js';
 
 interface Route {
-  /** `Controller_handler`, the operation id that @nestjs/swagger assigns. */
+  /** The operation id that @nestjs/swagger assigns: `Controller_handler`. */
   operationId: string;
   access: AccessRule | undefined;
-  /** The limit that keeps the route within the accounts of its caller. */
+  /** The limit that keeps the route within its caller's accounts. */
   bound: Bound | undefined;
 }
 
@@ -42,8 +42,8 @@ export function declaredRoutes(app: INestApplication): Route[] {
 }
 
 /**
- * Checks that every route declares its access and its limit.
- * @throws Error naming all routes without one of them
+ * Checks that every route declares who may call it, and which accounts it is limited to.
+ * @throws Error naming all routes without one of these declarations
  */
 export function assertAccessDeclared(app: INestApplication): void {
   const silent = declaredRoutes(app).filter((route) => route.access === undefined);
@@ -55,7 +55,7 @@ export function assertAccessDeclared(app: INestApplication): void {
 }
 
 /**
- * Writes the scopes of each route into the OpenAPI document, so that declaration and document cannot differ. A caller
+ * Writes the scopes of each route into the OpenAPI document, so that the document cannot differ from the code. A caller
  * needs one of the scopes.
  */
 export function documentAccess(app: INestApplication, document: OpenAPIObject): void {

@@ -9,14 +9,14 @@ const anyText: Rule = text({ max: 10_000, lines: true });
 
 /** The schema of an HTML page of the service. */
 export const PAGE = { type: 'string', maxLength: 1_000_000, pattern: '^<!doctype html>' } as const;
-/** The longest pointer into a body of the largest routes: each character of a name may be escaped. */
+/** The maximum length of a JSON Pointer into a body of the largest routes. Each character of a name may be escaped. */
 const MOST_OF_POINTER = 16 * 1024 * 1024;
-/** The schema of a JSON Pointer. It repeats names of the body as they were sent. */
+/** The schema of a JSON Pointer. A pointer repeats names from the request's body exactly as they were sent. */
 export const POINTER = { type: 'string', format: 'json-pointer', maxLength: MOST_OF_POINTER } as const;
-/** The maximum size of a request's head, which bounds the names of its parameters (`--max-http-header-size`). */
+/** The maximum size of a request's head (`--max-http-header-size`). It also limits the names of query parameters. */
 const MOST_OF_HEAD = 16 * 1024;
 
-/** A fault of a request, as problem documents show it. */
+/** One fault of a request, as an error response lists it. */
 class ErrorModelFault {
   @Field(
     { schema: POINTER, faults: () => [] },
@@ -39,7 +39,7 @@ class ErrorModelFault {
   detail: string;
 }
 
-/** The problem document of RFC 9457. */
+/** The error response of RFC 9457. */
 class ErrorModel {
   @Field(anyText, { required: true, description: 'Address of the entry in the error catalogue.' })
   type: string;
@@ -109,16 +109,19 @@ const MEANING: Record<number, string> = {
   503: 'The service, or a part of it, is down.',
 };
 
-/** Documents the problem answers of a protected route: the given statuses, 401 and 403. */
+/** Documents the error responses of a route that needs a token: the given statuses, 401 and 403. */
 export const Problems = (...statuses: number[]) => PublicProblems(...statuses, 401, 403);
 
-/** Documents the problem answers of a public route. */
+/** Documents the error responses of a public route. */
 export const PublicProblems = (...statuses: number[]) => problemAnswers(statuses, {});
 
-/** Documents the problem answers of a route that people open in a browser, which answers with HTML pages. */
+/** Documents the error responses of a route that people open in a browser. They are HTML pages. */
 export const PageProblems = (...statuses: number[]) => problemAnswers(statuses, { 'text/html': { schema: PAGE } });
 
-/** Documents the problem answers of a route for test drivers, which retry after 500 and do not know 408 and 503. */
+/**
+ * Documents the error responses of a route for test drivers, which retry after 500 and do not know the statuses 408 and
+ * 503.
+ */
 export const DriverProblems = () => problemAnswers([400, 401, 403, 413, 415], {}, [429, 500]);
 
 function problemAnswers(
@@ -138,10 +141,10 @@ function problemAnswers(
   );
 }
 
-/** Documents the problem answers of a route with a JSON body. */
+/** Documents the error responses of a route with a JSON body. */
 export const BodyProblems = (...statuses: number[]) => Problems(400, 408, 413, 415, ...statuses);
 
-/** Documents the `Idempotency-Key` header of a route, and the answers that result from it. */
+/** Documents the `Idempotency-Key` header of a route, and the responses that result from it. */
 export const IdempotencyHeader = () =>
   applyDecorators(
     ApiHeader({
@@ -155,13 +158,14 @@ export const IdempotencyHeader = () =>
     Problems(409, 422),
   );
 
-/** Documents an answer with a body, and sets its status. If a route has several, the topmost one sets the status. */
+/** Documents a response with a body, and sets its status. If a route has several, the topmost one sets the status. */
 export const Answer = (status: number, model: Type, description = 'Done.') =>
   applyDecorators(HttpCode(status), ApiResponse({ status, type: model, description }));
 
 /**
- * Documents an answer with an array of a model.
- * @param maxItems the maximum number of entries; a page of a list has at most 200, and null means that there is none
+ * Documents a response with an array of a model.
+ * @param maxItems the maximum number of entries, by default that of a page of a list (200); null for an array of any
+ * length
  */
 export const AnswerList = (
   model: Type,
@@ -181,6 +185,6 @@ export const AnswerList = (
     }),
   );
 
-/** Documents an answer without a body, and sets its status. */
+/** Documents a response without a body, and sets its status. */
 export const AnswerEmpty = (status: number, description = 'The request was carried out. The response has no body.') =>
   applyDecorators(HttpCode(status), ApiResponse({ status, description }));

@@ -7,13 +7,13 @@ export class HttpConfig {
   readonly port: number;
   readonly host: string;
   readonly basePath: string;
-  /** The setting `BASE_URL`; null if it is not set. */
+  /** The value of the setting `BASE_URL`; null if it is not set. */
   readonly publicUrl: string | null;
   /**
    * The address of the service, without a trailing slash. With `PORT=0`, it stays empty until the listener has a port.
    */
   baseUrl: string;
-  /** The value of Express's setting `trust proxy`: false, a number of proxies, or a list of networks. */
+  /** The value of Express's setting `trust proxy`: false, the number of proxies, or a list of networks. */
   readonly trustProxy: boolean | number | string;
   readonly securityContact: string | null;
 
@@ -30,7 +30,7 @@ export class HttpConfig {
     this.securityContact = read.matching('SECURITY_CONTACT', isContact, 'must be a mailto: or https: address') || null;
   }
 
-  /** Completes the address with the port that the system chose for `PORT=0`. */
+  /** Completes the address with the port that the operating system chose for `PORT=0`. */
   listensAt(port: number): void {
     if (this.baseUrl === '') this.baseUrl = this.localUrl(port);
   }

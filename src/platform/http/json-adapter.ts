@@ -4,11 +4,11 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Response } from 'express';
 import { answered } from '../overload/read-share.js';
 
-/** An adapter for Express that handles requests and JSON answers with less work. */
+/** An adapter for Express that handles requests and JSON responses with less work. */
 export class JsonAdapter extends ExpressAdapter {
   /**
-   * Creates requests and answers with Express's prototypes from the start, which saves about a third of a request's
-   * time. Express would replace the prototype of each object, and thereby make the object slow in V8.
+   * Creates requests and responses with Express's prototypes from the start, which saves about a third of a request's
+   * time. Otherwise, Express would replace the prototype of each object, and thereby make the object slow in V8.
    */
   override initHttpServer(options: NestApplicationOptions): void {
     const { httpsOptions, forceCloseConnections, return503OnClosing } = options;
@@ -18,9 +18,10 @@ export class JsonAdapter extends ExpressAdapter {
       );
     const app = this.getInstance<RequestListener & { request: object; response: object }>();
     const served = {
-      // The interval of Node's check for connections whose headers are late; by default, it is 30 s.
+      // The interval at which Node looks for connections whose headers are late. The default is 30 s.
       connectionsCheckingInterval: 5_000,
-      // Node does not refuse a request without `Host`, because unambiguous.ts answers it with a problem document.
+      // Node's own check of the header `Host` is off: unambiguous.ts refuses a request without it, with a problem
+      // document.
       requireHostHeader: false,
       IncomingMessage: bornWith(IncomingMessage, app.request),
       ServerResponse: bornWith(ServerResponse, app.response),
@@ -31,8 +32,8 @@ export class JsonAdapter extends ExpressAdapter {
   }
 
   /**
-   * Sends the answer as one string, so that its head and its body leave together. Express would create a separate
-   * Buffer for the body, and look for an ETag, a charset and freshness, which these answers never have.
+   * Sends the head and the body of a response as one string. Express would create a separate Buffer for the body, and
+   * would also handle ETag, charset and freshness, which these responses never have.
    */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     if (typeof body !== 'object' || body === null || body instanceof StreamableFile || Buffer.isBuffer(body))
@@ -49,8 +50,8 @@ export class JsonAdapter extends ExpressAdapter {
 
 /**
  * Returns a class derived from `Base` whose instances also inherit from `prototype`. A class is needed, because V8
- * gives the instances of a derived class a common shape. `Reflect.construct` with a different function would give each
- * object its own shape.
+ * gives the instances of a derived class a common shape. With `Reflect.construct` and a different `newTarget`, each
+ * object would have its own shape.
  */
 function bornWith<Class extends new (...parameters: never[]) => object>(Base: Class, prototype: object): Class {
   const Born = class extends (Base as unknown as new () => object) {};

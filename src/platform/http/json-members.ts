@@ -4,11 +4,14 @@ import { assertJsonBytes, endOfString, parseJson, withoutMark } from './json-tex
 
 const MOST_NAMED = 100;
 /**
- * The depth of repeated members that are still reported when deeper ones have reached the limit, because the meaning of
- * the body may depend on them.
+ * The nesting depth down to which repeated members are still reported after the limit of reported members is reached.
+ * The meaning of the whole body may depend on members so near the top.
  */
 const NEAR_THE_TOP = 2;
-/** The length to which a name in a pointer is cut. A pointer contains the names of all objects around its member. */
+/**
+ * The maximum length of a name in a pointer; longer names are cut. A pointer contains the names of all objects around
+ * its member.
+ */
 const MOST_OF_A_NAME = 100;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -20,7 +23,7 @@ const CLOSE_LIST = 0x5d;
 
 /**
  * Parses a JSON body without repeated members. A large body is scanned before it is parsed, so that a body with too
- * many values takes no more time.
+ * many values is refused without the cost of parsing.
  * @throws DomainError malformed_json, payload_too_large
  */
 export function parseJsonBody(bytes: Buffer): unknown {
@@ -29,7 +32,7 @@ export function parseJsonBody(bytes: Buffer): unknown {
 }
 
 /**
- * Parses a JSON text without repeated members.
+ * Parses a JSON text, and refuses it if an object has the same member more than once.
  * @throws DomainError malformed_json
  */
 export function parseStrictJson(json: Buffer): unknown {
@@ -40,8 +43,8 @@ export function parseStrictJson(json: Buffer): unknown {
 }
 
 /**
- * Returns the pointers of members that an object has more than once, with different values. RFC 8259 §4 leaves open
- * which of them counts; `JSON.parse` uses the last.
+ * Returns JSON Pointers to the members that occur more than once in their object, with different values. RFC 8259 §4
+ * leaves open which of the values counts; `JSON.parse` uses the last.
  * @param json a well-formed JSON text
  */
 export function repeatedMembers(json: Buffer): string[] {
@@ -58,14 +61,14 @@ class Walk {
     private readonly isFound: (earlier: Buffer, value: Buffer) => boolean,
   ) {}
 
-  /** Returns the pointers of the repeated members of a well-formed text for which `isFound` holds. */
+  /** Returns JSON Pointers to the repeated members of a well-formed JSON text for which `isFound` returns true. */
   static over(json: Buffer, most: number, isFound: (earlier: Buffer, value: Buffer) => boolean): string[] {
     const walk = new Walk(json, most, isFound);
     walk.value(walk.afterBlanks(0));
     return walk.found;
   }
 
-  /** Walks the value that begins at this byte; returns the index of the byte after the value. */
+  /** Scans the JSON value that begins at this byte; returns the index of the byte after the value. */
   private value(at: number): number {
     const { json } = this;
     const opening = json[at];

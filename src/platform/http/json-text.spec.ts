@@ -2,7 +2,7 @@ import { DomainError } from '../errors.js';
 import { parseJsonBody, repeatedMembers } from './json-members.js';
 import { excessOf } from './json-text.js';
 
-/** Counts the values in the result of JSON.parse. */
+/** Counts the JSON values in the result of JSON.parse. */
 function valuesOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 1;
   return Object.values(value).reduce<number>((sum, member) => sum + valuesOf(member), 1);

@@ -3,7 +3,10 @@ import { malformedJson, payloadTooLarge } from '../errors.js';
 
 const MOST_DEPTH = 64;
 const MOST_VALUES = 100_000;
-/** The length up to which a text need not be scanned: a value takes at least two bytes with its comma. */
+/**
+ * The length up to which a JSON text need not be scanned. Such a text cannot have too many values, because a value
+ * takes at least two bytes with its comma.
+ */
 const UNCOUNTED_BYTES = 2 * MOST_VALUES;
 
 const QUOTE = 0x22;
@@ -11,7 +14,7 @@ const BACKSLASH = 0x5c;
 
 /**
  * Checks the encoding and the limits of a JSON text. A large text is scanned before it is parsed, so that a text with
- * too many values takes no more time.
+ * too many values is refused without the cost of parsing.
  * @throws DomainError malformed_json, payload_too_large
  */
 export function assertJsonBytes(bytes: Buffer): void {
@@ -23,13 +26,13 @@ export function assertJsonBytes(bytes: Buffer): void {
     throw payloadTooLarge.error({ detail: `The body has more than ${MOST_VALUES} JSON values.` });
 }
 
-/** Returns the bytes without a byte order mark, which a reader may ignore (RFC 8259 §8.1). */
+/** Returns the bytes without a byte order mark. A parser may ignore such a mark (RFC 8259 §8.1). */
 export function withoutMark(bytes: Buffer): Buffer {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
 /**
- * Parses a JSON text. If it is long, {@link assertJsonBytes} must have checked its depth.
+ * Parses a JSON text. The nesting depth of a long text must have been checked by {@link assertJsonBytes} before.
  * @throws DomainError malformed_json
  */
 export function parseJson(text: string): unknown {
@@ -48,9 +51,9 @@ function tooDeep(): Error {
 }
 
 /**
- * Returns the first limit that a JSON text exceeds; null if it exceeds none. Objects, lists and members count as
- * values, even if a name is repeated. The number of values is the number of commas, plus one for each object or list
- * that is not empty, plus one. For a text that is not JSON, the result has no meaning.
+ * Returns the limit (number of values or nesting depth) that a JSON text exceeds first; null if it exceeds none.
+ * Objects, lists and members count as values, even if a name is repeated. The number of values is the number of commas,
+ * plus one for each object or list that is not empty, plus one. For a text that is not JSON, the result has no meaning.
  */
 export function excessOf(json: Buffer, mostValues = MOST_VALUES, mostDepth = MOST_DEPTH): 'values' | 'depth' | null {
   let values = 1;

@@ -1,13 +1,18 @@
-/** The delay of a refusal for too many requests. It slows down clients that retry in a loop. */
+/**
+ * The delay, in milliseconds, of a response that refuses a request because there were too many. It slows down clients
+ * that retry in a loop.
+ */
 const LATE_MS = 500;
-/** The maximum number of delayed refusals. More of them would only pile up connections. */
+/**
+ * The maximum number of refusals that are delayed at the same time. Delaying more would only accumulate connections.
+ */
 const MOST_WAITING = 256;
 
 let waiting = 0;
 
 /**
- * Sends a refusal for too many requests after a delay. Otherwise, a few connections that retry in a loop would keep the
- * process busy with refusals.
+ * Sends a response after a delay. It is used for the refusals of clients with too many requests. Otherwise, a few
+ * connections that retry in a loop would keep the process busy with refusals.
  */
 export function answerLate(send: () => void): void {
   if (waiting >= MOST_WAITING) {

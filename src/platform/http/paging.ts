@@ -19,10 +19,13 @@ declareFaults({
 
 const DEFAULT_LIMIT = 50;
 export const MOST = 200;
-/** The maximum number of rows that a page reads. It tells the planner a limit for a parameter whose value is hidden. */
+/**
+ * The maximum number of rows that one page of a list reads. It gives the planner an upper bound for a parameter whose
+ * value is hidden from it.
+ */
 export const MOST_TAKEN = MOST + 1;
 
-/** The rule for the `limit` of a list: a whole number from 1. A number above 200 counts as 200. */
+/** The rule for the query parameter `limit` of a list: a whole number from 1. A number above 200 counts as 200. */
 export const limitRule: Rule = {
   schema: {
     // The maximum is that of a 32-bit integer, for generated clients. The service accepts any larger number, too.
@@ -64,13 +67,13 @@ export class PageQuery {
 export interface Page {
   readonly size: number;
   readonly take: number;
-  /** The position after which the page starts; null for the first page. */
+  /** The position of the last row of the previous page; null for the first page. */
   readonly after: number | null;
 }
 
 /**
- * Returns the SQL condition that a row follows the cursor, whose parameter may be null. With this condition, the scan
- * starts at the page's place in the index. A condition with `… IS NULL OR …` would read all earlier pages.
+ * Returns the SQL condition that a row follows the cursor. The parameter may be null. With this condition, the scan of
+ * the index starts where the page begins. A condition with `… IS NULL OR …` would read all earlier pages.
  */
 export function afterCursor(parameter: string): string {
   return `position < coalesce(${parameter}::bigint, 9223372036854775807)`;
@@ -85,7 +88,7 @@ export function newestFirst(page: Page, where: Record<string, unknown> = {}) {
   };
 }
 
-/** Returns the maximum number of rows of a page with this `limit`. */
+/** Returns the maximum number of rows of a page for this value of the query parameter `limit`. */
 export function pageSize(limit: string | undefined): number {
   return Math.min(Number(limit ?? DEFAULT_LIMIT), MOST);
 }
@@ -102,8 +105,8 @@ function readCursor(cursor: string): number | null {
 }
 
 /**
- * Returns the rows of the page, and sets the `Link` header (RFC 8288) for the next page. Rows are sorted by `position`,
- * which never changes, so that pages stay stable while rows are added.
+ * Returns the rows of the page. If there is a next page, sets the `Link` header (RFC 8288) to its address. Rows are
+ * sorted by `position`, which never changes, so pages stay stable while rows are added.
  */
 export function sendPage<Row extends { position: number }>(rows: Row[], page: Page, response: Response): Row[] {
   if (rows.length <= page.size) return rows;
@@ -113,7 +116,8 @@ export function sendPage<Row extends { position: number }>(rows: Row[], page: Pa
 }
 
 /**
- * Sets the `Link` header (RFC 8288) for the next page: the URL of this request with a different value of one parameter.
+ * Sets the `Link` header (RFC 8288) to the address of the next page: the URL of this request with a different value of
+ * one parameter.
  */
 export function linkNext(response: Response, parameter: string, value: string): void {
   const { baseUrl, basePath } = response.app.locals['http'] as HttpConfig;

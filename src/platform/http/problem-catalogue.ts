@@ -1,19 +1,22 @@
 import { faultCatalogue, problemCatalogue } from '../errors.js';
 import { statusOf } from './problem.filter.js';
 
-/** An entry of the error catalogue: a problem, or a fault of a member of a request. */
+/** An entry of the error catalogue: a problem, or a fault of a member or parameter of a request. */
 export interface CatalogueEntry {
   readonly code: string;
   readonly status: number;
   readonly title: string;
   readonly description: string;
-  /** The remedy; null if the description contains it. */
+  /** The remedy for the problem; null if the description contains it. */
   readonly remedy: string | null;
-  /** The additional members that the problem document may have. */
+  /** The additional members that an error response of this problem may have. */
   readonly members: readonly string[];
 }
 
-/** Returns an entry for every value of `code` and of `errors[].code`, in alphabetical order. */
+/**
+ * Returns the entries of the error catalogue in alphabetical order: one for every value of `code` and of
+ * `errors[].code`.
+ */
 export function catalogueEntries(): CatalogueEntry[] {
   const problems = problemCatalogue().map(({ code, kind, title, description, members }) => ({
     ...{ code, status: statusOf(kind), title, description, remedy: null, members },
@@ -34,7 +37,7 @@ export function catalogueEntries(): CatalogueEntry[] {
   return [...problems, ...faults].sort((a, b) => (a.code < b.code ? -1 : 1));
 }
 
-/** Renders the entries as an HTML page. */
+/** Renders entries of the error catalogue as an HTML page. */
 export function cataloguePage(
   title: string,
   entries: readonly CatalogueEntry[],
@@ -59,7 +62,7 @@ ${shown.join('\n')}
 `;
 }
 
-/** Renders the entries as Markdown for the guide. */
+/** Renders the error catalogue as Markdown for the documentation. */
 export function catalogueMarkdown(): string {
   const shown = catalogueEntries().map(({ code, status, title, description, remedy, members }) => {
     const further =

@@ -26,7 +26,10 @@ import { allowedMethods } from './routes.js';
 
 export const UNAVAILABLE_RETRY_AFTER_S = 5;
 
-/** The kinds of refusal that an unauthenticated caller can provoke, which count towards a limit. */
+/**
+ * The kinds of problems that an unauthenticated caller can provoke and that count towards the limit of the caller's
+ * address.
+ */
 const COUNTED_REFUSALS: ReadonlySet<ProblemKind> = new Set(['unauthorized', 'not_found', 'method_not_allowed']);
 
 export function statusOf(kind: ProblemKind): number {
@@ -65,8 +68,8 @@ export function statusOf(kind: ProblemKind): number {
 }
 
 /**
- * Converts any thrown error to a problem document (RFC 9457). An error of an unknown kind is logged, and answered as an
- * internal error.
+ * Converts any thrown error to a problem document (RFC 9457). An unknown error is logged, and is reported to the client
+ * as an internal error.
  */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
@@ -92,8 +95,8 @@ export class ProblemFilter implements ExceptionFilter {
   }
 
   /**
-   * Counts a refusal of an unauthenticated caller towards the limit of its address. Beyond the limit, returns the
-   * refusal of the address instead.
+   * Counts the refusal of an unauthenticated caller towards the limit of the caller's address. When the limit is
+   * exceeded, returns the rate limit error instead of the given error.
    */
   private counted(error: DomainError, request: Request, response: Response): DomainError {
     if (requestContext().caller !== null) return error;
@@ -106,7 +109,7 @@ export class ProblemFilter implements ExceptionFilter {
     }
   }
 
-  /** Returns the HTTP status of the answer, which depends on the kind of the problem. A route can override it. */
+  /** Returns the HTTP status of the response, which depends on the kind of the problem. A subclass can override it. */
   protected statusFor(error: DomainError): number {
     return statusOf(error.problem.kind);
   }
@@ -122,7 +125,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** Returns the problem document. `instance` is omitted if the request has no readable address. */
+/** Returns the problem document of an error. `instance` is omitted if the request has no readable path. */
 export function problemDocument(
   config: HttpConfig,
   error: DomainError,
@@ -147,8 +150,8 @@ export function problemDocument(
 function instanceOf(request: Request, error: DomainError): string {
   const path = request.originalUrl.split('?', 1)[0];
   const pattern = (request.route as { path?: string } | undefined)?.path;
-  // For a foreign account, the route's pattern replaces the path, so that the answers for foreign and for unknown
-  // accounts are identical, byte for byte.
+  // For an account that is not the caller's, the pattern of the route replaces the path. The responses for foreign and
+  // for unknown accounts are therefore identical, byte for byte.
   return error.problem === accountForbidden && pattern ? pattern.replaceAll(/:(\w+)/g, '{$1}') : path;
 }
 
@@ -159,7 +162,7 @@ function toDomainError(thrown: unknown, request: Request): DomainError {
       cause: thrown,
       headers: { 'Retry-After': String(UNAVAILABLE_RETRY_AFTER_S) },
     });
-  // The errors of body-parser and Express have a `status`, and those of body-parser a `type`.
+  // Errors of body-parser and of Express have a `status`. Errors of body-parser also have a `type`.
   const { status, type } = thrown as { status?: unknown; type?: unknown };
   if (type === 'entity.parse.failed') return malformedJson.error();
   if (thrown instanceof HttpException && thrown.getStatus() === 404) return unknownRoute(request);

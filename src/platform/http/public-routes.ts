@@ -5,20 +5,23 @@ import type { HttpConfig } from './http.config.js';
 import { notFound } from '../errors.js';
 import { AddressLimit } from '../overload/address-limit.js';
 
-/** Routes to resources of a person that unauthenticated callers can reach. */
+/**
+ * Matches routes that unauthenticated callers can reach and that concern one person. Their requests count towards a
+ * quota.
+ */
 const COUNTED = /^\/(launch|console\/(sessions?|sign-in))(\/|$)/;
-/** Documents and pages that are the same for everybody, so that clients may cache and revalidate them. */
+/** Matches documents and pages that are the same for everybody, so that clients may cache and revalidate them. */
 const DOCUMENTS =
   /^\/?$|^\/(openapi(\.json|\.yaml|\/schemas)|docs|problems|console|guide|llms\.txt|\.well-known)(\/|$)/;
-/** The files of Swagger UI that are served. Source maps and files of the package are not. */
+/** Matches the files of Swagger UI that are served. Other files of its package, such as source maps, are not served. */
 const DOCS_FILE = /^\/docs\/./;
 const SERVED_DOCS_FILE =
   /^\/docs\/(docs\/)?(index\.html|swagger-ui-init\.js|swagger-ui\.css|swagger-ui-bundle\.js|swagger-ui-standalone-preset\.js|favicon-(16x16|32x32)\.png)$/;
 const MOST_REMEMBERED = 1000;
 
 /**
- * Handles the public routes: applies a quota for each address, and gives documents an `ETag`. A client that has the
- * current version gets 304.
+ * Handles the public routes: applies a quota for each address, and gives documents an `ETag`. If the client already has
+ * the current version of a document, it gets 304.
  */
 export function publicRoutes(app: INestApplication, config: HttpConfig): RequestHandler {
   const limit = app.get(AddressLimit);
@@ -33,7 +36,8 @@ export function publicRoutes(app: INestApplication, config: HttpConfig): Request
         tags.add(request, response, path);
         chargeLength(limit, request, response);
       }
-      // A request with a token shows the quota of its caller instead of the quota of the address.
+      // For a request with a bearer token, the response shows the quota of the token's caller. For other requests, it
+      // shows the quota of the address.
       else if (!/^bearer /i.test(request.headers.authorization ?? '')) limit.show(request, response);
     } catch (error) {
       next(error);
@@ -44,8 +48,8 @@ export function publicRoutes(app: INestApplication, config: HttpConfig): Request
 }
 
 /**
- * Charges the length of the answer to the quota when the head of the answer is written. The head of a streamed file has
- * the length as well.
+ * Charges the length of the response to the quota of the address when the head of the response is written. The head of
+ * a streamed file contains the length as well.
  */
 function chargeLength(limit: AddressLimit, request: Request, response: Response): void {
   const writeHead = response.writeHead.bind(response) as (...rest: unknown[]) => Response;
@@ -55,20 +59,22 @@ function chargeLength(limit: AddressLimit, request: Request, response: Response)
   }) as Response['writeHead'];
 }
 
-/** Sets the `ETag` of answers when they are sent (RFC 9110 §8.8.3). Streamed files already have an `ETag`. */
+/** Sets the `ETag` of responses when they are sent (RFC 9110 §8.8.3). Streamed files already have an `ETag`. */
 class EntityTags {
-  /** The last content of each path, with its tag. It is kept, because most documents never change. */
+  /** The last content of each path with its tag. The tag is cached, because most documents never change. */
   private readonly known = new Map<string, { content: string | Buffer; tag: string }>();
 
   add(request: Request, response: Response, path: string): void {
     const end = response.end.bind(response) as (...rest: unknown[]) => Response;
     const forbidden = response.getHeader('Cache-Control');
-    // In requests, the header is meant for caches (RFC 9111 §5.2.1); here it would disable a conditional request.
+    // The header `Cache-Control` of a request is meant for caches (RFC 9111 §5.2.1). It is removed, because it would
+    // disable a conditional request here.
     delete request.headers['cache-control'];
     // Caches may store the document, but must revalidate it before each use.
     response.setHeader('Cache-Control', 'no-cache');
     response.removeHeader('Pragma');
-    // The content is remembered for the tag, because Express does not pass it on in an answer to HEAD.
+    // The content of the response is kept until its tag is computed, because Express does not pass the content on if
+    // the request is a HEAD.
     let headed: unknown;
     if (request.method === 'HEAD') {
       const send = response.send.bind(response) as (content?: unknown) => Response;

@@ -23,26 +23,29 @@ const CHECK_OF_HEADERS = 'check of headers';
 const READER = Symbol('reader of the body');
 
 /**
- * Declares that the handler checks more: it receives the {@link RequestFaults}, adds its own faults, and refuses the
- * request if there are any.
+ * Declares that the handler itself makes further checks of the request. It receives the {@link RequestFaults}, adds its
+ * own faults, and refuses the request if there are any.
  */
 export const ChecksMore = () => SetMetadata(CHECKS_MORE, 'readable');
 
 /**
- * Declares the same as {@link ChecksMore}, also for a path or query with faults. The handler must refuse the request
- * before it uses them.
+ * Declares the same as {@link ChecksMore}. The handler is called even if the path or query has faults, and must then
+ * refuse the request before it uses path or query.
  */
 export const ChecksParameters = () => SetMetadata(CHECKS_MORE, 'any');
 
 /**
- * Passes the faults that were found so far to a handler that checks more. Requests with faults do not reach other
- * handlers.
+ * Passes the faults that were found so far to a handler that makes further checks. Other handlers are not called for a
+ * request with faults.
  */
 export const RequestFaults = createParamDecorator((_data: unknown, context: ExecutionContext): Faults => {
   return received.get(context.switchToHttp().getRequest<Request>())?.faults ?? new Faults();
 });
 
-/** Declares a check of a request's headers. Its faults are reported together with the other faults of the request. */
+/**
+ * Declares a check of a request's headers. The faults that it finds are reported together with the other faults of the
+ * request.
+ */
 export const ChecksHeaders = (faultsOf: (request: Request) => readonly Fault[]) =>
   SetMetadata(CHECK_OF_HEADERS, faultsOf);
 
@@ -59,27 +62,33 @@ interface Received {
 
 const received = new WeakMap<Request, Received>();
 
-/** Returns the body as it was received. The handler's copy has only the members that its class declares. */
+/**
+ * Returns the request's body with all members that the client sent. The handler's copy has only the members that its
+ * class declares.
+ */
 export function receivedBody(request: Request): unknown {
   return received.get(request)?.body;
 }
 
-/** The classes of a handler's arguments; null for an argument that the handler does not have, or reads itself. */
+/**
+ * The classes of a handler's arguments for path, query and body. Null means that the handler does not have the
+ * argument, or reads that part itself.
+ */
 interface Taken {
   readonly path: Dto | null;
   readonly query: Dto | null;
   readonly body: Dto | null;
   readonly readsQueryItself: boolean;
-  /** Whether the answer is a page of a list, whose size the request chooses. */
+  /** Whether the response is a page of a list. The client chooses the size of the page. */
   readonly isPage: boolean;
 }
 
 /**
  * Reads path, query and body into the classes that the handler declares. A faulty request is refused with one
- * `validation_error` that lists every fault. The classes' rules come from the decorators of fields.ts.
+ * `validation_error` that lists every fault. The rules of the classes are declared by the decorators in fields.ts.
  *
- * It is a guard that runs after the caller is admitted and the body is read: the whole request is checked before any
- * part is used. Pipes would check one argument at a time.
+ * It is a guard that runs after the caller was admitted and the body was read. The whole request is checked before any
+ * part of it is used. Pipes would check one argument at a time.
  */
 @Injectable()
 export class RequestForm implements CanActivate {
@@ -101,14 +110,16 @@ export class RequestForm implements CanActivate {
       // The parsed query is stored, because Express would parse it again at each access.
       Object.defineProperty(request, 'query', { value, configurable: true });
     }
-    // Only faults of path and query make a request unreadable: most handlers use these even if the body has faults.
+    // Only faults of path and query make a request unreadable. Most handlers use path and query even if the body has
+    // faults.
     const isUnreadable = faults.list.some(({ code }) => code !== 'unknown_parameter');
     faults.add(...this.headerFaults(request, context));
     received.set(request, { body: request.body as unknown, faults });
     if (body !== null) {
       const sent: unknown = request.body;
       request.body = readBody(body, sent, faults);
-      // Names are only stored for a body without faults, because the audit log must not repeat unknown names.
+      // The names of the members are only stored if the body has no faults, because the audit log must not repeat
+      // unknown names.
       if (faults.isEmpty && isObject(sent)) requestContext().members = Object.keys(sent);
     }
     if (!faults.isEmpty && (faults.isFull || !this.checksMore(context, isUnreadable))) faults.refuse();
@@ -116,8 +127,8 @@ export class RequestForm implements CanActivate {
   }
 
   /**
-   * Returns whether the route refuses unknown parameters: a mistyped filter must never widen a list or a resend. The
-   * case of a path is ignored.
+   * Returns whether the route refuses unknown parameters. A mistyped filter must never widen a list or a resend. Like
+   * the router, the comparison ignores the case of the path.
    */
   private isStrict({ path }: Request): boolean {
     const own = path.slice(this.config.basePath.length).toLowerCase();
@@ -153,7 +164,10 @@ function readBody(dto: Dto, value: unknown, faults: Faults): object {
   return read ? read(value, faults) : inspectBody(dto, value, faults).body;
 }
 
-/** The classes that TypeScript emits for `unknown` and the primitive types. */
+/**
+ * The classes that TypeScript's decorator metadata contains for parameters of the type `unknown` or of a primitive
+ * type.
+ */
 const BUILT_IN = new Set<unknown>([Object, Array, String, Number, Boolean, Buffer]);
 
 function takenBy(controller: Type, method: string): Taken {

@@ -3,14 +3,21 @@ import { Gauge, Histogram } from 'prom-client';
 import { ProcessConfig } from '../process.config.js';
 import { Metrics } from '../observability/metrics.js';
 
-/** The limits in seconds, from a simple read to a request that waits for the database to recover. */
+/**
+ * The limits of the buckets in seconds, from a simple read to a request that waits until the database has recovered.
+ */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Measures every request, in a process that serves the API. The pattern of the route replaces the path. */
+/**
+ * Measures the duration of every request to the API. The metrics contain the pattern of the route instead of the path.
+ */
 @Injectable()
 export class RequestMetrics {
   private readonly duration: Histogram;
-  /** The histogram of each combination of labels. They are kept, because a look-up by labels is expensive. */
+  /**
+   * The histogram of each combination of labels. They are cached, because looking up a histogram by its labels is
+   * expensive.
+   */
   private readonly children = new Map<string, Histogram.Internal<string>>();
   private underWay = 0;
 
@@ -36,7 +43,7 @@ export class RequestMetrics {
   }
 
   /**
-   * Measures a request that has ended.
+   * Measures a request to which the response was sent.
    * @param route the pattern of the route; null if no route matches the path
    */
   ended(method: string, route: string | null, status: number, milliseconds: number): void {
@@ -45,7 +52,8 @@ export class RequestMetrics {
     const key = `${method} ${group} ${route}`;
     let child = this.children.get(key);
     if (child === undefined) {
-      // If no route matches, the method is not used: it could be any text, and each text would create a new series.
+      // If no route matches, the method is not a label: it could be any text, and each text would create a new time
+      // series.
       const labels = { method: route === null ? 'any' : method, route: route ?? 'none', status: `${group}xx` };
       child = this.duration.labels(labels);
       if (route !== null) this.children.set(key, child);

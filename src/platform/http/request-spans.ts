@@ -2,7 +2,10 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { currentSpan } from '../context/current-span.js';
 import { tracing } from '../observability/tracing.js';
 
-/** Creates a span for each request while tracing is on. The pattern of the route replaces the path. */
+/**
+ * Creates a tracing span for each request while tracing is on. The span is named after the pattern of the route instead
+ * of the path.
+ */
 export function requestSpans(): RequestHandler[] {
   if (tracing === null) return [];
   return [

@@ -14,7 +14,10 @@ const NAME = 'Candidate eligibility, assessment results and event notification s
 const DAY_MS = 86_400_000;
 const SECURITY_DAYS = 180;
 
-/** The service's pages, for each kind of reader. The names are members of the JSON answer. */
+/**
+ * The addresses of the service's pages, for each kind of reader. The keys are the names of members in the JSON
+ * response.
+ */
 const WAYS = {
   guide: [
     '/guide/',
@@ -45,7 +48,7 @@ export class RootController {
     if (securityContact === null) throw notFound.error();
     const today = Math.floor(this.clock.now().getTime() / DAY_MS) * DAY_MS;
     response.type('text/plain');
-    // The file expires in less than a year, as RFC 9116 §2.5.5 recommends.
+    // `Expires` of security.txt is less than a year ahead, as RFC 9116 §2.5.5 recommends.
     return [
       `Contact: ${securityContact}`,
       `Expires: ${formatDateTime(new Date(today + SECURITY_DAYS * DAY_MS))}`,

@@ -5,11 +5,14 @@ interface RouteLayer {
   match(path: string): boolean;
 }
 
-/** Returns the methods that the path of the request allows, for the header `Allow`; empty if no route matches. */
+/**
+ * Returns the HTTP methods that are allowed for the path of the request, for the header `Allow`; empty if no route
+ * matches.
+ */
 export function allowedMethods(request: Request): string[] {
   const { stack } = (request.app as unknown as { router: { stack: RouteLayer[] } }).router;
   const methods = new Set<string>();
-  // The base URL is added, because Express removes a path prefix from `path`.
+  // `baseUrl` is added, because Express removes a path prefix from `path`.
   const path = request.baseUrl + request.path;
   for (const layer of stack) {
     if (!layer.route || !layer.match(path)) continue;

@@ -7,25 +7,26 @@ import { headersTooLarge, malformedRequest, payloadTooLarge, requestTimeout, typ
 import { linger } from './connection.js';
 import { problemDocument, statusOf } from './problem.filter.js';
 
-/** Errors of Node that have their own problem. Every other error means a malformed request. */
+/** Node's error codes that have a problem of their own. Every other error code is reported as a malformed request. */
 const FOUND: Record<string, Problem | undefined> = {
   HPE_HEADER_OVERFLOW: headersTooLarge,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: payloadTooLarge,
   ERR_HTTP_REQUEST_TIMEOUT: requestTimeout,
 };
 
-/** A socket, with Node's internal reference to the answer that is being written on it. */
+/** A socket, with Node's internal reference to the response that is being written on it. */
 type Answering = Socket & { _httpMessage?: ServerResponse };
 
 /**
- * Answers an unreadable request with a problem document and the usual headers; Node would send an empty body.
+ * Responds to a request that Node cannot parse with a problem document and the usual headers. Node itself would send an
+ * empty body.
  *
- * @param headers the headers of every answer
+ * @param headers the headers of every response
  */
 export function answerUnreadable(server: Server, config: HttpConfig, headers: readonly [string, string][]): void {
   const answer = (socket: Socket, problem: Problem) => {
-    // If the head of another answer was already sent, these bytes would become part of that answer. The socket is then
-    // closed.
+    // If the head of another response was already sent, the bytes of this response would become part of that one. The
+    // socket is then closed instead.
     if (!socket.writable || (socket as Answering)._httpMessage?.headersSent) {
       socket.destroy();
       return;
@@ -46,6 +47,6 @@ export function answerUnreadable(server: Server, config: HttpConfig, headers: re
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
     answer(socket as Socket, FOUND[error.code ?? ''] ?? malformedRequest),
   );
-  // CONNECT is refused, because the service is not a proxy.
+  // CONNECT requests are refused, because the service is not a proxy.
   server.on('connect', (_request, socket: Duplex) => answer(socket as Socket, malformedRequest));
 }

@@ -4,9 +4,9 @@ export const JOB_KINDS = ['RESEND', 'REPLAY', 'RESOLVE', 'ERASE'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
 /**
- * The states of a job. PREPARING: its items are being collected. RUNNING: its items are being processed. PAUSED: an
- * operator has paused it, or no item can proceed. DONE: each item has an outcome. ABORTED: items that had not started
- * stay unchanged.
+ * The states of a bulk job. PREPARING: the items of the job are being collected. RUNNING: the items are being
+ * processed. PAUSED: an operator has paused the job, or no item can be processed at the moment. DONE: the result of
+ * each item is known. ABORTED: items that had not started stay unchanged.
  */
 export const JOB_STATES = ['PREPARING', 'RUNNING', 'PAUSED', 'DONE', 'ABORTED'] as const;
 export type JobState = (typeof JOB_STATES)[number];
@@ -28,7 +28,7 @@ export class Job {
   @Column('text', { default: 'PREPARING' })
   state: JobState;
 
-  /** The reason why the job is paused: `operator`, or the cause that prevents it from proceeding. */
+  /** The reason why the job is paused: `operator`, or the name of the obstacle. */
   @Column('text', { nullable: true })
   paused_because: string | null;
 
@@ -47,7 +47,8 @@ export class Job {
   reason: string;
 
   /**
-   * For a finished erasure, the unmatched results that only a name links to the person, and that are not yet erased.
+   * For a finished erasure: the unmatched results that only a name links to the erased person, and that are not yet
+   * erased.
    */
   @Column('uuid', { array: true, nullable: true })
   unmatched_results: string[] | null;
@@ -56,7 +57,7 @@ export class Job {
   @Column('text')
   actor: string;
 
-  /** The position up to which the job's items were collected. */
+  /** The position of the last item that was collected for the job. */
   @Column('bigint', { default: 0 })
   prepared_to: number;
 

@@ -14,7 +14,7 @@ export type JobAction = 'pause' | 'resume' | 'abort';
 export const BY_OPERATOR = 'operator';
 
 /**
- * Returns the state of the job after an operator's action.
+ * Returns the state of a job after an operator's action.
  * @throws DomainError `job_finished`
  */
 export function stateAfter(

@@ -18,11 +18,12 @@ export interface NewJob {
 /**
  * Creates and controls bulk jobs.
  *
- * 1. `make` only stores the job as PREPARING, in the transaction of the request. Workers of its kind look for jobs that
- *    are PREPARING or RUNNING.
- * 2. A worker collects the items in the background, in batches. Once `matched` is set, the list of items is frozen.
- * 3. `steer` locks the job's row. A worker locks the same row for each batch, so it does nothing more once the action
- *    has been answered.
+ * 1. `make` only stores the job as PREPARING, in the transaction of the request. The workers for this kind of job look
+ *    for jobs that are PREPARING or RUNNING.
+ * 2. A worker collects the items of the job in the background, in batches. Once `matched` is set, the list of items is
+ *    final.
+ * 3. `steer` applies an operator's action and locks the job's row for it. A worker locks the same row for each batch.
+ *    After the response to the operator, the worker therefore processes no further item of a paused job.
  *
  * A worker never locks the row of a job longer than a batch of a few hundred milliseconds takes.
  */
@@ -33,7 +34,7 @@ export class Jobs {
     private readonly unitOfWork: UnitOfWork,
   ) {}
 
-  /** Stores a new job in the current unit of work; returns its id. */
+  /** Stores a new job in the current unit of work, and returns the job's id. */
   async make({ kind, filter, reason, accountCode }: NewJob): Promise<string> {
     const id = randomUUID();
     const actor = requestContext().caller?.username ?? 'system';
@@ -43,7 +44,7 @@ export class Jobs {
   }
 
   /**
-   * Applies an operator's action to the job in the current unit of work. Returns the job in its previous state.
+   * Applies an operator's action to a job in the current unit of work. Returns the job as it was before the action.
    * @throws DomainError `not_found`, `job_finished`
    */
   async steer(id: string, action: JobAction): Promise<Job> {

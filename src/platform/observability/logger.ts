@@ -5,19 +5,20 @@ import { ObservabilityConfig } from './observability.config.js';
 import { requestContext } from '../context/request-context.js';
 
 /**
- * The limits of the log's buffer, in bytes and milliseconds. Lines are written together, which saves processor time.
+ * The limits of the log's buffer, in bytes and milliseconds. Buffered lines are written together, which saves processor
+ * time.
  */
 const TOGETHER_BYTES = 4096;
 const TOGETHER_MS = 200;
 
-// The log of the process has one output. Writing is synchronous, so that the last lines are written when the process
-// exits.
+// All loggers of the process share one output. It writes synchronously, so that the last lines are written before the
+// process exits.
 const output = pino.destination({ sync: true, minLength: TOGETHER_BYTES, periodicFlush: TOGETHER_MS });
 process.once('exit', () => output.flushSync());
 
 /**
- * Writes structured log lines to standard output, as one JSON object each. The lines of a request contain its id. Never
- * log a body, a header, a path with its values, or an entity.
+ * Writes structured log lines to standard output, as one JSON object each. All lines about a request contain the
+ * request's id. Never log a body, a header, a path with its values, or an entity.
  */
 @Injectable()
 export class Logger {
@@ -59,8 +60,8 @@ export class Logger {
 }
 
 /**
- * Returns the description of an error for the log. The message and the detail of a database error quote values, so that
- * only its code, constraint and stack are logged.
+ * Returns the description of an error for the log. For a database error, only code, constraint and stack are logged,
+ * because its message and its detail quote values.
  */
 function describeError(error: unknown): object {
   if (!isNativeError(error)) return { type: typeof error };
@@ -74,7 +75,7 @@ function describeError(error: unknown): object {
   };
 }
 
-/** Writes the messages of Nest to the same log. */
+/** Writes the log messages of the Nest framework to the service's log. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 

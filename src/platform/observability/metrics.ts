@@ -22,8 +22,8 @@ export class Metrics {
     { roles }: ProcessConfig,
   ) {
     collectDefaultMetrics({ register: this.registry });
-    // These gauges are removed, because promtool refuses gauges whose names end like those of counters. The gauges by
-    // type have the same values.
+    // These gauges are removed, because promtool rejects gauges whose names end like the names of counters. The gauges
+    // that count by type have the same values.
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
     new Gauge({
       name: 'build_info',

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
-/** A check of a part of the service; null means that the part works, any other text names the problem. */
+/** Checks a part of the service. The result null means that the part works; any other text names the problem. */
 export type ReadinessCheck = () => Promise<string | null>;
 
-/** Collects the conditions under which this process accepts requests. Modules add the checks of their own parts. */
+/** Collects the conditions under which this process accepts requests. Each module adds the checks of its own parts. */
 @Injectable()
 export class Readiness {
   private readonly checks = new Map<string, ReadinessCheck>();
@@ -13,7 +13,10 @@ export class Readiness {
     this.checks.set(name, check);
   }
 
-  /** Returns the state of each part: `ok`, or one word for the problem. The words contain no internal details. */
+  /**
+   * Returns the state of each part of the service: `ok`, or one word for the problem. The words contain no internal
+   * details.
+   */
   async report(): Promise<{ ready: boolean; parts: Record<string, string> }> {
     const parts: Record<string, string> = {};
     await Promise.all(
@@ -33,7 +36,7 @@ export class Readiness {
     return this.phase === 'stopping';
   }
 
-  /** Makes the process not ready until it has started. */
+  /** Reports the process as not ready until it has started. */
   starting(): void {
     this.phase = 'starting';
   }
@@ -42,7 +45,7 @@ export class Readiness {
     if (this.phase === 'starting') this.phase = null;
   }
 
-  /** Makes the process not ready for good, before it drains. */
+  /** Reports the process as not ready from now on, before it finishes its last requests. */
   stop(): void {
     this.phase = 'stopping';
   }

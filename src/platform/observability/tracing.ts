@@ -2,12 +2,12 @@
  * Tracing by OpenTelemetry's packages, enabled by `OTEL_EXPORTER_OTLP_ENDPOINT`. Without the setting, no package is
  * loaded, `tracing` is null, and nothing is wrapped.
  *
- * 1. A request is a span (SERVER), in the caller's trace if the request names one. Commands and statements are child
- *    spans. A statement that serves several requests at once belongs to no trace.
+ * 1. A request is a span of the kind SERVER, in the caller's trace if the request names one. Commands and statements
+ *    are child spans. A statement that serves several requests at once belongs to no trace.
  * 2. An event stores the span of its command in the column `traceparent`. The outbox's publication is a span of that
  *    trace, also when a sweep or another process publishes the event. Commands that follow from it are child spans.
- * 3. A notification continues the trace: the PUT to the partner is a span of the same trace (CLIENT), and the header
- *    `traceparent` names it.
+ * 3. A notification continues the trace: the PUT to the partner is a span of the same trace, of the kind CLIENT. The
+ *    header `traceparent` of the PUT names the span.
  *
  * Names and attributes follow OpenTelemetry's semantic conventions. They contain no value of a path, a body or a
  * statement.
@@ -21,7 +21,7 @@ import { currentSpan, type CurrentSpan } from '../context/current-span.js';
 type Api = typeof import('@opentelemetry/api');
 type Kind = keyof typeof SpanKind;
 
-/** A span, with the work that belongs to it. */
+/** A tracing span, and the work that belongs to it. */
 class WorkSpan implements CurrentSpan {
   constructor(
     private readonly api: Api,
@@ -35,7 +35,7 @@ class WorkSpan implements CurrentSpan {
 
   /**
    * Ends the span.
-   * @param fault the kind of the error, never its message, which may quote values
+   * @param fault the kind of the error that ended the work; never its message, which may quote values
    */
   end(attributes: Attributes = {}, fault: string | null = null): void {
     this.span.setAttributes(attributes);
@@ -59,7 +59,7 @@ class Tracing {
 
   /**
    * Begins a span.
-   * @param parent by default the span of the current work; null begins a new trace
+   * @param parent the parent span, by default the span of the current work; null begins a new trace
    */
   begin(
     name: string,
@@ -76,7 +76,7 @@ class Tracing {
     return new WorkSpan(this.api, this.tracer.startSpan(name, { kind: SpanKind[kind], attributes }, context));
   }
 
-  /** Runs the work within a new span. */
+  /** Begins a new span, and runs the work within it. */
   within<T>(
     name: string,
     kind: Kind,
@@ -98,7 +98,10 @@ class Tracing {
   }
 }
 
-/** The tracing of this process; null while tracing is off. It is set once, before any code is loaded that reads it. */
+/**
+ * The tracing of this process; null while tracing is off. The variable is set once, before any code that reads it is
+ * loaded.
+ */
 export let tracing: Tracing | null = null;
 
 /** Returns the kind of an error in one word: the code of PostgreSQL or Node, or otherwise the name of its class. */
@@ -108,8 +111,8 @@ export function kindOf(error: unknown): string {
 }
 
 /**
- * Starts tracing, unless it is off.
- * @param endpoint the collector, which accepts OTLP over HTTP; null if tracing is off
+ * Starts tracing, unless `endpoint` is null.
+ * @param endpoint the address of the collector, which accepts OTLP over HTTP; null if tracing is off
  */
 export async function startTracing(endpoint: string | null): Promise<void> {
   if (endpoint === null || tracing !== null) return;
@@ -130,13 +133,13 @@ export async function startTracing(endpoint: string | null): Promise<void> {
   tracing = new Tracing(api, provider);
 }
 
-/** Sends the last spans, after the application has shut down. */
+/** Sends the last spans to the collector after the application has shut down. */
 @Injectable()
 export class TracingShutdown implements OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     const stopped = tracing;
     tracing = null;
-    // Errors are ignored, because an unavailable collector must not delay the shutdown.
+    // Errors of the last export are ignored, because an unavailable collector must not delay the shutdown.
     await stopped?.provider.shutdown().catch(() => undefined);
   }
 }

@@ -8,21 +8,21 @@ import { showQuota } from './quota-headers.js';
 const QUOTA = 1200;
 const WINDOW_S = 60;
 const PER_MS = QUOTA / (WINDOW_S * 1000);
-/** The number of bytes of a document that count as one request. */
+/** The number of bytes of a document that count as one request against the quota of an address. */
 const BYTES_OF_ONE = 32 * 1024;
 const MOST_BUCKETS = 10_000;
 
 interface Bucket {
-  /** The tokens that were left at the time `at`, which is in milliseconds. */
+  /** The number of requests that the address had left at the time `at` (in milliseconds). */
   left: number;
   at: number;
 }
 
 /**
- * Limits, for each address, the requests of public routes and the refusals of unauthenticated callers. It is a token
- * bucket in this process: enough for the people behind an address, and too little to keep a process busy. It is off if
- * the rate limit of callers is off. The package rate-limiter-flexible was considered, but it has windows instead of a
- * bucket, and does not limit the number of keys.
+ * Limits, for each address, the requests of public routes and the refusals of unauthenticated callers. The limit is a
+ * token bucket in the memory of this process. It is enough for the people behind one address, and too little to keep a
+ * process busy. It is off if the rate limit for authenticated callers is off. The package rate-limiter-flexible was
+ * considered, but it has windows instead of a bucket, and does not limit the number of keys.
  */
 @Injectable()
 export class AddressLimit {
@@ -35,7 +35,7 @@ export class AddressLimit {
   }
 
   /**
-   * Counts the request, at most once, and sets the headers that show the quota.
+   * Counts the request, at most once, and sets the response headers that show the quota of the address.
    * @throws DomainError rate_limited
    */
   count(request: Request, response: Response): void {
@@ -49,17 +49,21 @@ export class AddressLimit {
       throw rateLimited.error({ headers: { 'Retry-After': String(Math.ceil((1 - bucket.left) / PER_MS / 1000)) } });
   }
 
-  /** Charges a large answer to the quota, and updates the headers that show the quota. */
+  /** Charges a large response to the quota of the address, and updates the headers that show the quota. */
   charge(request: Request, response: Response, bytes: number): void {
     const more = Math.floor(bytes / BYTES_OF_ONE);
     if (this.off || more === 0) return;
     const bucket = this.bucketOf(request);
-    // The debt is limited, so that documents that are requested in parallel do not block an address for hours.
+    // The debt is limited, because an address that requests many documents in parallel would otherwise be blocked for
+    // hours.
     bucket.left = Math.max(-QUOTA, bucket.left - more);
     this.setHeaders(bucket, response);
   }
 
-  /** Sets the headers that show the quota on an answer to an unauthenticated caller, without counting the request. */
+  /**
+   * Sets the headers that show the quota of the address on the response to an unauthenticated caller. The request is
+   * not counted.
+   */
   show(request: Request, response: Response): void {
     if (!this.off) this.setHeaders(this.bucketOf(request), response);
   }
@@ -82,7 +86,7 @@ export class AddressLimit {
     return bucket;
   }
 
-  /** Removes the full buckets; removes all buckets if there are too many addresses at a time. */
+  /** Removes the full token buckets. If there are too many addresses, removes all buckets. */
   private forgetFull(now: number): void {
     for (const [key, { left, at }] of this.buckets) if (left + (now - at) * PER_MS >= QUOTA) this.buckets.delete(key);
     if (this.buckets.size >= MOST_BUCKETS) this.buckets.clear();

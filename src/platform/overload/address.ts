@@ -5,27 +5,30 @@ declare const OF_A_CLIENT: unique symbol;
 
 /**
  * The network by which limits and records identify a client: an IPv4 address, or the /64 of an IPv6 address, because a
- * host can choose any address of its /64. Only this file creates values of the type, so that no code counts by an
- * address in its written form.
+ * host can choose any address of its /64. Only this file creates values of this type, so no other code can count
+ * requests by an address as it was written.
  */
 export type ClientNetwork = string & { readonly [OF_A_CLIENT]: true };
 
 const BRACKETED = /^\[([^\]]*)\](?::\d+)?$/;
 const IPV4_WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/;
-/** Matches eight groups and a port. A shorter IPv6 address with a port reads as a different address of the same /64. */
+/**
+ * Matches an IPv6 address of eight groups, followed by a port. A shorter address with a port is not matched, because it
+ * reads as a different address of the same /64.
+ */
 const IPV6_WITH_PORT = /^((?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}):\d+$/i;
 const MAPPED_IPV4 = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 const UNKNOWN = 'unknown' as ClientNetwork;
 
 /**
- * Returns the network of the client. `X-Forwarded-For` is used as far as `TRUST_PROXY` trusts its entries. Gateways add
- * ports and brackets (Azure, IIS), and words such as `unknown`. An entry without an address counts as the proxy that
- * wrote it.
+ * Returns the network of the client. The entries of `X-Forwarded-For` are used as far as `TRUST_PROXY` trusts them.
+ * Some gateways add ports and brackets (Azure, IIS), or write words such as `unknown`. For an entry without an address,
+ * the address of the proxy that wrote it is used.
  */
 export function networkOf(request: Request): ClientNetwork {
   const forwarded = request.headers['x-forwarded-for'];
-  // The ports are removed, because Express does not recognize an address with a port when it compares the entries with
-  // the trusted networks.
+  // The ports are removed, because Express compares the entries with the trusted networks and does not recognize an
+  // address with a port.
   if (typeof forwarded === 'string')
     request.headers['x-forwarded-for'] = forwarded
       .split(',')
@@ -38,12 +41,12 @@ export function networkOf(request: Request): ClientNetwork {
   return networkOfPeer(request.socket.remoteAddress);
 }
 
-/** Returns the network of the other end of a connection, which may already be closed. */
+/** Returns the network of the peer of a connection. The connection may already be closed. */
 export function networkOfPeer(remoteAddress: string | undefined): ClientNetwork {
   return networkIn(remoteAddress ?? '') ?? UNKNOWN;
 }
 
-/** Returns the network of an address, in the notations of gateways and sockets; null for any other text. */
+/** Returns the network of an address that a gateway or a socket has written; null for any other text. */
 export function networkIn(text: string): ClientNetwork | null {
   const address = addressIn(text);
   if (address === null || isIPv4(address)) return address as ClientNetwork | null;
@@ -54,14 +57,17 @@ export function networkIn(text: string): ClientNetwork | null {
   return [...front, ...zeros, ...back].slice(0, 4).join(':') as ClientNetwork;
 }
 
-/** Returns the address in canonical form, without port, brackets and zone; null if the text contains none. */
+/**
+ * Returns the address in the text in canonical form, without port, brackets and zone; null if the text contains no
+ * address.
+ */
 function addressIn(text: string): string | null {
   const trimmed = text.trim();
   const written = (BRACKETED.exec(trimmed) ?? IPV4_WITH_PORT.exec(trimmed) ?? IPV6_WITH_PORT.exec(trimmed))?.[1];
   const bare = (written ?? trimmed).replace(/%.*$/, '');
   if (isIPv4(bare)) return bare;
   if (!isIPv6(bare)) return null;
-  // The URL parser returns every address in canonical form, without an IPv4 tail.
+  // The URL parser returns every IPv6 address in canonical form, without an IPv4 part at the end.
   const address = new URL(`http://[${bare}]`).hostname.slice(1, -1);
   const mapped = MAPPED_IPV4.exec(address);
   return mapped ? ipv4Of(parseInt(mapped[1], 16), parseInt(mapped[2], 16)) : address;

@@ -1,19 +1,21 @@
 import { serviceUnavailable } from '../errors.js';
 
 /**
- * Bounds the memory of arriving bodies, by the bytes received rather than the announced length.
+ * Limits the memory that request bodies occupy while they arrive, by the bytes received rather than the announced
+ * length.
  *
- * 1. Each received chunk is charged to the body's caller. Without free memory, the body is not read further:
+ * 1. Each received chunk is charged to the caller. While there is no free memory, the body is not read further:
  *    backpressure makes its sender wait.
- * 2. Each caller has a share of the memory: a caller that sends much, or slowly, delays nobody else.
- * 3. Bodies cannot block each other forever: the oldest unfinished body of a caller may exceed the share, and the
- *    oldest of all may exceed the memory.
- * 4. A body that waits too long is refused: 503.
- * 5. A body releases its bytes when its request is answered.
+ * 2. Each caller has a share of the memory. A caller that sends many bytes, or sends slowly, therefore delays no other
+ *    caller.
+ * 3. Bodies cannot block each other forever: the oldest unfinished body of a caller may exceed the caller's share, and
+ *    the oldest of all bodies may exceed the memory.
+ * 4. A body that waits too long for memory is refused: 503.
+ * 5. The memory of a body is released when its request has been answered.
  */
 export class BodyMemory {
   private taken = 0;
-  /** The bodies that have not arrived completely, in the order of their start. */
+  /** The bodies that have not arrived completely, the oldest first. */
   private readonly unfinished = new Set<BodySpace>();
   private readonly callers = new Map<string, CallerSpace>();
   private readonly waiting = new Set<Waiting>();
@@ -24,7 +26,10 @@ export class BodyMemory {
     private readonly waitMs: number,
   ) {}
 
-  /** Registers a body of the caller before it arrives. Call `leave` on the result when the request is answered. */
+  /**
+   * Registers a body of the caller before its bytes arrive. Call `leave` on the result when the request has been
+   * answered.
+   */
   begin(name: string): BodySpace {
     let caller = this.callers.get(name);
     if (!caller) this.callers.set(name, (caller = { name, bytes: 0, bodies: 0, unfinished: new Set() }));
@@ -35,7 +40,10 @@ export class BodyMemory {
     return space;
   }
 
-  /** @internal Returns null if there is memory for the bytes; otherwise a promise that resolves when there is. */
+  /**
+   * @internal Returns null if there is memory for the bytes of the body; otherwise a promise that resolves when there
+   * is.
+   */
   charge(space: BodySpace, bytes: number): Promise<void> | null {
     if (this.fits(space, bytes)) {
       this.take(space, bytes);
@@ -110,9 +118,9 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
 }
 
-/** The memory that is charged to one body. */
+/** The memory that is charged to one request body. */
 export class BodySpace {
-  /** @internal The number of bytes that are charged. */
+  /** @internal The number of bytes that are charged to the body. */
   taken = 0;
   private left = false;
 
@@ -122,20 +130,20 @@ export class BodySpace {
   ) {}
 
   /**
-   * Charges received bytes. Returns null if there is memory for them; otherwise a promise. Read no more bytes until the
-   * promise resolves.
-   * @throws DomainError service_unavailable (in the promise) when there is no memory for too long
+   * Charges received bytes. Returns null if there is memory for them; otherwise a promise. The caller must read no more
+   * bytes until the promise resolves.
+   * @throws DomainError service_unavailable (in the promise) when there was no memory for too long
    */
   charge(bytes: number): Promise<void> | null {
     return this.memory.charge(this, bytes);
   }
 
-  /** Marks the body as complete. */
+  /** Marks the body as completely received. */
   finish(): void {
     this.memory.finish(this);
   }
 
-  /** Releases the charged bytes; further calls have no effect. */
+  /** Releases the memory that is charged to the body; further calls have no effect. */
   leave(): void {
     if (this.left) return;
     this.left = true;

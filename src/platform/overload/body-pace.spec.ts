@@ -3,7 +3,7 @@ import { BodyPace } from './body-pace.js';
 describe('the rate limit for expensive bodies', () => {
   let pace: BodyPace;
   let log: string[];
-  /** Simulates a body whose processing takes this long. */
+  /** Simulates the reading of a body whose processing takes `workMs`. */
   const read = (caller: string, name: string, workMs: number) =>
     void pace.rest(caller).then(
       () => {
@@ -26,8 +26,8 @@ describe('the rate limit for expensive bodies', () => {
     for (const name of ['a1', 'a2', 'a3']) read('a', name, 100);
     read('b', 'b1', 100);
     await pass(0);
-    // Bodies that arrive before any cost was charged are not delayed, because the cost of their caller is not yet
-    // known.
+    // Bodies that arrive before the first cost of their caller was charged are not delayed: the caller's cost is not
+    // yet known.
     expect(log.filter((name) => name.startsWith('b'))).toEqual(['b1']);
     log = [];
     for (const name of ['a4', 'a5']) read('a', name, 100);

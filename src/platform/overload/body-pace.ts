@@ -2,33 +2,34 @@ import { Injectable } from '@nestjs/common';
 import { rateLimited } from '../errors.js';
 
 /**
- * The share of a core that the expensive bodies of one caller may use. For the rest of the time, the caller's bodies
- * wait.
+ * The share of a core that the expensive bodies of one caller may use. After each such body, the caller's next bodies
+ * wait long enough to keep to this share.
  */
 const SHARE = 1 / 4;
 /**
- * The longest delay between the bodies of a caller, who is delayed rather than refused, and the longest wait of a body.
+ * The longest delay between two bodies of a caller, and the longest time for which a body waits. Up to this time, the
+ * caller is delayed rather than refused.
  */
 const MOST_REST_MS = 5_000;
 const MOST_WAIT_MS = 8_000;
 const MOST_REMEMBERED = 1000;
 
 /**
- * Limits the processor time for the expensive bodies of one caller, during which other callers wait.
+ * Limits the processor time for the expensive bodies of one caller. Other callers wait while such a body is processed.
  *
- * 1. The reader of such a body charges its time to the caller.
- * 2. The caller's next body is delayed until the caller's average is a quarter of a core. Other callers do not wait for
- *    it: call `rest` before entering a queue.
+ * 1. The code that processes such a body charges the processing time to the caller.
+ * 2. The caller's next body is delayed until the caller's average is a quarter of a core. Other callers do not wait
+ *    during this delay, because `rest` is called before the body enters a queue.
  * 3. A body that would wait too long is refused with 429.
  */
 @Injectable()
 export class BodyPace {
-  /** For each caller, the time at which the caller's pause ends, by `performance.now()`. */
+  /** The time at which each caller's pause ends, by `performance.now()`. */
   private readonly restedAt = new Map<string, number>();
 
   /**
-   * Resolves when the caller's pause is over. Waiting bodies continue one at a time: charge the time of a body without
-   * an await in between.
+   * Resolves when the caller's pause is over. The waiting bodies of a caller continue one at a time. After `rest`
+   * resolves, process the body and charge its time without an await in between.
    * @throws DomainError rate_limited
    */
   async rest(caller: string): Promise<void> {

@@ -1,5 +1,6 @@
 /**
- * The owner of an entry in the fair queue. The queue serves the groups in turn, and the members of each group in turn.
+ * The flow to which an entry of the fair queue belongs. The queue serves the groups in turn, and the members of each
+ * group in turn.
  */
 export interface Flow {
   readonly group: string;
@@ -7,14 +8,14 @@ export interface Flow {
 }
 
 /**
- * A bounded fair queue with two levels, which drops entries of the longest queue.
+ * A bounded fair queue with two levels: groups, and members of groups.
  *
- * 1. Groups are served in turn, however many entries each has. The members of a group are also served in turn.
- * 2. When the queue is full, the newest entry of the longest member of the longest group is dropped. A flood therefore
- *    displaces only itself.
+ * 1. Groups are served in turn, however many entries each group has. The members of a group are also served in turn.
+ * 2. When the queue is full, the newest entry of the longest member of the longest group is dropped. A caller that
+ *    floods the queue therefore displaces only its own entries.
  */
 export class FairQueue<Entry> {
-  /** The groups in the order of their turns. Each has its members in the order of their turns. */
+  /** The groups in the order of their turns. Each group has its members in the order of their turns. */
   private readonly groups = new Map<string, Map<string, Entry[]>>();
   private count = 0;
 
@@ -25,8 +26,8 @@ export class FairQueue<Entry> {
   }
 
   /**
-   * Appends an entry to the queue of its member. Returns the entry that was dropped because the queue is full, possibly
-   * the new one; null if none was dropped.
+   * Appends an entry to the queue of its member. If the queue is full, returns the entry that was dropped, which may be
+   * the new one; otherwise null.
    */
   push({ group, member }: Flow, entry: Entry): Entry | null {
     const members = this.groups.get(group) ?? new Map<string, Entry[]>();
@@ -41,7 +42,7 @@ export class FairQueue<Entry> {
     return this.groups.has(group);
   }
 
-  /** Removes and returns the next entry of the groups that `mayHaveOne` admits; undefined if there is none. */
+  /** Removes and returns the next entry of a group for which `mayHaveOne` returns true; undefined if there is none. */
   shift(mayHaveOne: (group: string) => boolean = () => true): Entry | undefined {
     const first = [...this.groups].find(([group]) => mayHaveOne(group));
     if (first === undefined) return undefined;
@@ -49,7 +50,7 @@ export class FairQueue<Entry> {
     const [[member, entries]] = members;
     const entry = entries.shift()!;
     this.count--;
-    // The member and the group move to the end of the order if they have more entries.
+    // A member or group that has more entries moves to the end of the order.
     members.delete(member);
     if (entries.length > 0) members.set(member, entries);
     this.groups.delete(group);
@@ -58,8 +59,8 @@ export class FairQueue<Entry> {
   }
 
   /**
-   * Drops an entry of the longest flow. Among flows of equal length, the flow of the newest entry is chosen, or else
-   * the one whose turn is last.
+   * Drops an entry of the longest flow. Of several flows with this length, the flow of the newest entry is chosen if it
+   * is one of them, otherwise the flow whose turn is last.
    */
   private drop(last: Flow): Entry {
     const group = longest(this.groups, last.group, (members) => sum(members.values()));

@@ -4,23 +4,23 @@ interface Waiting {
 }
 
 /**
- * A fair semaphore that limits the work in progress. Free slots go to the callers in turn, however many entries each
- * has waiting, so that a flood delays only its own caller. An entry larger than the limit is admitted when nothing else
- * is in progress.
+ * A fair semaphore, which limits the work in progress. Free slots are given to the callers in turn, however many
+ * entries each caller has waiting. A flood of entries therefore delays only its own caller. An entry that is larger
+ * than the limit is admitted when no other work is in progress.
  */
 export class FairSemaphore {
   private taken = 0;
   /** The waiting entries by caller, in the order of the callers' turns. */
   private readonly waitingOf = new Map<string, Waiting[]>();
 
-  /** @param refusal returns the error for an entry that waited too long */
+  /** @param refusal returns the error with which an entry is rejected after it has waited too long */
   constructor(
     private readonly most: number,
     private readonly waitMs: number,
     private readonly refusal: () => Error,
   ) {}
 
-  /** The number of entries that wait. */
+  /** The number of entries that wait for a slot. */
   get waiting(): number {
     let sum = 0;
     for (const queue of this.waitingOf.values()) sum += queue.length;
@@ -43,8 +43,8 @@ export class FairSemaphore {
     for (const [caller, queue] of this.waitingOf) {
       if (!this.hasRoomFor(queue[0].size)) return;
       const next = queue.shift()!;
-      // The caller moves to the end of the queue. The loop over the Map also visits entries that are added during the
-      // loop.
+      // The caller moves to the end of the queue. Iterating over a Map also visits entries that are added during the
+      // iteration.
       this.waitingOf.delete(caller);
       if (queue.length > 0) this.waitingOf.set(caller, queue);
       this.taken += next.size;

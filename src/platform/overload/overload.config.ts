@@ -1,6 +1,6 @@
 import type { EnvironmentReader } from '../environment-reader.js';
 
-/** The settings that limit requests. */
+/** The settings that limit the rate of requests. */
 export class OverloadConfig {
   readonly rateLimitPerMinute: number;
 

@@ -10,7 +10,7 @@ interface Quota {
   readonly seconds: number;
 }
 
-/** Sets the headers of an answer that show a quota (draft-ietf-httpapi-ratelimit-headers). */
+/** Sets the response headers that show a quota (draft-ietf-httpapi-ratelimit-headers). */
 export function showQuota(response: ServerResponse, { name, quota, windowS, left, seconds }: Quota): void {
   response.setHeader('RateLimit-Policy', `"${name}";q=${quota};w=${windowS}`);
   response.setHeader('RateLimit', `"${name}";r=${Math.max(left, 0)};t=${seconds}`);

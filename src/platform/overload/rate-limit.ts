@@ -8,8 +8,8 @@ import type { Caller } from '../context/caller.js';
 const WINDOW_MS = 60_000;
 
 /**
- * Limits the requests per minute for each application and user, in this process alone. With n processes behind an
- * address, the effective limit is between the setting and n times the setting. The package rate-limiter-flexible was
+ * Limits the requests per minute for each application and user, in this process alone. If n processes share the
+ * requests, the effective limit is between the setting and n times the setting. The package rate-limiter-flexible was
  * considered, but it keeps a timer for each key, while one Map for each minute is enough.
  */
 @Injectable()
@@ -19,7 +19,10 @@ export class RateLimit {
 
   constructor(private readonly config: OverloadConfig) {}
 
-  /** Counts a request, and sets the headers that show the quota (draft-ietf-httpapi-ratelimit-headers). */
+  /**
+   * Counts a request of the caller, and sets the response headers that show the quota
+   * (draft-ietf-httpapi-ratelimit-headers).
+   */
   count(caller: Caller, response: Response): void {
     const quota = this.config.rateLimitPerMinute;
     if (quota === 0) return;

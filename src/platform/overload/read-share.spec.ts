@@ -1,6 +1,6 @@
 import { ReadShare, type ReadTurn } from './read-share.js';
 
-/** Returns whether a read has begun, after everything that could run has run. */
+/** Returns whether a read has begun, after all pending callbacks have run. */
 const hasBegun = async ({ ready }: ReadTurn): Promise<boolean> => {
   if (ready === null) return true;
   const later = new Promise((resolve) => setImmediate(() => resolve('waits')));

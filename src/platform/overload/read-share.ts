@@ -3,29 +3,32 @@ import { requestContext, type RequestContext } from '../context/request-context.
 import { rateLimited } from '../errors.js';
 
 /**
- * The share of a process's time for the large reads of an account while other accounts send requests. For the rest of
- * the time, the account's reads wait.
+ * The share of a process's time that the large reads of one account get while other accounts send requests. For the
+ * rest of the time, the account's reads wait.
  */
 const SHARE = 1 / 4;
-/** The maximum credit of an account that does not read, and the maximum debt. */
+/** The maximum credit of an account that has not read for some time, and the maximum debt. */
 const MOST_CREDIT_MS = 250;
 const MOST_DEBT_MS = 250;
 /**
- * The number of large reads of an account that may run at the same time. While the database runs one of two, the
- * process builds the answer of the other.
+ * The number of large reads of an account that may run at the same time. While the database executes one of two reads,
+ * the process builds the response of the other.
  */
 const AT_ONCE = 2;
-/** The time for which a request of a different caller counts as concurrent with the read. */
+/** The time after a request of a different caller for which the request counts as concurrent with a large read. */
 const BESIDE_MS = 1_000;
-/** The interval at which a waiting read checks whether others still send requests. */
+/** The interval at which a waiting read checks whether other callers still send requests. */
 const MAX_REST_MS = 100;
 const MOST_WAIT_MS = 8_000;
 const MOST_REMEMBERED = 1_000;
 
 interface Reader {
-  /** The milliseconds that the account may still read. If the number is negative, its reads wait. */
+  /**
+   * The time for which the account may still read, in milliseconds. If the number is negative, the account's reads
+   * wait.
+   */
   credit: number;
-  /** The time for which the credit was computed, by `performance.now()`. */
+  /** The time at which the credit was computed, by `performance.now()`. */
   at: number;
   underWay: number;
   readonly waiting: Set<ReadTurn>;
@@ -69,7 +72,7 @@ export class ReadTurn {
     this.enter();
   }
 
-  /** Ends the read, and charges its duration once. A read that still waits is refused. */
+  /** Ends the read, and charges its duration to the account, once. A read that still waits is refused. */
   end(): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -90,18 +93,19 @@ export class ReadTurn {
  * 1. After each read, its duration in the database and in the process is charged to its account.
  * 2. While others send requests, an account's reads run one after another. Between them the account pauses, so that it
  *    gets a quarter of the time. An account that reads rarely has credit and does not pause.
- * 3. While no other account sends requests, an account does not pause. At most two of its reads run at once, so that a
- *    request of a different account waits only briefly.
- * 4. Accounts do not wait for each other. A request that waits too long is refused: 429.
- * 5. A streamed answer queues for each chunk: a slow caller occupies no slot.
+ * 3. While no other account sends requests, an account does not pause. At most two reads of an account run at once, so
+ *    that a request of another account that arrives meanwhile waits only briefly.
+ * 4. The reads of an account only wait for other reads of the same account. A request that waits too long is refused:
+ *    429.
+ * 5. A streamed response waits for a slot before each chunk, so a slow client occupies no slot between two chunks.
  */
 export class ReadShare {
   private readonly readers = new Map<string, Reader>();
   private last = { name: '', at: -Infinity };
-  /** The most recent request by another caller than the caller of `last`. */
+  /** The newest request of any caller other than the caller of `last`. */
   private other = this.last;
 
-  /** Records a request of any kind. */
+  /** Records a request, whatever route it uses. */
   noteRequest(name: string): void {
     const at = performance.now();
     if (name === this.last.name) {
@@ -134,7 +138,7 @@ export class ReadShare {
       reader.waiting.delete(turn);
       turn.begin();
     }
-    // If a read is running, its end starts the next one.
+    // If a read of the account is running, the next read of the account starts when that read ends.
     if (reader.waiting.size === 0 || reader.underWay > 0 || reader.timer !== undefined) return;
     const restMs = Math.min(Math.max(-reader.credit / SHARE, 1), MAX_REST_MS);
     reader.timer = setTimeout(() => {
@@ -178,31 +182,31 @@ function refill(reader: Reader): void {
   reader.at = now;
 }
 
-/** The accounts share the time of this process, so that the process has one ReadShare. */
+/** The ReadShare of this process. There is only one, because all accounts share the time of the process. */
 const share = new ReadShare();
 const turns = new WeakMap<Response, ReadTurn>();
 
 /**
- * Returns the name under which a read is charged. For a client it is the account, whatever the user and the
- * application; for an operator, it is the operator.
+ * Returns the name under which a read is charged: for a client its account, whatever the user and the application; for
+ * an operator the user name.
  */
 function readerName({ caller, accountCode }: RequestContext): string {
   if (accountCode !== null && caller?.accountCodes.has(accountCode)) return accountCode;
   return `${caller?.consumerKey} ${caller?.username}`;
 }
 
-/** Records a request of an authenticated caller. */
+/** Records a request of an authenticated caller, for which the large reads of other callers may have to wait. */
 export function heardCaller(): void {
   share.noteRequest(readerName(requestContext()));
 }
 
 /**
- * Waits for a slot before a large answer is built. The slot is released when the answer was built ({@link answered}),
- * or when the client disconnects.
+ * Waits for a slot before a large response is built. The slot is released when the response was built ({@link
+ * answered}), or when the client disconnects.
  * @throws DomainError rate_limited (in the promise)
  */
 export function takeReadTurn(response: Response): true | Promise<true> {
-  // A client that has already disconnected causes no further event, so that its slot would never be released.
+  // The client may already have disconnected. No further event would then release the slot, so none is taken.
   if (response.destroyed) return true;
   const turn = share.begin(readerName(requestContext()));
   turns.set(response, turn);
@@ -211,14 +215,14 @@ export function takeReadTurn(response: Response): true | Promise<true> {
 }
 
 /**
- * Releases the slot when the answer is built, or when its streaming begins. The time that the client takes to read is
- * not charged.
+ * Releases the slot when the response is built, or when its streaming begins. The time in which the client reads the
+ * response is not charged.
  */
 export function answered(response: Response): void {
   turns.get(response)?.end();
 }
 
-/** Yields the same chunks, but waits for a slot before each of them. */
+/** Yields the same chunks as `pieces`, but waits for a slot before each chunk. */
 export async function* sharingReads<Piece>(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece> {
   const name = readerName(requestContext());
   const iterator = pieces[Symbol.asyncIterator]();

@@ -18,8 +18,8 @@ import { SigningKey } from './signing-key.entity.js';
 
 const KEY_PURPOSE = 'signing_keys.private_key';
 
-// Finds the public keys of all key pairs that sign now, or did so within the last day. A verifier may have fetched the
-// key set before the newest key was created.
+// Finds the public keys of the key pair that signs now and of key pairs that signed within the last day. A verifier may
+// have fetched the key set before the newest key was created.
 const SHOWN = prepared(
   'signing-keys-shown',
   `SELECT public_jwk FROM signing_keys key
@@ -30,8 +30,8 @@ const SHOWN = prepared(
 
 /**
  * Manages the ES256 keys that sign launch tokens and client assertions (RFC 7523). The service creates the keys, all
- * processes share them, and their private parts are encrypted at rest. A new key signs from its creation, and the
- * previous key stays in the key set for a day.
+ * processes share them, and their private parts are encrypted at rest. A new key is used for signatures as soon as it
+ * is created. The previous key stays in the key set for a day.
  */
 @Injectable()
 export class SigningKeys {
@@ -61,14 +61,14 @@ export class SigningKeys {
     return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid, typ: 'JWT' }).sign(privateKey);
   }
 
-  /** Returns the key set (RFC 7517) with which others verify the service's signatures. */
+  /** Returns the key set (RFC 7517) with which recipients verify the service's signatures. */
   async jwks(): Promise<{ keys: JWK[] }> {
     await this.ensureKey();
     const rows = await this.database.query<{ public_jwk: JWK }>(SHOWN);
     return { keys: rows.map((row) => row.public_jwk) };
   }
 
-  /** Creates a new key, which signs from now on. */
+  /** Creates a new key, which is used for all signatures from now on. */
   async rotate(): Promise<SigningKey> {
     return this.unitOfWork.run(async () => {
       const made = await this.make();

@@ -8,9 +8,9 @@ const NOTIFY = prepared('hints-notify', 'SELECT pg_notify($1, payload) FROM unne
 /**
  * Sends messages to the listeners of other processes (NOTIFY; database/listener.ts).
  *
- * A transaction with a NOTIFY fails at COMMIT if the server's queue is full, which any session of any database may
- * cause. A message is therefore sent after the commit, on another connection. A lost message does no harm, because
- * every listener also polls.
+ * A transaction that contains a NOTIFY fails at COMMIT if the server's message queue is full, and any session of any
+ * database may fill that queue. A message is therefore sent after the commit, on another connection. A lost message
+ * does no harm, because every listener also polls.
  */
 @Injectable()
 export class Hints {
@@ -20,7 +20,7 @@ export class Hints {
     private readonly logger: Logger,
   ) {}
 
-  /** Sends these messages after the commit of the current transaction; outside a transaction, immediately. */
+  /** Sends these messages after the commit of the current transaction or, outside a transaction, immediately. */
   send(channel: string, payloads: readonly string[]): void {
     if (payloads.length > 0) this.unitOfWork.afterCommit(() => void this.notify(channel, payloads));
   }

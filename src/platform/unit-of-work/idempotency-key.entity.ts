@@ -21,8 +21,8 @@ export class IdempotencyKey {
   body: string | null;
 
   /**
-   * The codes and ids that the request concerned. They are stored, because the answer may have no body that contains
-   * them.
+   * The codes and ids of the records that the request concerned. They are stored separately, because the response may
+   * have no body that contains them.
    */
   @Column('text', { array: true, default: '{}' })
   subjects: string[];

@@ -45,7 +45,10 @@ const idempotencyKeyInUse = defineProblem(
 
 const WithOthers = Reflector.createDecorator<boolean>();
 
-/** Declares that the route supports `Idempotency-Key`, and documents the header and the answers that result from it. */
+/**
+ * Declares that the route supports the header `Idempotency-Key`, and documents the header and the responses that result
+ * from it.
+ */
 export const Idempotent = () =>
   applyDecorators(UseInterceptors(IdempotencyInterceptor), ChecksHeaders(keyFaults), IdempotencyHeader());
 
@@ -84,15 +87,17 @@ type Owner = Pick<IdempotencyKey, 'consumer_key' | 'username' | 'idempotency_key
 type Kept = Pick<IdempotencyKey, 'request_hash' | 'status' | 'body'>;
 
 /**
- * Handles `Idempotency-Key` in the transaction of the change:
+ * Handles the header `Idempotency-Key` in the transaction of the change that the request makes:
  *
  * 1. It takes a transaction-level advisory lock on application, user and key. A request that does not get the lock is
- *    refused, because the first request is in progress.
- * 2. The stored answer of the same request is replayed; a different request is refused.
- * 3. The handler runs inside this transaction (its unit of work joins), and its answer is stored in it.
- * 4. Any refusal rolls everything back: the key is free again.
+ *    refused, because an earlier request with the key is still in progress.
+ * 2. If the same request was sent before, its stored response is sent again. A different request with the same key is
+ *    refused.
+ * 3. Otherwise, the handler runs inside this transaction (its unit of work joins), and its response is stored in the
+ *    same transaction.
+ * 4. If the request is refused, everything is rolled back, and the key can be used again.
  *
- * Never store an answer outside the transaction: after a crash it would report a change that was rolled back.
+ * Never store a response outside the transaction: after a crash, it would report a change that was rolled back.
  */
 @Injectable()
 class IdempotencyInterceptor implements NestInterceptor {
@@ -112,7 +117,8 @@ class IdempotencyInterceptor implements NestInterceptor {
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
     const key = keyOf(request);
-    // An invalid key is one of the faults of the request. The handler refuses the request for all of its faults.
+    // An invalid `Idempotency-Key` is one of the faults of the request. The handler reports it together with the other
+    // faults.
     if (key === null || keyFaults(request).length > 0) return next.handle();
     const withOthers = this.reflector.get(WithOthers, context.getHandler()) ?? false;
     return from(this.once(key, withOthers, request, http.getResponse<Response>(), next));
@@ -156,7 +162,8 @@ class IdempotencyInterceptor implements NestInterceptor {
 }
 
 /**
- * Handles `Idempotency-Key` for a route that streams its body, so that the hash of the body is known only at the end.
+ * Handles the header `Idempotency-Key` for a route that streams its body, so that the hash of the body is known only at
+ * the end.
  */
 @Injectable()
 export class StreamedIdempotency {
@@ -165,14 +172,14 @@ export class StreamedIdempotency {
     private readonly unitOfWork: UnitOfWork,
   ) {}
 
-  /** Returns whether an answer is stored under the key of the current request. */
+  /** Returns whether a response is stored under this key of the caller. */
   async isKept(key: string): Promise<boolean> {
     return (await this.database.query(FIND, numbered([ownerOf(key)]))).length > 0;
   }
 
   /**
-   * Returns the stored answer to the same request; null if there is none. It runs in the current transaction, whose
-   * lock excludes other requests with the key.
+   * Returns the stored response to the same request; null if there is none. It runs in the current transaction, which
+   * holds a lock against other requests with the key.
    * @throws DomainError idempotency_key_reused, idempotency_key_in_use
    */
   async keptAnswer<T>(key: string, request: Request, bodyHash: string): Promise<T | null> {
@@ -186,7 +193,7 @@ export class StreamedIdempotency {
     return JSON.parse(kept.body!) as T;
   }
 
-  /** Stores the answer to the request in the current transaction. */
+  /** Stores the response to the request in the current transaction. */
   keep(key: string, request: Request, bodyHash: string, status: number, answer: object): void {
     this.unitOfWork.keep(KEEP, {
       ...ownerOf(key),

@@ -7,19 +7,19 @@ import type { Statement, Transaction } from '../database/database.js';
 import { send } from '../database/outdated-plans.js';
 import type { DomainEvent } from '../events/domain-event.js';
 
-/** A transaction that is running, with its buffered writes and its callbacks. */
+/** A database transaction that is running, with its buffered writes and its callbacks. */
 export class RunningUnit implements Transaction {
-  /** The results of sent statements that were not awaited yet. */
+  /** The results of the statements that were sent and not yet awaited. */
   readonly sent: Promise<unknown>[] = [];
-  /** The buffered rows, by the statement that will write them. */
+  /** The buffered rows, grouped by the statement that will write them. */
   readonly kept = new Map<Statement, object[]>();
   readonly events: DomainEvent[] = [];
-  /** The events that were written, and that are published after COMMIT. */
+  /** The events that were written in the transaction, and that will be published after COMMIT. */
   readonly recorded: DomainEvent[] = [];
   readonly audit: AuditEntry[] = [];
   readonly changes: RecordChange[] = [];
   readonly afterCommit: (() => void)[] = [];
-  /** Whether COMMIT was sent. Without an answer to it, the outcome is unknown. */
+  /** Whether COMMIT was sent. Until the database responds, the result of the transaction is unknown. */
   isCommitting = false;
 
   constructor(
@@ -29,7 +29,8 @@ export class RunningUnit implements Transaction {
 
   send(statement: Statement, values: unknown[]): void {
     const answer = send(this.client, statement, values, true);
-    // This handler only prevents an unhandled rejection: the result is awaited at the end of the work.
+    // This handler only prevents an unhandled rejection. The result of the statement is awaited at the end of the
+    // transaction.
     answer.catch(() => undefined);
     this.sent.push(answer);
   }
@@ -46,10 +47,10 @@ export class RunningUnit implements Transaction {
   }
 
   writes(): void {
-    // Nothing to do: the write is rolled back with the transaction.
+    // Nothing needs to be done: the buffered write is rolled back with the transaction.
   }
 
-  /** Adds the buffered rows of a command that shares this transaction. */
+  /** Adds the buffered rows of one command to this transaction, which several commands share. */
   take(part: RunningUnit): void {
     for (const [statement, rows] of part.kept) this.keep(statement, rows);
     this.events.push(...part.events);
@@ -60,16 +61,19 @@ export class RunningUnit implements Transaction {
 }
 
 /**
- * The part of one command in a shared transaction. Its writes are buffered, so that they can be discarded if the
- * command is refused.
+ * The part of one command in a shared transaction. The writes of the command are buffered, so that they can be
+ * discarded if the command is refused.
  */
 export class BatchedUnit extends RunningUnit {
   /**
-   * Whether the command has already written to the database, which only a rollback of the whole transaction can undo.
+   * Whether the command has already written to the database. Only a rollback of the whole transaction can undo such a
+   * write.
    */
   hasWritten = false;
 
-  /** @param claims for each key, the command that changes it in this transaction */
+  /**
+   * @param claims the keys that the commands in this transaction have claimed, each with the command that changes it
+   */
   constructor(
     host: RunningUnit,
     private readonly claims: Map<string, BatchedUnit>,
@@ -78,8 +82,8 @@ export class BatchedUnit extends RunningUnit {
   }
 
   /**
-   * Claims a key for this command.
-   * @throws MustBeAlone when a different command in the transaction changes the same key
+   * Claims a key for this command, so that no other command in the shared transaction changes the same record.
+   * @throws MustBeAlone when a different command in the transaction has claimed the key
    */
   claim(key: string): void {
     const holder = this.claims.get(key);
@@ -96,5 +100,5 @@ export class BatchedUnit extends RunningUnit {
   }
 }
 
-/** Thrown when a command cannot share its transaction with others. */
+/** Thrown when a command cannot share its database transaction with other commands. */
 export class MustBeAlone extends Error {}

@@ -24,7 +24,7 @@ import { BatchedUnit, MustBeAlone, RunningUnit } from './running-unit.js';
 /** The codes of deadlocks and serialization failures. */
 const ENDED_FOR_ANOTHER: ReadonlySet<unknown> = new Set(['40P01', '40001']);
 const ATTEMPTS = 3;
-/** The pause before a retry, in milliseconds: a random time between this value and twice this value. */
+/** The pause before a transaction is retried, in milliseconds: random between this value and twice this value. */
 const RETRY_PAUSE_MS = 25;
 
 const RECORD = prepared(
@@ -32,13 +32,13 @@ const RECORD = prepared(
   `WITH events AS (${INSERT_EVENTS}), audited AS (${insertAudit(10)}) ${insertChanges('$9')}`,
 );
 
-/** Shortens lock waits, because other commands share the transaction. */
+/** Shortens the lock timeout in a shared transaction, because all its commands wait for the lock. */
 const WAIT_LITTLE = { text: `SET LOCAL lock_timeout = '200ms'` };
 
 /** A command that waits to run in a shared transaction. */
 interface Joined {
   readonly key: string;
-  /** Does the work of the command in the context of its request, as a part of the shared transaction. */
+  /** Executes the command in the context of its request, as a part of the shared transaction. */
   readonly work: (unit: BatchedUnit) => Promise<unknown>;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
@@ -53,23 +53,22 @@ const MOST_JOINED = 50;
  * 2. A nested `run` joins: the outermost call does the only BEGIN and COMMIT.
  * 3. `raise(event)`, `audit(action, subject, details)` and `change(change)` are buffered and written just before
  *    COMMIT. State, event, audit entry and change feed entry therefore exist together or not at all.
- * 4. `send(statement)` does not wait for the answer: sent statements, buffered rows and COMMIT leave together, which
- *    saves round trips. PostgreSQL answers in order, and commits nothing after a refused statement.
- * 5. After COMMIT the outbox passes the events to the event bus. A crash before that loses nothing: a sweep finds the
- *    rows.
- * 6. `part(work)` is a savepoint: work that may fail without failing the unit.
+ * 4. `send(statement)` does not wait for the result. Sent statements, buffered rows and COMMIT leave together, which
+ *    saves round trips. PostgreSQL executes them in order, and commits nothing after an error.
+ * 5. After COMMIT, the outbox passes the events to the event bus. After a crash before that, a sweep finds them.
+ * 6. `part(work)` is a savepoint: `work` may fail without failing the unit of work.
  * 7. `runWithOthers(key, work)` shares its transaction with concurrent commands under other keys; a nested call adds
  *    its key.
- * - An error of the work refuses that command alone. The work may read, and may `keep` rows for statements that are
- *   sent for all joined units together.
+ * - An error of one command's work fails that command alone. The work may read, and may `keep` rows for statements that
+ *   are sent for all joined commands together.
  * - Work that cannot share, for example because a record is locked, throws {@link MustBeAlone} and gets its own
  *   transaction. So does work with a nested `run`.
- * - All joined units get their own transactions when the shared one fails, or when a unit that has written is refused.
- * - Once COMMIT is sent, only PostgreSQL's refusal proves a rollback: work with an unknown outcome is not repeated.
+ * - Each joined command gets its own transaction when the shared one fails, or when a command that wrote is refused.
+ * - Once COMMIT is sent, only an error from PostgreSQL proves a rollback. Work that may be committed is not repeated.
  * 8. After a deadlock, or a change of a table's columns, the whole work is retried, at most twice; `work` must have no effect outside the database. The
- *    pause before a retry lets the other transaction get the lock that it waits for.
+ *    pause before a retry lets the other transaction of the deadlock get its lock.
  *
- * Never do HTTP inside `work`, and never let a promise outlive it.
+ * Never send HTTP requests inside `work`, and never let a promise outlive `work`.
  */
 @Injectable()
 export class UnitOfWork {
@@ -97,7 +96,7 @@ export class UnitOfWork {
 
   /**
    * Runs the work of a command, if possible in a transaction that it shares with others.
-   * @param key of the record that the work changes; commands with the same key do not share a transaction
+   * @param key identifies the record that the work changes; commands with the same key do not share a transaction
    * @param work may be called again for a retry
    */
   async runWithOthers<T>(key: string, work: () => Promise<T>): Promise<T> {
@@ -120,12 +119,12 @@ export class UnitOfWork {
     }
   }
 
-  /** Whether other commands share the current transaction, so that a wait of this command would delay them as well. */
+  /** Whether other commands share the current transaction, so that a wait of this command would delay them, too. */
   get isShared(): boolean {
     return currentTransaction.current instanceof BatchedUnit;
   }
 
-  /** Each command is settled after the end of the transaction, with which the locks of refused commands end as well. */
+  /** Reports the result of each command only after the transaction, which holds the locks of refused commands. */
   private async host(joined: readonly Joined[]): Promise<void> {
     const values = new Map<Joined, unknown>();
     const refusals = new Map<Joined, unknown>();
@@ -160,8 +159,8 @@ export class UnitOfWork {
   }
 
   /**
-   * Runs a part of the unit of work that may fail alone. When the part throws, its writes, events and audit entries are
-   * rolled back, and the unit continues. Parts run one after another, or nested.
+   * Runs a part of the unit of work that may fail alone. If it throws, its writes, events and audit entries are rolled
+   * back, and the unit of work continues. Parts run one after another, or nested.
    */
   async part<T>(work: () => Promise<T>): Promise<T> {
     const unit = this.running();
@@ -182,7 +181,7 @@ export class UnitOfWork {
       lists.forEach((list, index) => list.splice(0, list.length, ...before[index]));
       unit.kept.clear();
       await unit.client.query('ROLLBACK TO SAVEPOINT part');
-      // An error of the release would hide the first error.
+      // An error of RELEASE SAVEPOINT would hide the first error.
       await unit.client.query('RELEASE SAVEPOINT part');
       throw refused?.reason ?? error;
     }
@@ -208,7 +207,7 @@ export class UnitOfWork {
     this.running().changes.push(change);
   }
 
-  /** Sends a statement in the current transaction without waiting for its result. A refusal fails the unit of work. */
+  /** Sends a statement in the current transaction without waiting for its result. An error fails the unit of work. */
   send(statement: Statement, values: unknown[]): void {
     this.running().send(statement, values);
   }
@@ -222,7 +221,7 @@ export class UnitOfWork {
     this.running().keep(statement, [row]);
   }
 
-  /** Calls back after the commit of the current transaction; outside a transaction, immediately. */
+  /** Calls back after the commit of the current transaction or, outside a transaction, immediately. */
   afterCommit(callback: () => void): void {
     const unit = currentTransaction.current;
     if (unit instanceof RunningUnit) unit.afterCommit.push(callback);
@@ -263,7 +262,7 @@ export class UnitOfWork {
       await Promise.all(sent);
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
-      // After a refused statement, PostgreSQL refuses all further ones. The first refusal is therefore the cause.
+      // After a failed statement, PostgreSQL refuses all further statements. The first error is therefore the cause.
       const refused = (await Promise.allSettled(sent)).find(isRejected);
       throw refused?.reason ?? error;
     } finally {
@@ -281,15 +280,13 @@ export class UnitOfWork {
   }
 }
 
-/** Returns the error of the command itself, or `MustBeAlone` after a fault of the shared transaction. */
+/** Returns the error of the command itself. If the shared transaction is at fault, returns `MustBeAlone`. */
 function ownRefusal(error: unknown): unknown {
   const isFinal = error instanceof DomainError || (isDatabaseUnavailable(error) && !isTimedOut(error));
   return isFinal ? error : new MustBeAlone();
 }
 
-/**
- * Returns whether PostgreSQL has answered and rolled back. 57P and 25P03 end the connection, possibly after the COMMIT.
- */
+/** Returns whether the error proves a rollback. 57P… and 25P03 end the connection, possibly after the COMMIT. */
 function isPostgresRefusal(error: unknown): boolean {
   const { driverError = error } = error as { driverError?: unknown };
   return driverError instanceof DatabaseError && !/^(08|57P|25P03)/.test(driverError.code ?? '08');

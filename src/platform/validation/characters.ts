@@ -1,12 +1,12 @@
-// Forbidden characters: C0, DEL and C1, except line breaks and tabs in free text. Direction overrides disguise a text,
-// and U+FFFD replaces a lost character.
+// Characters that are forbidden in texts: C0, DEL and C1, except line breaks and tabs in free text. Direction overrides
+// are forbidden because they disguise a text, and U+FFFD because it replaces a lost character.
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u202d\u202e\ufffd]/;
 const CONTROL_BUT_LINES = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202d\u202e\ufffd]/;
 /** Characters that are invisible on their own: blanks, joiners, marks, fillers and the empty pattern of Braille. */
 const UNSEEN = /[\s\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]+/gu;
 const SURROGATE = /[\ud800-\udfff]/;
 
-/** Returns whether the text contains a forbidden character. Line breaks and tabs are allowed with `lines`. */
+/** Returns whether the text contains a forbidden character. If `lines` is true, line breaks and tabs are allowed. */
 export function hasControl(text: string, lines: boolean): boolean {
   return (lines ? CONTROL_BUT_LINES : CONTROL).test(text);
 }
@@ -16,7 +16,7 @@ export function isUnseen(text: string): boolean {
   return !/[!-~]/.test(text) && text.replaceAll(UNSEEN, '') === '';
 }
 
-/** Returns the number of Unicode code points, which PostgreSQL and JSON Schema count as well. */
+/** Returns the number of Unicode code points. PostgreSQL and JSON Schema count the length of a text in the same way. */
 export function codePoints(text: string): number {
   if (!SURROGATE.test(text)) return text.length;
   let count = 0;
@@ -25,9 +25,9 @@ export function codePoints(text: string): number {
 }
 
 /**
- * Returns the pattern of a text that has no form of its own. It only uses escapes that every dialect of regular
- * expressions reads alike, so that it lacks the characters beyond C1 that are forbidden or blank. \\S is not used,
- * because it differs between dialects.
+ * Returns the regular expression, for the OpenAPI document, of a text without a form of its own. It only uses escapes
+ * that every dialect reads alike, so it cannot exclude the characters beyond C1 that are forbidden or blank. \\S is not
+ * used, because its meaning differs between dialects.
  */
 export function allowedCharacters({ min = 0, lines = false, notBlank = false }): string {
   const allowed = lines ? '[^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]' : '[^\\x00-\\x1f\\x7f-\\x9f]';

@@ -7,13 +7,16 @@ declareFaults({
   ],
 });
 
-/** The maximum number of faults in an answer. It is more than people read, and limits the cost of a hostile request. */
+/**
+ * The maximum number of faults that an error response lists. It is more than people read, and limits the cost of a
+ * hostile request.
+ */
 const MOST_FAULTS = 100;
 
-/** The maximum number of entries that an answer lists: the faults, and a note that there are more. */
+/** The maximum number of entries in the list of an error response: the faults, and a note that there are more. */
 export const MOST_LISTED = MOST_FAULTS + 1;
 
-/** Returns the faults that an answer lists: the first ones, with a note if there are more. */
+/** Returns the faults that an error response lists: the first ones, and a note if there are more. */
 export function namedFaults(faults: readonly Fault[]): readonly Fault[] {
   if (faults.length <= MOST_FAULTS) return faults;
   const more = { pointer: '', code: 'too_many_faults', detail: `Only the first ${MOST_FAULTS} errors are listed.` };
@@ -21,8 +24,8 @@ export function namedFaults(faults: readonly Fault[]): readonly Fault[] {
 }
 
 /**
- * The faults of one request. Each check adds its faults, and the last check refuses the request with all of them. The
- * answer lists the first {@link MOST_FAULTS}, with a note if there are more.
+ * The faults of one request. Each check adds the faults that it finds, and the last check refuses the request with all
+ * of them. The error response lists the first {@link MOST_FAULTS}, and a note if there are more.
  */
 export class Faults {
   private readonly found: Fault[];
@@ -39,7 +42,7 @@ export class Faults {
     return this.found.length === 0;
   }
 
-  /** Whether the answer will list no further faults, so that checks can stop. */
+  /** Whether the error response has no room for further faults, so that checks can stop. */
   get isFull(): boolean {
     return this.found.length > MOST_FAULTS;
   }
@@ -48,24 +51,26 @@ export class Faults {
     return this.found;
   }
 
-  /** Returns whether a fault has exactly this pointer. */
+  /** Returns whether there is a fault with exactly this JSON Pointer. */
   at(pointer: string): boolean {
     return this.found.some((fault) => fault.pointer === pointer);
   }
 
-  /** Returns whether the member, a part of it, or the body as a whole has a fault. */
+  /** Returns whether there is a fault of the member, of a part of it, or of the body as a whole. */
   concern(pointer: string): boolean {
     return this.found.some(
       (fault) => fault.pointer === '' || fault.pointer === pointer || fault.pointer?.startsWith(`${pointer}/`),
     );
   }
 
-  /** Returns the value, unless it has a fault as a whole. Its members may have faults. */
+  /**
+   * Returns the value of the member; undefined if the member has a fault as a whole. Its own members may have faults.
+   */
   member<T>(pointer: string, value: T): T | undefined {
     return this.at('') || this.at(pointer) ? undefined : value;
   }
 
-  /** Returns the entries of a list by index; undefined for an entry that has a fault. */
+  /** Returns the entries of a list by their index; undefined for each entry that has a fault. */
   entries<T>(pointer: string, value: readonly T[] | null | undefined): (T | undefined)[] {
     if (!Array.isArray(this.member(pointer, value))) return [];
     return value!.map((entry, index) => (this.concern(`${pointer}/${index}`) ? undefined : entry));

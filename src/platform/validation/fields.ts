@@ -8,13 +8,13 @@ const TOLERANT_READER = Symbol('tolerant reader');
 
 export type Dto<T extends object = object> = new () => T;
 
-/** A rule for a member that depends on other members of its object. */
+/** A rule for a member whose validity depends on other members of the same object. */
 interface Agreement<Body = never> {
   readonly code: string;
   readonly detail: string;
   /**
-   * Returns whether the rule is fulfilled. It is called if the member is present; the body's members may still have any
-   * type.
+   * Returns whether the rule is fulfilled. It is called only if the member is present. The other members of the body
+   * may still have any type.
    */
   holds(body: Body): boolean;
 }
@@ -24,10 +24,10 @@ export interface DeclaredField {
   readonly name: string;
   /** The rules for the value of the member. */
   readonly rules: readonly Rule[];
-  /** The class of the member's nested objects; null if it has none. */
+  /** The class of the objects that the member contains; null if it contains none. */
   readonly nested: (() => Dto) | null;
   readonly required: boolean;
-  /** Whether the member may be omitted, but not be null. */
+  /** Whether the member may be omitted, but must not be null. */
   readonly notNull: boolean;
   readonly agreements: readonly Agreement<Record<string, unknown>>[];
 }
@@ -38,13 +38,13 @@ export interface Form {
   readonly fields: ReadonlyMap<string, DeclaredField>;
   /** The members that only the service sets. In a request they are accepted and ignored. */
   readonly readOnly: ReadonlySet<string>;
-  /** Whether unknown members are kept instead of being refused. */
+  /** Whether a body with unknown members is accepted, and the members are kept. */
   readonly isTolerant: boolean;
 }
 
 const forms = new Map<Dto, Form>();
 
-/** Returns the form of a class. It is computed once for each class. */
+/** Returns the declarations of a class about its members. They are computed once for each class. */
 export function formOf(dto: Dto): Form {
   let form = forms.get(dto);
   if (form === undefined) {
@@ -69,15 +69,15 @@ export function joined<A extends object, B extends object>(first: Dto<A>, second
   return both as Dto<A & B>;
 }
 
-/** Declares members that only the service sets. A request may contain them, but they are ignored. */
+/** Declares members that only the service sets. A request may contain such members, but they are ignored. */
 export const ReadOnlyMembers =
   (...names: string[]) =>
   (target: Dto): void =>
     Reflect.defineMetadata(READ_ONLY_MEMBERS, names, target);
 
 /**
- * Declares that bodies of this class keep unknown members. Such a body may be large and is stored as it was received,
- * so that it is checked in place rather than copied.
+ * Declares that bodies of this class keep unknown members. Such a body is stored as it was received. Because it may be
+ * large, it is checked in place rather than copied.
  */
 export const TolerantReader =
   () =>
@@ -86,14 +86,14 @@ export const TolerantReader =
 
 interface FieldOptions<Body = never> {
   required?: boolean;
-  /** In a change, the member may be omitted, but not be cleared by null. */
+  /** Whether a request for a change may omit the member, but must not clear it with null. */
   notNull?: boolean;
-  /** In an answer, the member is always present, although it may be null. */
+  /** Whether the member is present in every response. Its value may be null. */
   always?: boolean;
   description?: string;
   example?: unknown;
   agreements?: readonly Agreement<Body>[];
-  /** A further rule for the value of the member. */
+  /** A further rule for the value of the member, in addition to the rule of the field. */
   and?: Rule;
 }
 
@@ -120,14 +120,14 @@ function declare(
     );
 }
 
-/** Returns the member's description, with the part of its rule that no pattern can express. */
+/** Returns the member's description, extended by the part of the rule that no pattern can express. */
 function withDescription({ description }: { description?: string }, own: string): string {
   return description === undefined ? own : `${own} ${description}`;
 }
 
 /**
- * Documents the schema of a member. `nullable` is a keyword of OpenAPI 3.0, and is converted to the form of 3.1 later
- * (openapi/document.ts).
+ * Documents the schema of a member. It uses the keyword `nullable` of OpenAPI 3.0, which openapi/document.ts converts
+ * to the form of OpenAPI 3.1.
  */
 function documented(
   schema: object,
@@ -144,8 +144,8 @@ function documented(
 }
 
 /**
- * Declares a member of a request's body, path or query. The same rule is checked and documented in OpenAPI. Optional
- * members may be null or omitted.
+ * Declares a member of a request's body, path or query. The rule is used for the check and for the OpenAPI document.
+ * Optional members may be null or omitted.
  */
 export function Field<Body = never>(rule: Rule, options: FieldOptions<Body> = {}): PropertyDecorator {
   return applyDecorators(declare(rule, null, options), documented(rule.schema, options));

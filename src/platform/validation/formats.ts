@@ -35,15 +35,18 @@ export function email(): Rule {
     max: 254,
     code: 'email_invalid',
     form: 'Must be an e-mail address.',
-    // In OpenAPI, a pattern replaces JSON Schema's format `email`, which only allows ASCII. RFC 6531 allows letters of
-    // every script.
+    // In the OpenAPI document, this pattern replaces JSON Schema's format `email`, which only allows ASCII. RFC 6531
+    // allows letters of every script.
     portable: /^[^\x00-\x1f\x7f-\x9f]+@[^@\x00-\x20\x7f-\xa0]+\.[^@\x00-\x20\x7f-\xa0]+$/,
     accepts: (value) => isEmail(value),
     example: 'ada@example.org',
   });
 }
 
-/** Returns the rule for a country code of ISO 3166-1 alpha-2, in any case. All other texts get the same fault code. */
+/**
+ * Returns the rule for a country code of ISO 3166-1 alpha-2, in upper or lower case. All other texts are reported with
+ * the same fault code.
+ */
 export function country(): Rule {
   return {
     schema: { type: 'string', minLength: 2, maxLength: 2, pattern: '^[A-Za-z]{2}$', example: 'US' },
@@ -65,8 +68,8 @@ const BY_LETTERS: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * Returns the rule for an IANA time zone name in the form Area/Location that the platform knows. The fault of a
- * different spelling suggests the right one.
+ * Returns the rule for the name of an IANA time zone that Node.js knows, in the form Area/Location. If the name is
+ * misspelled, the fault suggests the right spelling.
  */
 export function timeZone(): Rule {
   return suggesting(
@@ -76,8 +79,8 @@ export function timeZone(): Rule {
       code: 'time_zone_invalid',
       form: 'Must be UTC or an IANA time zone name with a slash, such as America/New_York.',
       description: 'UTC or an IANA name with a slash; names without one, such as EST and Japan, are refused.',
-      // The pattern excludes offsets ("+01:00") and abbreviations, which Intl also accepts. Names in the tz database have
-      // an area and a location.
+      // The pattern excludes offsets ("+01:00") and abbreviations, which Intl also accepts. Time zone names in the tz
+      // database have an area and a location.
       pattern: /^(UTC|[A-Z][A-Za-z_]+(\/[A-Z][A-Za-z0-9_+-]*)+)$/,
       accepts: isTimeZone,
       example: 'America/New_York',
@@ -92,8 +95,8 @@ function lettersOf(name: string): string {
 }
 
 /**
- * Returns whether the name is spelled as in the tz database. Intl alone would not do: it ignores case, and has names of
- * its own.
+ * Returns whether the name is spelled as in the tz database. A check by Intl alone would not do: Intl ignores case, and
+ * has additional names.
  */
 function isTimeZone(name: string): boolean {
   return name === 'UTC' || TIME_ZONES.has(name) || TIME_ZONE_LINKS.has(name);

@@ -13,7 +13,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 export const accountCodeRule = text({ min: 1, max: 50, example: 'K7MWQ2XA9PDR' });
 
 const TEST_CODE = /^[A-Za-z0-9-]+$/;
-/** The dashes with which word processors replace a hyphen. */
+/** The dashes that word processors insert instead of a hyphen. */
 const DASHES = /[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/g;
 
 /** The rule for a test code. */
@@ -36,8 +36,8 @@ export const testCodeRule = suggesting(
 export const uuidRule = text({ max: 36, pattern: UUID, form: 'Must be a UUID in lower case.' });
 
 /**
- * The rule for a generated id in a path. A text of another form is the id of no record, so that the readers answer 404
- * for it ({@link isUuid}).
+ * The rule for a generated id in a path. It accepts every text. A text that is no UUID is the id of no record, and the
+ * response is 404 ({@link isUuid}).
  */
 export const idInPath: Rule = { schema: uuidRule.schema, faults: () => [] };
 
@@ -46,7 +46,7 @@ export function isUuid(value: string): boolean {
   return UUID.test(value);
 }
 
-/** The path parameters of the routes below an account. */
+/** The path parameters of the routes that concern one account. */
 export class AccountPath {
   @Field(accountCodeRule, { required: true })
   account_code: string;

@@ -13,7 +13,10 @@ declareFaults({
   unknown_parameter: ['The operation has no parameter with this name.', 'Remove the parameter, or correct its name.'],
 });
 
-/** A body with the faults that were found so far, for code that checks more before it reports all of them. */
+/**
+ * A body with the faults that were found so far. Code that makes further checks adds its faults before all of them are
+ * reported.
+ */
 export interface Inspected<T> {
   body: T;
   faults: Faults;
@@ -30,8 +33,8 @@ export function readBody<T extends object>(dto: Dto<T>, value: unknown): T {
 }
 
 /**
- * Reads the body as an instance of the class, as far as possible. If the body is no JSON object, the result only has
- * that fault. A body of a tolerant class is checked in place rather than copied.
+ * Reads the body as an instance of the class, as far as possible. If the body is no JSON object, this is the only fault
+ * that the result contains. If the class tolerates unknown members, the body is checked in place rather than copied.
  */
 export function inspectBody<T extends object>(dto: Dto<T>, value: unknown, faults = new Faults()): Inspected<T> {
   if (value === undefined) faults.add(fault('required', 'A JSON body is required.'));
@@ -71,7 +74,9 @@ export function readParameters(
   return instance;
 }
 
-/** Reads the members: first the undeclared ones, then the declared ones in the order of their declaration. */
+/**
+ * Reads the members of an object: first the undeclared ones, then the declared ones in the order of their declaration.
+ */
 function readMembers<T extends object>(dto: Dto<T>, value: Record<string, unknown>, faults: Faults, path = ''): T {
   const form = formOf(dto);
   for (const name of Object.keys(value)) {
@@ -99,11 +104,13 @@ function readMember(
   (instance as Record<string, unknown>)[field.name] = nestedIn(field, member, path, faults);
 }
 
-/** Returns the member, with its nested objects read where possible. */
+/**
+ * Returns the value of a member. The objects that it contains are read as instances of their class, as far as possible.
+ */
 function nestedIn({ name, nested }: DeclaredField, member: unknown, path: string, faults: Faults): unknown {
   if (nested === null || faults.isFull || typeof member !== 'object' || member === null) return member;
   const pointer = `${path}/${escapePointer(name)}`;
-  // If a value is wrong as a whole, its parts are not checked.
+  // If a value is wrong as a whole, the members that it contains are not checked.
   if (!faults.isEmpty && faults.at(pointer)) return member;
   if (!Array.isArray(member)) return readMembers(nested(), member as Record<string, unknown>, faults, pointer);
   return member.map((entry: unknown, index) =>
@@ -128,7 +135,7 @@ function checkMember(field: DeclaredField, value: Record<string, unknown>, path:
     if (!agreement.holds(value)) faults.add(fault(agreement.code, agreement.detail, `${path}/${escapePointer(name)}`));
 }
 
-/** Adds the faults of the declared members at every level, without copying the members. */
+/** Adds the faults of the declared members at every nesting level, without copying the members. */
 function checkMembers(form: Form, value: Record<string, unknown>, path: string, faults: Faults): void {
   for (const field of form.fields.values()) {
     if (faults.isFull) return;
@@ -178,24 +185,26 @@ function isKeepable(value: unknown): boolean {
   );
 }
 
-/** Checks a member that is ignored. It may have any shape, but must not contain forbidden characters. */
+/**
+ * Checks a member that the service ignores. Its value may have any shape, but must not contain forbidden characters.
+ */
 function checkIdle(value: unknown, pointer: string, faults: Faults): void {
   if (faults.isFull) return;
   if (typeof value === 'string') {
-    // Line breaks are allowed, because a client may send back a body from GET. The status message in that body repeats
-    // the reason of a hold, which may have line breaks.
+    // Line breaks are allowed, because a client may send a body back that it got with GET. The status message in such a
+    // body repeats the reason of a hold, which may contain line breaks.
     const found = characterFault(value, true);
     if (found) faults.add({ ...found, pointer });
   } else if (typeof value === 'object' && value !== null)
     for (const [name, member] of Object.entries(value)) checkIdle(member, `${pointer}/${escapePointer(name)}`, faults);
 }
 
-/** Returns the fault of an unknown member. It is called only if the answer will list the fault. */
+/** Returns the fault of an unknown member. It is called only if the error response will list the fault. */
 function unknownMember(name: string, pointer: string, form: Form): Fault {
   return fault('unknown_field', `There is no such member.${nearestHint(name, [...form.fields.keys()])}`, pointer);
 }
 
-/** Names that other systems use for members, in lower case and without blanks. */
+/** Names that other systems use for members of this API, in lower case and without blanks. */
 const OTHER_NAMES = new Map([
   ['familyname', 'last_name'],
   ['surname', 'last_name'],
@@ -214,15 +223,15 @@ const OTHER_NAMES = new Map([
   ['emailaddress', 'email'],
 ]);
 
-/** Returns the end of an error message: a suggestion of the name that was probably meant, or nothing. */
+/** Returns the end of an error message: a suggestion of the name that was probably meant, or an empty text. */
 export function nearestHint(name: string, known: readonly string[]): string {
   const meant = name.length > 64 ? null : meantName(name, known);
   return meant === null ? '' : ` Did you mean "${meant}"?`;
 }
 
 /**
- * Returns the known name that was probably meant; null if there is none. It has the same letters as `name`, is a
- * synonym, is the only one with these words, or differs by mistyped letters.
+ * Returns the known name that was probably meant; null if there is none. The known name has the same letters as `name`,
+ * is a synonym, is the only name with the same words, or differs by mistyped letters.
  */
 function meantName(name: string, known: readonly string[]): string | null {
   const letters = bare(name);
@@ -244,7 +253,7 @@ function meantName(name: string, known: readonly string[]): string | null {
 
 const bare = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 
-/** Splits a name into words at blanks, punctuation and capitals. */
+/** Splits the name of a member into words at blanks, punctuation and capitals. */
 function wordsOf(name: string): string[] {
   return name
     .replaceAll(/(?<=\p{Ll})(?=\p{Lu})/gu, ' ')

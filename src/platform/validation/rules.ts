@@ -64,20 +64,21 @@ export function fault(code: string, detail: string, pointer = ''): Fault {
 interface TextOptions {
   min?: number;
   max: number;
-  /** The code of the fault for a text of the wrong form. */
+  /** The fault code for a text that does not match the pattern. */
   code?: string;
   pattern?: RegExp;
   /**
-   * The pattern for the OpenAPI document, if it differs from `pattern`. It must mean the same in every dialect: no \\p,
-   * \\s, \\d, look-around or flags. The description states the rest.
+   * The pattern for the OpenAPI document, if it differs from `pattern`. It must have the same meaning in every dialect
+   * of regular expressions: no \\p, \\s, \\d, look-around or flags. The description states what the pattern cannot
+   * express.
    */
   portable?: RegExp;
   /** The description of the pattern in words. */
   form?: string;
   format?: string;
-  /** Refuses a text that consists of blanks. */
+  /** Whether a text that consists of blanks is refused. */
   notBlank?: boolean;
-  /** Allows line breaks and tabs in the text. */
+  /** Whether line breaks and tabs are allowed in the text. */
   lines?: boolean;
   example?: string;
   accepts?: (value: string) => boolean;
@@ -158,7 +159,10 @@ export function flag(): Rule {
   };
 }
 
-/** Returns the rule for one of several texts. With `anyCase`, they are accepted and stored in any case. */
+/**
+ * Returns the rule for a text that must be one of `values`. With `anyCase`, the text is accepted in any case, and is
+ * stored as it was sent.
+ */
 export function oneOf(values: readonly string[], code: string, { anyCase = false } = {}): Rule {
   // The pattern lists both cases of each letter, because `toLowerCase` would also turn characters such as the Kelvin
   // sign into ASCII letters.
@@ -207,22 +211,25 @@ const DATE_ALONE = /^\d{4}-\d{2}-\d{2}$/;
 const DAY_MS = 86_400_000;
 const DATE_TIME_LENGTH = 'YYYY-MM-DDThh:mm:ssZ'.length;
 
-/** The times that a date can mean: its first second, its last, or the one after its end for an exclusive bound. */
+/**
+ * The time that is suggested for a date without a time: the first second of the day, its last second, or the first
+ * second of the next day for an exclusive end.
+ */
 const MOMENTS_OF_DATE = {
   first: (date: string) => `${date}T00:00:00Z`,
   last: (date: string) => `${date}T23:59:59Z`,
   end: (date: string) => formatDateTime(new Date(Date.parse(`${date}T00:00:00Z`) + DAY_MS)),
 };
 
-/** Returns the time that a date without a time means; null for any other text. */
+/** Returns the time to suggest for a date without a time; null for any other text. */
 function momentOfDate(value: string, meant: keyof typeof MOMENTS_OF_DATE): string | null {
   if (!DATE_ALONE.test(value) || parseDateTime(`${value}T00:00:00Z`) === null) return null;
   return MOMENTS_OF_DATE[meant](value);
 }
 
 /**
- * Returns the rule for a time of the form `YYYY-MM-DDThh:mm:ssZ` that exists.
- * @param meant the time that the fault suggests for a date without a time
+ * Returns the rule for a time of the form `YYYY-MM-DDThh:mm:ssZ`. The date and the time of day must exist.
+ * @param meant which time of the day the fault suggests if the text is a date without a time
  */
 export function dateTime(meant: keyof typeof MOMENTS_OF_DATE = 'first'): Rule {
   return {
@@ -247,9 +254,9 @@ export function dateTime(meant: keyof typeof MOMENTS_OF_DATE = 'first'): Rule {
 }
 
 /**
- * Returns the rule for a code or id that clients choose. It must fit in one segment of a path, and people must be able
- * to distinguish codes. Invisible characters are therefore refused (Unicode's "other": controls, direction marks,
- * joiners, unassigned).
+ * Returns the rule for a code or id that clients choose. Such a code must fit in one segment of a path, and people must
+ * be able to distinguish codes. Invisible characters are therefore refused (Unicode's category "other": controls,
+ * direction marks, joiners, unassigned).
  */
 export function code(
   max = 50,
@@ -268,8 +275,8 @@ export function code(
 }
 
 /**
- * Returns the rule for a code in an account's catalogue. It excludes `;`, which separates the entries of a list in a
- * cell of a file.
+ * Returns the rule for a code in an account's catalogue. Such a code must not contain `;`, which separates the entries
+ * of a list in one cell of an import file.
  */
 export function catalogueCode(): Rule {
   return code(50, {

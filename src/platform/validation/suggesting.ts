@@ -1,8 +1,8 @@
 import type { Rule } from './rules.js';
 
 /**
- * Extends the faults with one code by the spelling that was probably meant.
- * @param meantBy returns that spelling; null if none is likely
+ * Extends a rule: the faults with the code `code` then suggest the spelling that was probably meant.
+ * @param meantBy returns that spelling for a refused value; null if none is likely
  */
 export function suggesting(rule: Rule, code: string, meantBy: (value: string) => string | null): Rule {
   return {
