@@ -17,5 +17,5 @@ export function partnerTitle({ subscription_name: name, partner_url: url }: Name
 }
 
 function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : url;
+  return (URL.canParse(url) && new URL(url).host) || url;
 }
