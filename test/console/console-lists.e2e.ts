@@ -178,6 +178,8 @@ describe('a list of the console', () => {
     }
     await driver.button('Try again').click();
     await driver.page.getByText('Not up to date').waitFor({ state: 'hidden' });
-    expect(driver.refusals().filter((refusal) => !refusal.startsWith('500 GET '))).toEqual([]);
+    // A page loads the candidate of a link below the pointer; the candidates of these notifications have no records.
+    const expected = /^(500 GET |404 GET .*\/candidates\/)/;
+    expect(driver.refusals().filter((refusal) => !expected.test(refusal))).toEqual([]);
   });
 });
