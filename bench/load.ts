@@ -28,7 +28,7 @@ export interface LoadResult {
   requests: number;
 }
 
-/** Loads a server and returns the results; an answer other than 2xx is an error. */
+/** Loads a server and returns the results; a response other than 2xx is an error. */
 export class Load {
   private constructor(private readonly program: Program) {}
 
@@ -130,7 +130,7 @@ function bookRequest(job: LoadJob): LoadRequest {
   };
 }
 
-/** The number of reads of a record between two changes. */
+/** The number of times that a client reads a record between two changes. */
 const LOOKS = 20;
 
 /** Builds the mix of calls of a client's day; each booking is cancelled. */
@@ -183,7 +183,7 @@ function dayRequests(job: LoadJob): LoadRequest[] {
 
 const REQUESTS = { create: createRequest, read: readRequest, book: bookRequest, day: dayRequests };
 
-/** Returns the path of a read by key: the candidate's eligibilities for a test. */
+/** Returns the path that reads a candidate's eligibilities for a test by its keys. */
 export function readPath({ accountCode, testCode }: Scene, number: number): string {
   return `/accounts/${accountCode}/candidates/seeded-${number}/tests/${testCode}`;
 }

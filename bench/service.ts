@@ -95,12 +95,12 @@ export class BenchedService {
     return this.sandbox.client;
   }
 
-  /** Returns a reusable request for the client's token. */
+  /** Returns a request for the client's token, which can be sent repeatedly. */
   tokenRequest(): { url: string; init: RequestInit } {
     return tokenRequest(this.url, this.sandbox.client);
   }
 
-  /** @throws Error for an answer other than 2xx */
+  /** @throws Error when the response is not 2xx */
   async call<Answer = unknown>(token: string, method: string, path: string, body?: object): Promise<Answer> {
     const response = await fetch(this.url + path, {
       method,

@@ -5,9 +5,9 @@ export interface UnmatchedCount {
   /** The accounts to which the results may belong. */
   readonly account_codes: readonly string[];
   readonly count: number;
-  /** A value that changes when different results wait, even if their number is the same. */
+  /** A value that changes when other results wait than before, even if their number is the same. */
   readonly which: string;
 }
 
-/** Asks for the number of waiting unmatched results in all accounts, counted up to 10,000. */
+/** Asks for the number of waiting unmatched results in all accounts, where at most 10,000 are counted. */
 export class CountUnmatched extends Query<UnmatchedCount[]> {}

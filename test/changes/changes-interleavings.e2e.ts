@@ -68,7 +68,7 @@ async function connect(): Promise<pg.Client> {
   return client;
 }
 
-/** Returns the entries that readers got wrong in the given number of transactions. */
+/** Returns the entries that readers missed or read twice in the given number of transactions. */
 async function faultsIn(
   rounds: number,
 ): Promise<{ committed: number; skipped: number; twice: number; undone: number }> {
@@ -123,7 +123,9 @@ async function faultsIn(
   return faults;
 }
 
-/** Waits for the other transactions of the server, also of other suites, because the feed waits for them. */
+/**
+ * Waits for the other transactions of the server, including those of other test files, because the feed waits for them.
+ */
 async function untilOthersHaveEnded(): Promise<void> {
   const [{ now }] = await app.given.sql('SELECT pg_current_xact_id()::text AS now');
   const over = 'SELECT pg_snapshot_xmin(pg_current_snapshot()) > $1::xid8 AS over';
@@ -140,7 +142,7 @@ test(`the change feed skips no entry and repeats no entry in ${ROUNDS} rounds of
   expect(faults).toEqual({ skipped: 0, twice: 0, undone: 0 });
 }, 600_000);
 
-test('detects a feed that shows entries beyond a transaction that is still running', async () => {
+test('the test detects a change feed that shows entries beyond a transaction that is still running', async () => {
   const query = app.database.query.bind(app.database);
   const faulty = jest
     .spyOn(app.database, 'query')
@@ -160,7 +162,7 @@ test('detects a feed that shows entries beyond a transaction that is still runni
   }
 }, 600_000);
 
-test('accepts a cursor after a restore into another cluster, whose transaction ids start anew', async () => {
+test('the change feed accepts a cursor after a restore into another cluster, whose transaction ids start anew', async () => {
   const client = await connect();
   const page = async (path: string) => {
     const answer = await app.call('GET', path, { token: scene.token });

@@ -69,7 +69,7 @@ describe('signing in at the organisation', () => {
 
     const done = await signIn(jar);
     expect([done.status, done.at]).toEqual([303, `${app.url}/console`]);
-    // The remaining cookie belongs to the first sign-in, which was not completed.
+    // The remaining sign-in cookie belongs to the first sign-in, which was not completed.
     expect(jar.header.match(/console-sign-in/g)).toHaveLength(1);
     expect(await session(jar)).toMatchObject({ username: 'maria', scopes: ['admin'], account_codes: [] });
     expect((await call(jar, '/admin/users')).status).toBe(200);
@@ -107,7 +107,7 @@ describe('signing in at the organisation', () => {
     expect(await session(again.jar)).toBeNull();
   });
 
-  it('refuses a person without a matching group, and creates no user', async () => {
+  it('refuses the sign-in of a person without a matching group, and creates no user', async () => {
     await provider.person({ sub: 'person-4', preferred_username: 'stranger' });
     const { status, page, jar } = await signIn();
     expect(status).toBe(403);
@@ -116,7 +116,7 @@ describe('signing in at the organisation', () => {
     expect(await app.given.sql(`SELECT FROM users WHERE username = 'stranger'`)).toEqual([]);
   });
 
-  it('never gives a person the account of a local user with the same name', async () => {
+  it('a person who signs in at the organisation never becomes the local user with the same name', async () => {
     const local = await new OAuth(app).login({ scopes: ['admin'] });
     await provider.person({ sub: 'person-5', preferred_username: local.username, groups: [`exam-support-${account}`] });
     const { jar } = await signIn();
@@ -129,7 +129,7 @@ describe('signing in at the organisation', () => {
     expect((await session(second.jar)).username).toBe(username);
   });
 
-  it('gives nobody a username that has another meaning in the audit log', async () => {
+  it('a sign-in at the organisation gives nobody a username that has a reserved meaning in the audit log', async () => {
     await provider.person({ sub: 'person-10', preferred_username: 'system', groups: ['exam-admins'] });
     expect((await session((await signIn()).jar)).username).toBe('person-10');
   });
@@ -248,7 +248,7 @@ describe('signing in at the organisation', () => {
   });
 
   it.each(['exam-support-A\u0000B', 'exam-support-\ud800', `exam-support-${'A'.repeat(1000)}`])(
-    'grants no account for the group %j',
+    'a sign-in at the organisation grants no account for the group %j',
     async (group) => {
       await provider.person({ sub: 'person-16', preferred_username: 'odd\u0000', groups: [group, 'exam-admins'] });
       expect(await session((await signIn()).jar)).toMatchObject({ username: 'odd-', scopes: ['admin'] });
@@ -330,7 +330,7 @@ describe('signing out', () => {
       });
       expect(await session(jar)).toBeNull();
 
-      // The provider still knows the browser, and asks for no sign-in.
+      // The identity provider still has a session with the browser, and does not ask for a sign-in.
       await provider.person(null);
       expect((await signIn(jar)).status).toBe(303);
       const [page, at] = await jar.follow(address.href);

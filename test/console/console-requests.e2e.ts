@@ -33,7 +33,7 @@ async function open(path: string): Promise<void> {
   await Promise.all([driver.page.waitForResponse(/\/admin\/events$/), driver.goTo(path)]);
 }
 
-/** Returns the requests of the page from the start of `perform` until shortly after `content` is visible. */
+/** Returns the requests that the page sends from the start of `perform` until shortly after `content` is visible. */
 async function askedFor(perform: () => Promise<void>, content: string): Promise<string[]> {
   // Waits for the responses to the requests of the previous page and of its event stream.
   await driver.page.waitForTimeout(2500);

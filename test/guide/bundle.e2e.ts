@@ -10,8 +10,8 @@ function withoutExamples(document: Part): Part {
 }
 
 /**
- * Checks that nothing is lost when many modules become one file: neighbouring files, names of classes, single copies of
- * packages.
+ * Checks that nothing is lost when many modules become one file: the files next to a module, the names of classes, and
+ * the single copy of each package.
  */
 describe('the service from its bundled file', () => {
   const data = dataFolder();

@@ -17,8 +17,8 @@ let username: string;
 let credentials: { consumerKey: string; consumerSecret: string; username: string; password: string };
 
 /**
- * A proxy between the client and the service: it counts requests, changes answers as the test plans, and waits for a
- * settled feed.
+ * A proxy between the client and the service: it counts requests, changes answers as the test plans, and delays
+ * requests for the change feed until it contains every change.
  */
 let front: Server;
 let baseUrl: string;
@@ -179,7 +179,7 @@ describe('the client for TypeScript', () => {
 });
 
 describe('clients/typescript/README.md', () => {
-  it('contains a program that works with the packed package', async () => {
+  it('the program in clients/typescript/README.md works with the packed package', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-client-'));
     const built = spawnSync('node', ['scripts/build-clients.mjs', folder], { cwd: ROOT, encoding: 'utf8' });
     expect(`${built.status} ${built.stderr}`).toMatch(/^0/);

@@ -59,7 +59,7 @@ const hostile = (bytes: number): [string, string][] => {
   ];
 };
 
-/** Returns the longest blocking of the event loop during the work, in milliseconds. */
+/** Returns the longest time for which the event loop was blocked during the work, in milliseconds. */
 async function longestDelay(work: () => Promise<unknown>): Promise<number> {
   // Waits for the garbage collection of earlier work.
   await pause(50);
@@ -73,7 +73,10 @@ async function longestDelay(work: () => Promise<unknown>): Promise<number> {
 
 const OWN_WORK = members(99_000, (at) => `"${at}${'x'.repeat(60)}"`);
 
-/** Returns the milliseconds that this machine currently needs for a given JSON: the reference for delays. */
+/**
+ * Returns the milliseconds that this machine currently needs to parse a certain JSON text, with which delays are
+ * compared.
+ */
 function ownTime(): number {
   const times = Array.from({ length: 5 }, () => {
     const begun = performance.now();
@@ -84,8 +87,8 @@ function ownTime(): number {
 }
 
 /**
- * Returns each body's longest delay in relation to the machine's own time, measured at the same time: other load slows
- * both.
+ * Returns each body's longest delay as a multiple of the reference time ({@link ownTime}), which is measured at the
+ * same moment, because other load slows both.
  */
 async function delayRatios(path: string, bodies: [string, string][]): Promise<Record<string, number>> {
   const headers = { authorization: `Bearer ${scene.token}`, 'content-type': 'application/json' };
@@ -117,9 +120,9 @@ it.each([
     [...hostile(256 * KIB - REST), ...wide(256 * KIB - REST)],
   ],
 ])(
-  'blocks the event loop for less than the time of 100,000 values while it reads %s',
+  'reading %s blocks the event loop for less time than a body with 100,000 values does',
   async (_kind, path, bodies) => {
-    // Eighty bodies that need as much work as possible.
+    // All of these bodies need as much work as possible.
     expect(Math.max(...Object.values(await delayRatios(path(), bodies)))).toBeLessThan(1);
   },
   240_000,

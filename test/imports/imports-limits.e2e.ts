@@ -22,7 +22,7 @@ async function send(pieces: Iterable<string>): Promise<{ status: number; body: R
     method: 'POST',
     headers: { authorization: `Bearer ${scene.token}`, 'content-type': 'application/x-ndjson' },
   });
-  // A refused body is not read to its end.
+  // The service does not read a refused body to its end, so that sending it can fail.
   sender.on('error', () => undefined);
   const progress = { isAnswered: false };
   const answered = new Promise<IncomingMessage>((resolve) => sender.once('response', resolve));
@@ -52,7 +52,7 @@ function* rows(count: number): Iterable<string> {
 
 const kept = () => app.given.sql('SELECT state, rows FROM eligibility_imports');
 
-it('accepts a file of 512 MiB, and refuses a larger file with 413 without storing any of its rows', async () => {
+it('an import accepts a file of 512 MiB, and refuses a larger file with 413 without storing any of its rows', async () => {
   expect((await send(blank(MOST_BYTES))).status).toBe(202);
   expect(await kept()).toEqual([{ state: 'DONE', rows: 0 }]);
   const answer = await send(blank(MOST_BYTES + 1));
@@ -61,7 +61,7 @@ it('accepts a file of 512 MiB, and refuses a larger file with 413 without storin
   expect(await kept()).toHaveLength(1);
 }, 120_000);
 
-it('refuses a file with 1,000,001 rows with 413, and stores no row', async () => {
+it('an import refuses a file with 1,000,001 rows with 413, and stores no row', async () => {
   const before = await kept();
   const answer = await send(rows(MOST_ROWS + 1));
   expect([answer.status, answer.body['code']]).toEqual([413, 'payload_too_large']);

@@ -63,7 +63,7 @@ function good(): Answering {
 const titled = (...patterns: RegExp[]) =>
   SITUATIONS.map(({ title }) => title).filter((title) => patterns.some((pattern) => pattern.test(title)));
 
-/** Partners with one fault each, and the expected findings (at least these). */
+/** Partners with one fault each, and the findings that the program must report at least. */
 const faulty: [string, (partner: Answering) => Answering, string[]][] = [
   [
     'does not look at signatures',

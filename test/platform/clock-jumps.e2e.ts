@@ -38,7 +38,7 @@ test.each(DISTANCES)(
 );
 
 test.each(DISTANCES)(
-  'once the clock is right, ignores a pause that was set while the clock was %s ahead',
+  'once the clock is right, ignores a pause of a busy partner that began while the clock was %s ahead',
   async (ahead) => {
     subscribed.partner.answer({ status: 429, headers: { 'retry-after': '3' } });
     await subscribed.booking();
@@ -73,13 +73,16 @@ test('a lease that was granted while the clock was an hour ahead expires after t
   }
 }, 40_000);
 
-test.each(DISTANCES)('publishes an event that was claimed while the clock was %s ahead', async (ahead) => {
-  const code = await subscribed.booking();
-  await delivered();
-  await app.given.sql(`DELETE FROM notifications WHERE subscription_id = $1`, [subscribed.id]);
-  await app.given.sql(
-    `UPDATE domain_events SET settled_at = NULL, claimed_until = now() + $2::interval WHERE stream = $1`,
-    [code, ahead],
-  );
-  await delivered();
-});
+test.each(DISTANCES)(
+  'once the clock is right, publishes an event that was claimed while the clock was %s ahead',
+  async (ahead) => {
+    const code = await subscribed.booking();
+    await delivered();
+    await app.given.sql(`DELETE FROM notifications WHERE subscription_id = $1`, [subscribed.id]);
+    await app.given.sql(
+      `UPDATE domain_events SET settled_at = NULL, claimed_until = now() + $2::interval WHERE stream = $1`,
+      [code, ahead],
+    );
+    await delivered();
+  },
+);

@@ -36,7 +36,8 @@ beforeAll(async () => {
   stranger = new pg.Client({ connectionString: server.url.replace(/[^/]+$/, 'postgres') });
   await stranger.connect();
   await stranger.query('LISTEN something');
-  // A listener inside a transaction reads no notifications, so PostgreSQL keeps them and the queue fills.
+  // A connection that listens inside a transaction reads no messages of NOTIFY. PostgreSQL therefore keeps all
+  // messages, and its queue fills.
   await stranger.query('BEGIN');
   await stranger.query('SELECT 1');
   await fill();

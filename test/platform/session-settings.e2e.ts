@@ -10,7 +10,10 @@ import { dateTime } from '../support/given';
 import { importsOf } from '../support/imports';
 import { Subscribed } from '../support/subscribed';
 
-/** Contract section 13: a role for which another administrator has changed every possible setting. */
+/**
+ * Contract section 13: tests the service under a database role for which an administrator has changed every possible
+ * setting.
+ */
 const PRESCRIBED: Record<string, string> = {
   DateStyle: 'German, DMY',
   IntervalStyle: 'sql_standard',

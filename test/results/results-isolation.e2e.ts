@@ -89,7 +89,7 @@ describe('an account result sent by a driver of two accounts', () => {
     expect([await counted(staffOfA), await counted(staffOfZ)]).toEqual([atA + 1, atZ]);
   });
 
-  it('the staff of the account in the path can read and reject an account result', async () => {
+  it('the staff of the account in the path of an unmatched account result can read and reject it', async () => {
     const id = await accountResult(a);
     expect((await ask(staffOfA, 'GET', `/admin/unmatched-results/${id}`)).body).toMatchObject({
       account_code: a.account,
@@ -116,13 +116,13 @@ describe('a registration result', () => {
     expect(await listed(staffOfA)).toContain(id);
   });
 
-  it('shows a result of a user of one account to the staff of this account', async () => {
+  it('shows a registration result from a user of only one account to the staff of this account', async () => {
     const id = await registrationResult('NOWHERE', await app.given.token([a.account], ['results']));
     await expectHidden(id, staffOfZ);
     expect(await listed(staffOfA)).toContain(id);
   });
 
-  it('shows a result that an operator sent only to operators, whatever accounts the sender has', async () => {
+  it('shows a registration result that an operator sent only to operators, whatever accounts the sender has', async () => {
     const id = await registrationResult('NOWHERE', await app.given.token([a.account], ['results', 'admin']));
     await expectHidden(id, staffOfA);
     expect(await listed(operator)).toContain(id);

@@ -57,7 +57,10 @@ async function delivered(bodyOf: (record: Record<string, any>) => object, byAcco
   return [body, read.body];
 }
 
-/** Tests rows that say "optional, kept as sent": each is read back unchanged. */
+/**
+ * Tests the rows of the specification that say "optional, kept as sent": the value of each member is read back
+ * unchanged.
+ */
 function rowsOf(
   section: number,
   at: Record<string, string>,

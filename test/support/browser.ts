@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 
-// Two candidates for node_modules, because the compiled version of this file is one folder deeper.
+// The possible parent folders of node_modules, because the compiled version of this file is one folder deeper.
 const MODULES = ['../..', '../../..']
   .map((up) => join(__dirname, up, 'node_modules'))
   .find((folder) => existsSync(join(folder, '@sparticuz')))!;
@@ -75,8 +75,8 @@ export interface WatchedPage {
   /** Console errors and warnings, uncaught exceptions, and violations of the content security policy. */
   readonly complaints: string[];
   /**
-   * Answers of 400 and above as `status METHOD path`: the browser reports them as errors, even when a test expects
-   * them.
+   * Responses with a status of 400 and above, as `status METHOD path`: the browser reports them as errors, even when a
+   * test expects them.
    */
   readonly refusals: string[];
 }

@@ -255,7 +255,7 @@ export class Given {
     return ok(answer, 201);
   }
 
-  /** Holds the locks of a statement on a separate connection; returns the function that releases them. */
+  /** Runs a statement on a separate connection, and holds its locks; returns the function that releases them. */
   async lock(text: string): Promise<() => Promise<void>> {
     const client = new pg.Client({ connectionString: this.app.databaseUrl });
     await client.connect();

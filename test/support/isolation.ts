@@ -11,7 +11,7 @@ export interface Operation {
   name: string;
   method: string;
   path: string;
-  /** The scopes of which a token needs one; empty for an open route. */
+  /** The scopes that the route accepts, of which a token needs one; empty for an open route. */
   scopes: Scope[];
   filters: string[];
   hasBody: boolean;
@@ -21,13 +21,16 @@ interface Caller {
   name: string;
   token: string | undefined;
   scopes: readonly Scope[];
-  /** The status with which every call of this caller is answered, regardless of the parameters. */
+  /** The status of every response to this caller, regardless of the parameters. */
   always?: number;
-  /** Whether it is staff of an account without data: its answers must equal those from before there was any data. */
+  /**
+   * Whether the caller is staff of an account without data. The responses to this caller must equal those from before
+   * there was any data.
+   */
   hasNothing?: boolean;
 }
 
-/** The path and body of a call. */
+/** The path and the body of a request. */
 interface Asked {
   path: string;
   body?: unknown;
@@ -109,7 +112,7 @@ const PLAIN = new Set(
 
 /**
  * Tests isolation: every caller without rights on the account Z calls every operation of the document. `faults` lists
- * answers with data of Z, differences from the answers for unknown objects, and changes of Z's data.
+ * responses with data of Z, differences from the responses for unknown objects, and changes of Z's data.
  */
 export class Isolation {
   readonly operations: Operation[];
@@ -379,7 +382,7 @@ for (const name of ['svc_eligibility_code', 'subject', 'open_id', 'svc_id']) KIN
 for (const name of ['actor', 'username']) KINDS[name] = 'user';
 for (const name of ['q', 'result_id']) KINDS[name] = 'name';
 
-/** Returns an answer without times. */
+/** Returns a response without times. */
 function shape({ status, text }: Answer): string {
   return `${status} ${text.replace(TIMES, '<time>')}`;
 }

@@ -12,8 +12,8 @@ export interface PostgresPool<Client extends PostgresClient> {
 }
 
 /**
- * Creates the tables. Run it once, or add it to your migrations. Keep rows of `taken_notifications` for as long as you
- * may receive repeats.
+ * Creates the tables. Run it once, or add it to your migrations. Keep the rows of `taken_notifications` for as long as
+ * you may receive the same notification again.
  */
 export const POSTGRES_SCHEMA = `
 CREATE TABLE IF NOT EXISTS taken_notifications (

@@ -3,7 +3,7 @@ import { acrossAccounts, type AcrossAccounts } from '../../platform/database/dat
 import type { FailureClass } from '../partner/partner-connection.js';
 import type { Retry } from './notification.entity.js';
 
-/** The value with which a filter selects notifications without a failure class or reason. */
+/** The filter value that selects notifications without a failure class or without a failure reason. */
 export const NONE = 'none';
 
 /** The conditions of a filter on notifications; all of them must match. */
@@ -24,8 +24,8 @@ export interface NotificationConditions {
 }
 
 /**
- * Returns the reason why a query with this filter is not limited to accounts: without account conditions, the filter
- * comes from an operator (filter-bounds.ts).
+ * Returns, for the check of SQL texts, the reason why a query with this filter may read all accounts: without account
+ * conditions, the filter comes from an operator (filter-bounds.ts).
  */
 export function acrossOf({ account_codes, account_code }: NotificationConditions): AcrossAccounts | undefined {
   return account_codes === undefined && account_code == null ? acrossAccounts.operators : undefined;

@@ -5,13 +5,15 @@ import type { FailureClass } from '../partner/partner-connection.js';
 export type NotificationState = 'PENDING' | 'DELIVERED' | 'ERROR_QUEUE' | 'RESOLVED';
 export type Retry = 'AUTO' | 'MANUAL';
 
-/** A notification: one event for one subscription, as operators see it. `position` increases with the creation time. */
+/**
+ * A notification: one event for one subscription. Operators see its state. `position` increases with the creation time.
+ */
 @Entity('notifications')
 export class Notification {
   @PrimaryColumn({ type: 'bigint', insert: false, update: false })
   position: number;
 
-  /** The id of the message, which is sent as `webhook-id`. */
+  /** The id of the message, which is sent in the `webhook-id` header. */
   @Column('uuid')
   id: string;
 

@@ -3,7 +3,7 @@ import type { Logger } from '../../platform/observability/logger.js';
 import type { PartnerQueue } from './partner-queue.js';
 import { RESERVE, type Reserved } from './pace-statements.js';
 
-/** The time after a failed query until it is retried. */
+/** The time in milliseconds after which a failed database query is retried. */
 const ASK_AGAIN_MS = 250;
 /** The tolerance for timers, which may fire slightly early. */
 const EARLY_MS = 1;
@@ -11,15 +11,16 @@ const EARLY_MS = 1;
 const LONGEST_MS = 15_000;
 
 /**
- * Opens the closed queues of this process. A paused queue opens when its pause is over; other queues open at the send
- * times that the database reserves for all processes in turn (pace-statements.ts).
+ * Opens the closed queues of partners in this process. A paused queue opens when its pause is over; other queues open
+ * at the send times that the database reserves for all processes in turn (pace-statements.ts).
  */
 export class PaceKeeper<Item> {
   private readonly arranged = new Map<PartnerQueue<Item>, NodeJS.Timeout | null>();
 
   /**
    * Creates the keeper.
-   * @param opened called when a queue may start an attempt, or when there may be more to claim for it
+   * @param opened called when a queue may start an attempt, or when there may be more notifications to claim for its
+   * partner
    */
   constructor(
     private readonly database: Database,
@@ -63,8 +64,8 @@ export class PaceKeeper<Item> {
         this.arranged.delete(queue);
         if (queue.pace.isOpen(performance.now())) this.opened(queue);
         else {
-          // The database is asked, because another process may already have ended the pause, for example after a new
-          // address.
+          // The database is asked again, because another process may already have ended the pause, for example after
+          // the partner's address was changed.
           queue.pace.dropWall();
           this.arrange(queue);
         }

@@ -64,8 +64,8 @@ const GIVE_UP = prepared(
 );
 
 /**
- * Gives up notifications of a partner that was busy for $1 hours (suspensions do not count) and accepted nothing.
- * Unsent notifications wait behind the oldest one, and have waited as long.
+ * Gives up notifications of a partner that answered only "busy" for $1 hours (suspensions do not count). Its unsent
+ * notifications are given up with the oldest one, behind which they have waited.
  */
 const GIVE_UP_BUSY = prepared(
   'queue-give-up-busy',
@@ -122,8 +122,8 @@ const RESOLVE_QUEUED = prepared(
 );
 
 /**
- * Replaces the rows of a cause by a single row, if that saves many. Causes without changes are not rewritten. Only one
- * process at a time runs it.
+ * Merges the count rows of an error-queue cause into a single row, if that saves many rows. Causes without new rows are
+ * not rewritten. Only one process at a time runs it.
  */
 const CAUSE = `(c.subscription_id, c.retry, coalesce(c.failure, ''), coalesce(c.reason, ''), coalesce(c.http_status, 0))`;
 const FOLD_CAUSES = prepared(
@@ -141,8 +141,9 @@ const FOLD_CAUSES = prepared(
 );
 
 /**
- * Changes queued notifications that no attempt changes. It works in small batches of one kind after another, so that
- * neither deliveries nor other kinds wait for a large batch.
+ * Changes queued notifications when no attempt does so: it gives up old ones and moves others to the error queue. It
+ * works in small batches, one kind of change after the other, so that neither deliveries nor other changes wait for a
+ * large batch.
  */
 @Injectable()
 export class QueueUpkeep {

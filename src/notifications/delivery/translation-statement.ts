@@ -26,7 +26,7 @@ const MOST_NOTIFICATIONS = 2000;
 
 /**
  * The SQL condition that an event `e` is the only one of its booking, so that no other event is in delivery or about to
- * be. An event that was set aside and is translated late has later events.
+ * be. An event that was set aside and is translated late does not meet the condition, because later events follow it.
  */
 const IS_ALONE = `e.sequence = 1 AND e.occurred_at > statement_timestamp() - interval '1 day'
   AND NOT EXISTS (SELECT FROM domain_events later WHERE later.stream = e.stream AND later.sequence > 1)`;
@@ -45,7 +45,7 @@ const ID = `overlay(overlay(left(replace(event_id::text, '-', ''), 12) || left($
  * address of the subscription is being changed.
  */
 const LISTENS = `s.deleted_datetime IS NULL AND (s.state <> 'UNVERIFIED' OR s.suspended_datetime IS NOT NULL)`;
-/** The SQL condition that a notification of this subscription may be sent when it is the next one. */
+/** The SQL condition that a notification of this subscription may be sent when it is the next one of its booking. */
 const MAY_BE_SENT = `s.state = 'ACTIVE' AND s.health = 'UP'`;
 
 /**

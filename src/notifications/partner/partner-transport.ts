@@ -1,4 +1,4 @@
-// The types must match those of Nest, an ES module that imports axios as an ES module.
+// The imported types must match those of NestJS, an ES module that imports axios as an ES module.
 import type { AxiosAdapter } from 'axios' with { 'resolution-mode': 'import' };
 
 import { type PartnerConnector } from './partner-connection.js';
@@ -31,7 +31,7 @@ export const partnerAdapter: AxiosAdapter = async (config) => {
 
 /**
  * The maximum number of idle connections to all partners of a process, at some 80 KiB each. A maximum below the number
- * of partners would be useless.
+ * of partners would close each connection before it is used again.
  */
 const MOST_IDLE = 2000;
 
@@ -63,8 +63,8 @@ export class PartnerPool implements ConnectionKeeper {
   private readonly connections = new Set<PartnerConnection>();
   private readonly waiting: Exchange[] = [];
   /**
-   * The connection that carries a request after a long idle time. Whether the connection was silently dropped is not
-   * known yet.
+   * The connection that was idle for a long time and now carries a request. It is not yet known whether the connection
+   * was silently dropped.
    */
   private onTrial: PartnerConnection | null = null;
   private closed = false;
@@ -112,7 +112,7 @@ export class PartnerPool implements ConnectionKeeper {
   async close(): Promise<void> {
     this.closed = true;
     if (this.busy) await new Promise<void>((resolve) => (this.drained = resolve));
-    // No exchange runs any more. An attempt that still waits for a token sends over a connection of its own.
+    // No exchange runs any more. An attempt that still waits for a token will later open its own connection.
     this.idle.length = 0;
     for (const connection of this.connections) this.drop(connection);
   }
@@ -157,8 +157,8 @@ export class PartnerPool implements ConnectionKeeper {
   }
 
   /**
-   * Returns an idle connection. Of those that were idle for long, only one at a time is tried, because a cause that
-   * drops one connection usually drops all.
+   * Returns an idle connection. Of the connections that were idle for a long time, only one at a time is tried, because
+   * a cause that drops one connection usually drops all.
    */
   private takeIdle(): PartnerConnection | undefined {
     let connection = this.idle.pop();

@@ -33,7 +33,7 @@ interface PreviousKey {
   steadyUntil: number;
 }
 
-/** The data of a partner that delivery needs: its address, its signing keys and its retry settings. */
+/** The data of a partner that is needed to send notifications: its address, its signing keys and its retry settings. */
 export class PartnerProfile {
   constructor(
     readonly version: number,
@@ -179,8 +179,8 @@ export class PartnerDirectory {
 }
 
 /**
- * Returns a digest of the settings on which connections and tokens depend. A suspended and resumed partner keeps both,
- * because its digest is unchanged.
+ * Returns a digest of the settings on which connections and tokens depend. A suspension does not change the digest, so
+ * that the partner keeps its connections and its token.
  */
 function digestOf(subscription: Subscription): string {
   const { partner_url, auth, auth_secret, ca_pem, client_cert_pem, client_key, wait_ms } = subscription;

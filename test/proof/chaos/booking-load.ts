@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 const dateTime = (ms: number) => new Date(ms).toISOString().slice(0, 19) + 'Z';
 
 export interface LoadOptions {
-  /** Returns the address of the next call. */
+  /** Returns the base URL for the next request. */
   readonly baseUrl: () => string;
   readonly account: string;
   readonly token: string;
@@ -22,7 +22,7 @@ export class BookingLoad {
   /** The number of acknowledged changes of each booking. */
   readonly acknowledged = new Map<string, number>();
   readonly eligibilities = new Set<string>();
-  /** The times of successful responses. */
+  /** The times of the service's successful responses. */
   readonly answeredAt: number[] = [];
   calls = 0;
   failures = 0;

@@ -36,7 +36,7 @@ import { DebianPostgres } from './postgres-servers.js';
 
 const ADMIN = join(__dirname, '../../../src/admin.js');
 const MIGRATION = join(__dirname, '../../../src/migrate-database.js');
-/** The role of the processes, which owns nothing. */
+/** The database role of the service's processes, which owns no tables. */
 const ROLE = 'eligibility_service';
 const TRAFFIC_MS = 3_000;
 const SECRETS_KEY = randomBytes(32).toString('base64');
@@ -115,7 +115,7 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
   await subscribe(baseUrl, account, token, partner);
   const ledger = new Ledger();
   ledger.listenTo(partner);
-  // `feed` follows changes that the dump will not contain, and `rested` keeps an earlier cursor.
+  // `feed` reads changes that the dump will not contain. `rested` pauses and keeps an earlier cursor.
   const feed = await FeedFollower.start(baseUrl, account, token);
   const rested = await FeedFollower.start(baseUrl, account, token);
   const load = new BookingLoad({ baseUrl: () => baseUrl, account, token, restMs: 20 });
@@ -190,7 +190,7 @@ function processesOf(folder: string, ports: readonly number[], url: string, prox
   );
 }
 
-/** Checks that every event of every existing booking has arrived under one id. */
+/** Checks that every event of every existing booking has reached the partner, under one id. */
 function told(ledger: Ledger, bookings: readonly Record<string, unknown>[]): Record<string, number> {
   const ids = new Map<string, number>();
   for (const { booking, sequence } of ledger.accepted.values()) {

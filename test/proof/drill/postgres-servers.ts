@@ -100,14 +100,14 @@ export class DebianPostgres {
     return `postgres://eligibility:${this.password}@127.0.0.1:${this.port}/${database}`;
   }
 
-  /** Runs a PostgreSQL program (pg_dump) on the database. */
+  /** Runs a program of PostgreSQL, such as pg_dump, on the database. */
   run(program: string, ...options: string[]): void {
     execFileSync(`${POSTGRES_BIN}/${program}`, ['--dbname', this.url, ...options], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
   }
 
-  /** Runs the program in the background. */
+  /** Runs a program of PostgreSQL in the background. */
   background(program: string, ...options: string[]): Daemon {
     const daemon = new Daemon(program, [`${POSTGRES_BIN}/${program}`, '--dbname', this.url, ...options], {
       folder: this.folder,

@@ -14,7 +14,7 @@ export interface ClusterOptions {
   readonly synchronous: boolean;
 }
 
-/** Patroni's own defaults; after the TTL, a vanished primary is replaced. */
+/** Patroni's own defaults; a primary that has not renewed its lease for this TTL is replaced. */
 const [TTL_S, RETRY_TIMEOUT_S] = [30, 10];
 const READY_MS = 240_000;
 
@@ -252,7 +252,7 @@ export class PromotionWatch {
       asking = false;
       if (!rows[0].standby) this.at ??= Date.now();
     };
-    // An error means that the standby has disconnected; it is ignored.
+    // An error is ignored, because it means that the standby has closed the connection.
     this.timers.push(setInterval(() => void look().catch(() => undefined), 20));
   }
 

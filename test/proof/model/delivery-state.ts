@@ -6,17 +6,20 @@ export interface Subject {
   readonly sequence: number;
 }
 
-// The possible values of each byte of a state.
+// The following constants are the possible values of each byte of a state.
 
 export const EVENT = { NONE: 0, COMMITTED: 1, SETTLED: 2 } as const;
 export const STATE = { NONE: 0, PENDING: 1, DELIVERED: 2, AUTO: 3, MANUAL: 4, RESOLVED: 5 } as const;
-/** The trigger of the obligation (a row of `deliveries`); NONE means that there is no row. */
+/** The trigger of a notification's row in `deliveries`; NONE means that there is no row. */
 export const TRIGGER = { NONE: 0, FIRST: 1, AUTO: 2, MANUAL: 3, REPLAY: 4 } as const;
 /**
  * FRESH: an attempt may start; OLD: no attempt may start; LAPSED: the lease has expired and anybody may claim the row.
  */
 export const LEASE = { NONE: 0, FRESH: 1, OLD: 2, LAPSED: 3 } as const;
-/** The step of a worker with a notification. ASKED: a claim that has read but not yet written (a mutation). */
+/**
+ * The progress of a worker with a notification. ASKED: a claim has read the row and not yet written it, which happens
+ * only in a mutation.
+ */
 export const HOLD = { NONE: 0, CLAIMED: 1, UNDER_WAY: 2, OK: 3, DOWN: 4, REFUSED: 5, ASKED: 6, BUSY: 7 } as const;
 export const SUBSCRIPTION = { ACTIVE: 0, SUSPENDING: 1, SUSPENDED: 2 } as const;
 /** The next probe of a DOWN partner; HELD + position: a worker has claimed it. NEVER belongs to a mutation. */
@@ -25,14 +28,14 @@ export const PROBE = { DUE: 0, WAITING: 1, HELD: 2, NEVER: 255 } as const;
 export const JOB = { NONE: 0, RUNNING: 1, STOPPING: 2, PAUSED: 3, ENDING: 4, ABORTED: 5, DONE: 6 } as const;
 export const ITEM = { NONE: 0, WAITING: 1, SENT: 2, BEGUN: 3, ENDED: 4 } as const;
 
-/** The number of successful answers after which a partner is no longer slowed down. */
+/** The number of successful responses after which a partner is no longer slowed down. */
 export const ENOUGH_GOOD = 2;
 /** The number of consecutive 500s after which an event may be the only one at fault. */
 export const SUSPECT = 3;
 const OF_PARTNER = 9;
 const OF_NOTIFICATION = 10;
 
-/** The bits that describe a worker's claim of a notification. */
+/** The bits that describe the claim that a worker has on a notification. */
 export const FLAG = { PROBE: 1, CLAIMED_DOWN: 2, BEGUN_LATE: 4, BY_OPERATOR: 8, OF_JOB: 16, OF_REPLAY: 32 } as const;
 
 /** The offset of each byte of a state. */
@@ -67,7 +70,7 @@ export class Layout {
   readonly jobSuccess = (partner: number) => partner * OF_PARTNER + 3;
   /** Whether the protocol pauses the partner. */
   readonly wall = (partner: number) => partner * OF_PARTNER + 4;
-  /** Whether the pause that the partner asked for is not over. */
+  /** Whether the pause that the partner asked for is still in effect. */
   readonly isBusy = (partner: number) => partner * OF_PARTNER + 5;
   /** Whether the partner gets fewer requests than it once handled, because it was busy. */
   readonly isSlowed = (partner: number) => partner * OF_PARTNER + 6;
@@ -91,7 +94,7 @@ export class Layout {
   readonly accepted = (n: number) => this.own(n) + 4;
   /** Whether the notification may arrive twice: 1 after a kill, an expired lease or an operator's action. */
   readonly mayRepeat = (n: number) => this.own(n) + 5;
-  /** Whether an attempt of a killed worker is still running at the partner. */
+  /** Whether an attempt of a killed worker is still being processed by the partner. */
   readonly orphan = (n: number) => this.own(n) + 6;
   readonly item = (n: number) => this.own(n) + 7;
   /** The waiting time as counted by the protocol (low two bits) and the real one (next two); 16: row of the job. */
@@ -103,7 +106,7 @@ export class Layout {
   readonly isAlive = (w: number) =>
     this.partners * OF_PARTNER + this.count * OF_NOTIFICATION + w * (1 + this.count * 3);
   readonly hold = (w: number, n: number) => this.isAlive(w) + 1 + n * 3;
-  /** Whether the token of the hold equals the row's token. */
+  /** Whether the fencing token of the worker's claim equals the token in the row. */
   readonly token = (w: number, n: number) => this.hold(w, n) + 1;
   readonly flags = (w: number, n: number) => this.hold(w, n) + 2;
 

@@ -2,7 +2,7 @@ import { FLAG, HOLD, LEASE, ROW_OF_JOB, STATE, SUBSCRIPTION, TRIGGER, type Layou
 import type { Mutation } from './mutations.js';
 import type { Emit } from './state-search.js';
 
-/** The actions of the environment in a configuration; an omitted action does not happen. */
+/** The actions of the environment that can happen in a configuration; an omitted action does not happen. */
 export interface World {
   readonly kills?: boolean;
   /** Whether the partner can answer 500. */
@@ -13,7 +13,7 @@ export interface World {
   readonly busies?: boolean;
   /** Whether the partner answers nothing else than that it is busy. */
   readonly alwaysBusy?: boolean;
-  /** Whether the first event is always answered 500, and no other event is. */
+  /** Whether the partner always answers the first event with 500, and no other event. */
   readonly oneBadEvent?: boolean;
   /** Whether an event that keeps getting 500 while others succeed is passed to an operator. */
   readonly blames?: boolean;
@@ -117,7 +117,7 @@ export class Step {
     return this.mutation === mutation;
   }
 
-  /** Returns a copy of the state, to be changed and passed to `take`. */
+  /** Returns a copy of the state, which the caller changes and passes to `take`. */
   copy(): Uint8Array {
     this.to.set(this.from);
     return this.to;
@@ -155,7 +155,7 @@ export class Step {
     return (this.from[this.layout.waited(n)] & ROW_OF_JOB) !== 0;
   }
 
-  /** Returns whether no worker has a valid lease on notification `n`. */
+  /** Returns whether notification `n` has no valid lease of any worker. */
   isFree(n: number): boolean {
     const lease = this.from[this.layout.lease(n)];
     return lease === LEASE.NONE || lease === LEASE.LAPSED;
@@ -166,7 +166,7 @@ export class Step {
     return state === STATE.AUTO || state === STATE.MANUAL;
   }
 
-  /** Returns whether the order within its booking allows the row now. */
+  /** Returns whether the order of the booking's events allows the row to be claimed now. */
   isItsTurn(n: number): boolean {
     const { layout, from } = this;
     const trigger = from[layout.trigger(n)];
@@ -223,7 +223,7 @@ export class Step {
     to[this.layout.flags(w, n)] = 0;
   }
 
-  /** Removes the lease: earlier tokens become stale. */
+  /** Removes the lease from the row, so that earlier tokens become stale. */
   free(to: Uint8Array, n: number): void {
     to[this.layout.lease(n)] = LEASE.NONE;
     for (let w = 0; w < this.layout.workers; w++) to[this.layout.token(w, n)] = 0;

@@ -118,7 +118,7 @@ export function isSettled(layout: Layout, state: Uint8Array, oneBadEvent = false
     if (state[layout.event(n)] === EVENT.COMMITTED) return false;
     if (subscription === SUBSCRIPTION.SUSPENDED) continue;
     const its = state[layout.state(n)];
-    // The notification is the only probe of its partner, and is retried until it is given up.
+    // This notification is the only probe of its partner, and is retried until it is given up.
     if (oneBadEvent && n === 0 && its === STATE.AUTO) continue;
     if (state[layout.trigger(n)] !== TRIGGER.NONE || its === STATE.PENDING || its === STATE.AUTO) return false;
     const item = state[layout.item(n)];

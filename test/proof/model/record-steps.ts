@@ -19,7 +19,7 @@ function isLatestProbe(step: Step, partner: number, n: number): boolean {
   return from[layout.probe(partner)] === PROBE.HELD + n || step.is('a late probe moves the next');
 }
 
-/** Records an outcome; every write checks the token, and a stale token changes nothing. */
+/** Records the outcome of an attempt. Every write checks the fencing token, and a stale token changes nothing. */
 export function record(step: Step, w: number, n: number): void {
   const { layout, from } = step;
   const [hold, flags, partner] = [from[layout.hold(w, n)], from[layout.flags(w, n)], step.partnerOf(n)];
@@ -36,7 +36,7 @@ export function record(step: Step, w: number, n: number): void {
     step.take(labelOf('record', n, w));
     return;
   }
-  // An operator asked for a resend during the attempt: a failure keeps the request.
+  // An operator asked for a resend during the attempt: after a failure, the request for a resend stays.
   const askedFor = from[layout.trigger(n)] === TRIGGER.MANUAL && !(flags & FLAG.BY_OPERATOR);
   const replay = from[layout.trigger(n)] === TRIGGER.REPLAY;
   if (from[layout.item(n)] === ITEM.BEGUN) to[layout.item(n)] = ITEM.ENDED;
@@ -90,8 +90,8 @@ export function record(step: Step, w: number, n: number): void {
 }
 
 /**
- * Applies a successful response: it ends the time of only busy answers, raises a slow pace, and shows that events which
- * keep failing are at fault.
+ * Applies a successful response: it ends the time for which the partner answered only "busy", raises a slow pace, and
+ * shows that events which keep failing are at fault.
  */
 function answeredWell(step: Step, to: Uint8Array, n: number): void {
   const { layout, from } = step;
@@ -110,7 +110,7 @@ function answeredWell(step: Step, to: Uint8Array, n: number): void {
       to[layout.failures(m)] = SUSPECT + 1;
 }
 
-/** Applies a busy answer: the notification is sent again unchanged after the pause. */
+/** Applies a busy response: the notification is sent again unchanged after the pause. */
 function isBusy(step: Step, to: Uint8Array, n: number): void {
   const { layout, from } = step;
   const partner = step.partnerOf(n);

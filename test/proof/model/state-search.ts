@@ -5,7 +5,7 @@
  * their numbers. Breadth-first order makes the displayed path to a fault a shortest one.
  */
 
-/** Emits a step from one state to another. */
+/** Emits a step of the protocol from one state to another. */
 export interface Emit {
   /**
    * @param label identifies the step, for `Protocol.describe`
@@ -19,7 +19,7 @@ export interface Emit {
 export interface Protocol {
   readonly size: number;
   initial(): Uint8Array;
-  /** Emits every step out of the state; `to` may be the same array each time. */
+  /** Emits every step out of the state; the array that is passed to `emit` may be the same each time. */
   expand(from: Uint8Array, emit: Emit): void;
   /** Returns the promise that the state breaks; else null. */
   faultOf(state: Uint8Array): string | null;
@@ -31,9 +31,9 @@ export interface Protocol {
 export interface Verdict {
   readonly states: number;
   readonly steps: number;
-  /** The broken promise, else null. */
+  /** The promise that some behaviour breaks; null if all promises hold. */
   readonly fault: string | null;
-  /** The steps that lead to it. */
+  /** The steps that lead to the broken promise. */
   readonly trace: readonly string[];
   /** Whether the search ended before all states were visited. */
   readonly truncated: boolean;
@@ -180,7 +180,7 @@ export function search(protocol: Protocol, most = Infinity): Verdict {
 
 /** Returns the first state from which benign steps lead to no settled state, else null. */
 function firstStuck(protocol: Protocol, store: StateStore, from: Numbers, to: Numbers): number | null {
-  // Steps grouped by the state that they lead to.
+  // The steps are grouped by the state to which they lead.
   const first = new Int32Array(store.count + 1);
   for (let i = 0; i < to.length; i++) first[to.at(i) + 1] += 1;
   for (let i = 0; i < store.count; i++) first[i + 1] += first[i];

@@ -24,7 +24,7 @@ export class SimulatedTime {
     return new Date(this.start + this.elapsed);
   }
 
-  /** Milliseconds since the beginning. */
+  /** Milliseconds of simulated time since the beginning. */
   get ms(): number {
     return this.elapsed;
   }
@@ -64,7 +64,10 @@ export class SimulatedTime {
     performance.now = () => this.elapsed;
   }
 
-  /** Fixes random numbers, after the applications were created, because their framework draws random names. */
+  /**
+   * Makes random numbers predictable. Call it after the applications were created, because their framework draws random
+   * names.
+   */
   fixChance(): void {
     Math.random = () => 0.5;
   }

@@ -23,7 +23,7 @@ export interface Prepared {
 export interface Sending {
   secrets?: readonly string[];
   timestampS?: number;
-  /** Headers to add to the request; undefined removes a header. */
+  /** The headers to add to the request; the value undefined removes a header. */
   headers?: Record<string, string | undefined>;
   /** The body to send instead of the body that was signed. */
   body?: Buffer;
@@ -105,7 +105,7 @@ function told({ status, body }: EndpointAnswer): string {
   return `answered ${status}${said === '' ? '' : ` (${said})`}`;
 }
 
-/** A new booking with its sequence of events. */
+/** A new booking whose events the program sends. */
 export class Booking {
   private readonly code = `CONF${randomBytes(6).toString('hex').toUpperCase()}`.slice(0, 10);
   private readonly start = Date.now();

@@ -8,7 +8,7 @@ function isOwed(step: FeedStep, { transactions, reader }: FeedState, n: number):
   return transactions[n].phase === PHASE.COMMITTED && step.isAsked(n) && !(reader.excused & (1 << n));
 }
 
-/** Records the page as read. @returns the promise that it breaks, else null */
+/** Records that the reader has read the page. @returns the promise that the page breaks, else null */
 export function faultOfPage(step: FeedStep, to: FeedState, rows: readonly number[], isFull: boolean): string | null {
   const { reader, transactions, database } = to;
   // The first page begins with the oldest entry that is kept.

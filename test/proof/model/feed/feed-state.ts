@@ -17,7 +17,7 @@ const DATABASE = [
   'epoch',
   'timeline',
   'tick',
-  /** The first tick of the oldest month that is kept. */
+  /** The first tick of the oldest month whose entries are kept. */
   'keptFrom',
   'commits',
   /** The number of crashes, failovers and restores. */

@@ -2,18 +2,21 @@ import type { Emit } from '../state-search.js';
 import { decode, encode, isRunning, PHASE, type FeedState, type Transaction } from './feed-state.js';
 import type { FeedMutation } from './feed-mutations.js';
 
-/** The ticks of a month, those for which entries are kept, and those after which a transaction has ended. */
+/**
+ * The number of ticks of a month; then the number for which entries are kept, and the number after which every
+ * transaction has ended.
+ */
 export const MONTH = 2;
 export const RETENTION = 2;
 export const LATE = 1;
 
-/** A world that is small enough for a complete search. */
+/** A configuration of the model that is small enough for a search of all its states. */
 export interface FeedConfiguration {
   readonly name: string;
   /** The changes, one per transaction: a letter for the record and one for the kind, such as `aE bR`. */
   readonly changes: string;
   readonly limit: number;
-  /** The kind that the reader asks for; every kind when absent. */
+  /** The kind that the reader asks for; without it, the reader asks for every kind. */
   readonly kind?: string;
   /** The number of crashes with a restart, or of promotions of a synchronous standby. */
   readonly crashes?: number;
@@ -124,7 +127,7 @@ export class FeedStep {
     return { generation: generationOf(this.state), xmin, xmax };
   }
 
-  /** Compares the places of two entries in the feed. */
+  /** Compares the positions of two entries in the feed. */
   compare(
     a: Pick<Transaction, 'generation' | 'place' | 'position'>,
     b: Pick<Transaction, 'generation' | 'place' | 'position'>,

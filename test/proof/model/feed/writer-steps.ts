@@ -5,7 +5,8 @@ import { feedLabel, generationOf, LATE, MONTH, RETENTION, type FeedStep, type Fe
 export function writerSteps(step: FeedStep): void {
   const { transactions } = step.state;
   for (const [n, { phase }] of transactions.entries()) {
-    // Transactions begin in the order of their numbers: their records and kinds are all that distinguishes them.
+    // Transactions begin in the order of their numbers. No other order must be tried, because only their records and
+    // kinds distinguish them.
     if (phase === PHASE.NONE && (n === 0 || transactions[n - 1].phase !== PHASE.NONE)) begin(step, n);
     if (phase === PHASE.BEGUN && !isLocked(step, n))
       step.take(feedLabel('lock', n), (to) => void (to.transactions[n].phase = PHASE.LOCKED));
@@ -53,7 +54,7 @@ function end(to: FeedState, n: number, commit: number): void {
   to.database.latestEnded = Math.max(to.database.latestEnded, one.xid);
 }
 
-/** The steps of time and of failures. None of them is needed for progress. */
+/** The steps of time and of failures. No progress depends on any of these steps. */
 export function worldSteps(step: FeedStep): void {
   const { database, transactions } = step.state;
   const { configuration } = step;
@@ -83,7 +84,7 @@ function dropMonth(step: FeedStep): void {
   step.take(feedLabel('drop a month'), (to) => void (to.database.keptFrom = end), false);
 }
 
-/** Ends every transaction and request. */
+/** Ends every running transaction and the reader's request. */
 function interrupt({ transactions, reader }: FeedState): void {
   for (const one of transactions) if (isRunning(one)) one.phase = PHASE.ENDED;
   if (reader.phase === READING.WAITING) reader.phase = reader.given === 0 ? READING.START : READING.IDLE;
