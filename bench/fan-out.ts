@@ -167,7 +167,7 @@ class Bench {
       const { rows } = await this.client.query<{ n: string }>(LEFT);
       return rows[0].n === '0' || `${rows[0].n} events or notifications were not recorded.`;
     };
-    // Polls rarely, because each query adds to PostgreSQL's processor time.
+    // The database is polled rarely, because each query adds to PostgreSQL's measured processor time.
     await within(ARRIVE_MS, recorded, 500);
     const after = await this.used();
     return {

@@ -202,7 +202,7 @@ async function claim(client: pg.Client): Promise<void> {
   if (rowCount !== CLAIMED_AT_ONCE) throw new Error(`${rowCount} notifications were claimed.`);
 }
 
-/** Translates the waiting events and rolls back. */
+/** Translates the waiting events into notifications, and rolls back. */
 async function translate(client: pg.Client): Promise<void> {
   await client.query('BEGIN');
   const streams = Array.from({ length: TRANSLATED_AT_ONCE }, (_, at) => streamOf(at));

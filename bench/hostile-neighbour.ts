@@ -42,7 +42,7 @@ interface Contest {
   readonly attack: string;
   /** The calls of the well-behaved tenant during the attack. */
   readonly work: (tenant: Tenant, count: number) => Promise<unknown>;
-  /** The measured quantile; 0.99 by default. */
+  /** The quantile of the durations that is measured; 0.99 by default. */
   readonly quantile?: number;
 }
 

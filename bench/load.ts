@@ -16,7 +16,7 @@ export interface LoadJob {
   candidates: number;
   /** A part of the names of created candidates; it must differ for every load on the same database. */
   label: string;
-  /** Whether each create and booking has its own Idempotency-Key. */
+  /** Whether each request that creates or books has its own Idempotency-Key. */
   keyed?: boolean;
   seconds: number;
 }

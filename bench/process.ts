@@ -10,7 +10,7 @@ interface Sizes {
   seconds: number;
 }
 
-/** Measures start-up time and memory. */
+/** Measures the start-up time and the memory of the service. */
 export async function measureProcess(stage: Stage, { starts, seconds }: Sizes): Promise<Section> {
   const dataDir = join(stage.folder, 'process');
   stage.onClear(() => Promise.resolve(removeDataFolder(dataDir)));

@@ -114,7 +114,7 @@ export async function seedQueued(
   );
 }
 
-/** Inserts the backlog's bodies as jobs of graphile-worker. */
+/** Inserts jobs of graphile-worker with the same bodies as the backlog of notifications. */
 export async function seedGraphileJobs(client: Client, count: number): Promise<void> {
   await client.query(`SELECT count(graphile_worker.add_job('put', ${NOTIFICATION})) FROM (${EVENTS}) event`, [count]);
 }

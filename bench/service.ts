@@ -34,7 +34,7 @@ export class BenchedService {
     readonly readyAfterS: number,
   ) {}
 
-  /** @param databaseUrl null: the service runs its own PostgreSQL in `dataDir` */
+  /** @param databaseUrl the database of the service; with null, the service runs its own PostgreSQL in `dataDir` */
   static async start(
     dataDir: string,
     databaseUrl: string | null,

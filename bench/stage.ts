@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 
-/** Settings of PostgreSQL that the report prints with the figures. */
+/** The settings of PostgreSQL that the report prints with the figures. */
 const TOLD_SETTINGS = ['server_version', 'fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers'] as const;
 
 /**
@@ -18,7 +18,7 @@ export class Stage {
     private readonly postgres: EmbeddedPostgres,
   ) {}
 
-  /** @param settings of PostgreSQL, in addition to the service's own */
+  /** @param settings settings of PostgreSQL, in addition to those that the service needs */
   static async open(settings: Readonly<Record<string, string>> = {}): Promise<Stage> {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-bench-'));
     // PostgreSQL may run as a different user, who needs access to the folder.

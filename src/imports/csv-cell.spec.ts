@@ -20,7 +20,7 @@ function cellsOf(line: string, separator: string): string[] {
 }
 const isFormula = (cell: string) => /^[\s\p{Cc}\p{Cf}"`]*[=+\-@＝＋－＠]/u.test(cell);
 
-describe('a cell', () => {
+describe('a CSV cell', () => {
   it.each(['=1+1', '+49 30 1', '-1', '@SUM(A1)', '\t=1', '\r=1', "'=1", '＝1+1'])(
     'inserts an apostrophe into a CSV cell that would begin a formula: %j',
     (text) => expect(writeCell(text).replace(/^"/, '')[0]).toBe("'"),

@@ -121,7 +121,7 @@ async function openCsv(source: AsyncIterable<Buffer>): Promise<OpenedCsv> {
   let from = said === undefined ? 0 : first.next;
   let firstLine = said === undefined ? 1 : 2;
   let header = said === undefined ? first : await nextLine(from);
-  // Rows whose cells are all empty may precede the header.
+  // Rows whose cells are all empty may precede the header line.
   while (said === undefined && /^[\s,;"]*$/.test(header.text) && header.next < head.length) {
     from = header.next;
     firstLine++;

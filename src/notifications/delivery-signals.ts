@@ -31,7 +31,7 @@ export interface SignalReceiver {
   wake(subscriptionIds: readonly string[]): void;
   /** Reports a change of the subscription, after which no attempt may start with its old settings. */
   changed(subscriptionId: string, isNewAddress: boolean): void;
-  /** Reports that the partner answered that it is busy. */
+  /** Reports that the partner sent a "busy" response. */
   busy(subscriptionId: string): void;
 }
 

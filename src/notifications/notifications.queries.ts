@@ -10,7 +10,7 @@ export interface UndeliveredCount {
   readonly account_code: string;
   readonly exam_in: ExamIn;
   readonly count: number;
-  /** The creation time of the oldest undelivered notification. */
+  /** The creation time of the oldest of these undelivered notifications. */
   readonly oldest: Date;
 }
 
@@ -71,7 +71,7 @@ export class FindActiveJobs extends Query<readonly object[]> {
 export interface JobMark {
   /** The accounts that the job concerns; null means any account, so that only operators of all accounts may see it. */
   readonly account_codes: readonly string[] | null;
-  /** A value that changes whenever the job progresses. */
+  /** A value that changes whenever the bulk job progresses. */
   readonly mark: string;
 }
 

@@ -2,7 +2,7 @@ import { Query } from '@nestjs/cqrs';
 
 /** The number of unmatched results that wait for an operator. */
 export interface UnmatchedCount {
-  /** The accounts to which the results may belong. */
+  /** The accounts to which these unmatched results may belong. */
   readonly account_codes: readonly string[];
   readonly count: number;
   /** A value that changes when other results wait than before, even if their number is the same. */

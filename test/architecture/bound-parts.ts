@@ -10,7 +10,7 @@ export interface Source {
   readonly columns: ReadonlySet<string> | null;
   readonly keys: ReadonlySet<string>;
   origin: Origin;
-  /** Evaluates a subquery again when its neighbours become bound. */
+  /** Evaluates a subquery again when other sources of the query become bound. */
   readonly again?: () => Origin;
 }
 

@@ -7,7 +7,7 @@ import { cloneDatabase } from '../support/database';
 import { OAuth, type Login } from '../support/oauth';
 
 const SECRETS_KEY = randomBytes(32).toString('base64');
-/** The lockout's duration, longer than any test runs. */
+/** The duration of a lockout, in seconds. It is longer than any test runs. */
 const LOCKOUT_S = 600;
 
 describe('limits that hold across processes', () => {

@@ -5,7 +5,7 @@ import { dateTime } from '../support/given';
 import { refused } from '../support/queued';
 import { Subscribed } from '../support/subscribed';
 
-/** Contract section 9: the operators' overview. */
+/** Tests section 9 of the contract: the operators' overview. */
 const HOUR_MS = 3_600_000;
 
 let app: TestApp;

@@ -20,13 +20,13 @@ afterAll(() => app.close());
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** The size of a body without its filling, in bytes. */
+/** The size, in bytes, of a generated body without the generated members. */
 const REST = 1000;
 const members = (count: number, value: (at: number) => string) =>
   `{${Array.from({ length: count }, (_, at) => `"m${at}":${value(at)}`).join()}}`;
 const filled = (unit: string, bytes: number) => unit.repeat(Math.floor(bytes / unit.length));
 
-/** Generates objects with as many members as fit into the bytes. */
+/** Generates JSON objects with as many members as fit into the given number of bytes. */
 const wide = (bytes: number): [string, string][] => {
   const values = Math.min(99_000, Math.floor(bytes / 14));
   return [

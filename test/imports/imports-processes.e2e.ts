@@ -64,7 +64,7 @@ describe('imports of several processes', () => {
 
   it("alternates between the imports of different accounts, so that a small import does not wait for another account's many imports", async () => {
     const [many, one] = [await app.given.scene(), await app.given.scene()];
-    // The small import arrives last.
+    // The small import of the other account arrives last.
     for (let number = 0; number < 20; number++) await start(many, rowsOf(many.testCode, `m${number}`, 20));
     const small = await start(one, rowsOf(one.testCode, 'small', 1));
     const workers = [await worker(), await worker()];

@@ -114,7 +114,7 @@ const delivered = (rows: readonly Owed[]) => [
   of(rows, () => null),
 ];
 
-/** Each statement with its values for the due notifications. */
+/** The statements of delivery, each with a function that returns its values for the due notifications. */
 const STATEMENTS: [string, Statement, (rows: readonly Owed[], partners: readonly string[]) => Values][] = [
   ['a claim', CLAIM, (_, partners) => [partners, partners.map(() => BATCH / partners.length), WAIT_MS, leaseToken()]],
   ['the search for work', FIND_WORK, () => []],
@@ -229,7 +229,7 @@ describe.each([
       await app.given.sql(
         'VACUUM (ANALYZE) deliveries, notifications, notification_attempts, domain_events, subscriptions',
       );
-      // Analyses grown tables, as the service does every second.
+      // Runs ANALYZE on grown tables, as the service does every second.
       await app.app.get(DeliverySchedule).analyseGrown();
       await planAll();
       await expectFewLookedAt(await owe(), partners);

@@ -65,7 +65,7 @@ test('a dry run of a bulk job that filters by cause counts the notifications wit
     expect((await dryRun(other)).body.matched).toBe(0);
 });
 
-test('a dry run of a bulk job with any other filter counts the notifications, or returns a lower bound', async () => {
+test('a dry run of a bulk job with a filter other than by cause counts the notifications, or returns a lower bound', async () => {
   const { status, body } = await dryRun({ change_reason: 'BOOKING_CREATED' });
   expect(status).toBe(200);
   if (body.matched === null) expect(body.matched_at_least).toBeGreaterThan(0);

@@ -79,7 +79,7 @@ async function hold(id: string, lease: string): Promise<Values> {
      ORDER BY position LIMIT ${HELD} RETURNING subscription_id, notification_position`,
     [id, lease],
   );
-  // Analyses the table, as the service does within a second.
+  // Runs ANALYZE on the table, as the service does within a second.
   await app.given.sql('ANALYZE deliveries');
   const positions = rows.map((row) => row['notification_position'] as number);
   return [rows.map((row) => row['subscription_id'] as string), positions, positions];

@@ -167,7 +167,7 @@ test('a 500 during a bulk resend turns the partner DOWN and pauses the job', asy
 
 describe('one partner of a job', () => {
   let other: Subscribed;
-  /** Gives both partners the same three events in the error queue. */
+  /** Puts the same three events into the error queue for both partners. */
   beforeEach(async () => {
     other = await Subscribed.start(app, {}, { scene: subscribed.scene });
     other.partner.answer({ status: 400 });

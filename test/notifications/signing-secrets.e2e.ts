@@ -30,7 +30,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** Sets the sandbox's clock this far ahead. */
+/** Sets the sandbox's clock ahead by the given number of hours. */
 async function setClock(hours: number): Promise<void> {
   for (const { app: process } of [app, other]) await process.get(Clock).moveTo(hours * HOUR_MS);
 }

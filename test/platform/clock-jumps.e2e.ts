@@ -17,7 +17,7 @@ afterAll(() => app.close());
 const delivered = (withinMs?: number) =>
   eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === 1, withinMs);
 
-/** The amounts by which the clock was ahead. */
+/** The times by which the database's clock was ahead. */
 const DISTANCES = ['25 hours', '1 hour'];
 
 test.each(DISTANCES)(

@@ -17,11 +17,11 @@ let relay: Relay;
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 
-/** A proxy between the service and PostgreSQL. */
+/** A proxy between the service and PostgreSQL, which can become silent. */
 class Relay {
   private readonly sockets = new Set<Socket>();
   private isSilent = false;
-  /** Counts periods of silence: connections of an earlier generation stay silent. */
+  /** The number of periods of silence so far. Connections that existed during an earlier period stay silent. */
   private generation = 0;
 
   private constructor(

@@ -6,7 +6,7 @@ import { startApp, type TestApp } from '../support/app';
 import { cloneDatabase } from '../support/database';
 import { Pooler } from '../support/pooler';
 
-/** Contract section 13: tests the service behind a connection pooler. */
+/** Tests section 13 of the contract: the service behind a connection pooler. */
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 
 beforeAll(async () => {

@@ -38,7 +38,7 @@ class Front {
     private readonly log: () => string,
   ) {}
 
-  /** @param status the expected status @param cell the expected cell */
+  /** @param cell the cell that must answer @param status the expected status */
   async call(cell: Letter, status: number, method: string, path: string, asked: Asked = {}): Promise<any> {
     const { token, body, headers = {} } = asked;
     this.calls += 1;

@@ -34,7 +34,7 @@ export function haproxy(folder: string, files: readonly string[], names: Readonl
 
 export interface PoolerOptions {
   readonly database: { readonly host: string; readonly port: number };
-  /** The database role that connects through the pooler. */
+  /** The database role whose connections go through pgbouncer. */
   readonly user: string;
   readonly password: string;
   readonly port: number;

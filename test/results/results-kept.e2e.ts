@@ -272,7 +272,7 @@ describe('one body of a result', () => {
 });
 
 describe('any body that a driver may send', () => {
-  /** Generates values of the arbitrary, and null `nulls` times as often. */
+  /** Generates null, and `nulls` times less often a value of the given generator. */
   const rarely = <T>(nulls: number, arbitrary: fc.Arbitrary<T>) =>
     fc.oneof({ weight: nulls, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
   const asKept = (text: string) => Object.fromEntries(keptMembers(JSON.parse(text) as Record<string, unknown>));

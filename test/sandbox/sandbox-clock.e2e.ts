@@ -184,7 +184,7 @@ describe('the clock of the sandbox', () => {
     await one.given.booking(subscribed.scene, record, { booking_on: dateTime((await timeOf(one)) + DAY_S * 1000) });
     await subscribed.partner.received(1);
     await advance(DAY_S);
-    // Makes both processes look for work after the clock has moved.
+    // Waits until both processes have looked for due notifications after the clock was moved.
     const looked = `SELECT count(*)::int AS n FROM deliveries WHERE leased_until > pg_catalog.now()`;
     await two.app.get(DeliverySchedule).sweep();
     await one.app.get(DeliverySchedule).sweep();

@@ -61,7 +61,7 @@ export class ConsoleDriver {
     await this.browser.close();
   }
 
-  /** @param path below `/console`: `/queue?retry=MANUAL` */
+  /** @param path the path below `/console`, such as `/queue?retry=MANUAL` */
   async goTo(path: string): Promise<void> {
     await this.page.goto(`${this.app.url}/console${path}`);
   }

@@ -15,7 +15,7 @@ export interface TestSetup {
 
 const DAY_MS = 86_400_000;
 
-/** The parts of the application that the arrangements use. */
+/** The parts of the application that {@link Given} uses. */
 interface RunningApp {
   readonly database: Database;
   readonly databaseUrl: string;

@@ -43,7 +43,7 @@ export class OAuth {
     return this.commands.execute(new CreateApplication('test', scopes, grants));
   }
 
-  /** Posts a form as the client; a string is sent unchanged. */
+  /** Sends a form by POST, authenticated as the client; a string is sent unchanged. */
   post(
     path: string,
     client: Client | null,

@@ -42,7 +42,7 @@ const UNTOLD = new Set([
 export function documentChecker(document: OpenAPIObject): DocumentChecker {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats(ajv);
-  // ajv-formats lacks the format `iri`.
+  // The package ajv-formats lacks the format `iri`.
   ajv.addFormat('iri', true);
   ajv.addSchema({ $id: 'openapi', components: document.components as object });
   const validators = new Map<object, ValidateFunction>();

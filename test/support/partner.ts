@@ -20,7 +20,7 @@ export interface PartnerRequest {
   tlsClientCert: string | null;
   /** Whether the connection of the request resumed an earlier TLS session. */
   tlsResumed: boolean;
-  /** The number of the connection on which the request arrived. */
+  /** The number of the connection on which the request arrived, counted from the start of the partner. */
   connection: number;
 }
 
@@ -47,11 +47,11 @@ export interface PartnerOptions {
    * authority in `partner.caPem`.
    */
   tls?: Identity;
-  /** Requires a client certificate of this authority. */
+  /** If set, the partner requires a client certificate from this authority. */
   clientCaPem?: string;
   maxTlsVersion?: SecureVersion;
   minTlsVersion?: SecureVersion;
-  /** Serves `POST /token`, and accepts only the bearer tokens issued there. */
+  /** If set, the partner serves `POST /token`, and accepts only the bearer tokens that it issued there. */
   oauth?: { clientId: string; clientSecret: string; expiresIn?: number };
   /** The address on which the partner listens; 127.0.0.1 by default. */
   host?: string;

@@ -44,9 +44,9 @@ export function holdAny(processes: readonly { app: INestApplicationContext }[], 
 
 /** The state of password hashing that a test holds: passwords wait until the release. */
 export interface HeldHashes {
-  /** The passwords that have reached a hashing thread, in order. */
+  /** The passwords that have reached a hashing thread, in the order of their arrival. */
   readonly begun: string[];
-  /** Lets waiting and future hashes continue. */
+  /** Lets the waiting and all later hashes continue. */
   release(): void;
 }
 

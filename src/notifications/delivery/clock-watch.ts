@@ -66,7 +66,7 @@ export class ClockWatch {
     return Math.max(0, this.jumps.reduce((sum, { ms }) => sum + ms, 0) / 3600_000);
   }
 
-  /** Compares the clocks; called about once a second. */
+  /** Compares the database's clock with this process's clock; called about once a second. */
   async check(): Promise<void> {
     const before = performance.now();
     const { ms } = (await this.database.queryOne<{ ms: number }>(NOW))!;

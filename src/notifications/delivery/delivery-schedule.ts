@@ -78,7 +78,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     void this.sweep();
   }
 
-  /** Delivery is drained before the shutdown closes the database connections. */
+  /** The delivery loop is drained here, before the shutdown closes the database connections. */
   async beforeApplicationShutdown(): Promise<void> {
     if (!this.active) return;
     this.active = false;

@@ -70,7 +70,7 @@ export class OutcomeWriter {
     private readonly isApart = false,
   ) {}
 
-  /** Whether a write is running or is to follow. */
+  /** Whether outcomes are being written or wait to be written. */
   get isBusy(): boolean {
     return this.running !== null || this.hasWork();
   }

@@ -5,9 +5,9 @@ import { RESERVE, type Reserved } from './pace-statements.js';
 
 /** The time in milliseconds after which a failed database query is retried. */
 const ASK_AGAIN_MS = 250;
-/** The tolerance for timers, which may fire slightly early. */
+/** The tolerance, in milliseconds, for timers that fire slightly early. */
 const EARLY_MS = 1;
-/** The longest timer, after which the database is asked again. */
+/** The longest time, in milliseconds, after which the database is asked again for send times. */
 const LONGEST_MS = 15_000;
 
 /**

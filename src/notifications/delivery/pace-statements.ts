@@ -117,9 +117,9 @@ export const INDEBTED = `CASE WHEN s.pace_ceiling IS NULL THEN 0
 
 /** The send times that a process has reserved at a partner. Times are in milliseconds from now. */
 export interface Reserved {
-  /** The allowed requests per second; null means no limit. */
+  /** The allowed requests to the partner per second; null means no limit. */
   pace: number | null;
-  /** The number of reserved requests; 0 means none for now. */
+  /** The number of reserved send times; 0 means none for now. */
   requests: number;
   /** The time of the first reserved request, or of the next reservation. */
   from_ms: number;

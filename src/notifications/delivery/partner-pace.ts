@@ -34,7 +34,7 @@ export class PartnerPace {
     return this.moments.length > 0 ? this.moments[0] : null;
   }
 
-  /** Uses up a send time for a request. */
+  /** Uses up one of the partner's reserved send times for a request. */
   use(): void {
     if (this.isPaced) this.moments.shift();
   }
@@ -51,7 +51,7 @@ export class PartnerPace {
     this.moments = Array.from({ length: requests }, (_, index) => from + (index * 1000) / rate);
   }
 
-  /** Pauses a busy partner, and drops its send times. */
+  /** Pauses the requests to a busy partner, and drops its reserved send times. */
   close(until: number): void {
     this.isPaced = true;
     this.moments = [];

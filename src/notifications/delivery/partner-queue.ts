@@ -56,7 +56,7 @@ export class PartnerQueue<Item> {
   private readonly attempts = new Set<Attempt>();
   /** The time at which the partner's health last changed, as far as known; null if it never did. */
   private changedAt: number | null = null;
-  /** The typical response time of the partner. */
+  /** The typical response time of the partner, in milliseconds. */
   private typicalMs = 0;
   trust: Trust = 'UNTRIED';
   readonly pace = new PartnerPace();
@@ -131,7 +131,7 @@ export class PartnerQueue<Item> {
     this.become('HALTED');
   }
 
-  /** Resumes the halted queue, after that outcome was recorded. */
+  /** Resumes the halted queue, after the outcome that halted it was recorded. */
   resume(): void {
     if (this.current === 'HALTED') this.become('ASKING');
   }

@@ -2,10 +2,10 @@ import type { TLSSocket } from 'node:tls';
 import { assertLineEnds, CR, finalHead, LF, MAX_HEAD_BYTES, statusOf } from './answer-head.js';
 import { PartnerFault } from './partner-connection.js';
 
-/** A partner's response to a request. */
+/** A partner's response to an HTTP request. */
 export interface Answer {
   status: number;
-  /** The body, at most its first 64 KiB. */
+  /** The first 64 KiB of the response's body. */
   body: Buffer;
   /**
    * How the body ended. `cut`: it exceeds 64 KiB, and the connection was closed. `late`: it was incomplete at the
@@ -68,7 +68,7 @@ export class AnswerReader {
     };
   }
 
-  /** Prepares the reader for a new answer. */
+  /** Prepares the reader for a new response. */
   expectAnswer(): void {
     this.begun = false;
     this.bytes = 0;

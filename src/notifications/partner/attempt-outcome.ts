@@ -48,7 +48,7 @@ export class Puts {
     this.began = start;
   }
 
-  /** Notes that another request begins. */
+  /** Notes that another HTTP request of the attempt begins. */
   begin(): void {
     if (this.open) this.earlier.push({ ...this.result(this.open), durationMs: this.refusedAfterMs });
     if (this.open) this.began = performance.now();

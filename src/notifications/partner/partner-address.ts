@@ -18,7 +18,7 @@ export class PartnerUrlError extends Error {
   }
 }
 
-/** An address to which the service must not connect. */
+/** Thrown for an address to which the service must not connect. */
 export class AddressBlockedError extends Error {
   readonly failure = 'blocked';
 

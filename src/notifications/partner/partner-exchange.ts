@@ -122,7 +122,7 @@ export class PartnerConnection {
     return this.begun ? this.reader!.said : null;
   }
 
-  /** Prepares the connection for a new answer. */
+  /** Prepares the connection for a new response. */
   expectAnswer(): void {
     this.reader?.expectAnswer();
   }

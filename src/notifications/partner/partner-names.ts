@@ -40,7 +40,7 @@ export class PartnerNames {
   private readonly underWay = new Map<string, LookUp>();
   private hosts: { names: Map<string, string[]>; until: number } = { names: new Map(), until: 0 };
 
-  /** @param servers name servers to use instead of the system's */
+  /** @param servers name servers that are used instead of the system's name servers */
   constructor(
     private readonly servers: readonly string[] | null = null,
     private readonly hostsFile = systemHostsFile(),

@@ -13,9 +13,9 @@ import { endOfString, parseJson } from '../../platform/http/json-text.js';
  */
 export interface MemberApart {
   readonly name: string;
-  /** The index of the member among those that were removed. */
+  /** The index of the member among all removed members. */
   readonly order: number;
-  /** The byte offset of the member in the copy. */
+  /** The byte offset at which the member belongs in the copied text. */
   readonly at: number;
   /** The JSON text of the member: its name, the colon and its value. */
   readonly member: string;

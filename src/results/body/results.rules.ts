@@ -35,7 +35,7 @@ export interface FoundRegistration {
   by: (typeof CODES)[number] | 'locator' | 'test_and_email';
   svc_eligiblity_id: string;
   status: EligibilityStatus;
-  /** The record locator of the registration, as {@link locatorKey}. */
+  /** The record locator of the registration, in the form of {@link locatorKey}. */
   locator_key: string | null;
 }
 

@@ -15,7 +15,7 @@ export class RegistrationLocator {
   @Column('text')
   locator: string;
 
-  /** The locator in lower case, by which locators are compared. */
+  /** The record locator in lower case, by which record locators are compared. */
   @Column('text')
   locator_key: string;
 }

@@ -33,7 +33,7 @@ export class ResultRevision {
   @Column('bytea')
   body_hash: Buffer;
 
-  /** The photo: the encrypted JSON text of the member's value. */
+  /** The encrypted JSON text of the photo member's value. */
   @Column('bytea', { nullable: true })
   photo: Buffer | null;
 
@@ -57,7 +57,7 @@ export class ResultRevision {
   @Column('boolean')
   simulated: boolean;
 
-  /** The user who delivered the body. */
+  /** The user who delivered the result. */
   @Column('text')
   username: string;
 

@@ -60,7 +60,7 @@ export class UnmatchedResult {
   @Column('bytea')
   body_hash: Buffer;
 
-  /** The photo: the encrypted JSON text of the member's value. */
+  /** The encrypted JSON text of the photo member's value. */
   @Column('bytea', { nullable: true })
   photo: Buffer | null;
 

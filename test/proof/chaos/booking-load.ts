@@ -13,13 +13,13 @@ export interface LoadOptions {
   readonly baseUrl: () => string;
   readonly account: string;
   readonly token: string;
-  /** The pause between two bookings of a worker. */
+  /** The pause between two bookings of one worker, in milliseconds. */
   readonly restMs?: number;
 }
 
 /** Creates, moves and cancels bookings, and records the acknowledged calls. */
 export class BookingLoad {
-  /** The number of acknowledged changes of each booking. */
+  /** For each booking, the number of changes that the service has acknowledged. */
   readonly acknowledged = new Map<string, number>();
   readonly eligibilities = new Set<string>();
   /** The times of the service's successful responses. */

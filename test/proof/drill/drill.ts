@@ -138,7 +138,7 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
 
   const restored = await DebianPostgres.primary(folder, 'restored', password);
   onEnd(() => restored.kill('SIGQUIT'));
-  // The dump contains the role's rights, but not the role.
+  // The dump contains the rights of the service's database role, but not the role itself.
   restored.makeRole(servicePassword);
   const restoring = Date.now();
   restored.run('pg_restore', '--exit-on-error', dump);
@@ -165,7 +165,7 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
   if (Object.values(faults).some((count) => count > 0)) throw new Error('The restore is not what it should be.');
 }
 
-/** Migrates like the compose file's migration. */
+/** Runs the migrations as the compose file's migration service does. */
 function migrateAsOwner(url: string): void {
   const env = { PATH: process.env['PATH'], DATABASE_URL: url };
   const { status, stderr } = spawnSync(process.execPath, [MIGRATION, '--grant-to', ROLE], { env, encoding: 'utf8' });

@@ -43,7 +43,7 @@ export class FeedFollower {
     return new FeedFollower(baseUrl, account, token, next);
   }
 
-  /** Pauses and keeps its cursor until it continues. */
+  /** Stops reading, and keeps the cursor until it reads again. */
   async rest(): Promise<void> {
     this.following = false;
     await this.done;
@@ -90,7 +90,7 @@ export class FeedFollower {
           this.seen = [];
           this.next = this.beginning;
         }
-        // Requests a page again after a failure, like a client.
+        // A failed request for a page is repeated after a pause, as a client would do it.
         await pause(200);
       }
     }

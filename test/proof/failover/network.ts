@@ -25,7 +25,7 @@ export class Machine {
     this.port = `eligibility${number}`;
   }
 
-  /** The prefix of a command that runs on the machine. */
+  /** The command-line prefix that makes a command run on the machine. */
   get prefix(): string[] {
     return ['ip', 'netns', 'exec', this.name];
   }

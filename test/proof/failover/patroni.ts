@@ -177,7 +177,7 @@ function etcdOptions({ name, address }: Machine, all: readonly Machine[], data: 
     'initial-cluster': all.map((one) => `${one.name}=http://${one.address}:2380`).join(),
     // A member that returns from a partition must not unseat the leader: otherwise Patroni loses etcd twice.
     'pre-vote': 'true',
-    // Timeouts are long, because several simulated machines share the processors of one.
+    // The timeouts are long, because several simulated machines share the processors of one real machine.
     'heartbeat-interval': '300',
     'election-timeout': '3000',
     'log-level': 'warn',
@@ -227,7 +227,7 @@ function patroniConfig(
   };
 }
 
-/** Records when a standby took over, over a separate earlier connection. */
+/** Records when a standby takes over. It observes the standby over a connection that was opened before the failure. */
 export class PromotionWatch {
   at: number | null = null;
   private readonly clients: pg.Client[] = [];

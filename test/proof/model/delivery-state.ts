@@ -38,7 +38,7 @@ const OF_NOTIFICATION = 10;
 /** The bits that describe the claim that a worker has on a notification. */
 export const FLAG = { PROBE: 1, CLAIMED_DOWN: 2, BEGUN_LATE: 4, BY_OPERATOR: 8, OF_JOB: 16, OF_REPLAY: 32 } as const;
 
-/** The offset of each byte of a state. */
+/** Calculates the offset of each byte in the states of a model with the given size. */
 export class Layout {
   readonly size: number;
   private readonly siblingsOf: readonly (readonly number[])[];
@@ -62,7 +62,7 @@ export class Layout {
     return this.subjects.length;
   }
 
-  // Offsets of the bytes of a partner.
+  // The following functions return the offsets of the bytes that describe a partner.
   readonly subscription = (partner: number) => partner * OF_PARTNER;
   readonly isDown = (partner: number) => partner * OF_PARTNER + 1;
   readonly probe = (partner: number) => partner * OF_PARTNER + 2;
@@ -83,7 +83,7 @@ export class Layout {
    */
   readonly busyFor = (partner: number) => partner * OF_PARTNER + 8;
 
-  // Offsets of the bytes of a notification.
+  // The following functions return the offsets of the bytes that describe a notification.
   private readonly own = (n: number) => this.partners * OF_PARTNER + n * OF_NOTIFICATION;
   /** The state of its event, equal for all notifications of the event. */
   readonly event = (n: number) => this.own(n);
@@ -102,7 +102,7 @@ export class Layout {
   /** Consecutive 500s, at most `SUSPECT`; `SUSPECT + 1`: another event was answered 200 since. */
   readonly failures = (n: number) => this.own(n) + 9;
 
-  // Offsets of the bytes of a worker.
+  // The following functions return the offsets of the bytes that describe a worker.
   readonly isAlive = (w: number) =>
     this.partners * OF_PARTNER + this.count * OF_NOTIFICATION + w * (1 + this.count * 3);
   readonly hold = (w: number, n: number) => this.isAlive(w) + 1 + n * 3;

@@ -7,7 +7,7 @@ export interface World {
   readonly kills?: boolean;
   /** Whether the partner can answer 500. */
   readonly outages?: boolean;
-  /** Whether the partner can give answers that need an operator. */
+  /** Whether the partner can send responses after which an operator must act. */
   readonly refusals?: boolean;
   /** Whether the partner can answer that it is busy. */
   readonly busies?: boolean;
@@ -17,7 +17,7 @@ export interface World {
   readonly oneBadEvent?: boolean;
   /** Whether an event that keeps getting 500 while others succeed is passed to an operator. */
   readonly blames?: boolean;
-  /** The number of partners that can be suspended: the first ones. */
+  /** The number of partners, counted from the first, that can be suspended. */
   readonly suspends?: number;
   readonly resends?: boolean;
   readonly resolves?: boolean;
@@ -127,7 +127,7 @@ export class Step {
     this.emit(this.to, label, benign, fault);
   }
 
-  // The following methods read the previous state.
+  // The following methods read the state from which the step leads.
 
   partnerOf(n: number): number {
     return this.layout.subjects[n].partner;
@@ -205,7 +205,7 @@ export class Step {
     return false;
   }
 
-  // The following methods change the next state.
+  // The following methods change the state to which the step leads.
 
   /** Gives the worker the only lease on the row. */
   giveLease(to: Uint8Array, w: number, n: number, flags: number): void {

@@ -46,7 +46,7 @@ export class SimulatedOperators {
     await this.story.turns.quiet();
   }
 
-  /** Resends one event of the queue. */
+  /** Resends one event of the error queue. */
   async resend(): Promise<void> {
     const queued = await this.subjects(`n.state = 'ERROR_QUEUE'`);
     if (queued.length === 0) return;

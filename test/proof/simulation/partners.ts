@@ -18,9 +18,9 @@ interface Told {
    * Whether the partner has refused the event. It then waits for an operator, and later events need not wait for it.
    */
   refused: boolean;
-  /** The number of 500s. */
+  /** The number of times that the partner has answered the event with 500. */
   failures: number;
-  /** Whether an operator has requested a resend. */
+  /** Whether an operator has requested a resend of the event. */
   asked: boolean;
 }
 

@@ -7,7 +7,7 @@ interface Timer {
   readonly call: () => void;
 }
 
-/** The process on whose behalf code runs. */
+/** The simulated process on whose behalf the current code runs. */
 export const processOf = new AsyncLocalStorage<number>();
 
 /**
@@ -72,7 +72,7 @@ export class SimulatedTime {
     Math.random = () => 0.5;
   }
 
-  /** Restores the machine's time. */
+  /** Restores the machine's real time. */
   end(): void {
     this.uninstall();
   }

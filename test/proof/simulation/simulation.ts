@@ -108,7 +108,7 @@ export class Simulation {
     around.databaseFaults = chance.hits(0.5) ? 0.08 : 0;
   }
 
-  /** Advances the time and starts the rounds of both processes. */
+  /** Advances the simulated time and starts the periodic rounds of both processes. */
   private async pass(ms: number): Promise<void> {
     await this.turns.expire(this.time.ms + ms);
     this.time.advance(ms, (process) => this.turns.isStopped(process));

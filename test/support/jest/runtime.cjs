@@ -5,7 +5,7 @@ const { dirname, sep } = require('node:path');
 const { default: Runtime } = require('jest-runtime');
 
 const INSTALLED = `${sep}node_modules${sep}`;
-/** The libraries by the importing folder and their name; null for a module of the project. */
+/** The loaded libraries, by the importing folder and the name that it imports; null for a module of the project. */
 const libraries = new Map();
 
 module.exports = class SharedLibraries extends Runtime {
