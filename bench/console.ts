@@ -170,7 +170,7 @@ async function measure(page: Page, baseUrl: string, { name, path, ready, act, do
     await page.evaluate(watch(done));
     await act(page);
     const took = await page.evaluate<number>('window.interaction');
-    // The first round loads the page's code, so it does not count.
+    // The first round does not count, because it includes loading the page's code.
     if (round > 0) times.push(took);
   }
   times.sort((one, other) => one - other);

@@ -88,7 +88,7 @@ class Bench {
         await this.deliver(account, known, Math.max(1, Math.round(events / 10)), subscriptions);
         const { used, connections, rate } = await this.deliver(account, known, events, subscriptions);
         await this.client.query('TRUNCATE notifications, notification_attempts, deliveries');
-        // PostgreSQL plans the statements in the first round, so its figures are printed but do not count.
+        // The figures of the first round, in which PostgreSQL plans the statements, are printed but do not count.
         const told = subscriptions === 0 ? events : notifications;
         const [service, database, statements] = used.map((value) => value / told);
         const whole = service + database;
@@ -189,7 +189,8 @@ class Bench {
    * have a single statement.
    */
   private async used(): Promise<number[]> {
-    // Waits, because PostgreSQL's other sessions report their counts within a second of their last statement.
+    // The pause is needed, because PostgreSQL's other sessions report their counts within a second of their last
+    // statement.
     await pause(1_500);
     const { rows } = await this.client.query<{ n: string }>(
       'SELECT xact_commit AS n FROM pg_stat_database WHERE datname = current_database()',

@@ -23,7 +23,7 @@ export interface Figure {
   readonly rounds?: readonly number[];
 }
 
-/** Builds a figure without a goal: the median of its rounds. */
+/** Builds a figure without a goal. Its value is the median of the rounds. */
 export function ofRounds(name: string, unit: Figure['unit'], rounds: readonly number[]): Figure {
   return { name, value: median(rounds), unit, goal: null, rounds };
 }

@@ -1,4 +1,7 @@
-/** Generates load with autocannon in a separate process, so that its work is not measured as the server's. */
+/**
+ * Generates load with autocannon in a separate process, so that the work of autocannon is not measured as work of the
+ * server.
+ */
 import autocannon, { type LoadContext, type LoadRequest } from 'autocannon';
 import { BOOKING_BODY, createBody, type Scene } from './scene.js';
 import { endWithOrchestrator, Program, tell } from './program.js';
@@ -12,7 +15,7 @@ export interface LoadJob {
   kind: keyof typeof REQUESTS;
   scene: Scene;
   token: string;
-  /** The number of existing candidates, `seeded-1` …: they are read repeatedly, and booked for once each. */
+  /** The number of existing candidates, `seeded-1` …: each is read repeatedly, and gets one booking. */
   candidates: number;
   /** A part of the names of created candidates; it must differ for every load on the same database. */
   label: string;

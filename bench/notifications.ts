@@ -220,7 +220,10 @@ interface TimedBookings {
   seconds: number;
 }
 
-/** Measures from the commit of a booking until its partner has the whole request, in milliseconds, sorted. */
+/**
+ * Measures the time from the commit of a booking until the partner has the whole request; returns the times in
+ * milliseconds, sorted.
+ */
 async function measureDelay(
   url: string,
   { stage, scene, token, receiver, seconds }: TimedBookings,

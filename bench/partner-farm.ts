@@ -1,4 +1,7 @@
-/** Simulates many partners in one process: paths of one HTTPS server, and the name server that knows some of them. */
+/**
+ * Simulates many partners in one process: they are paths of one HTTPS server, and some of their names are known only to
+ * a name server in the same process.
+ */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';

@@ -14,7 +14,7 @@ interface Sizes {
 export async function measureProcess(stage: Stage, { starts, seconds }: Sizes): Promise<Section> {
   const dataDir = join(stage.folder, 'process');
   stage.onClear(() => Promise.resolve(removeDataFolder(dataDir)));
-  // The first start creates the database, so it does not count.
+  // The first start does not count, because it creates the database.
   await (await BenchedService.start(dataDir, null)).stop();
   const readySeconds: number[] = [];
   let service!: BenchedService;

@@ -41,8 +41,8 @@ interface HistoryLine extends Pick<Report, 'form' | 'cores' | 'node'> {
 }
 
 /**
- * Reports which processor times have risen since the last run of this form on such a machine, and stores those of this
- * run.
+ * Reports which processor times have risen since the last run of the same form on such a machine, and stores the
+ * processor times of this run.
  */
 function keepProcessorTimes({ form, cores, node, started, sections }: Report): void {
   const figures = sections.flatMap((section) => section.figures).filter(({ unit }) => unit === 'µs');

@@ -96,7 +96,10 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
   return sectionOf(results, rounds, seconds);
 }
 
-/** Checks that the comparison is fair: the service can read what a program creates, and both show the same members. */
+/**
+ * Checks that the comparison is fair: the service can read the records that a program creates, and both programs return
+ * the same members.
+ */
 async function assertSameWork(url: string, serviceUrl: string, scene: Scene, token: string, name: string) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const path = `/accounts/${scene.accountCode}/candidates`;

@@ -127,7 +127,8 @@ export const CLAIMED_PARTNER = '00000000-0000-4000-8000-000000000000';
 const WAITING = 1_000;
 
 /**
- * $1: the account; $2: the number of partners, the last one DOWN. Nothing is sent to them: their secrets are invalid.
+ * $1: the account; $2: the number of partners, the last one DOWN. Nothing is ever sent to these partners, because their
+ * secrets are invalid.
  */
 const PARTNERS = `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on, signing_secret,
     state, health, health_changed_at, next_probe_at, created_datetime, updated_datetime)

@@ -75,16 +75,16 @@ type Place =
 /** The eligibility and the action in a line of an import file. */
 export interface LineModel {
   readonly action: string | null;
-  /** The id of the record that the line names; null if it names none. */
+  /** The id of the record that the line names; null if the line names no record. */
   readonly svcEligibilityId: string | null;
   /**
-   * The eligibility in the form of the Eligibility Model. In an update that names its record, an empty cell becomes
-   * null.
+   * The eligibility in the form of the Eligibility Model. In a line that updates a record by its id, an empty cell
+   * becomes null.
    */
   readonly model: Record<string, unknown> & { candidate: Record<string, unknown> };
   /**
-   * The attributes with a value, in the model's order. In an update that names its record, the attributes with an empty
-   * cell follow.
+   * The attributes with a value, in the model's order. In a line that updates a record by its id, the attributes with
+   * an empty cell follow.
    */
   readonly attributes: { key: string; value: string | null }[];
 }

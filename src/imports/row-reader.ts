@@ -93,8 +93,8 @@ interface OpenedCsv {
 
 /**
  * Detects the separator of a CSV file. The first line may name it; otherwise it is the possible separator that occurs
- * most often in the header line, outside quotes. The library would count in the first kilobytes, where addresses
- * contain commas and lists contain semicolons.
+ * most often in the header line, outside quotes. The CSV library would count separators in the first kilobytes, where
+ * addresses contain commas and lists contain semicolons.
  */
 async function openCsv(source: AsyncIterable<Buffer>): Promise<OpenedCsv> {
   const pieces = source[Symbol.asyncIterator]();

@@ -43,8 +43,8 @@ const NOBODY: SignalReceiver = {
 };
 
 /**
- * Wakes the delivery loops when notifications are due: the loop of this process directly, those of other processes by
- * NOTIFY. A signal may be lost, because every loop also polls once a second.
+ * Wakes the delivery loops when notifications are due: the loop of this process directly, and the loops of other
+ * processes by NOTIFY. A lost signal does no harm, because every loop also polls once a second.
  */
 @Injectable()
 export class DeliverySignals {

@@ -55,8 +55,8 @@ export interface PartnerCondition {
 export class SurveyPartners extends Query<readonly PartnerCondition[]> {}
 
 /**
- * Asks for the bulk jobs that have not ended, as `GET /admin/jobs` shows them, newest first. Only jobs are returned
- * whose accounts the caller may all see.
+ * Asks for the bulk jobs that have not ended, as `GET /admin/jobs` shows them, newest first. A job is returned only if
+ * the caller may see all of its accounts.
  */
 export class FindActiveJobs extends Query<readonly object[]> {
   constructor(

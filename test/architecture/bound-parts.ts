@@ -16,7 +16,7 @@ export interface Source {
 
 interface Condition {
   readonly term: Tree;
-  /** The sources that the condition may bound; for an outer join, only those of its nullable side. */
+  /** The sources of the query that the condition may bound; for an outer join, only those of its nullable side. */
   readonly bounds: readonly Source[];
 }
 

@@ -20,8 +20,8 @@ import type { Schema } from './schema';
 import { nameOf, type Tree, walk } from './sql-tree';
 
 /**
- * Analyses a statement from its outermost query inwards, and finds tables with an account that nothing bounds
- * (account-bounds.ts).
+ * Analyses a statement from its outermost query inwards, and finds tables with an account that no condition limits to
+ * an account (account-bounds.ts).
  */
 export class Reading {
   constructor(
@@ -146,7 +146,7 @@ export class Reading {
       const columns = listed.length > 0 ? new Set<string>(listed) : renamed(alias);
       const name = (alias?.aliasname ?? '') as string;
       const again = () => this.originOf(functions, block);
-      // A function in FROM that returns one column gives the column its own name.
+      // A function in FROM that returns a single column gives this column the name of the function.
       return add({ name, table: null, columns: columns ?? new Set([name]), keys: NONE, origin: 'open', again });
     }
     const { jointype, larg, rarg, quals, usingClause } = part.JoinExpr;
@@ -305,7 +305,7 @@ export class Reading {
     return [];
   }
 
-  /** Returns the origin of an expression: that of its columns and subqueries, or `given` if it has neither. */
+  /** Returns the origin of an expression: the origin of its columns and subqueries, or `given` if it has neither. */
   private originOf(expression: Tree, block: Block): Origin {
     const origins: Origin[] = [];
     const visit = (tree: Tree): void => {

@@ -45,7 +45,10 @@ function controllersWithDatabase(folder: string): string[] {
   );
 }
 
-/** Returns files with a NOTIFY: PostgreSQL sends it at COMMIT, which fails when the server's queue is full. */
+/**
+ * Returns the files that contain a NOTIFY. Its message is sent at COMMIT, and the COMMIT fails when the server's queue
+ * is full.
+ */
 function notifyingFiles(folder: string): string[] {
   return sourcesIn(folder).filter((file) =>
     nodesOf(folder, file).some(

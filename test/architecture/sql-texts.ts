@@ -63,8 +63,8 @@ function statementAt(node: ts.Node): Record<string, ts.Expression> | null {
 }
 
 /**
- * Returns whether a name of the expression belongs to a function or a block, so that its value is unknown before they
- * run.
+ * Returns whether a name of the expression belongs to a function or a block, so that its value is unknown before that
+ * function or block runs.
  */
 function isLocal(expression: ts.Expression): boolean {
   let local = false;
@@ -104,7 +104,9 @@ function functionOf(node: ts.Node): string {
   return '';
 }
 
-/** Returns every statement of the sources, with the real values of its constants, except migrations. */
+/**
+ * Returns every statement of the sources, except those of migrations. Constants in a statement have their real values.
+ */
 export function sqlTextsIn(root: string, loader: Loader): SqlTexts {
   const statements: SqlText[] = [];
   const assembled = new Set<string>();

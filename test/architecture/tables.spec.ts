@@ -19,8 +19,8 @@ const isSql = ({ text }: SqlText): boolean => {
 
 let schema: Schema;
 /**
- * The statements that the service can run: the declared ones, and those that its functions build from samples of every
- * kind (assembled.ts).
+ * The statements that the service can run: the declared statements, and the statements that functions build from
+ * samples of every kind (assembled.ts).
  */
 let statements: SqlText[];
 let assembled: readonly string[];

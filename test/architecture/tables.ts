@@ -83,8 +83,8 @@ export function hiddenTablesIn(root: string): string[] {
 const VOLATILE = /\b(clock_timestamp|timeofday|random|nextval|setval|gen_random_uuid|pg_sleep)\s*\(/g;
 
 /**
- * Returns volatile SQL functions, except in migrations and the sandbox's own schema. An UPDATE with one has another
- * meaning when it runs elsewhere than it was planned, and Citus refuses it.
+ * Returns volatile SQL functions, except in migrations and the sandbox's own schema. An UPDATE with a volatile function
+ * has another meaning when it runs on another server than it was planned on, and Citus refuses it.
  */
 export function volatileFunctionsIn(root: string): string[] {
   const found = sourcesIn(root)

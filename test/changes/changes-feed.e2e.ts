@@ -422,7 +422,10 @@ describe('an entry whose retention has ended', () => {
 });
 
 describe('a month that is dropped', () => {
-  /** Creates an entry in the middle of a month of 2020. @returns the path after a cursor of this entry, issued now */
+  /**
+   * Creates an entry in the middle of a month of 2020. @returns the path that continues after this entry, with a cursor
+   * that is issued now
+   */
   async function readUpTo(month: string, completeUntilS: number): Promise<string> {
     const begin = new Date(`2020-${month}-01T00:00:00Z`);
     const end = new Date(begin);

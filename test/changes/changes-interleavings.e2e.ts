@@ -40,7 +40,7 @@ const entry = (id: string) =>
     },
   ]);
 
-/** Writes one to three entries in a transaction with a random outcome; returns the committed ones. */
+/** Writes one to three entries in a transaction with a random outcome; returns the committed entries. */
 async function write(client: pg.Client, names: string[], killer: pg.Pool): Promise<{ kept: string[]; lost: boolean }> {
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   await client.query('BEGIN');
@@ -171,7 +171,8 @@ test('the change feed accepts a cursor after a restore into another cluster, who
   };
   await untilOthersHaveEnded();
   const { next } = await page(`/accounts/${scene.account}/changes?after=now`);
-  // The state after a dump and its restore: the rows of the old cluster, whose transaction ids were far higher.
+  // Simulates the state after a dump was restored into another cluster: the rows are from the old cluster, whose
+  // transaction ids were far higher.
   await client.query(`UPDATE change_epoch SET system_identifier = 'another'`);
   await app.app.get(ChangePartitions, { strict: false }).run();
   await client.query(insertChanges('$1'), [entry('restored')]);

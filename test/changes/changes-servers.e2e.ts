@@ -101,7 +101,7 @@ describe('the change feed after a failure of the database', () => {
   let scene: Scene;
 
   beforeAll(async () => {
-    // With this delay, PostgreSQL flushes writes without a commit to its log late, so a crash loses them.
+    // With this delay, PostgreSQL flushes uncommitted writes late to its log, so that a crash loses them.
     server = await PostgresServer.start({ wal_writer_delay: '10s' });
     await server.query('CREATE DATABASE svc');
     await migrate(server.url('svc'));
@@ -162,7 +162,7 @@ describe('the change feed after a failure of the database', () => {
           [beforeLost, []],
         ] as const)
           expect((await rest(copied, scene, cursor)).ids).toEqual([...told, ...added]);
-        // The reader's last entry does not exist on this server, although a different entry has its number by now.
+        // The reader's last entry does not exist on this server, although by now a different entry has the same number.
         expect((await ask(copied, scene, lostCursor)).status).toBe(410);
       };
       await goesOn();

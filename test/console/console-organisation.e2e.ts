@@ -39,7 +39,9 @@ const isConsole = (address: string) => address === `${app.url}/console`;
 const call = (jar: CookieJar, path: string) =>
   app.call('GET', path, { headers: { ...FROM_CONSOLE, cookie: jar.header } });
 
-/** Signs in completely; returns the browser and its last address. */
+/**
+ * Signs in at the organisation, from the first request to the last redirect; returns the browser and its last address.
+ */
 async function signIn(jar = new CookieJar()): Promise<{ jar: CookieJar; status: number; at: string; page: string }> {
   const [response, at] = await jar.follow(start(), isConsole);
   return { jar, status: response.status, at, page: await response.text() };
@@ -178,7 +180,7 @@ describe('signing in at the organisation', () => {
         [address, elsewhere, address, elsewhere].map((each) => fetch(each, { redirect: 'manual', headers })),
       );
       expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400, 400]);
-      // A sign-in that the identity provider refused is completed, too: its state cannot be used again.
+      // A sign-in that the identity provider refused also counts as completed, so that its state cannot be used again.
       const refused = new CookieJar();
       await refused.visit(start());
       const state = new URL((await refused.visit(start())).headers.get('location')!).searchParams.get('state')!;

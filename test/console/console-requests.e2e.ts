@@ -35,7 +35,7 @@ async function open(path: string): Promise<void> {
 
 /** Returns the requests that the page sends from the start of `perform` until shortly after `content` is visible. */
 async function askedFor(perform: () => Promise<void>, content: string): Promise<string[]> {
-  // Waits for the responses to the requests of the previous page and of its event stream.
+  // Waits until the requests of the previous page and of its event stream have been answered.
   await driver.page.waitForTimeout(2500);
   asked.length = 0;
   await perform();

@@ -31,7 +31,7 @@ describe('the service from its bundled file', () => {
   it('the bundled service serves the same OpenAPI document as the service from its sources', async () => {
     const committed = JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')) as Part;
     const served = (await (await fetch(`${url}/openapi.json`)).json()) as Part;
-    // The document of a sandbox also has the sandbox's tools, and its own codes and address.
+    // The OpenAPI document of a sandbox also contains the sandbox's tools, codes and address.
     const paths = served['paths'] as Part;
     const tools = Object.keys(paths).filter((path) => path.startsWith('/sandbox/'));
     const named = JSON.stringify(tools.map((path) => paths[path]));

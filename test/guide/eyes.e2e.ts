@@ -54,7 +54,7 @@ function missingIn(text: string, names: string[]): string[] {
   ];
 }
 
-/** Returns the queries of the autoscaling adapter, with its placeholders filled. */
+/** Returns the queries of the autoscaling adapter, with values for their placeholders. */
 const scaling = [...read('deploy/kubernetes/prometheus-adapter.yaml').matchAll(/metricsQuery: '(.*)'/g)].map(
   ([, query]) => query.replace('<<.GroupBy>>', 'instance').replace('<<.LabelMatchers>>', 'job="x"'),
 );

@@ -56,7 +56,7 @@ beforeAll(async () => {
       }
       const { host: _host, connection: _connection, 'transfer-encoding': _coding, ...headers } = request.headers;
       const body = chunks.length === 0 ? null : Buffer.concat(chunks);
-      // Open transactions of others on the server hold back the last entries of the feed.
+      // Open transactions of other test files on the server hold back the last entries of the change feed.
       (line.includes('/changes') ? app.given.settled() : Promise.resolve())
         .then(() =>
           fetch(app.url + request.url, { method: request.method, headers: headers as Record<string, string>, body }),

@@ -16,7 +16,7 @@ async function open(app: TestApp): Promise<Socket> {
   return socket;
 }
 
-/** Returns the service's answer on the connection; null when the service has closed it. */
+/** Sends a request on the connection; returns the response, or null when the service has closed the connection. */
 function ask(socket: Socket): Promise<string | null> {
   return new Promise((resolve) => {
     socket.once('data', (bytes) => resolve(bytes.toString()));

@@ -6,7 +6,10 @@ import { registrationBody } from '../support/deliveries';
 import { basic, OAuth } from '../support/oauth';
 import { rawCall } from '../support/raw-http';
 
-/** Tests that no request blocks the event loop for long, whatever its body: other requests wait meanwhile. */
+/**
+ * Tests that no request blocks the event loop for long, whatever its body is, because all other requests wait while the
+ * event loop is blocked.
+ */
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 
@@ -36,7 +39,7 @@ const wide = (bytes: number): [string, string][] => {
   ];
 };
 
-/** Generates bodies of about this size that need as much work as possible. */
+/** Generates bodies of about the given size that need as much work as possible. */
 const hostile = (bytes: number): [string, string][] => {
   const values = Math.min(99_000, Math.floor(bytes / 14));
   return [
@@ -100,7 +103,8 @@ async function delayRatios(path: string, bodies: [string, string][]): Promise<Re
   for (const [name, text] of bodies) {
     const body = Buffer.from(text);
     const several: number[] = [];
-    // Measures again after a long delay: the first bodies start threads and compile code, and other load adds delays.
+    // The measurement is repeated after a long delay: the first bodies start threads and compile code, and other load
+    // adds delays.
     for (let round = 0; round < 4 && !(Math.min(...several) < 1); round++)
       several.push((await longestDelay(() => send(body))) / ownTime());
     ratios[name] = Math.min(...several);

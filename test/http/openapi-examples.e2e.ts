@@ -229,7 +229,8 @@ describe('the examples of the document, against a sandbox', () => {
     const change = (body: object) =>
       app.call('PATCH', `/admin/subscriptions/${made['id']}`, { token: tokens['operator'], body });
     await change({ partner_url: `${partner_url}/400`, ca_pem });
-    // Sets the state without a verification, because the partner of the sandbox answers 400 at this address.
+    // The state of the subscription is set without a verification, because the partner of the sandbox answers 400 at
+    // this address.
     await app.given.sql(`UPDATE subscriptions SET state = 'ACTIVE' WHERE id = $1`, [made['id']]);
     await create();
     await book();

@@ -63,7 +63,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
     operations = operations.filter(([, operation]) => !JSON.stringify(operation).includes('text/event-stream'));
     tokens['operator'] = await app.given.operator();
     tokens['client'] = await app.given.token([sandbox.account_code]);
-    // Extends the tokens, so that they stay valid when a generated request moves the clock.
+    // The lifetime of the tokens is extended, so that they stay valid when a generated request moves the clock.
     for (const table of ['access_tokens', 'token_families'])
       await app.given.sql(`UPDATE ${table} SET expires_at = '9998-12-31'`);
     await fill();

@@ -2,7 +2,8 @@ import { request, type IncomingMessage } from 'node:http';
 import { startApp, type TestApp } from '../support/app';
 
 /**
- * Contract section 12: 1 M rows or 512 MiB. The bodies are generated while they are sent, without a declared length.
+ * Tests section 12 of the contract: an import has at most 1,000,000 rows and 512 MiB. The bodies are generated while
+ * they are sent, without a declared length.
  */
 const MOST_ROWS = 1_000_000;
 const MOST_BYTES = 512 * 1024 * 1024;

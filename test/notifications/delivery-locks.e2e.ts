@@ -25,7 +25,7 @@ test.each([
 ])(
   'records the outcomes of other partners while another connection locks a row (%s) of one partner',
   async (_what, rows) => {
-    // Both answers arrive at the same moment: their outcomes are recorded together.
+    // The responses of both partners arrive at the same moment, so that the outcomes are recorded together.
     let answer = (): void => undefined;
     const held = new Promise<void>((resolve) => (answer = resolve));
     locked.partner.answer(() => held.then(() => ({ status: 500 })));

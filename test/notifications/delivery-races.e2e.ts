@@ -170,7 +170,7 @@ describe('races of delivery', () => {
       const hold = holdAny(both(), 'handed over');
       const id = await resend();
       await hold.reached;
-      // The abort takes the claimed items from their worker; any later sweep may find the items.
+      // The abort takes the claimed notifications away from their worker. A later sweep may then find them.
       await jobs.steer(id, 'abort');
       const { sent } = await jobs.get(id);
       hold.release();

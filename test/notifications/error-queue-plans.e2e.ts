@@ -53,8 +53,9 @@ test('the summary of the error queue reads only the first and last rows of a cau
 }, 60_000);
 
 /**
- * Two indexes begin with the columns of a cause. Where many notifications have the same exam, the index with exams is
- * smaller: at these numbers it has one level less. The planner therefore prefers it, even if the result must be sorted.
+ * Two indexes begin with the columns of a cause. If many notifications have the same exam time, the index that contains
+ * exam times is smaller: at these numbers it has one level less. The planner therefore prefers it, even if the result
+ * must be sorted.
  */
 test.each([30_000, 60_000])(
   'the summary of the error queue reads only the first and last rows of a cause, also with %d more rows in the queue',

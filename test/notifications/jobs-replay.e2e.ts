@@ -174,7 +174,10 @@ test('two identical replay requests create one job, and a replay for an unknown 
 });
 
 describe('a DOWN partner without a notification that could be its probe', () => {
-  /** Delivers one event; the next gets a 500, and then its probe is refused. */
+  /**
+   * Brings the partner into the state DOWN: one event is delivered, the next event gets a 500, and then its probe is
+   * refused.
+   */
   async function down(): Promise<void> {
     await delivered(1);
     subscribed.partner.answer({ status: 500 });

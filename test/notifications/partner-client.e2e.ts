@@ -475,7 +475,10 @@ describe('TLS to a partner', () => {
   );
 });
 
-/** Listens with short queues and fills them: further connections are neither accepted nor refused. */
+/**
+ * Starts listeners with short accept queues and fills the queues, so that further connections are neither accepted nor
+ * refused.
+ */
 /** Forwards bytes to a port of this machine; while it is frozen, existing connections carry nothing. */
 async function freezable(port: number): Promise<{ url: string; freeze(): void }> {
   const open = new Set<Socket>();
@@ -897,7 +900,7 @@ describe('OAuth2 client credentials', () => {
   it('sends no notification when the process was blocked and reads the OAuth2 token only after the wait time', async () => {
     const { client, endpoint, partner } = await anOAuthPartner();
     partner.answerToken(() => {
-      // Once the token is being sent, this process is blocked until the wait is over.
+      // As soon as the token endpoint sends the token, this process is blocked until the wait time is over.
       setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500));
       return { body: JSON.stringify(good) };
     });

@@ -49,7 +49,7 @@ async function foundIn(answering: Answering, waitMs = 5000): Promise<string[]> {
   return wrong;
 }
 
-/** Starts a partner with the package that knows one candidate. */
+/** Builds a correct partner, which uses the package and knows one candidate. */
 function good(): Answering {
   const receiver = new NotificationReceiver({
     secrets: SECRET,

@@ -43,7 +43,7 @@ async function tamper(statement: string, values: unknown[] = []): Promise<void> 
   for (const table of ['audit_log', 'audit_seals']) await sql(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
 }
 
-/** Adds rows and seals them; returns their ids and the seal. */
+/** Adds rows to the audit log and seals them; returns the ids of the rows, and the seal. */
 async function sealed(rows = 2, keys = key): Promise<{ ids: number[]; seal: string }> {
   const ids: number[] = [];
   for (let at = 0; at < rows; at++) {
@@ -55,7 +55,7 @@ async function sealed(rows = 2, keys = key): Promise<{ ids: number[]; seal: stri
   return { ids, seal: hash as string };
 }
 
-/** Moves the times of the seals, and signs the seals again like a holder of the key. */
+/** Moves the times of the seals, and signs the seals again as a holder of the key could. */
 async function shift(interval: string): Promise<void> {
   await tamper('UPDATE audit_seals SET at = at + $1::interval', [interval]);
   for (const row of (await sql(`SELECT ${SIGNED_COLUMNS} FROM audit_seals`)) as unknown as SignedSeal[])

@@ -58,7 +58,7 @@ test('a lease that was granted while the clock was an hour ahead expires after t
   await subscribed.post('suspend');
   await subscribed.booking();
   await eventually(async () => (await subscribed.notifications()).length === 1);
-  // Sets a lease on the notification, as a killed process leaves it.
+  // The notification gets a lease, as a process leaves it that is killed.
   await app.given.sql(
     `UPDATE deliveries SET lease_token = 1, leased_until = now() + interval '1 hour' WHERE subscription_id = $1`,
     [subscribed.id],

@@ -85,7 +85,7 @@ describe('kill -9 of service and database in the middle of the flow', () => {
     expect(String((await answered)[0])).toMatch(/^HTTP\/1\.1 401 /);
     const answeredAt = performance.now();
     expect(await stopped).toBe(0);
-    // The process does not wait for the ten seconds of its grace period.
+    // The process has not waited for the ten seconds of its grace period.
     expect(performance.now() - answeredAt).toBeLessThan(4_000);
     service = await ServiceProcess.start(folder.path);
     expect(service.output).toContain('Ready: ');

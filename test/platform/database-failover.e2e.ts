@@ -6,7 +6,10 @@ import { eventually } from '../support/eventually';
 import { PostgresServer } from '../support/servers';
 import { Subscribed } from '../support/subscribed';
 
-/** Contract section 13: a primary and two standbys, which follow it by streaming; the tests build on each other. */
+/**
+ * Tests section 13 of the contract with a primary and two standbys, which follow the primary by streaming. Each test
+ * continues with the servers of the previous one.
+ */
 let primary: PostgresServer;
 let one: PostgresServer;
 let two: PostgresServer;

@@ -11,8 +11,8 @@ import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
 /**
- * Contract section 13: a change never fails because a NOTIFY to other processes cannot be sent. The whole server shares
- * one NOTIFY queue.
+ * Tests section 13 of the contract: a change never fails because a NOTIFY to other processes cannot be sent. The whole
+ * server shares one NOTIFY queue.
  */
 const FULL = '54000';
 const env = { SANDBOX: 'true', SECRETS_KEY: randomBytes(32).toString('base64') };

@@ -152,7 +152,7 @@ describe('units of work that share a transaction', () => {
         unitOfWork.audit('shared', subjectOf(name));
       }),
     );
-  /** Returns the names, grouped by the transaction that wrote them. */
+  /** Returns the inserted names, grouped by the transaction that wrote them. */
   const transactions = async () =>
     (
       (await app.given.sql(

@@ -14,7 +14,7 @@ import { startPartner } from '../support/partner';
 import { connected, fixtureOf, releases, restoreRelease, tableNames, type ReleaseFacts } from '../fixtures/dump';
 import { leaveDatabase } from '../fixtures/fill';
 
-/** Tables that always stay small: an index on them may be built under a lock. */
+/** The tables that always stay small, on which an index may be built under a lock. */
 const SMALL = ['accounts', 'tests', 'users', 'applications', 'subscriptions', 'jobs', 'signing_keys', 'migrations'];
 
 // SQL statements of a process of the last release. Each is rolled back, so that the rows can be compared afterwards.
@@ -49,7 +49,7 @@ const present = join(folder, 'present.json.gz');
 beforeAll(() => leaveDatabase(present, 120, 12), 120_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Restores a release's database, migrates it under traffic, and records the effects of the migrations. */
+/** Restores a release's database, runs the migrations during traffic, and records the effects of the migrations. */
 class Upgrade {
   readonly refused: unknown[] = [];
   rounds = 0;

@@ -1,7 +1,10 @@
 import { startApp, type Answer, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** Contract section 4: the staff of an account sees only its results, regardless of the sender. */
+/**
+ * Tests section 4 of the contract: the staff of an account sees only the results of this account, regardless of the
+ * sender.
+ */
 let app: TestApp;
 let deliveries: Deliveries;
 let a: Scene;
@@ -55,7 +58,10 @@ async function registrationResult(examCode: string, token = driver): Promise<str
   return idOf(marker);
 }
 
-/** Checks that staff actions on another account's result are answered like for an unknown one, and change nothing. */
+/**
+ * Checks that staff actions on another account's result get the same response as for an unknown result, and change
+ * nothing.
+ */
 async function expectHidden(id: string, token: string): Promise<void> {
   const row = () => app.given.sql('SELECT * FROM unmatched_results WHERE id = $1', [id]);
   const before = await row();

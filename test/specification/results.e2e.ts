@@ -6,7 +6,7 @@ import { testSentences } from './sentences';
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 let deliveries: Deliveries;
-/** Sends a body with every member of the specification; returns it, and the body that is read back. */
+/** Sends a body with every member of the specification; returns the sent body, and the body that is read back. */
 let registration: [sent: any, read: any];
 let account: [sent: any, read: any];
 

@@ -20,7 +20,7 @@ if (__filename.endsWith('.ts')) ResultReader.execArgv.push('--require', join(__d
 
 export interface CallOptions {
   token?: string;
-  /** The body of the request: sent as JSON unless it is a string or a Buffer. */
+  /** The body of the request, which is sent as JSON unless it is a string or a Buffer. */
   body?: unknown;
   headers?: Record<string, string>;
   redirect?: 'manual' | 'follow';

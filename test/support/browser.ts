@@ -13,8 +13,8 @@ const { version } = JSON.parse(readFileSync(join(CHROMIUM, 'package.json'), 'utf
 const HOME = join(MODULES, '.cache', `chromium-${version}`);
 
 /**
- * Starts a real Chromium from the npm dependencies, with its own libraries and font: it needs no system package. It
- * only talks to loopback.
+ * Starts a real Chromium from the npm dependencies, with its own libraries and font: it needs no system package. The
+ * browser can connect only to loopback addresses.
  */
 export async function startBrowser(more: readonly string[] = []): Promise<Browser> {
   await unpackOnce();
@@ -44,8 +44,8 @@ export async function startBrowser(more: readonly string[] = []): Promise<Browse
 }
 
 /**
- * Unpacks the package into the process's temporary directory and renames it; among several processes, the first rename
- * wins.
+ * Unpacks the package into the process's temporary directory and renames it; if several processes do this, the first
+ * rename succeeds.
  */
 async function unpackOnce(): Promise<void> {
   if (existsSync(join(HOME, 'chromium'))) return;
@@ -55,7 +55,7 @@ async function unpackOnce(): Promise<void> {
   const draft = mkdtempSync(`${HOME}-`);
   try {
     await promisify(execFile)(process.execPath, ['-e', 'require(process.argv[1]).executablePath()', CHROMIUM], {
-      // The package unpacks its libraries only for a Lambda function.
+      // The package unpacks its libraries only if it seems to run in an AWS Lambda function.
       env: { TMPDIR: draft, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs20.x' },
     });
     writeFileSync(

@@ -94,10 +94,10 @@ export class Given {
     );
   }
 
-  /** Returns the number of rows of the records and their search keys that PostgreSQL reads for this work. */
+  /** Returns the number of rows of the records and their search keys that PostgreSQL reads during this work. */
   async recordsRead(work: () => Promise<unknown>): Promise<number> {
     const read = async () => {
-      // Waits, because a connection reports its reads only after a second of idleness.
+      // The pause is needed, because a connection reports its reads only after a second of idleness.
       await pause(1500);
       const [row] = await this.sql(
         `SELECT sum(seq_tup_read + idx_tup_fetch) AS n FROM pg_stat_user_tables
@@ -265,7 +265,8 @@ export class Given {
   }
 
   /**
-   * Waits until every transaction of the server that runs now has ended: it may hold back entries of the change feed.
+   * Waits until every transaction of the server that runs now has ended: such a transaction may hold back entries of
+   * the change feed.
    */
   async settled(): Promise<void> {
     const [{ xmax }] = await this.sql('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xmax');

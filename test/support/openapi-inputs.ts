@@ -46,7 +46,7 @@ const MISFITS = [
   { a: 1 },
 ];
 
-/** Generates inputs from the schemas of a document: valid ones, and nearly valid ones. */
+/** Generates inputs from the schemas of a document: valid inputs, and nearly valid inputs. */
 export class SchemaInputs {
   private readonly ajv = new Ajv2020({ strict: false });
 

@@ -73,7 +73,7 @@ export class BulkJobs {
     return answer.body;
   }
 
-  /** Returns the outcomes of a job's items, in processing order. */
+  /** Returns the outcomes of a job's items, in the order in which the job processes them. */
   async outcomes(id: string): Promise<string[]> {
     const { body } = await this.call('GET', `jobs/${id}/items?limit=200`);
     return (body as { outcome: string }[]).map(({ outcome }) => outcome);

@@ -31,7 +31,10 @@ export function holdAt({ app }: { app: INestApplicationContext }, point: RacePoi
   return { reached, release };
 }
 
-/** Does the same as {@link holdAt} for the first process that reaches the point; the others are held as well. */
+/**
+ * Does the same as {@link holdAt} for the first process that reaches the point; the other processes are held as well
+ * when they reach the point.
+ */
 export function holdAny(processes: readonly { app: INestApplicationContext }[], point: RacePoint): Hold {
   const holds = processes.map((process) => holdAt(process, point));
   return {

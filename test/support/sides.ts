@@ -12,7 +12,7 @@ export interface Side {
   subscribed: Subscribed;
   account: string;
   places: Places;
-  /** Texts that occur only in the data of this account, by which a leak is detected. */
+  /** Texts that occur only in the data of this account, by which a test detects a leak of this data. */
   marks: string[];
 }
 

@@ -1,6 +1,7 @@
 /**
  * Reads missed changes from the account's change feed: changes pushed while you were offline, or lost when your
- * database was restored. Store the cursor in the same database as your records: after a restore it matches them.
+ * database was restored. Store the cursor in the same database as your records: after a restore, the cursor then
+ * matches the records.
  */
 import { UnknownRecord, type NotificationReceiver } from './notification-receiver.js';
 import { parseNotification, type NotificationRequest } from './notification-request.js';

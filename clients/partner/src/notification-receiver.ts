@@ -31,7 +31,10 @@ export interface ReceiverOptions<Transaction> {
   /** The signing secret, `whsec_…`; during a change of secrets, the old and the new secret. */
   secrets: string | readonly string[];
   store: NotificationStore<Transaction>;
-  /** Handles a change: called once per change, in the order of its booking, in the transaction of the store. */
+  /**
+   * Handles a change of a booking. It is called once for each change, in the order of its booking, in the transaction
+   * of the store.
+   */
   work: (notification: NotificationRequest, transaction: Transaction) => Promise<void>;
   /** The maximum difference between the timestamp of a request and the current time, in seconds; 300 by default. */
   toleranceS?: number;

@@ -38,7 +38,7 @@ export interface ImportOptions {
   onStart?: (importId: string) => void;
   /** Aborts the import: before the file has been received nothing changes; later, finished rows stay. */
   signal?: AbortSignal;
-  /** The Idempotency-Key of the upload: a second upload with the same key returns the first import. */
+  /** The Idempotency-Key of the upload: a second upload with the same key returns the import of the first upload. */
   idempotencyKey?: string;
   /** Called with the progress at each poll, the last time with the final figures. */
   onProgress?: (progress: ImportProgress) => void;

@@ -23,7 +23,7 @@ export class Claims {
 
   /**
    * Claims due notifications of these partners.
-   * @param capacities the number to claim for each partner
+   * @param capacities the number of notifications to claim for each partner
    */
   async of(capacities: ReadonlyMap<{ readonly id: string }, number>): Promise<Claim> {
     const ids = [...capacities.keys()].map(({ id }) => id);

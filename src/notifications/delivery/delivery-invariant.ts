@@ -70,8 +70,8 @@ export class DeliveryInvariant {
   ) {}
 
   /**
-   * Whether delivery is broken: events are not translated. Overdue notifications of a partner do not count, because a
-   * lock on one row can cause them; they are in the metrics.
+   * Whether delivery is broken: events are not translated. Overdue notifications of a partner do not count as broken,
+   * because a lock on one row can cause them. They appear in the metrics.
    */
   get isBroken(): boolean {
     return this.untranslatedS > PATIENCE_S;

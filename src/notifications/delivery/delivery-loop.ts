@@ -175,8 +175,8 @@ export class DeliveryLoop {
   }
 
   /**
-   * Stops the loop. It first waits for the started attempts until their deadlines, because a partner's 200 counts. Then
-   * it waits at most `graceMs` until their outcomes are recorded.
+   * Stops the loop. It first waits for the started attempts until their deadlines, because a partner's late 200 counts.
+   * Then it waits at most `graceMs` until the outcomes are recorded.
    */
   async drain(graceMs: number): Promise<void> {
     this.isRunning = false;

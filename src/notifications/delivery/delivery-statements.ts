@@ -52,8 +52,8 @@ const IN_TURN = `NOT EXISTS (
       ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END) OFFSET 0)`;
 
 /**
- * The SQL condition that makes the planner read the index with the partner's rows in order. By its statistics, the
- * planner might otherwise prefer to sort all rows of the partner.
+ * The SQL condition that makes PostgreSQL's planner read the index with the partner's rows in order. Because of its
+ * statistics, the planner might otherwise sort all rows of the partner.
  */
 const FROM_THE_OLDEST = expectingFew('d.notification_position');
 
@@ -157,7 +157,7 @@ export const CLAIM = prepared(
   acrossAccounts.workers,
 );
 
-/** The number of consecutive failures after which an event may be the only one that its partner cannot process. */
+/** The number of consecutive failures after which an event may be the only event that its partner cannot process. */
 export const SUSPECT_AFTER = 3;
 
 /** The SQL condition that the probe of a DOWN subscription `s` is due. */

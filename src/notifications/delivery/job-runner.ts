@@ -111,7 +111,7 @@ export class JobRunner implements OnApplicationBootstrap {
     }
   }
 
-  /** Does one step of a job; returns whether there may be more work now. */
+  /** Runs one step of a bulk job; returns whether the job may have more steps that can run now. */
   private async step(job: Job): Promise<boolean> {
     if (job.state === 'PREPARING') return this.preparation.prepare(job);
     let more = false;

@@ -6,7 +6,10 @@ import { acrossAccounts, expectingFew, unestimated, prepared } from '../../platf
 import { FREE } from './delivery-lease.js';
 import { PROBE_IS_DUE } from './delivery-statements.js';
 
-/** The maximum number of deliveries of a job that are due for one partner, and of partners in one step. */
+/**
+ * The maximum number of a job's deliveries that are due for one partner, and the maximum number of partners in one
+ * step.
+ */
 const WINDOW = 128;
 const PARTNERS = 64;
 const RESOLVE_BATCH = 500;

@@ -46,13 +46,13 @@ export function conditionsOf(filter: NotificationConditions, values: unknown[]):
   add('n.account_code =', filter.account_code);
   add('n.subscription_id =', filter.subscription_id);
   add('n.change_reason =', filter.change_reason);
-  // The notification was not yet attempted, or not since it was put back into the queue.
+  // Without a failure, the notification was not yet attempted, or not attempted since it was put back into the queue.
   if (filter.failure === NONE) conditions.push(`(n.failure IS NULL AND n.state <> 'DELIVERED')`);
   else add('n.failure =', filter.failure);
   if (filter.reason === NONE) conditions.push('n.failure_reason IS NULL');
   else add('n.failure_reason =', filter.reason);
   const status = filter.http_status == null ? null : Number(filter.http_status);
-  // A delivered notification was answered with 200, but its status column is null; see the entity.
+  // A delivered notification was answered with 200, but its status column is null (notification.entity.ts).
   add(status === 200 ? `n.state = 'DELIVERED' OR n.http_status =` : 'n.http_status =', status);
   add('n.retry =', filter.retry);
   add('n.created_datetime >=', filter.from);

@@ -59,8 +59,8 @@ export class Notification {
   failure_reason: string | null;
 
   /**
-   * The HTTP status of the last failure. Null after a delivery, which always means 200: an index contains this column,
-   * and a delivery must not change it.
+   * The HTTP status of the last failure. The value is null after a delivery, whose status was always 200. A delivery
+   * must not change this column, because an index contains it.
    */
   @Column('int', { nullable: true })
   http_status: number | null;

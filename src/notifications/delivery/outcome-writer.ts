@@ -262,7 +262,7 @@ function later(at: Date, ms: number): Date {
   return ms === 0 ? at : new Date(at.getTime() + ms);
 }
 
-/** Returns the earlier HTTP requests of an attempt as JSON for the statements; null if there were none. */
+/** Returns the earlier HTTP requests of an attempt as JSON for the SQL statements; null if there were none. */
 function earlierOf({ at, result: { earlier } }: Outcome): string | null {
   if (earlier.length === 0) return null;
   return JSON.stringify(

@@ -49,8 +49,8 @@ export class PaceKeeper<Item> {
   }
 
   /**
-   * Lifts the pause of the partner and checks again, because the sandbox's clock was moved or the partner has a new
-   * address.
+   * Lifts the pause of the partner and checks its queue again, because the sandbox's clock was moved or the partner has
+   * a new address.
    */
   checkAgain(queue: PartnerQueue<Item>): void {
     if (!queue.pace.dropWall()) return;
@@ -75,7 +75,7 @@ export class PaceKeeper<Item> {
     this.arranged.set(queue, timer.unref());
   }
 
-  /** Reserves send times for the queue; returns the milliseconds until its next check. */
+  /** Reserves send times for the queue; returns the milliseconds until the queue must be checked again. */
   private async reserve(queue: PartnerQueue<Item>): Promise<number> {
     try {
       const found = await this.database.queryOne<Reserved>(RESERVE, [queue.id, Math.max(1, queue.waiting)]);

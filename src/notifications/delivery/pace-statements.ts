@@ -24,7 +24,7 @@ const AHEAD_S = 0.2;
 /** The pace, in requests per second, from which the limit is removed; then the lowest pace. */
 const UNBOUNDED = 4000;
 const SLOWEST = 0.05;
-/** The pace stays at this fraction of the ceiling for a while. */
+/** The fraction of the ceiling at which the pace stays for a while. */
 const SAFE = 0.97;
 /** The factor by which a pace that proved too high is reduced. */
 const REDUCED = 0.95;

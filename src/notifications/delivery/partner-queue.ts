@@ -2,7 +2,8 @@ import { PartnerPace } from './partner-pace.js';
 
 const LARGEST_BATCH = 512;
 /**
- * The age from which a change of the partner's health is ignored, if this worker has not sent to the partner before.
+ * The age, in milliseconds, from which a worker that has not sent to the partner before ignores a change of the
+ * partner's health.
  */
 const RECENT_MS = 10_000;
 /** For a partner with a limited request rate, the notifications for this many seconds are claimed in advance. */
@@ -40,7 +41,7 @@ const MAY_FOLLOW: Record<QueueMode, readonly QueueMode[]> = {
  */
 export type Trust = 'ANSWERS' | 'UNTRIED' | 'HANGS';
 
-/** A running attempt with its start, on the worker's clock. */
+/** A running attempt, with the time of its start on the worker's clock. */
 export interface Attempt {
   readonly since: number;
 }
@@ -54,7 +55,7 @@ export class PartnerQueue<Item> {
   private head = 0;
   private current: QueueMode = 'ASKING';
   private readonly attempts = new Set<Attempt>();
-  /** The time at which the partner's health last changed, as far as known; null if it never did. */
+  /** The time at which the partner's health last changed, as far as this worker knows; null if it never changed. */
   private changedAt: number | null = null;
   /** The typical response time of the partner, in milliseconds. */
   private typicalMs = 0;
@@ -62,17 +63,20 @@ export class PartnerQueue<Item> {
   readonly pace = new PartnerPace();
   /** Items that were claimed before this time, on the worker's clock, were claimed under outdated settings. */
   staleBefore = -Infinity;
-  /** Answers to items that were claimed before this time come from an address that the partner no longer uses. */
+  /**
+   * Responses to notifications that were claimed before this time come from an address that the partner no longer uses.
+   */
   movedAt = -Infinity;
-  /** The maximum number of items in the queue. */
+  /** The maximum number of notifications in the queue. */
   batch: number;
   /**
-   * The concurrency limit of attempts, rounded down when it is used. It grows with every success, and shrinks when the
-   * partner does not keep up. It starts at 1, so that a slow partner gets few requests before it answers "busy".
+   * The maximum number of concurrent attempts to the partner, rounded down when it is used. The limit grows with every
+   * success, and shrinks when the partner does not keep up. The limit starts at 1, so that a slow partner gets few
+   * requests before it answers "busy".
    */
   limit = 1;
   private isProven = false;
-  /** Whether the limit may be low only because the partner is new to this worker. */
+  /** Whether the concurrency limit may be low only because the partner is new to this worker. */
   private isLearning = true;
 
   constructor(

@@ -14,7 +14,7 @@ class ProvenQueues extends PartnerQueues<number> {
   }
 }
 
-/** Makes the partners count as answering, by one answered attempt each. */
+/** Makes the partners count as answering, by recording one answered attempt for each of them. */
 function answering(queues: PartnerQueues<number>, ...ids: string[]): void {
   for (const id of ids) queues.ended(queues.of(id), queues.started(queues.of(id), 0), true, 1);
 }

@@ -11,7 +11,7 @@ const GIVEN_UP = 'GIVEN_UP';
 
 /**
  * Moves notifications of DOWN partners to the error queue: those that were created just before the partner went DOWN,
- * or by transactions that did not see it.
+ * or by transactions that did not yet see this change.
  */
 const QUEUE_PENDING = prepared(
   'queue-pending-of-down',
@@ -39,8 +39,8 @@ export const COUNTED_FROM = `(
   WHERE after_s <= $1::float8 * 3600 AND after_s + length_s > $1::float8 * 3600)`;
 
 /**
- * Gives up old notifications, which then wait for an operator. $1: hours, in which suspensions of the partner do not
- * count. Notifications of a suspended partner stay; after the suspension, the partner gets all of them.
+ * Gives up old notifications, which then wait for an operator. $1: the age in hours, in which suspensions of the
+ * partner do not count. Notifications of a suspended partner stay; after the suspension, the partner gets all of them.
  */
 const GIVE_UP = prepared(
   'queue-give-up',
@@ -153,7 +153,7 @@ export class QueueUpkeep {
     private readonly clock: ClockWatch,
   ) {}
 
-  /** Runs one round of upkeep, which takes at most a few seconds. */
+  /** Runs one round of the queue's upkeep, which takes at most a few seconds. */
   async run(): Promise<void> {
     const endAt = performance.now() + ROUND_MS;
     let wholeBatches: number;

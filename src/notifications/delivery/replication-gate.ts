@@ -26,8 +26,8 @@ const PATIENCE_MS = 3_000;
 const POLL_MS = 5;
 
 /**
- * Compares log positions. $1: the number of standbys. Visible rows are flushed on this server, unless commits do not
- * wait for the flush.
+ * Compares log positions. $1: the number of standbys. Rows that are visible have been flushed to this server's log,
+ * unless commits do not wait for the flush.
  */
 const PROGRESS = prepared(
   'delivery-replication',

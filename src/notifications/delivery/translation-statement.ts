@@ -21,7 +21,10 @@ export const EVENT_NAMES = [
   Absent,
 ].map(storedNameOf);
 
-/** The maximum number of notifications that one statement creates. Only a single event may create more. */
+/**
+ * The maximum number of notifications that one statement creates. It may be exceeded only by a statement for a single
+ * event.
+ */
 const MOST_NOTIFICATIONS = 2000;
 
 /**
@@ -34,7 +37,7 @@ const IS_ALONE = `e.sequence = 1 AND e.occurred_at > statement_timestamp() - int
 /**
  * The SQL expression that derives a notification's id from the event and the subscription. If an event is translated
  * again after a restore or failover, partners recognize the id. The id begins with the event's time, so that the newest
- * ids are at the end of their index (RFC 9562 §5.8, version 8).
+ * ids are at the end of the index (RFC 9562 §5.8, version 8).
  */
 const HASH = `encode(sha256(convert_to(event_id || ' ' || subscription_id, 'UTF8')), 'hex')`;
 const ID = `overlay(overlay(left(replace(event_id::text, '-', ''), 12) || left(${HASH}, 20)

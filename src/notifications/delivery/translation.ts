@@ -35,8 +35,8 @@ type Row = Progress & (Made | { position: null });
 
 const MOST_BOOKINGS = 500;
 /**
- * The number of concurrent translations. The second one keeps a translation that waits for a lock from delaying other
- * bookings; it is not for speed.
+ * The number of concurrent translations. The purpose of the second one is not speed: it serves other bookings while the
+ * first one waits for a lock.
  */
 const AT_ONCE = 2;
 const SETTLING_MS = 50;
@@ -57,8 +57,8 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
   private next: Promise<void> | null = null;
   private readonly running = new Set<Promise<void>>();
   /**
-   * Bookings whose events are being translated. Further commands for them wait; otherwise the statement would skip
-   * their locked events.
+   * Bookings whose events are being translated. Further commands for these bookings wait, because the translation
+   * statement would skip the locked events.
    */
   private readonly underWay = new Set<string>();
 

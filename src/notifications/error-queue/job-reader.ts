@@ -13,7 +13,7 @@ import type { JobItemModel, JobModel, JobQuery, ResendModel } from './jobs.dto.j
 
 /** A job with the sums of the counts of its parts. Jobs that are not about notifications have no parts. */
 interface CountedJob extends Job {
-  /** The partner that the filter names; null if it names none. */
+  /** The partner that the job's filter names; null if the filter names no partner. */
   subscription_id: string | null;
   subscription_name: string | null;
   partner_url: string | null;
@@ -58,7 +58,7 @@ export class JobReader {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns one job.
+   * Returns one bulk job.
    * @throws DomainError `not_found`
    */
   async get(id: string): Promise<CountedJob> {

@@ -82,8 +82,8 @@ export const CAUSES = `SELECT subscription_id, retry, failure, reason, http_stat
 
 export const NOW = `to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
 /**
- * The number of notifications that are checked for the next exam. A booking may have been moved after one of its events
- * was queued.
+ * The number of notifications that are checked for the next exam. Several are checked, because a booking may have been
+ * moved after one of its events was queued.
  */
 const SOON = 10;
 

@@ -8,8 +8,8 @@ export interface Answer {
   /** The first 64 KiB of the response's body. */
   body: Buffer;
   /**
-   * How the body ended. `cut`: it exceeds 64 KiB, and the connection was closed. `late`: it was incomplete at the
-   * deadline. `broken`: the connection was lost.
+   * How the body of the response ended. `cut`: it exceeds 64 KiB, and the connection was closed. `late`: it was
+   * incomplete at the deadline. `broken`: the connection was lost.
    */
   ending: 'complete' | 'cut' | 'late' | 'broken';
   /** The HTTP syntax error that broke the body; null if there was none. */

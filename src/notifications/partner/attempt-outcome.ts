@@ -23,7 +23,10 @@ export interface AttemptOutcome {
   retryAfterS: number | null;
   /** The earlier HTTP requests of the same attempt. The partner may have received each of them. */
   earlier: readonly EarlierPut[];
-  /** The milliseconds from the start of the attempt to the start of its last HTTP request; 0 if there was only one. */
+  /**
+   * The milliseconds from the start of the attempt to the start of its last HTTP request; 0 if there was only one
+   * request.
+   */
   beganMs: number;
 }
 
@@ -103,8 +106,8 @@ export class Puts {
   }
 
   /**
-   * The start of the last request. For the first one, it is 0: its time includes the name look-up, the connection and
-   * the token.
+   * The start of the last request. For the first request, it is 0, because the time of this request includes the name
+   * look-up, the connection and the token.
    */
   private get beganMs(): number {
     const puts = this.earlier.length;

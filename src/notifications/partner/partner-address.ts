@@ -197,8 +197,8 @@ export class PartnerAddressGuard {
   private readonly allowed: Networks;
 
   /**
-   * @param allowedNetworks networks outside the public internet in which partners may be, in CIDR notation; throws if
-   * one is invalid
+   * @param allowedNetworks networks outside the public internet in which partners may be, in CIDR notation @throws
+   * Error when one of the networks is invalid
    */
   constructor(allowedNetworks: string[]) {
     this.allowed = new Networks(allowedNetworks);
@@ -221,7 +221,7 @@ export class PartnerAddressGuard {
   }
 
   /**
-   * Refuses a URL whose host is an IP address that is not allowed, in any spelling that `new URL` knows. A name is
+   * Refuses a URL whose host is an IP address that is not allowed, in any spelling that `new URL` knows. A host name is
    * checked when it is resolved.
    */
   assertUrlAllowed(url: URL): void {

@@ -20,7 +20,10 @@ import { type AssertionSigner, PartnerToken } from './partner-oauth.js';
 import { IdleConnections, partnerAdapter, PartnerPool, type PartnerRequestConfig } from './partner-transport.js';
 
 export interface PartnerEndpoint extends PartnerCertificates {
-  /** The key of the subscription and its settings, under which connections and tokens are cached. */
+  /**
+   * A key for the subscription and those of its settings on which connections and tokens depend. Both are cached under
+   * this key.
+   */
   key: string;
   /** The `partner_url`; requests go to `{url}/notifications`. */
   url: string;
@@ -55,7 +58,10 @@ interface Session {
   pool: PartnerPool;
   tokenPool: PartnerPool | null;
   token: PartnerToken | null;
-  /** The headers of every request: the partner's own, the service's, and the authorization if it needs no token. */
+  /**
+   * The headers of every request: those in the partner's `auth`, the service's own, and the `Authorization` header
+   * unless it contains an access token.
+   */
   headers: Record<string, string>;
   secrets: string[];
   lastUsed: number;
@@ -114,7 +120,7 @@ export class PartnerClient implements OnApplicationShutdown {
     return this.sessions.get(key)?.connector.certificateNotAfter ?? null;
   }
 
-  /** Closes the connections of a key and drops its token, after the running attempts have ended. */
+  /** Closes the connections under a key and drops the token under it, after the running attempts have ended. */
   async forget(key: string): Promise<void> {
     const session = this.sessions.get(key);
     this.sessions.delete(key);

@@ -272,7 +272,7 @@ export class PartnerConnector {
       signal.addEventListener('abort', abort, { once: true });
       let isOpen = false;
       socket.on('error', (error) => {
-        // If an open connection fails, its session can still be resumed, unless TLS refused it.
+        // If an open connection fails, its TLS session can still be resumed, unless the failure was a TLS error.
         if (!isOpen || isTlsFault(error)) this.session = null;
         reject(new PartnerFault(isNetworkFault(error) ? 'connect' : 'tls', reasonOf(error)));
       });

@@ -57,10 +57,11 @@ export class PemError extends Error {
 
 const certificatePattern = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
-/** Parses a text that consists of one or more certificates. Throws `PemError`. */
+/** Parses a text that consists of one or more certificates. Throws `PemError` if it is anything else. */
 function assertCertificatePem(member: keyof PartnerCertificates, pem: string): X509Certificate[] {
   const blocks = pem.match(certificatePattern) ?? [];
-  // OpenSSL skips parts that it cannot read, and would accept an incomplete chain as complete.
+  // Every part must be readable: OpenSSL skips parts that it cannot read, and would accept an incomplete chain as
+  // complete.
   if (blocks.length === 0 || pem.replace(certificatePattern, '').includes('-----')) {
     throw new PemError(member, 'certificate_invalid', 'must be one or more PEM certificates');
   }
@@ -110,8 +111,8 @@ function readKey(pem: string) {
  * `assertCertificates` refuses.
  */
 export function secureContextOf(certificates: PartnerCertificates): SecureContext {
-  // The certificates are checked again: OpenSSL ignores an unreadable `ca`, and an empty one would restore the system's
-  // root certificates.
+  // The certificates are checked again: OpenSSL ignores an unreadable `ca`, and an empty `ca` would restore the
+  // system's root certificates.
   assertCertificates(certificates);
   return createSecureContext({
     ca: certificates.caPem ?? undefined,

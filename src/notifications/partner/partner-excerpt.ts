@@ -39,7 +39,7 @@ function beginningOf(bytes: Buffer, secrets: string[]): string {
 function readable(said: string, secrets: string[], unreadable: (character: string) => string): string | null {
   let text = said;
   // Secrets are masked before the text is truncated, because the first half of a truncated secret would not be
-  // recognized. The mask has the same length.
+  // recognized. A mask has the same length as the secret.
   for (const secret of secrets) text = text.replaceAll(secret, '*'.repeat(Buffer.byteLength(secret)));
   text = withoutSpelled(text, secrets).replace(LINE_BREAKS, ' ');
   return cutToBytes(text.replace(UNREADABLE, unreadable), EXCERPT_BYTES).trim() || null;

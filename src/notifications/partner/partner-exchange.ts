@@ -52,7 +52,9 @@ export interface ConnectionKeeper {
   renew(exchange: Exchange, dead: PartnerConnection): void;
 }
 
-/** A connection to a partner. It opens for its first request, and again after the partner has closed it. */
+/**
+ * A connection to a partner. The connection is opened for its first request, and again after the partner has closed it.
+ */
 export class PartnerConnection {
   /**
    * The number of complete answers over the current socket. If there was none, the connection is new, and a failure

@@ -22,7 +22,7 @@ interface SeenCertificate {
 export interface Inspection {
   host: string;
   addresses: string[];
-  /** The reason code if the name does not resolve, or if one of its addresses is not allowed; null otherwise. */
+  /** The reason code if the host name cannot be resolved, or if one of its addresses is not allowed; null otherwise. */
   nameFault: string | null;
   address: string | null;
   connectFault: string | null;

@@ -140,7 +140,7 @@ async function readToken(answer: Answer): Promise<{ token: string; lifeS: number
   return { token: fields.access_token, lifeS: Math.min(life, MAX_LIFE_S) };
 }
 
-/** Returns the body without its content coding. The service requests none, but some gateways add one. */
+/** Returns the body without its content coding. The service requests no content coding, but some gateways add one. */
 async function unpacked({ body, coding }: Answer): Promise<Buffer> {
   if (coding === null) return body;
   const unpack = Object.hasOwn(UNPACK, coding) ? UNPACK[coding as keyof typeof UNPACK] : undefined;
@@ -163,7 +163,7 @@ function before<T>(deadline: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(new PartnerFault('auth', 'token_late'));
     const timer = timeLimit(deadline - performance.now(), late);
-    // If the process was paused, the token may arrive long after the deadline; it must then not be used.
+    // If the process was paused, the token may arrive long after the deadline. The attempt must then not use the token.
     const inTime = (value: T) => (performance.now() < deadline ? resolve(value) : late());
     promise.then(inTime, reject).finally(() => clearTimeout(timer));
   });

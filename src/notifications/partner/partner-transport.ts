@@ -5,7 +5,10 @@ import { type PartnerConnector } from './partner-connection.js';
 import type { Answer } from './answer-reader.js';
 import { type ConnectionKeeper, Exchange, PartnerConnection, type PartnerRequest } from './partner-exchange.js';
 
-/** A request by axios, with its pool of connections and its deadline on the clock of `performance.now()`. */
+/**
+ * The configuration of a request by axios, with the pool of connections to use and the deadline on the clock of
+ * `performance.now()`.
+ */
 export interface PartnerRequestConfig {
   method: 'POST';
   /** The path and the query of the URL, whose origin is that of the pool. */
@@ -35,7 +38,7 @@ export const partnerAdapter: AxiosAdapter = async (config) => {
  */
 const MOST_IDLE = 2000;
 
-/** The idle connections of all pools. If there are too many, the one that has been idle longest is closed. */
+/** The idle connections of all pools. If there are too many, the connection that has been idle longest is closed. */
 export class IdleConnections {
   private readonly pools = new Map<PartnerConnection, PartnerPool>();
 

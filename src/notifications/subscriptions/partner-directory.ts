@@ -26,7 +26,10 @@ const RECORD_CERTIFICATES = prepared(
   acrossAccounts.keyInHand,
 );
 
-/** A replaced signing key with its expiry, both as a time and as a duration, because the clock may be set. */
+/**
+ * A replaced signing key. Its expiry is stored both as a time and as a duration, because the clock may be set
+ * meanwhile.
+ */
 interface PreviousKey {
   key: KeyObject;
   until: number;
@@ -99,7 +102,7 @@ export class PartnerDirectory {
     private readonly clock: Clock,
   ) {}
 
-  /** Returns the profile for this version of the subscription; null if a different version was read last. */
+  /** Returns the profile for this version of the subscription; null if the cached profile has a different version. */
   known(id: string, version: number): PartnerProfile | null {
     const profile = this.profiles.get(id);
     return profile?.version === version ? profile : null;

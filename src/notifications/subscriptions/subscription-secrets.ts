@@ -64,7 +64,7 @@ export class SubscriptionSecrets {
   /** Adds a newest signing secret. The replaced secret also signs until the given time. */
   replaceSigning(subscription: Subscription, newest: string, until: Date): void {
     const { newest: replaced, previous } = this.openSigning(subscription);
-    // Expired secrets are also kept, because the clock may be wrong at this moment. Signing skips them.
+    // Expired secrets are also kept, because the clock may be wrong at this moment. Expired secrets do not sign.
     const kept = [{ secret: replaced, until: until.getTime() }, ...previous].slice(0, MOST_SIGNING - 1);
     const { id } = subscription;
     subscription.signing_secret = this.seal(newest, id, 'signing-secret');

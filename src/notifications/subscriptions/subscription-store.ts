@@ -20,8 +20,8 @@ import { systemLookup } from '../partner/partner-names.js';
 import { Subscription } from './subscription.entity.js';
 
 /**
- * The time limit for checking a name when an address is saved. An operator should not wait for a silent name server,
- * because every connection checks the name again.
+ * The time limit, in milliseconds, for resolving a host name when an address is saved. An operator should not wait for
+ * a silent name server, because the name is checked again at every connection.
  */
 const LOOKUP_MS = 2_000;
 

@@ -107,8 +107,8 @@ export function autoRetryCauses(asked: readonly string[]): AutoRetryCause[] {
 }
 
 /**
- * Resets the subscription for a new address. If it was verified, its events are held back until the new address is
- * verified, as during a suspension.
+ * Resets the subscription for a new address. If the subscription was verified, its events are held back until the new
+ * address is verified, as during a suspension.
  */
 export function beginMove(subscription: Subscription, now: Date): void {
   if (subscription.state !== 'UNVERIFIED') subscription.suspended_datetime ??= now;
@@ -117,7 +117,7 @@ export function beginMove(subscription: Subscription, now: Date): void {
 }
 
 /**
- * Makes the subscription ACTIVE, after its new address has answered a sample with 200. Later answers from the old
+ * Makes the subscription ACTIVE, after its new address has answered a sample with 200. Later responses from the old
  * address are ignored.
  */
 export function endMove(subscription: Subscription, now: Date): void {

@@ -28,7 +28,7 @@ const APART = [...CREDENTIALS, PHOTO, VIDEO_LINK];
 
 type Dto = new () => object;
 
-/** The parts of a result's body, as they are stored. */
+/** The parts into which a result's body is split for storage. */
 export interface KeptBody {
   /** The JSON text of the body in UTF-8, without photo, video link and credentials. */
   readonly text: Buffer;
@@ -163,7 +163,7 @@ const OPEN = Buffer.from('{');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from('}');
 
-/** Returns the text of an object with these members. */
+/** Returns the JSON text of an object with these members. */
 function objectOf(members: readonly Buffer[]): Buffer {
   const parts: Buffer[] = [OPEN];
   for (const member of members) {

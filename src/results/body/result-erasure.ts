@@ -6,8 +6,8 @@ import type { ResultSource } from './results.rules.js';
 type Kept = { readonly [name: string]: true | Kept };
 
 /**
- * The members of a body that an erasure keeps: the achievement, its time and its kind. Members that a test driver added
- * are removed.
+ * The members of a body that an erasure keeps: the scores and outcomes, the times and the kind of the exam. Members
+ * that a test driver added are removed.
  */
 const KEPT: Record<ResultSource, Kept> = {
   REGISTRATION: {

@@ -27,7 +27,7 @@ export type Match = { svcEligibilityId: string } | { refusal: Problem };
 
 const refuse = (refusal: Problem): Match => ({ refusal });
 
-/** The kinds of code that an exam code can be, in the order in which the matching tries them. */
+/** The kinds of code that an exam code can be, in the order in which the matching of results tries them. */
 const CODES = ['svc_eligiblity_id', 'booking_code', 'client_eligibility_id'] as const;
 
 /** A registration to which a member of the result points, with its current `status`. */

@@ -47,7 +47,7 @@ export class ResultReception {
   ) {}
 
   /**
-   * Reads a received body. Returns null if an operator has accepted the same body after it was refused.
+   * Reads the body of a received result. Returns null if an operator has accepted the same body after it was refused.
    * @throws DomainError the refusal, after the body was stored; payload_too_large, result_quota_exceeded, rate_limited
    */
   async receive<Source extends ResultSource>(

@@ -3,7 +3,10 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 /** The number of bytes of results that were stored for one owner on one day. */
 @Entity('result_bytes')
 export class ResultBytes {
-  /** The owner of the bytes: `account` with its code, or `unmatched` with an account code or a consumer key. */
+  /**
+   * The owner to whom the bytes are charged: `account` with the account's code, or `unmatched` with an account code or
+   * a consumer key.
+   */
   @PrimaryColumn('text')
   owner: string;
 

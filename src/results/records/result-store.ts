@@ -115,7 +115,7 @@ export type NewRevision = Omit<
 export type ReadRevision = Pick<ResultRevision, 'revision' | 'source' | 'body' | 'received_datetime' | 'faults'> &
   Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'>;
 
-/** Stores results. Only this class decrypts their photos and video links. */
+/** Stores results. Only this class decrypts photos and video links. */
 @Injectable()
 export class ResultStore {
   constructor(

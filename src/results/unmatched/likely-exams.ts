@@ -29,7 +29,7 @@ const ACCOUNTS = `ANY (${unestimated('$1::text[]')}::text[])`;
 const CODES = `ANY (${unestimated('$2::text[]')}::text[])`;
 const OPEN = `status <> 'CANCELLED'`;
 const KNOWN = `account_code = ${ACCOUNTS} AND ${OPEN}`;
-// Selects similar records in the order of the search index, account by account. The planner therefore has no
+// Selects similar records in the order of the search index, account by account. PostgreSQL's planner therefore has no
 // alternative that it could wrongly consider cheaper.
 const like = (likeness: Likeness, value: string, parameter: string, where = '') => `(
   SELECT '${likeness}' AS likeness, svc_eligiblity_id FROM unnest(${unestimated('$1::text[]')}) AS mine (account)

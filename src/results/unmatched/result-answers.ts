@@ -178,7 +178,7 @@ export async function sendArray(response: Response, find: () => Promise<AsyncIte
   const place = underWay.begin(requestContext().caller?.consumerKey ?? '');
   try {
     await place.charge(1);
-    // Nothing is sent to a client that disconnected while it waited.
+    // Nothing is sent to a client that disconnected while its request waited.
     if (response.destroyed) return;
     await stream(response, await find());
   } finally {

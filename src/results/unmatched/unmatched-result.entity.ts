@@ -23,15 +23,16 @@ export class UnmatchedResult {
   account_code: string | null;
 
   /**
-   * Every account to which the result may belong: the account in its path or, if the path has none, the accounts of its
-   * sender and of the exam that it names.
+   * Every account to which the result may belong: the account in the path of the delivery request or, if the path has
+   * none, the accounts of the sender and of the exam that the result names.
    */
   @Column('text', { array: true, default: '{}' })
   account_codes: string[];
 
   /**
-   * The accounts whose staff may read and settle the result: the account in its path or, if the path has none, the
-   * account of the exam that it names. The account of the sender is added if the sender has only one.
+   * The accounts whose staff may read and settle the result: the account in the path of the delivery request or, if the
+   * path has none, the account of the exam that the result names. The account of the sender is added if the sender has
+   * only one.
    */
   @Column('text', { array: true, default: '{}' })
   staff_account_codes: string[];

@@ -138,7 +138,7 @@ export class UnmatchedStore {
     });
   }
 
-  /** Stores a refused body. Returns its id, and whether it is new. */
+  /** Stores a refused body. Returns the id of the unmatched result, and whether it is new. */
   async keep(code: string, result: NewUnmatched): Promise<{ id: string; added: boolean }> {
     const { source, accountCode, username, body, raw, receivedAt } = result;
     const id = uuid();
@@ -182,8 +182,8 @@ export class UnmatchedStore {
   }
 
   /**
-   * Returns the bytes of a body that is not a JSON object. Returns null for any other body, and in the cases of {@link
-   * find}.
+   * Returns the bytes of a body that is not a JSON object. Returns null for any other body, and when {@link find}
+   * returns null.
    */
   async findRaw(id: string): Promise<{ accountCode: string | null; bytes: Buffer } | null> {
     const row = isUuid(id) ? await this.database.queryOne<UnmatchedResult>(FIND, [id, currentAllowedAccounts()]) : null;

@@ -53,7 +53,8 @@ export class Ledger {
   }
 
   /**
-   * Returns the number of bookings whose deliveries the model of the protocol cannot explain, and the first of them.
+   * Returns the number of bookings whose deliveries the model of the protocol cannot explain, and the first such
+   * booking.
    */
   unexplained(): { count: number; first: string | null } {
     const checkers = new Map<number, TraceChecker>();

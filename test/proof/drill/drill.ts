@@ -211,7 +211,7 @@ function told(ledger: Ledger, bookings: readonly Record<string, unknown>[]): Rec
 
 /**
  * Checks that the feed contains changes acknowledged before the dump and after the restore. Changes in between are
- * lost, and a reader that has seen them must start again.
+ * lost, and a reader that has seen such changes must start again.
  */
 async function feedFaults(
   feed: FeedFollower,

@@ -56,7 +56,7 @@ export class DebianPostgres {
     return server;
   }
 
-  /** Runs primary.sh, like the image after it has created its files. */
+  /** Runs primary.sh, as the image `postgres` does after it has created its files. */
   async prepareForStandby(replicationPassword: string): Promise<void> {
     this.runOnce('primary.sh', { REPLICATION_PASSWORD: replicationPassword });
     await this.kill('SIGINT');

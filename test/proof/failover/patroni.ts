@@ -10,7 +10,7 @@ import type { Machine } from './network.js';
 export interface ClusterOptions {
   readonly folder: string;
   readonly password: string;
-  /** Whether a commit waits for a standby, and only such a standby is promoted. */
+  /** Whether a commit waits for a standby, so that only a standby with every commit is promoted. */
   readonly synchronous: boolean;
 }
 
@@ -202,7 +202,7 @@ function patroniConfig(
         loop_wait: 1,
         retry_timeout: RETRY_TIMEOUT_S,
         synchronous_mode: synchronous,
-        // With 0, Patroni replaces a killed primary immediately instead of restarting it first.
+        // With the value 0, Patroni replaces a killed primary immediately, without first trying to restart it.
         primary_start_timeout: 0,
         postgresql: {
           use_pg_rewind: true,

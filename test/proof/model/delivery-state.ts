@@ -1,4 +1,4 @@
-/** A notification of the model: the event of a booking, and the partner. Its index is its position. */
+/** A notification of the model: an event of a booking for one partner. The index of a notification is its position. */
 export interface Subject {
   readonly partner: number;
   readonly booking: number;
@@ -22,7 +22,7 @@ export const LEASE = { NONE: 0, FRESH: 1, OLD: 2, LAPSED: 3 } as const;
  */
 export const HOLD = { NONE: 0, CLAIMED: 1, UNDER_WAY: 2, OK: 3, DOWN: 4, REFUSED: 5, ASKED: 6, BUSY: 7 } as const;
 export const SUBSCRIPTION = { ACTIVE: 0, SUSPENDING: 1, SUSPENDED: 2 } as const;
-/** The next probe of a DOWN partner; HELD + position: a worker has claimed it. NEVER belongs to a mutation. */
+/** The next probe of a DOWN partner; HELD + position: a worker has claimed it. NEVER occurs only in a mutation. */
 export const PROBE = { DUE: 0, WAITING: 1, HELD: 2, NEVER: 255 } as const;
 /** STOPPING and ENDING: pause or abort was requested, and has not taken effect yet. */
 export const JOB = { NONE: 0, RUNNING: 1, STOPPING: 2, PAUSED: 3, ENDING: 4, ABORTED: 5, DONE: 6 } as const;
@@ -72,20 +72,20 @@ export class Layout {
   readonly wall = (partner: number) => partner * OF_PARTNER + 4;
   /** Whether the pause that the partner asked for is still in effect. */
   readonly isBusy = (partner: number) => partner * OF_PARTNER + 5;
-  /** Whether the partner gets fewer requests than it once handled, because it was busy. */
+  /** Whether the service sends fewer requests than the partner once handled, because it was busy. */
   readonly isSlowed = (partner: number) => partner * OF_PARTNER + 6;
   /** The successful responses since the partner was slowed down, at most `ENOUGH_GOOD`. */
   readonly good = (partner: number) => partner * OF_PARTNER + 7;
 
   /**
-   * The time for which the partner has answered only "busy", as counted by the protocol (low two bits) and the real one
-   * (next two); `ONLY_BUSY`: the protocol counts it.
+   * The time for which the partner has answered only "busy", as the protocol counts it (low two bits), and in reality
+   * (next two bits); `ONLY_BUSY`: the protocol counts it.
    */
   readonly busyFor = (partner: number) => partner * OF_PARTNER + 8;
 
   // The following functions return the offsets of the bytes that describe a notification.
   private readonly own = (n: number) => this.partners * OF_PARTNER + n * OF_NOTIFICATION;
-  /** The state of its event, equal for all notifications of the event. */
+  /** The state of the notification's event, which is equal for all notifications of the event. */
   readonly event = (n: number) => this.own(n);
   readonly state = (n: number) => this.own(n) + 1;
   readonly trigger = (n: number) => this.own(n) + 2;
@@ -97,7 +97,10 @@ export class Layout {
   /** Whether an attempt of a killed worker is still being processed by the partner. */
   readonly orphan = (n: number) => this.own(n) + 6;
   readonly item = (n: number) => this.own(n) + 7;
-  /** The waiting time as counted by the protocol (low two bits) and the real one (next two); 16: row of the job. */
+  /**
+   * The time for which the notification has waited, as the protocol counts it (low two bits), and in reality (next two
+   * bits). The bit 16 means that the row belongs to the bulk job.
+   */
   readonly waited = (n: number) => this.own(n) + 8;
   /** Consecutive 500s, at most `SUSPECT`; `SUSPECT + 1`: another event was answered 200 since. */
   readonly failures = (n: number) => this.own(n) + 9;

@@ -11,7 +11,7 @@ export interface World {
   readonly refusals?: boolean;
   /** Whether the partner can answer that it is busy. */
   readonly busies?: boolean;
-  /** Whether the partner answers nothing else than that it is busy. */
+  /** Whether all responses of the partner are "busy". */
   readonly alwaysBusy?: boolean;
   /** Whether the partner always answers the first event with 500, and no other event. */
   readonly oneBadEvent?: boolean;
@@ -94,7 +94,7 @@ export function readLabel(label: number): ReadLabel {
   return { name: STEPS[label >> 8], n: label & 15, w: (label >> 4) & 15 };
 }
 
-/** A state with its properties and the steps that lead out of it. */
+/** A state of the model, with functions that read its properties and emit the steps that lead out of it. */
 export class Step {
   from!: Uint8Array;
   private emit!: Emit;
@@ -198,7 +198,7 @@ export class Step {
     const { layout, from } = this;
     for (let w = 0; w < layout.workers; w++)
       for (let n = 0; n < layout.count; n++) {
-        // Only written claims count: other workers cannot see a claim before it is written.
+        // Only a written claim counts, because other workers cannot see a claim before it is written.
         if (from[layout.hold(w, n)] !== HOLD.CLAIMED || from[layout.lease(n)] !== LEASE.FRESH) continue;
         if (fits(n, from[layout.flags(w, n)])) return true;
       }

@@ -13,7 +13,10 @@ import {
 import { labelOf, type Step } from './delivery-step.js';
 import { faultOfFalling } from './promises.js';
 
-/** Returns whether `n` is the latest probe: after its lease has expired, a second worker may have claimed a probe. */
+/**
+ * Returns whether notification `n` is the latest probe of its partner: after its lease has expired, a second worker may
+ * have claimed a probe.
+ */
 function isLatestProbe(step: Step, partner: number, n: number): boolean {
   const { layout, from } = step;
   return from[layout.probe(partner)] === PROBE.HELD + n || step.is('a late probe moves the next');
@@ -70,7 +73,7 @@ export function record(step: Step, w: number, n: number): void {
     step.free(to, n);
     to[layout.trigger(n)] = TRIGGER.AUTO;
     to[layout.state(n)] = STATE.AUTO;
-    // An operator requested the resend, regardless of earlier deliveries.
+    // The notification may arrive twice, because an operator requested the resend regardless of earlier deliveries.
     if (step.isOfJob(n)) to[layout.mayRepeat(n)] = 1;
     to[layout.waited(n)] &= ~ROW_OF_JOB;
     if (step.world.blames)

@@ -9,7 +9,7 @@
 export interface Emit {
   /**
    * @param label identifies the step, for `Protocol.describe`
-   * @param benign whether the step needs no fault, no operator and no new trouble: progress must be possible by such
+   * @param benign whether the step needs no fault, no operator and no new failure: progress must be possible by such
    *   steps alone
    * @param fault the promise that the step itself breaks, else null
    */
@@ -127,7 +127,7 @@ class Numbers {
 export function search(protocol: Protocol, most = Infinity): Verdict {
   const store = new StateStore(protocol.size);
   const [cameFrom, cameBy] = [new Numbers(), new Numbers()];
-  // The benign steps by the state to which they lead, for the backward search.
+  // The benign steps, grouped by the state to which they lead, for the backward search.
   const [benignFrom, benignTo] = [new Numbers(), new Numbers()];
   const current = new Uint8Array(protocol.size);
   let steps = 0;
@@ -178,7 +178,7 @@ export function search(protocol: Protocol, most = Infinity): Verdict {
   return stuck === null ? verdict(null, []) : verdict('stuck', traceTo(stuck));
 }
 
-/** Returns the first state from which benign steps lead to no settled state, else null. */
+/** Returns the first state from which no benign steps lead to a settled state; null if there is none. */
 function firstStuck(protocol: Protocol, store: StateStore, from: Numbers, to: Numbers): number | null {
   // The steps are grouped by the state to which they lead.
   const first = new Int32Array(store.count + 1);

@@ -53,7 +53,8 @@ function commit(step: Step, n: number): void {
 }
 
 /**
- * Creates the notifications of an event for all partners and settles it, in one statement, after the earlier events.
+ * Creates the notifications of an event for all partners, and settles the event, in one statement, after the earlier
+ * events.
  */
 function translate(step: Step, w: number, n: number): void {
   const { layout, from } = step;
@@ -127,7 +128,7 @@ function claim(step: Step, w: number, n: number): void {
   step.take(labelOf('claim', n, w), true, faultOfClaim(step, n));
 }
 
-/** Claims a row and checks only that row again when it is locked. */
+/** Claims a row, of which only the row itself is checked again when it is locked. */
 function claimAsSeen(step: Step, w: number, n: number): void {
   if (!step.is('claim goes by what it saw before')) return;
   const { layout, from } = step;

@@ -219,7 +219,7 @@ async function lockTables(url: string): Promise<void> {
   await client.end();
 }
 
-/** Closes the service's connections, and occupies all available ones. */
+/** Closes the service's connections, and occupies all connections that the server allows. */
 async function takeConnections(url: string): Promise<void> {
   const taken: pg.Client[] = [];
   const until = Date.now() + 4_000;

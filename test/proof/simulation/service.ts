@@ -16,7 +16,7 @@ import { processOf, type SimulatedTime } from './simulated-time.js';
 import type { SimulatedPartners } from './partners.js';
 import type { Chance, FairSemaphore } from './turns.js';
 
-/** The settings that vary with the seed, as the processes see them. */
+/** The circumstances that vary with the seed, as the simulated processes see them. */
 export interface Surroundings {
   chance: Chance;
   partners: SimulatedPartners;

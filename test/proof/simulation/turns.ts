@@ -69,13 +69,13 @@ export class FairSemaphore {
   private readonly stopped = new Set<number>();
   /** The number of unanswered statements of each connection. */
   private readonly onTheWay = new Map<Connected, number>();
-  /** The statements that wait for a lock, with the start, and whether they are in a transaction. */
+  /** The statements that wait for a lock, each with the start of the wait and its maximum duration. */
   private blocked = new Map<number, { since: number; most: number }>();
   private onAnswer: () => void = () => undefined;
   private monitor: Query = () => Promise.reject(new Error('There is no connection to ask over.'));
 
   constructor(private readonly time: SimulatedTime) {
-    // `query` and `connect` are called as methods of the client that is their `this`.
+    // `query` and `connect` are replaced by functions that are called as methods of the client, which is their `this`.
     const client = Client.prototype as unknown as Record<'query' | 'connect', (...args: unknown[]) => unknown>;
     const { query } = client;
     this.ask = (over) => (this.monitor = query.bind(over) as Query);

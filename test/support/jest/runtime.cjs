@@ -1,5 +1,5 @@
-// Loads libraries by Node's own `require`, once a worker instead of once a test file. The modules of the project are
-// loaded by Jest for each test file, so that none of their state outlives it.
+// Loads libraries by Node's own `require`, once for each worker instead of once for each test file. The modules of the
+// project are loaded by Jest for each test file, so that no state of these modules outlives the test file.
 const { createRequire, isBuiltin } = require('node:module');
 const { dirname, sep } = require('node:path');
 const { default: Runtime } = require('jest-runtime');

@@ -13,7 +13,7 @@ export interface Known {
   clientEligibilityId?: string | undefined;
 }
 
-/** A notification before it is sent. */
+/** A notification that is ready to be sent to the partner. */
 export interface Prepared {
   id: string;
   sequence: number;
@@ -92,7 +92,7 @@ export class Scene {
     throw new Fault(`${change_reason} with event-sequence ${prepared.sequence} was ${told(answer)} instead of 200`);
   }
 
-  /** Expects that the notification is refused with one of the statuses. */
+  /** Expects that the notification is refused with one of the given statuses. */
   async refused(prepared: Prepared, statuses: readonly number[], sending: Sending): Promise<void> {
     const answer = await this.send(prepared, sending);
     if (!statuses.includes(answer.status))

@@ -1,7 +1,10 @@
 import { bitsOf, isRunning, PHASE, READING, type FeedState } from './feed-state.js';
 import { RETENTION, type FeedStep } from './feed-step.js';
 
-/** The promises in terms that a reader can observe, without the protocol's own conditions; docs/data.md has them. */
+/**
+ * The promises of the change feed, in terms that a reader can observe, without the protocol's own conditions.
+ * docs/data.md contains them in words.
+ */
 
 /** Returns whether the reader must find the entry in a page, now or later. */
 function isOwed(step: FeedStep, { transactions, reader }: FeedState, n: number): boolean {
@@ -33,7 +36,7 @@ export function faultOfPage(step: FeedStep, to: FeedState, rows: readonly number
   return isComplete(step, to) ? null : 'a change is missing';
 }
 
-/** Returns the promise that a refusal with `cursor_expired` breaks, else null. */
+/** Returns the promise that the refusal of a cursor with `cursor_expired` breaks; null if it breaks none. */
 export function faultOfRefusal(step: FeedStep): string | null {
   const { reader, transactions, database } = step.state;
   const expired = database.tick - RETENTION;

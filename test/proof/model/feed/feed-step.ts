@@ -58,14 +58,20 @@ export function readFeedLabel(label: number): { name: FeedStepName; n: number } 
   return { name: STEPS[label >> 4], n: label & 15 };
 }
 
-/** The bounds of a snapshot: every transaction below `xmin` has ended; every one below `xmax` had begun. */
+/**
+ * The bounds of a snapshot: every transaction with an id below `xmin` has ended, and every transaction with an id below
+ * `xmax` had begun.
+ */
 export interface Snapshot {
   readonly generation: number;
   readonly xmin: number;
   readonly xmax: number;
 }
 
-/** A state with the protocol's view of it, and the steps that lead out of it. */
+/**
+ * A state of the change feed's model, with functions that read it as the protocol does, and emit the steps that lead
+ * out of it.
+ */
 export class FeedStep {
   state!: FeedState;
   private emit!: Emit;
@@ -138,7 +144,7 @@ export class FeedStep {
   }
 }
 
-/** Returns the generation: the epoch of the database, then the timeline of its log. */
+/** Returns the generation: the epoch of the database, combined with the timeline of its log. */
 export function generationOf({ database }: FeedState): number {
   return database.epoch * 16 + database.timeline;
 }

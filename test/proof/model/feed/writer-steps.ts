@@ -97,8 +97,8 @@ function continueAt({ database }: FeedState, nextXid: number): void {
 }
 
 /**
- * A crash or a promotion. The ids of transactions without a trace in the log are used again. The log has the end of
- * every transaction that gave a stored entry its place, because the entry was written later.
+ * Simulates a crash or a promotion. The ids of transactions without a trace in the log are used again. The log has the
+ * end of every transaction that gave a stored entry its place, because the entry was written later.
  */
 function fail(step: FeedStep, name: FeedStepName): void {
   const { database, transactions } = step.state;
@@ -132,8 +132,8 @@ function backUp(step: FeedStep): void {
 }
 
 /**
- * Restores the backup: the copied folder on the same timeline, the folder and its log on a new timeline, or a dump in
- * a new cluster, whose ids start anew.
+ * Restores the backup in one of three ways: as a copied folder on the same timeline, as a folder with its log on a new
+ * timeline, or as a dump in a new cluster, whose transaction ids start anew.
  */
 function restore(step: FeedStep, way: FeedStepName): void {
   step.take(
