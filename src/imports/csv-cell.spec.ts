@@ -45,7 +45,7 @@ describe('a CSV cell', () => {
     expect(writeLine(['a,b', 'say "x"', 'two\nlines', 'plain'])).toBe('"a,b","say ""x""","two\nlines",plain\r\n');
   });
 
-  it('writes no CSV cell that a spreadsheet reads as a formula, whatever its separator and the text', () => {
+  it('writes no CSV cell that a spreadsheet reads as a formula, whatever the separator and the text are', () => {
     fc.assert(
       fc.property(fc.array(hostile, { minLength: 1, maxLength: 3 }), (texts) => {
         const line = writeLine(texts);

@@ -46,14 +46,14 @@ describe('the codes of faults', () => {
     .map((file) => ({ file, ...codesIn(readFileSync(join(root, 'src', file), 'utf8')) }));
   const declared = sources.flatMap((source) => source.declared);
 
-  it('lists every fault code in the catalogue, by defineProblem or by declareFaults next to the rule', () => {
+  it('the catalogue lists every fault code, which defineProblem or declareFaults defines next to its rule', () => {
     const missing = sources.flatMap(({ file, answered }) =>
       answered.filter((code) => !declared.includes(code)).map((code) => `${file}: ${code}`),
     );
     expect(missing).toEqual([]);
   });
 
-  it('finds no fault code in the catalogue that no response uses', () => {
+  it('every fault code in the catalogue is used by a response', () => {
     const answered = new Set(sources.flatMap((source) => source.answered));
     const meanings = sources.flatMap(
       ({ file }) => codesIn(onlyFaults(readFileSync(join(root, 'src', file), 'utf8'))).declared,

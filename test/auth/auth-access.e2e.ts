@@ -91,7 +91,7 @@ describe('every route of the document', () => {
     }
   });
 
-  it('answers a request for a foreign account with the same bytes as one for an unknown account', async () => {
+  it('answers a request about a foreign account with the same bytes as a request about an unknown account', async () => {
     const foreign = await app.given.account();
     const token = await app.given.token([await app.given.account()]);
     const routes = protectedRoutes().filter(

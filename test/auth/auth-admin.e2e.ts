@@ -62,7 +62,7 @@ describe('/admin/users', () => {
     expect((await call('PUT', path, { disabled: true })).body.code).toBe('not_found');
   });
 
-  it("refuses null as a password or as an application's name, and reports the other faults, too", async () => {
+  it("refuses null as a password or as an application's name, and reports the other faults of the body as well", async () => {
     const { body: user } = await call('POST', '/admin/users', body({}));
     expect(
       faults(await call('PUT', `/admin/users/${user.username}`, { password: null, scopes: ['write'] })).sort(),

@@ -103,7 +103,7 @@ describe('the records of a candidate', () => {
     ]);
   });
 
-  it('lists results without photo and link, which separate requests return that write audit rows', async () => {
+  it('lists results without photo and link; separate requests return these and write audit rows', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(mine);
     const id = record['svc_eligiblity_id'] as string;

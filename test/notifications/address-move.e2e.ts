@@ -189,7 +189,7 @@ test('until a new address is verified, bulk jobs for the partner wait and single
     );
 });
 
-test('while a new address is unverified, a change of change_reasons applies to events from that moment on, and counts waiting notifications in the statistics', async () => {
+test('while a new address is unverified, a change of change_reasons applies to events from that moment on, and the statistics count the waiting notifications', async () => {
   await move();
   await subscribed.booking();
   await isMade(1);

@@ -146,7 +146,7 @@ describe('a partner that says it is busy', () => {
     );
   }, 20_000);
 
-  test('leaves a notification that the partner answers with 429 to an operator if auto_retry_on does not include 429', async () => {
+  test('a notification that the partner answers with 429 waits for an operator if auto_retry_on does not include 429', async () => {
     subscribed = await Subscribed.start(app, { auto_retry_on: ['500'] });
     subscribed.partner.answer({ status: 429 });
     await subscribed.booking();

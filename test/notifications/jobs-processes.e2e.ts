@@ -48,7 +48,7 @@ describe('a bulk job with the API in one process and delivery in two others', ()
     expect([ids.length, new Set(ids).size]).toEqual([500, 500]);
   }, 90_000);
 
-  test('pauses a bulk job in all processes, even for notifications that they have claimed', async () => {
+  test('a pause of a bulk job takes effect in all processes, even for notifications that they have claimed', async () => {
     await queueMany(subscribed, 400);
     subscribed.partner.answer({ status: 200, delayMs: 100 });
     const id = await jobs.start('error-queue/resend', { filter: { subscription_id: subscribed.id } });

@@ -60,7 +60,7 @@ describe('a pooler in session mode', () => {
     expect((await app.call('GET', '/health/ready')).status).toBe(200);
   });
 
-  it('sets the time limits of a connection after it is opened, also for those of units of work', async () => {
+  it('behind a pooler, the service sets the time limits of a connection after opening it, also for units of work', async () => {
     const limits = async () =>
       (
         await app.given.sql(

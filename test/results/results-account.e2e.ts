@@ -97,7 +97,7 @@ describe('the result_id of an account result', () => {
     expect(await deliver({ result_id })).toBe(id);
   });
 
-  it('compares a result_id exactly as it was sent', async () => {
+  it('compares the result_id of an account result exactly, with regard to case', async () => {
     const first = await anExam();
     const second = await anExam({ bookedAt: hoursFromNow(5) });
     const result_id = app.given.unique('r-');

@@ -74,7 +74,7 @@ describe('every accepted body becomes a revision', () => {
     expect(await numbers()).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it('creates three revisions for the bodies A, B and A, because a body is compared only with the newest of its source', async () => {
+  it('creates three revisions for the bodies A, B and A, because a body is compared only with the newest body from the same source', async () => {
     await register({ n: 'A' });
     await register({ n: 'B' });
     await register({ n: 'A' });
@@ -428,7 +428,7 @@ describe('unusual bodies that real drivers send', () => {
     expect(await deliveries.status(id)).toBe('COMPLETED');
   });
 
-  it('refuses a result that cannot be stored as sent with 400 and the pointers of all faults, and assigns it to no exam', async () => {
+  it('answers 400 with the pointers of all faults to a result that cannot be stored as sent, and assigns it to no exam', async () => {
     const before = await snapshot();
     const answer = await register({
       examDate: 20150715,

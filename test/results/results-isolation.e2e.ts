@@ -128,7 +128,7 @@ describe('a registration result', () => {
     expect(await listed(staffOfA)).toContain(id);
   });
 
-  it('shows a registration result that an operator sent only to operators, whatever accounts the sender has', async () => {
+  it('a registration result that an operator sent is shown only to operators, whatever accounts the sender has', async () => {
     const id = await registrationResult('NOWHERE', await app.given.token([a.account], ['results', 'admin']));
     await expectHidden(id, staffOfA);
     expect(await listed(operator)).toContain(id);

@@ -82,7 +82,7 @@ describe('a wrong type in a member that identifies the exam or is a score', () =
   );
 });
 
-it('stores a result as sent, and reports the fault, when a member that neither identifies the exam nor is a score is wrong', async () => {
+it('stores a result as sent, and reports the fault, when the only invalid member neither identifies the exam nor is a score', async () => {
   const body = registrationBody({
     examMetaData: { examCode: id },
     examDate: { of: 1 },

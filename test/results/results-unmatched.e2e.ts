@@ -97,7 +97,7 @@ describe('a body that matched no exam', () => {
     ]);
   });
 
-  it('stores an unmatched body once, however often it arrives', async () => {
+  it('stores the body of an unmatched result once, however often the body arrives', async () => {
     const body = registrationBody({ examMetaData: { examCode: 'NOWHERE' }, marker: app.given.unique('m') });
     await Promise.all(Array.from({ length: 10 }, () => deliveries.register(scene.token, body)));
     expect((await list()).filter((row) => row['body']?.marker === body['marker'])).toHaveLength(1);
@@ -299,7 +299,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect((await list())[0]['id']).toBe(unmatched);
   });
 
-  it('refuses to accept a result for an exam of an account other than that of the delivery with 403 forbidden_operation', async () => {
+  it('answers 403 forbidden_operation when an operator accepts a result for an exam of another account than that of the delivery', async () => {
     const unmatched = await refusedAccount('TYPO', { marker: app.given.unique('m') });
     const other = (await app.given.eligibility(await app.given.scene()))['svc_eligiblity_id'] as string;
     expect((await accept(unmatched, { svc_eligiblity_id: other })).body.code).toBe('forbidden_operation');

@@ -126,7 +126,7 @@ describe('the clock of the sandbox', () => {
     });
   });
 
-  it('moving the sandbox’s clock expires tokens and launch links', async () => {
+  it('moving the sandbox’s clock makes tokens and launch links expire', async () => {
     const scene = await one.given.scene();
     const now = await timeOf(one);
     const record = await one.given.eligibility(scene, { eligibility_end_date: dateTime(now + 9 * DAY_S * 1000) });
@@ -172,7 +172,7 @@ describe('the clock of the sandbox', () => {
     );
   });
 
-  it('moving the sandbox’s clock expires no lease, so that a running attempt is not repeated', async () => {
+  it('moving the sandbox’s clock makes no lease expire, so that a running attempt is not repeated', async () => {
     const subscribed = await startSubscribed();
     let answer = (): void => undefined;
     subscribed.partner.answer(async () => {

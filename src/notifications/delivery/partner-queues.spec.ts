@@ -196,7 +196,7 @@ describe('a partner that can receive a new notification without a claim', () => 
     expect(queue.isReadyFor(17)).toBe(false);
   });
 
-  test('a partner cannot receive a new notification without a claim while others may be due or are queued, or while an outcome stops the partner', () => {
+  test('a partner cannot receive a new notification without a claim while other notifications may be due or are queued, or while an outcome stops the partner', () => {
     const queues = new ProvenQueues(64, 16);
     expect(queues.of('unknown').isReadyFor(1)).toBe(false);
     const halted = asked(queues.of('halted'));
