@@ -1,6 +1,9 @@
 /** The part of autocannon that the load program uses; the package has no types. */
 declare module 'autocannon' {
-  /** State that a connection passes from each request to the next, until the list of requests starts again. */
+  /**
+   * The state that a connection of autocannon passes from each request to the next, until the list of requests starts
+   * again.
+   */
   export interface LoadContext {
     candidate?: string;
     booking?: string;

@@ -3,11 +3,11 @@ import { Pool } from 'undici';
 
 export interface Call {
   (number: number): Promise<void>;
-  /** Runs before each measured call; its duration does not count. */
+  /** Runs before each measured call; the duration of this function does not count. */
   before?: () => Promise<void>;
 }
 
-/** Calls the service with a JSON body, and returns its answer; a response other than 2xx is an error. */
+/** Calls the service with a JSON body, and returns its response; a response other than 2xx is an error. */
 export async function callJson(
   baseUrl: string,
   token: string,
@@ -59,7 +59,7 @@ export class Caller {
 
 /**
  * Makes `count` calls of each of the two in alternation, so that a disturbance of the machine slows both. Each call
- * begins when an earlier one has ended. Returns their milliseconds, sorted.
+ * begins when an earlier call has ended. Returns the durations of the calls in milliseconds, sorted.
  */
 export async function inTurn(count: number, atOnce: number, both: readonly [Call, Call]): Promise<Float64Array[]> {
   const milliseconds = both.map(() => new Float64Array(count));
@@ -78,7 +78,10 @@ export async function inTurn(count: number, atOnce: number, both: readonly [Call
   return milliseconds.map((times) => times.sort());
 }
 
-/** Starts calls at a steady rate, however long they take. Returns their milliseconds from the planned start, sorted. */
+/**
+ * Starts calls at a steady rate, however long they take. Returns the durations from the planned start of each call, in
+ * milliseconds, sorted.
+ */
 export async function atRate(perSecond: number, seconds: number, call: Call): Promise<Float64Array> {
   const count = Math.round(perSecond * seconds);
   const milliseconds = new Float64Array(count);

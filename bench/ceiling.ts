@@ -1,7 +1,7 @@
 /**
- * The upper bound of what Node and PostgreSQL can do: a bare `node:http` server over a `pg` pool with one prepared
- * statement per request. It checks the token, reads or writes the same rows and gives the same answer. It has no
- * framework, validation, log, security headers, catalogue check or error handling.
+ * Shows the upper bound of the speed with Node.js and PostgreSQL: a bare `node:http` server over a `pg` pool with one
+ * prepared statement per request. It checks the token, reads or writes the same rows and sends the same response. It
+ * has no framework, validation, log, security headers, catalogue check or error handling.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

@@ -164,12 +164,13 @@ async function measure(page: Page, baseUrl: string, { name, path, ready, act, do
     await page.goto(`${baseUrl}/console${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.locator(ready).first().waitFor();
-    // A fixed pause for the background loading of other pages: the event stream never lets the network become idle.
+    // The pause is fixed, so that the code of other pages is loaded in the background. Waiting for an idle network is
+    // impossible, because of the event stream.
     await pause(2500);
     await page.evaluate(watch(done));
     await act(page);
     const took = await page.evaluate<number>('window.interaction');
-    // The first round loads the page's code, so it does not count.
+    // The first round does not count, because it includes loading the page's code.
     if (round > 0) times.push(took);
   }
   times.sort((one, other) => one - other);
@@ -180,8 +181,8 @@ async function measure(page: Page, baseUrl: string, { name, path, ready, act, do
 }
 
 /**
- * Measures from the last key or click until the condition holds at a drawn frame. It is a text because the page's
- * policy forbids code made of text within the page.
+ * Measures from the last key or click until the condition holds at a drawn frame. The function is a text, because the
+ * page's content security policy forbids the page to evaluate texts.
  */
 const watch = (done: string): string => `(() => {
   let began = 0;

@@ -30,7 +30,7 @@ import { prepare, TEST_CODE } from './prepare.js';
 import { peakResidentMiB, processorSeconds } from './processor-time.js';
 import { ServiceProcess } from './service-process.js';
 
-/** The run without subscriptions measures the cost of an event alone. */
+/** The numbers of subscriptions to measure. Without subscriptions, the cost of an event alone is measured. */
 const FAN_OUTS = [0, 1, 10, 100, 1000];
 const FAN_OUT_ROUNDS = 3;
 const PARTNERS_OF_AN_ACCOUNT = 20;
@@ -38,7 +38,10 @@ const BOOKINGS_A_ROUND = 100;
 const BETWEEN_BOOKINGS_MS = 100;
 /** The time after which the simulated failures no longer have any effect: the wait time and some seconds. */
 const CALM_MS = 3_000;
-/** The time limit for notifications to arrive and be recorded; the error after it lists the missing notifications. */
+/**
+ * The time limit, in milliseconds, for notifications to arrive and be recorded. After it, an error lists the missing
+ * notifications.
+ */
 const ARRIVE_MS = 60_000;
 
 /** SQL: copies the booking event $2 of account $1 $3 times, untranslated, as a killed process leaves events. */
@@ -85,7 +88,7 @@ class Bench {
         await this.deliver(account, known, Math.max(1, Math.round(events / 10)), subscriptions);
         const { used, connections, rate } = await this.deliver(account, known, events, subscriptions);
         await this.client.query('TRUNCATE notifications, notification_attempts, deliveries');
-        // PostgreSQL plans the statements in the first round, so its figures are printed but do not count.
+        // The figures of the first round, in which PostgreSQL plans the statements, are printed but do not count.
         const told = subscriptions === 0 ? events : notifications;
         const [service, database, statements] = used.map((value) => value / told);
         const whole = service + database;
@@ -133,7 +136,7 @@ class Bench {
     await this.round(accounts, 'warm');
     const times = { well: [] as number[], trouble: [] as number[] };
     for (let n = 0; n < rounds; n++)
-      // The order of the compared runs alternates, so that none always benefits from being first.
+      // The order of the compared rounds alternates, so that neither kind of round always benefits from being first.
       for (const state of n % 2 === 0 ? (['well', 'trouble'] as const) : (['trouble', 'well'] as const)) {
         this.farm.hasTrouble = state === 'trouble';
         this.farm.dropConnections();
@@ -164,7 +167,7 @@ class Bench {
       const { rows } = await this.client.query<{ n: string }>(LEFT);
       return rows[0].n === '0' || `${rows[0].n} events or notifications were not recorded.`;
     };
-    // Polls rarely, because each query adds to PostgreSQL's processor time.
+    // The database is polled rarely, because each query adds to PostgreSQL's measured processor time.
     await within(ARRIVE_MS, recorded, 500);
     const after = await this.used();
     return {
@@ -182,11 +185,12 @@ class Bench {
   }
 
   /**
-   * Returns the processor time of the service and of PostgreSQL, and the number of transactions, nearly all with one
-   * statement.
+   * Returns the processor time of the service and of PostgreSQL, and the number of transactions, nearly all of which
+   * have a single statement.
    */
   private async used(): Promise<number[]> {
-    // Waits, because PostgreSQL's other sessions report their counts within a second of their last statement.
+    // The pause is needed, because PostgreSQL's other sessions report their counts within a second of their last
+    // statement.
     await pause(1_500);
     const { rows } = await this.client.query<{ n: string }>(
       'SELECT xact_commit AS n FROM pg_stat_database WHERE datname = current_database()',
@@ -194,7 +198,10 @@ class Bench {
     return [...this.pids.map((pid) => processorSeconds(pid)), Number(rows[0].n)];
   }
 
-  /** Returns the milliseconds from each booking to each arrival at the healthy partners. */
+  /**
+   * Makes bookings; returns the milliseconds from each booking to each arrival of its notifications at the healthy
+   * partners.
+   */
   private async round(accounts: readonly string[], name: string): Promise<number[]> {
     this.farm.arrivals = [];
     const booked = new Map<string, number>();

@@ -8,7 +8,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Returns the median of the rounds' ratios: a disturbance of a whole round slows both sides. */
+/** Returns the median of the ratios of each round, because a disturbance of a whole round slows both sides. */
 export function medianRatio(ours: readonly number[], theirs: readonly number[]): number {
   return median(ours.map((value, index) => value / theirs[index]));
 }
@@ -23,14 +23,14 @@ export interface Figure {
   readonly rounds?: readonly number[];
 }
 
-/** Builds a figure without a goal: the median of its rounds. */
+/** Builds a figure without a goal. Its value is the median of the rounds. */
 export function ofRounds(name: string, unit: Figure['unit'], rounds: readonly number[]): Figure {
   return { name, value: median(rounds), unit, goal: null, rounds };
 }
 
 export interface Section {
   readonly title: string;
-  /** Describes the run in one or two sentences. */
+  /** The method of the measurement, in one or two sentences. */
   readonly method: string;
   /** The table of measurements: a header and rows of cells. */
   readonly table: readonly (readonly string[])[];
@@ -42,7 +42,7 @@ export interface Section {
 interface Asked {
   readonly question: string;
   readonly measured: string;
-  /** Names of {@link Section.figures}, each with the label of its value. */
+  /** Maps the names of figures in {@link Section.figures} to the labels of their values. */
   readonly judged: Readonly<Record<string, string>>;
 }
 
@@ -51,7 +51,7 @@ export function isMet({ value, goal }: Figure): boolean | null {
   return 'atLeast' in goal ? value >= goal.atLeast : value <= goal.atMost;
 }
 
-/** Formats with three significant digits, without an exponent. */
+/** Formats a number with three significant digits, without an exponent. */
 export function round(value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (value >= 100) return String(Math.round(value));

@@ -34,7 +34,7 @@ const SECRET = randomBytes(32);
 useCursorKeys([SECRET]);
 const CLAIMED_AT_ONCE = 32;
 const TRANSLATED_AT_ONCE = 4;
-/** Time for a service to notice that its connections were closed. */
+/** The time, in milliseconds, in which a service notices that its connections were closed. */
 const NOTICED_MS = 20;
 const NEW_CONNECTIONS = 'first list page over new connections';
 /** The maximum number of calls over new connections; it is small, because opening connections is slow. */
@@ -55,7 +55,7 @@ const NAMES = [
 ] as const;
 /** The maximum factor by which a call may be slower with much data. */
 const MOST_GROWTH = 1.1;
-/** Statements that are measured without a service, over one connection. */
+/** The statements that are measured without a service, over one database connection. */
 const DIRECT: readonly string[] = ['claim', 'translation'];
 const ONE_AT_ONCE = [...DIRECT, NEW_CONNECTIONS];
 const BACKENDS = 'SELECT pid FROM pg_stat_activity WHERE datname = current_database()';
@@ -67,7 +67,7 @@ const CLOSE_ALL = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 interface Side {
   calls: Record<(typeof NAMES)[number], Call>;
   service: number;
-  /** Returns PostgreSQL's processes for the database, with the processor seconds of each. */
+  /** Returns PostgreSQL's processes for the database, with the seconds of processor time of each. */
   postgres: () => Promise<Map<number, number>>;
 }
 
@@ -123,7 +123,7 @@ function shifted(call: Call, from: number): Call {
 
 async function open(stage: Stage, database: string, size: DataSize): Promise<Side> {
   const databaseUrl = await stage.createDatabase(database);
-  // Delivery is off: the claim is measured separately.
+  // Delivery is off in this service, because the claim is measured separately.
   const service = await BenchedService.start(join(stage.folder, database), databaseUrl, {
     ROLES: 'api',
     SECRETS_KEY: SECRET.toString('base64'),
@@ -188,7 +188,7 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Sid
   return { calls, service: service.pid, postgres };
 }
 
-/** Returns the cursor of a page like the services, whose key is known here. */
+/** Returns the cursor of a page as the services would, because this program knows their key. */
 function cursor(position: number): string {
   return sealCursor(String(position));
 }
@@ -202,7 +202,7 @@ async function claim(client: pg.Client): Promise<void> {
   if (rowCount !== CLAIMED_AT_ONCE) throw new Error(`${rowCount} notifications were claimed.`);
 }
 
-/** Translates the waiting events and rolls back. */
+/** Translates the waiting events into notifications, and rolls back. */
 async function translate(client: pg.Client): Promise<void> {
   await client.query('BEGIN');
   const streams = Array.from({ length: TRANSLATED_AT_ONCE }, (_, at) => streamOf(at));

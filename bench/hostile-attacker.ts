@@ -2,8 +2,8 @@
  * The hostile tenant of hostile-neighbour.ts in a separate process: the other tenant's calls must not be measured on a
  * shared event loop.
  *
- * It receives `{ attack: <name> }` and `{ end: true }`, and answers each when it is done; the second answer has the
- * number of repetitions.
+ * It receives `{ attack: <name> }` and `{ end: true }`, and replies to each message when it has done the work; the
+ * reply to the second one contains the number of repetitions.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -13,7 +13,7 @@ import { endWithOrchestrator, programOptions, tell } from './program.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** Each tenant calls from an address of its own. */
+/** The network address from which the hostile tenant calls; the other tenant has another address. */
 const HOSTILE_ADDRESS = '127.0.0.2';
 const RESULTS = '/registrations/registration/results';
 

@@ -42,7 +42,7 @@ interface Contest {
   readonly attack: string;
   /** The calls of the well-behaved tenant during the attack. */
   readonly work: (tenant: Tenant, count: number) => Promise<unknown>;
-  /** The measured quantile; 0.99 by default. */
+  /** The quantile of the durations that is measured; 0.99 by default. */
   readonly quantile?: number;
 }
 
@@ -128,8 +128,8 @@ async function fill(tenant: Tenant, origin: string): Promise<void> {
 }
 
 /**
- * Returns the durations of the given number of calls of the well-behaved tenant, some in parallel, in milliseconds and
- * sorted.
+ * Makes and measures calls; returns the durations of the given number of calls of the well-behaved tenant, some in
+ * parallel, in milliseconds and sorted.
  */
 async function timesOf({ work }: Contest, tenant: Tenant, calls: number, first: number): Promise<Float64Array> {
   const times: number[] = [];
@@ -188,7 +188,7 @@ async function main(): Promise<boolean> {
     const counted = contest.quantile ?? 0.99;
     let attacks = 0;
     for (let round = 0; round < rounds; round++)
-      // The order of the rounds alternates, so that none always benefits from being first.
+      // The order of the rounds alternates, so that no kind of round always benefits from being first.
       for (const at of STATES.keys()) {
         const state = STATES[(at + round) % STATES.length];
         const attacker = attackers[state];

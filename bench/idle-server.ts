@@ -1,6 +1,6 @@
 /**
- * Reads every request to its end and answers a GET with the requested number of bytes, without any work: it shows the
- * attack's cost for the machine rather than the service.
+ * Reads every request to its end and answers a GET with the requested number of bytes, without any work: it shows how
+ * much an attack slows the machine itself, apart from the service.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -2,7 +2,10 @@ import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBody, type Scene } from './scene.js';
 
-/** Yields the eligibility of a single call as lines of CSV: a million of them as NDJSON would exceed the body limit. */
+/**
+ * Yields eligibilities like that of a single create as lines of CSV. A million of them as NDJSON would exceed the size
+ * limit of an import.
+ */
 async function* lines(scene: Scene, label: string, count: number): AsyncIterable<string> {
   const { candidate, ...record } = JSON.parse(createBody(scene, '')) as Record<string, string> & {
     candidate: Record<string, string> & {
@@ -21,12 +24,12 @@ async function* lines(scene: Scene, label: string, count: number): AsyncIterable
   const rest = `,${Object.values(cells).join(',')}\n`;
   for (let number = 1; number <= count; number++) {
     yield `${label}-${number}${rest}`;
-    // Pauses between chunks, as the service receives a real file.
+    // There is a pause between chunks, because a real file also arrives in chunks.
     if (number % 500 === 0) await pause(0);
   }
 }
 
-/** Handles the imports of an account. */
+/** Uploads imports for an account, and waits for their end. */
 export class Imports {
   private readonly url: string;
   private readonly authorization: string;

@@ -90,7 +90,7 @@ export async function fillQueue(database: Database, url: string, account: string
   for (const id of subscriptions) await database.query({ text: SUBSCRIBE }, [id, account]);
   for (let from = 0; from < rows; from += BATCH)
     await database.query({ text: QUEUE }, [subscriptions, account, from, Math.min(rows, from + BATCH)]);
-  // Waits for the sweep that merges the counts, and vacuums as autovacuum would within a minute.
+  // Waits for the sweep that merges the counts of the error queue, and vacuums as autovacuum would within a minute.
   await pause(3_000);
   await query(url, 'VACUUM ANALYZE notifications');
   await query(url, 'VACUUM error_queue_causes');

@@ -25,7 +25,10 @@ const METRICS = [
 const FORMS = { telephone: [], desktop: ['--preset=desktop'] };
 
 interface Report {
-  /** The speed of this machine; the telephone is meant to be four times slower than a desktop with 1,500. */
+  /**
+   * The speed of this machine, as Lighthouse measures it; the telephone is meant to be four times slower than a desktop
+   * with 1,500.
+   */
   environment: { benchmarkIndex: number };
   categories: Record<string, { title: string; score: number | null }>;
   audits: Record<string, { title: string; score: number | null; scoreDisplayMode: string; displayValue?: string }>;

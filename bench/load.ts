@@ -1,4 +1,7 @@
-/** Generates load with autocannon in a separate process, so that its work is not measured as the server's. */
+/**
+ * Generates load with autocannon in a separate process, so that the work of autocannon is not measured as work of the
+ * server.
+ */
 import autocannon, { type LoadContext, type LoadRequest } from 'autocannon';
 import { BOOKING_BODY, createBody, type Scene } from './scene.js';
 import { endWithOrchestrator, Program, tell } from './program.js';
@@ -12,11 +15,11 @@ export interface LoadJob {
   kind: keyof typeof REQUESTS;
   scene: Scene;
   token: string;
-  /** The number of existing candidates, `seeded-1` …: they are read repeatedly, and booked for once each. */
+  /** The number of existing candidates, `seeded-1` …: each is read repeatedly, and gets one booking. */
   candidates: number;
   /** A part of the names of created candidates; it must differ for every load on the same database. */
   label: string;
-  /** Whether each create and booking has its own Idempotency-Key. */
+  /** Whether each request that creates or books has its own Idempotency-Key. */
   keyed?: boolean;
   seconds: number;
 }
@@ -28,7 +31,7 @@ export interface LoadResult {
   requests: number;
 }
 
-/** Loads a server and returns the results; an answer other than 2xx is an error. */
+/** Loads a server and returns the results; a response other than 2xx is an error. */
 export class Load {
   private constructor(private readonly program: Program) {}
 
@@ -130,7 +133,7 @@ function bookRequest(job: LoadJob): LoadRequest {
   };
 }
 
-/** The number of reads of a record between two changes. */
+/** The number of times that a client reads a record between two changes. */
 const LOOKS = 20;
 
 /** Builds the mix of calls of a client's day; each booking is cancelled. */
@@ -183,7 +186,7 @@ function dayRequests(job: LoadJob): LoadRequest[] {
 
 const REQUESTS = { create: createRequest, read: readRequest, book: bookRequest, day: dayRequests };
 
-/** Returns the path of a read by key: the candidate's eligibilities for a test. */
+/** Returns the path that reads a candidate's eligibilities for a test by its keys. */
 export function readPath({ accountCode, testCode }: Scene, number: number): string {
   return `/accounts/${accountCode}/candidates/seeded-${number}/tests/${testCode}`;
 }

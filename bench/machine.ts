@@ -2,7 +2,10 @@ import { quantile, round, type Section } from './figures.js';
 
 const TURNS = 300_000;
 
-/** Measures how evenly the processor works while nothing else runs: no p95 or p99 below can be steadier. */
+/**
+ * Measures how evenly the processor works while nothing else runs. No p95 or p99 of the following sections can vary
+ * less.
+ */
 export function measureMachine({ seconds }: { seconds: number }): Section {
   const milliseconds: number[] = [];
   const begun = performance.now();

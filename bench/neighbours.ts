@@ -33,9 +33,9 @@ const LOOK_MS = 50;
 interface Sizes {
   rounds: number;
   seconds: number;
-  /** The number of notifications in the bulk job. */
+  /** The number of notifications in the neighbour's bulk job. */
   queued: number;
-  /** The number of rows of each import: more than can be processed during the measured calls. */
+  /** The number of rows of each import of the neighbour: more than can be processed during the measured calls. */
   rows: number;
 }
 
@@ -66,7 +66,7 @@ export async function measureNeighbours(stage: Stage, sizes: Sizes): Promise<Sec
   const p99s = new Map(phases.map(([name]) => [name, { create: [] as number[], read: [] as number[] }]));
   const microseconds: number[] = [];
   await caller.call('POST', `/accounts/${scene.accountCode}/candidates`, createBody(scene, 'seeded-1'));
-  // Round 0 warms up and is not counted.
+  // Round 0 warms up the service and is not counted.
   for (let number = 0; number <= sizes.rounds; number++) {
     for (const [name, begin] of number % 2 === 0 ? phases : phases.toReversed()) {
       const end = await begin(number);
@@ -194,7 +194,7 @@ function imports(service: BenchedService, token: string, rows: number): Neighbou
   };
 }
 
-/** Resends a partner's whole error queue; the next round resends the rest after an abort. */
+/** Resends a partner's whole error queue; after the round, the job is aborted, and the next round resends the rest. */
 async function bulkJob(stage: Stage, service: BenchedService, queued: number): Promise<Neighbour> {
   const receiver = await Program.start<ReceiverReady>('receiver', {}, stage.log);
   stage.onClear(() => receiver.stop());

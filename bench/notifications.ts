@@ -19,11 +19,11 @@ import { BOOKING_BODY, type Scene } from './scene.js';
 import { BenchedService } from './service.js';
 import type { Stage } from './stage.js';
 
-/** The numbers of partners to measure. */
+/** The numbers of partners with which the delivery is measured. */
 const PARTNERS = [4, 1, 100];
 const EVENTS_PER_SECOND = 200;
 const PEER = 'graphile-worker';
-/** The number of the peer's parallel requests, equal to the service's concurrency for the partners. */
+/** The number of parallel requests of the compared program, equal to the service's limit for the partners. */
 const PEER_CONCURRENCY = 48;
 /** The number of subscriptions of a second account, which should make no difference. */
 const OTHERS = 1_000;
@@ -73,7 +73,8 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
   const microseconds: Record<keyof Pids, number>[] = [];
   // Round 0 warms up the programs and is not counted.
   for (let number = 0; number <= sizes.rounds; number++) {
-    // The order alternates, so that no program always runs after the same other program and its leftover work.
+    // The order alternates, so that no program always runs after the same other program and the work that it leaves
+    // behind.
     for (const contender of number % 2 === 0 ? contenders : contenders.toReversed()) {
       const count = number === 0 ? 2_000 : sizes.backlog;
       const [rate, used] = await drain(stage, receiver, contender, count, pids);
@@ -88,8 +89,8 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
 }
 
 /**
- * Switches its partners between active and inactive: the loop finds due work within a second, and the time starts with
- * the first PUT.
+ * Measures the service, whose partners are switched between active and inactive: the loop finds due work within a
+ * second, and the time starts with the first PUT.
  */
 function ofService(stage: Stage, service: BenchedService, subscriptions: readonly string[]): Contender {
   return {
@@ -105,7 +106,7 @@ function nameOf(partners: number): string {
   return partners === 1 ? 'service, 1 partner' : `service, ${partners} partners`;
 }
 
-/** graphile-worker, whose jobs send bare PUTs: without signature, log of attempts or order. */
+/** Measures graphile-worker, whose jobs send bare PUTs, without a signature, a log of attempts or an order. */
 async function ofPeer(stage: Stage, { url, caPem }: ReceiverReady): Promise<Contender> {
   const database = 'peer';
   const databaseUrl = await stage.createDatabase(database);
@@ -154,7 +155,10 @@ async function expectRequests(receiver: Program, expectation: Expectation): Prom
   return { all: receiver.heard<Received>() };
 }
 
-/** Checks the other promises: each notification is sent once, logged, and in the order of its booking. */
+/**
+ * Checks that the measured program kept the service's other promises: each notification is sent once, is logged, and is
+ * sent in the order of its booking.
+ */
 async function assertOrder(client: Client, count: number): Promise<void> {
   const { rows } = await client.query<{ delivered: number; attempts: number; overtaken: number }>(
     `SELECT (SELECT count(*)::int FROM notifications WHERE state = 'DELIVERED') AS delivered,
@@ -170,7 +174,9 @@ async function assertOrder(client: Client, count: number): Promise<void> {
     throw new Error(`${delivered} delivered and ${attempts} attempts of ${count}, ${overtaken} out of order.`);
 }
 
-/** Measures the delay with and without many subscriptions of another account, in alternating rounds. */
+/**
+ * Measures the delay of notifications with and without many subscriptions of another account, in alternating rounds.
+ */
 async function measureDelays(
   stage: Stage,
   service: BenchedService,
@@ -214,7 +220,10 @@ interface TimedBookings {
   seconds: number;
 }
 
-/** Measures from the commit of a booking until its partner has the whole request, in milliseconds, sorted. */
+/**
+ * Measures the time from the commit of a booking until the partner has the whole request; returns the times in
+ * milliseconds, sorted.
+ */
 async function measureDelay(
   url: string,
   { stage, scene, token, receiver, seconds }: TimedBookings,

@@ -1,10 +1,11 @@
 /**
- * Loaded before the service by `--require`: names are resolved by the server of `BENCH_NAME_SERVER`, not the system's.
+ * This program is loaded before the service by `--require`. It makes the service resolve names at the server in
+ * `BENCH_NAME_SERVER` instead of the system's name server.
  */
 import { createRequire } from 'node:module';
 import type { Resolver as NodeResolver } from 'node:dns/promises';
 
-// The compiled sources read this binding at each use, so replacing it has an effect.
+// The compiled sources read this binding at each use, so that replacing it has an effect.
 const dns = createRequire(__filename)('node:dns/promises') as { Resolver: typeof NodeResolver };
 const server = process.env['BENCH_NAME_SERVER']!;
 

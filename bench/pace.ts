@@ -1,13 +1,14 @@
 /**
- * Tests the delivery to a partner with a rate limit, which it reports only by 429 and changes over time.
+ * Tests the delivery to a partner with a rate limit that changes over time and that the partner reports only by 429.
  *
  * With one process and with three, a partner with a long backlog allows each of the rates in turn. The figures are the
- * used share of each rate, the share of 429 among the answers, and the notifications left to an operator. Another
- * partner gets a notification of each booking meanwhile; its delay is compared with that of a quiet time before.
+ * used share of each rate, the share of 429 among the responses, and the notifications left to an operator. Another
+ * partner gets a notification of each booking meanwhile; the delay of these notifications is compared with the delay in
+ * a quiet time before.
  *
  * usage: node dist/bench/pace.js [--rates 5,50,1,500] [--seconds 60] [--processes 1,3] [--quiet 60] (goals: 0.8 of each
- * rate used, 0.05 of the answers a 429, none left to an operator, p95 of the other within 1.2; in a short form, to see
- * that it runs: --rates 5,50 --seconds 3 --processes 1 --quiet 3)
+ * rate used, 0.05 of the responses a 429, none left to an operator, p95 of the other within 1.2; in a short form, to
+ * see that it runs: --rates 5,50 --seconds 3 --processes 1 --quiet 3)
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -48,9 +49,9 @@ const numbers = (list: string) => list.split(',').map(Number);
 
 /** Two partners in one server: `/paced` accepts the allowed number of requests in any second, `/other` accepts all. */
 class Partners {
-  /** The number of requests that the paced partner allows in any second. */
+  /** The number of requests that the partner with the rate limit allows in any second. */
   allowed = 0;
-  /** The number of requests to the paced partner. */
+  /** The numbers of accepted and of refused requests to the partner with the rate limit. */
   counts = { taken: 0, refused: 0 };
   /** The time of the first arrival of each booking at the partner without a rate limit. */
   readonly arrivals = new Map<string, number>();
@@ -157,7 +158,10 @@ class Bench {
     }
   }
 
-  /** Measures the p95 from each booking to its arrival at the other partner until `meanwhile` settles. */
+  /**
+   * Measures the p95 from each booking to the arrival of its notification at the other partner, until `meanwhile`
+   * settles.
+   */
   private async otherP95(meanwhile: Promise<void>): Promise<number> {
     let isOver = false;
     const over = meanwhile.finally(() => (isOver = true));

@@ -1,4 +1,7 @@
-/** Simulates many partners in one process: paths of one HTTPS server, and the name server that knows some of them. */
+/**
+ * Simulates many partners in one process: they are paths of one HTTPS server, and some of their names are known only to
+ * a name server in the same process.
+ */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
@@ -10,16 +13,16 @@ const DOMAIN = 'partners.example';
 
 interface Arrival {
   booking: string;
-  /** Milliseconds since 1970, with fractions. */
+  /** The time of arrival, in milliseconds since 1970, with fractions. */
   at: number;
 }
 
 export class PartnerFarm {
   /** The arrivals of notifications at the partners that respond. */
   arrivals: Arrival[] = [];
-  /** Connections accepted since the start. */
+  /** The number of connections that were accepted since the start. */
   connections = 0;
-  /** Whether partners below `/hanging/` do not answer, and the name server is silent. */
+  /** Whether there is trouble: partners below `/hanging/` do not answer, and the name server is silent. */
   hasTrouble = false;
 
   private constructor(
@@ -80,8 +83,8 @@ export class PartnerFarm {
 }
 
 /**
- * Answers a DNS query (RFC 1035 §4): an A record with 127.0.0.1, and none of another type. The answer must not be
- * cached.
+ * Answers a DNS query (RFC 1035 §4): the response has an A record with 127.0.0.1, and no record of another type. The
+ * response must not be cached.
  */
 function answerTo(question: Buffer): Buffer {
   const end = question.indexOf(0, 12) + 5;

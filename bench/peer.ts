@@ -10,7 +10,7 @@ export interface PeerOptions {
   databaseUrl: string;
   receiverUrl: string;
   caPem: string;
-  /** The number of parallel requests. */
+  /** The number of requests to partners that run in parallel. */
   concurrency: number;
 }
 
@@ -45,7 +45,7 @@ function start({ databaseUrl, receiverUrl, caPem, concurrency }: PeerOptions): P
 }
 
 async function main(options: PeerOptions): Promise<void> {
-  // This first run creates the tables of graphile-worker.
+  // The first run creates the tables of graphile-worker.
   await (await start(options)).stop();
   let runner: Runner | null = null;
   const change = async (go: boolean) => {

@@ -10,11 +10,11 @@ interface Sizes {
   seconds: number;
 }
 
-/** Measures start-up time and memory. */
+/** Measures the start-up time and the memory of the service. */
 export async function measureProcess(stage: Stage, { starts, seconds }: Sizes): Promise<Section> {
   const dataDir = join(stage.folder, 'process');
   stage.onClear(() => Promise.resolve(removeDataFolder(dataDir)));
-  // The first start creates the database, so it does not count.
+  // The first start does not count, because it creates the database.
   await (await BenchedService.start(dataDir, null)).stop();
   const readySeconds: number[] = [];
   let service!: BenchedService;

@@ -26,7 +26,7 @@ interface Sizes {
 
 interface Measured {
   perSecond: number;
-  /** Microseconds of processor time per request. */
+  /** The processor time of the service per request, in microseconds. */
   service: number;
   postgres: number;
   load: number;

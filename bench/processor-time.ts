@@ -13,7 +13,7 @@ function statOf(pid: string): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    // The fields utime and stime, and the same fields for children that have ended.
+    // The sum of the fields utime and stime, and of the same fields for children that have ended.
     return { parent: Number(fields[1]), ticks: fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) };
   } catch {
     return null;

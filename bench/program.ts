@@ -21,7 +21,7 @@ export class Program<Ready = unknown> {
     return new Program(child, ready);
   }
 
-  /** Sends a question to the program and waits for its reply; only one question may be open at a time. */
+  /** Sends a question to the program and waits for its reply; only one question at a time may be unanswered. */
   async ask<Answer extends object>(question: object): Promise<Answer> {
     const answer = this.heard<Answer>();
     this.child.send(question);
@@ -66,7 +66,7 @@ export function programOptions<Options>(): Options {
   return JSON.parse(process.argv[2]) as Options;
 }
 
-/** Sends a message to the orchestrator. */
+/** Sends a message to the program that started this one. */
 export function tell(message: object): void {
   process.send?.(message);
 }

@@ -1,4 +1,7 @@
-/** The partner: an HTTPS server that answers every PUT with 200 and reports the number and times of requests. */
+/**
+ * The partner of the benchmark: an HTTPS server that answers every PUT with 200 and reports the number and times of
+ * requests.
+ */
 import { createServer } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,8 +14,8 @@ export interface ReceiverReady {
 }
 
 /**
- * Asks for an answer after the given number of further requests; `bookings` also asks for the time of each booking's
- * request.
+ * Asks the receiver to report after the given number of further requests; `bookings` also asks for the time of each
+ * booking's request.
  */
 export interface Expectation {
   expect: number;
@@ -20,7 +23,7 @@ export interface Expectation {
 }
 
 export interface Received {
-  /** Milliseconds since 1970, with fractions. */
+  /** The time of the first request, in milliseconds since 1970, with fractions. */
   firstAt: number;
   lastAt: number;
   /** Maps booking codes to the arrival times of their requests. */

@@ -18,9 +18,9 @@ const RESULTS = join(ROOT, 'bench/results');
 const PAGE = join(ROOT, 'docs/performance.md');
 /** One line for each run with processor times: the next run is compared with the last. */
 const HISTORY = join(RESULTS, 'history.jsonl');
-/** The smallest rise of processor times that is reported. */
+/** The smallest rise of processor times that is reported, as a factor. */
 const NOTED_RISE = 1.1;
-/** The table of the page is between these marks; the rest is written by hand. */
+/** In docs/performance.md, the table is between these marks; the rest of the page is written by hand. */
 const BEGIN = '<!-- figures: written by npm run bench -- --full -->';
 const END = '<!-- end of figures -->';
 
@@ -41,8 +41,8 @@ interface HistoryLine extends Pick<Report, 'form' | 'cores' | 'node'> {
 }
 
 /**
- * Reports which processor times have risen since the last run of this form on such a machine, and stores those of this
- * run.
+ * Reports which processor times have risen since the last run of the same form on such a machine, and stores the
+ * processor times of this run.
  */
 function keepProcessorTimes({ form, cores, node, started, sections }: Report): void {
   const figures = sections.flatMap((section) => section.figures).filter(({ unit }) => unit === 'µs');
@@ -102,7 +102,7 @@ function askedLines(report: Report): string[] {
           .filter(({ figure }) => figure.unit === 'ratio')
           .map(({ figure, called }) => `${valueOf(figure)} ${called}`)
           .join(', '),
-        // Without a goal for each figure, the goal names its figure.
+        // If some figures have no goal, the text of a goal names its figure.
         [
           ...new Set(goals.map(({ figure, called }) => outcomeOf(figure, goals.length < by.length ? called : 'times'))),
         ].join(', '),

@@ -19,7 +19,10 @@ const PROGRAMS = ['service', 'ceiling'] as const;
 const KEYED = 'service with keys';
 type ProgramName = (typeof PROGRAMS)[number] | typeof KEYED;
 
-/** The programs that support each kind. A booking ends with the notification of a partner that is not notified yet. */
+/**
+ * The programs that support each kind of request. A booking is complete when it has created a notification, which is
+ * not yet sent.
+ */
 const KINDS = {
   create: [...PROGRAMS, KEYED],
   read: PROGRAMS,
@@ -29,7 +32,7 @@ type Kind = keyof typeof KINDS;
 const GOALS: Record<Kind, number> = { create: 1.1, read: 1, book: 0.8 };
 
 interface Measured extends LoadResult {
-  /** Microseconds of processor time per request. */
+  /** The processor time of the server per request, in microseconds. */
   server: number;
   postgres: number;
 }
@@ -93,7 +96,10 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
   return sectionOf(results, rounds, seconds);
 }
 
-/** Checks that the comparison is fair: the service can read what a program creates, and both show the same members. */
+/**
+ * Checks that the comparison is fair: the service can read the records that a program creates, and both programs return
+ * the same members.
+ */
 async function assertSameWork(url: string, serviceUrl: string, scene: Scene, token: string, name: string) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const path = `/accounts/${scene.accountCode}/candidates`;
@@ -106,7 +112,7 @@ async function assertSameWork(url: string, serviceUrl: string, scene: Scene, tok
   }
 }
 
-/** Checks that the bookings of both programs notify the partner with the same members. */
+/** Checks that the bookings of both programs create notifications with the same members. */
 async function assertSameBooking(
   stage: Stage,
   url: string,
@@ -149,7 +155,7 @@ const QUESTIONS: Readonly<Record<Kind, string>> = {
 };
 const NOTIFIED_WITHIN_MS = 10_000;
 
-/** Counts bookings per second only once all of them are notifications. */
+/** Measures bookings per second. The time ends when all bookings have become notifications. */
 async function loadUntilNotified(stage: Stage, database: string, load: Load, job: LoadJob): Promise<LoadResult> {
   const begun = performance.now();
   const loaded = await load.run(job);

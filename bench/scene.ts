@@ -1,4 +1,4 @@
-/** The names in the sandbox that the benchmark's calls use. */
+/** The account and codes in the sandbox that the benchmark's calls use. */
 export interface Scene {
   accountCode: string;
   testCode: string;

@@ -63,7 +63,7 @@ const NOTIFICATION = `json_build_object('booking_code', booking, 'booking_on', '
   '1 Main St, Springfield, IL', 'location_code', 'TC-042', 'location_name', 'Springfield Test Center',
   'location_timezone', 'America/Chicago')`;
 
-/** SQL: $1 events, two of each booking, the second 500 events after the first. */
+/** SQL: selects $1 events, two for each booking, of which the second comes 500 events after the first. */
 const EVENTS = `SELECT n, n % 1000 / 500 + 1 AS sequence, 'B' || lpad((n / 1000 * 500 + n % 500)::text, 9, '0') AS booking
   FROM generate_series(0, $1::int - 1) AS n`;
 
@@ -114,17 +114,21 @@ export async function seedQueued(
   );
 }
 
-/** Inserts the backlog's bodies as jobs of graphile-worker. */
+/** Inserts jobs of graphile-worker with the same bodies as the backlog of notifications. */
 export async function seedGraphileJobs(client: Client, count: number): Promise<void> {
   await client.query(`SELECT count(graphile_worker.add_job('put', ${NOTIFICATION})) FROM (${EVENTS}) event`, [count]);
 }
 
-/** The partner whose claim is measured; the partner has {@link WAITING} notifications, whatever the other data. */
+/**
+ * The partner for which the claim of notifications is measured; the partner has {@link WAITING} notifications, whatever
+ * the other data.
+ */
 export const CLAIMED_PARTNER = '00000000-0000-4000-8000-000000000000';
 const WAITING = 1_000;
 
 /**
- * $1: the account; $2: the number of partners, the last one DOWN. Nothing is sent to them: their secrets are invalid.
+ * $1: the account; $2: the number of partners, the last one DOWN. Nothing is ever sent to these partners, because their
+ * secrets are invalid.
  */
 const PARTNERS = `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on, signing_secret,
     state, health, health_changed_at, next_probe_at, created_datetime, updated_datetime)
@@ -145,8 +149,8 @@ export async function seedSuspendedPartner(client: Client, accountCode: string):
 }
 
 /**
- * $1: the account; $2: partners; $3: notifications; $4: how many are queued. Queued ones are spread over all positions
- * and over the same partners. The ids begin with the time, like the service's.
+ * $1: the account; $2: partners; $3: notifications; $4: the number of notifications in the error queue. These are
+ * spread over all positions and over the same partners. The ids begin with the time, like the service's.
  */
 const HISTORY = `WITH event AS (
     SELECT n, 'B' || lpad(n::text, 9, '0') AS booking, n % ($3::int / $4::int) = 0 AS queued,
@@ -171,7 +175,10 @@ const HISTORY = `WITH event AS (
   INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
   SELECT subscription_id, position, booking_code, 1, 'AUTO' FROM made WHERE retry = 'AUTO'`;
 
-/** Inserts years of notifications: a total, a number in the error queue, and a short backlog of one partner. */
+/**
+ * Inserts the notifications of several years: delivered ones, some in the error queue, and a short backlog of one
+ * partner.
+ */
 export async function seedHistory(client: Client, accountCode: string, count: number, queued: number): Promise<void> {
   const partners = 20;
   // Writes the counts of the error queue once for each cause, instead of by the trigger for each row.
@@ -182,7 +189,7 @@ export async function seedHistory(client: Client, accountCode: string, count: nu
   await client.query('SET session_replication_role = origin');
 }
 
-/** Inserts one partner more than the given number: the first is the claimed one, the last is DOWN. */
+/** Inserts one more partner than the given number. The first is {@link CLAIMED_PARTNER}, and the last is DOWN. */
 export async function seedPartners(client: Client, accountCode: string, partners: number): Promise<void> {
   await client.query(PARTNERS, [accountCode, partners]);
 }

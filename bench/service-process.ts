@@ -64,7 +64,7 @@ async function readBaseUrl(file: string): Promise<string> {
     try {
       return (JSON.parse(readFileSync(file, 'utf8')) as { base_url: string }).base_url;
     } catch {
-      // `server.json` may be half written at this moment.
+      // The file `server.json` may be incomplete at this moment.
       await pause(5);
     }
   }

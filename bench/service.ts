@@ -34,7 +34,7 @@ export class BenchedService {
     readonly readyAfterS: number,
   ) {}
 
-  /** @param databaseUrl null: the service runs its own PostgreSQL in `dataDir` */
+  /** @param databaseUrl the database of the service; with null, the service runs its own PostgreSQL in `dataDir` */
   static async start(
     dataDir: string,
     databaseUrl: string | null,
@@ -95,12 +95,12 @@ export class BenchedService {
     return this.sandbox.client;
   }
 
-  /** Returns a reusable request for the client's token. */
+  /** Returns a request for the client's token, which can be sent repeatedly. */
   tokenRequest(): { url: string; init: RequestInit } {
     return tokenRequest(this.url, this.sandbox.client);
   }
 
-  /** @throws Error for an answer other than 2xx */
+  /** @throws Error when the response is not 2xx */
   async call<Answer = unknown>(token: string, method: string, path: string, body?: object): Promise<Answer> {
     const response = await fetch(this.url + path, {
       method,

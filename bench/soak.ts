@@ -51,7 +51,7 @@ interface Size {
   rows: number;
 }
 
-/** The figures that are measured at the end of each simulated day. */
+/** The figures that are measured at the end of a simulated day, by name. */
 type Day = Map<string, number>;
 
 async function main(): Promise<boolean> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 
-/** Settings of PostgreSQL that the report prints with the figures. */
+/** The settings of PostgreSQL that the report prints with the figures. */
 const TOLD_SETTINGS = ['server_version', 'fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers'] as const;
 
 /**
@@ -18,7 +18,7 @@ export class Stage {
     private readonly postgres: EmbeddedPostgres,
   ) {}
 
-  /** @param settings of PostgreSQL, in addition to the service's own */
+  /** @param settings settings of PostgreSQL, in addition to those that the service needs */
   static async open(settings: Readonly<Record<string, string>> = {}): Promise<Stage> {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-bench-'));
     // PostgreSQL may run as a different user, who needs access to the folder.
@@ -32,7 +32,7 @@ export class Stage {
     return new Stage(folder, postgres);
   }
 
-  /** Returns the pid of the server, whose children serve the connections. */
+  /** Returns the pid of PostgreSQL's main process, whose children serve the connections. */
   async postmaster(): Promise<number> {
     const [{ data_directory }] = await this.withDatabase(
       'bench',
@@ -45,12 +45,14 @@ export class Stage {
     return join(this.folder, 'programs.log');
   }
 
-  /** Registers a function that stops what a section started. */
+  /** Registers a function that stops a program which a section of the benchmark has started. */
   onClear(end: () => Promise<void>): void {
     this.ends.push(end);
   }
 
-  /** Stops everything, last first, and drops its databases: the next section has the machine to itself. */
+  /**
+   * Stops the programs of a section, last first, and drops its databases, so that they do not slow the next section.
+   */
   async clear(): Promise<void> {
     for (const end of this.ends.splice(0).reverse()) await end();
   }

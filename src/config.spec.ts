@@ -31,7 +31,7 @@ describe('a secret in a file', () => {
     expect(config.secrets.keys).toEqual([key]);
   });
 
-  it('prevents the start with one line for each secret that is set twice, missing or empty', () => {
+  it('refuses to start with one error line for each secret that is set twice, missing or empty', () => {
     const faults = faultsOf({
       DATABASE_URL: 'postgres://service@db.example/eligibility',
       DATABASE_URL_FILE: file('url', 'postgres://other@db.example/eligibility'),
@@ -46,7 +46,7 @@ describe('a secret in a file', () => {
   });
 });
 
-it('reports the faults of all modules together', () => {
+it('reports the invalid settings of all modules together', () => {
   const faults = faultsOf({
     PORT: 'x',
     ROLES: 'api,web',

@@ -10,7 +10,7 @@ test('a code of ASCII letters, digits, hyphens, dots and underscores has no warn
   expect(details(null)).toEqual([]);
 });
 
-test('any other code has one warning, which names the characters that other systems refuse', () => {
+test('a code with any other character has one warning, which names the characters that other systems refuse', () => {
   expect(details('EX 1', 'A/B', 'Größe', 'a\u00a0b/ü+')).toEqual([
     '/exam_code: Some systems refuse blanks in a code.',
     '/portions/0/portion_code: Some systems refuse slashes in a code.',

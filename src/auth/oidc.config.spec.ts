@@ -20,14 +20,14 @@ test('without OIDC settings, operators cannot sign in at an identity provider', 
   expect(read({})).toEqual({ settings: null, faults: [] });
 });
 
-test('groups are read from the claim `groups` unless a setting names another', () => {
+test('the groups of a user are read from the claim `groups`, unless a setting names another claim', () => {
   const { settings, faults } = read(ALL);
   expect(faults).toEqual([]);
   expect(settings).toMatchObject({ groupsClaim: 'groups', adminGroup: 'admins', supportGroupPrefix: null });
   expect(read({ ...ALL, OIDC_GROUPS_CLAIM: 'roles' }).settings?.groupsClaim).toBe('roles');
 });
 
-test('http is allowed only for a provider on this machine', () => {
+test('an identity provider may have an http address only if it is on this machine', () => {
   for (const issuer of ['http://localhost:8080', 'http://127.0.0.1:8080', 'http://[::1]:8080'])
     expect(read({ ...ALL, OIDC_ISSUER: issuer }).faults).toEqual([]);
   for (const issuer of ['http://id.example', 'https://id.example?x=1', 'id.example', 'http://localhost.example'])
@@ -36,7 +36,7 @@ test('http is allowed only for a provider on this machine', () => {
     ]);
 });
 
-test('an incomplete configuration is refused, and each missing setting is named', () => {
+test('an incomplete OIDC configuration is refused with an error that names each missing setting', () => {
   expect(read({ OIDC_ISSUER: 'https://id.example' }).faults.map((fault) => fault.split(' ')[0])).toEqual([
     'OIDC_CLIENT_ID',
     'OIDC_CLIENT_SECRET',

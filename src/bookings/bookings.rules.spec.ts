@@ -6,7 +6,7 @@ const site = { location_code: 'C', location_name: 'N', location_address: 'A', lo
 const codesOf = (faults: Fault[]) => faults.map(({ pointer, code }) => `${pointer} ${code}`);
 
 describe('the location of a booking', () => {
-  it('requires code, name, address and time zone for a site exam', () => {
+  it('a booking at a site requires the location’s code, name, address and time zone', () => {
     expect(locationFaults({ delivery_mode: 'SITE_PROCTORED', ...site }, new Faults())).toEqual([]);
     expect(codesOf(locationFaults({ delivery_mode: 'SITE_PROCTORED' }, new Faults()))).toEqual([
       '/location_code required',
@@ -28,7 +28,7 @@ describe('the location of a booking', () => {
     ]);
   });
 
-  it('the location is not checked when the delivery mode is invalid', () => {
+  it('the location of a booking is not checked when the delivery mode is invalid', () => {
     for (const pointer of ['/delivery_mode', '']) {
       const faults = new Faults();
       faults.add({ pointer, code: 'x', detail: 'x' });

@@ -37,13 +37,13 @@ test.each([
   ['a certificate that expires in 15 days', { certificate_not_after: inDays(15) }, []],
   ['no certificate seen yet', { certificate_not_after: null }, []],
 ] as [string, Partial<PartnerCondition>, string[]][])(
-  'shows the right problems of a partner: %s',
+  'shows the problems of a partner in the overview: %s',
   (_name, changes, troubles) => {
     expect(troublesOf(partner(changes))).toEqual(troubles);
   },
 );
 
-test('partners with the worst problem are first, then those with the longest queue; healthy partners are left out', () => {
+test('the overview lists the partners with the worst problem first, then those with the longest queue, and omits healthy partners', () => {
   const partners = [
     partner({ subscription_id: 'well', queued: 9 }),
     partner({ subscription_id: 'suspended', state: 'SUSPENDED', queued: 5 }),

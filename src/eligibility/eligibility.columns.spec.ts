@@ -18,11 +18,11 @@ const gaps = (columns: readonly string[]) => [
 describe('the columns of a record', () => {
   const columns = [...Object.keys(WRITTEN), ...DEFAULTED];
 
-  it('every column of the entity is either written at creation or has a default', () => {
+  it('every column of the eligibility entity is either written at creation or has a default', () => {
     expect(gaps(columns)).toEqual([]);
   });
 
-  it('reports a column that is missing from the lists, or that the entity does not have', () => {
+  it('reports a column of the entity that no list of columns contains, and a listed column that the entity does not have', () => {
     expect(gaps(columns.filter((name) => name !== 'suffix'))).toEqual(['suffix']);
     expect(gaps([...columns, 'nickname'])).toEqual(['nickname']);
   });

@@ -26,14 +26,17 @@ const record = (state: Partial<EligibilityState> = {}): EligibilityState => ({
 });
 
 describe('the status at a moment', () => {
-  it.each(['PENDING', 'ELIGIBLE'] as const)('changes %s to EXPIRED at the end date', (status) => {
-    expect(statusAt(record({ status, eligibility_end_date: after }), NOW)).toBe(status);
-    expect(statusAt(record({ status, eligibility_end_date: NOW }), NOW)).toBe('EXPIRED');
-    expect(statusAt(record({ status, eligibility_end_date: before }), NOW)).toBe('EXPIRED');
-  });
+  it.each(['PENDING', 'ELIGIBLE'] as const)(
+    'the status of a record changes from %s to EXPIRED at its end date',
+    (status) => {
+      expect(statusAt(record({ status, eligibility_end_date: after }), NOW)).toBe(status);
+      expect(statusAt(record({ status, eligibility_end_date: NOW }), NOW)).toBe('EXPIRED');
+      expect(statusAt(record({ status, eligibility_end_date: before }), NOW)).toBe('EXPIRED');
+    },
+  );
 
   it.each(['SCHEDULED', 'COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'] as const)(
-    'keeps %s, whatever the window',
+    'a record keeps the status %s, whatever its window is',
     (status) => {
       expect(statusAt(record({ status, eligibility_end_date: before }), NOW)).toBe(status);
     },
@@ -48,7 +51,7 @@ describe('eligible to schedule', () => {
     ['ELIGIBLE at its last moment', { eligibility_end_date: NOW }, false],
     ['PENDING', { status: 'PENDING', approval_pending: true }, false],
     ['SCHEDULED', { status: 'SCHEDULED' }, false],
-  ])('decides whether a candidate may schedule with a record that is %s', (_title, state, eligible) => {
+  ])('decides whether a candidate may schedule an exam with a record that is %s', (_title, state, eligible) => {
     expect(isEligibleToSchedule(record(state), NOW)).toBe(eligible);
   });
 
@@ -61,7 +64,7 @@ describe('eligible to schedule', () => {
         }
   });
 
-  it('shows the reason of a hold as the message, before a pending approval', () => {
+  it('the status message names the reason of a hold rather than a pending approval', () => {
     const state = record({ status: 'PENDING', hold_reason: 'Fee unpaid', approval_pending: true });
     expect(statusMessage(state, NOW)).toBe('Blocked: Fee unpaid');
     expect(statusMessage({ ...state, hold_reason: null }, NOW)).toBe('Pending approval of special accommodations');
@@ -80,31 +83,31 @@ it('an open record is PENDING as long as it has an open approval or a hold', () 
   expect(openStatus({ hold_reason: null, approval_pending: true })).toBe('PENDING');
 });
 
-it('the window includes both of its ends', () => {
+it('the window of a record includes both its start and its end', () => {
   const window = { schedule_start_date: before, eligibility_end_date: after };
   expect([before, NOW, after].map((moment) => isInWindow(window, moment))).toEqual([true, true, true]);
   expect(isInWindow(window, new Date(before.getTime() - 1))).toBe(false);
   expect(isInWindow(window, new Date(after.getTime() + 1))).toBe(false);
 });
 
-it('a cancelled or completed record accepts no change of state', () => {
+it('a cancelled or completed record accepts no further change of its status', () => {
   for (const trigger of TRIGGERS)
     expect([mayTrigger('CANCELLED', trigger), mayTrigger('COMPLETED', trigger)]).toEqual([false, false]);
 });
 
-it('the accepted USPS codes are states, the district, territories and military posts, in upper case', () => {
+it('province_state in the United States accepts the USPS codes of states, the district, territories and military posts, in upper case', () => {
   for (const code of ['NY', 'DC', 'PR', 'GU', 'VI', 'AS', 'MP', 'AA', 'AE', 'AP'])
     expect([code, isUspsCode(code)]).toEqual([code, true]);
   for (const code of ['ny', 'New York', 'ZZ', 'ON', '']) expect([code, isUspsCode(code)]).toEqual([code, false]);
 });
 
-it('the chosen portions are the requested portions, each once, or the only portion', () => {
+it('the portions of a record are the requested portions, each once, or the only portion of the test', () => {
   expect(chosenPortions([], ['A'])).toEqual(['A']);
   expect(chosenPortions([], ['A', 'B'])).toEqual([]);
   expect(chosenPortions(['B', 'A', 'B'], ['A', 'B'])).toEqual(['B', 'A']);
 });
 
-it('sets are compared without regard to order and duplicates', () => {
+it('lists that represent sets are compared without regard to order and duplicates', () => {
   expect(isSameSet(['a', 'b', 'a'], ['b', 'a'])).toBe(true);
   expect(isSameSet(['a'], ['a', 'b'])).toBe(false);
   expect(isSameSet([], [])).toBe(true);

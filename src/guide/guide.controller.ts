@@ -17,7 +17,10 @@ const TYPES: Record<string, string> = {
   '.png': 'image/png',
 };
 const TEXT = 'text/plain; charset=utf-8';
-/** The Content Security Policy of pictures: only inline styles are allowed, even if the picture is opened directly. */
+/**
+ * The Content Security Policy for pictures of the guide. It allows nothing but inline styles, even if a browser opens
+ * the picture directly.
+ */
 const PICTURE = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 interface GuideFile {
@@ -25,16 +28,16 @@ interface GuideFile {
   readonly content: Buffer;
 }
 
-/** The files of the guide, which are read at the first request. */
+/** The files of the guide, which are read from the disk at the first request. */
 @Injectable()
 export class GuideFiles {
-  /** The folder to which the build writes the pages; tests override it. */
+  /** The folder to which the build writes the pages; tests use another one. */
   static folder = join(__dirname, '../../guide');
 
   private files: Map<string, GuideFile> | null = null;
 
   /**
-   * Returns a file. A name selects an entry of the map, so that it cannot be a path outside of the folder.
+   * Returns a file. The name selects an entry of a map, so that it cannot lead to a file outside the folder.
    * @throws DomainError not_found
    */
   get(name: string): GuideFile {
@@ -46,7 +49,7 @@ export class GuideFiles {
 
 /**
  * Serves the service's documents as HTML pages, which the build generates (site/build.mjs). If they were not built, the
- * routes answer 404.
+ * routes respond with 404.
  */
 @ApiExcludeController()
 @Controller('guide')
@@ -69,7 +72,7 @@ export class GuideController {
     this.send((request.params['path'] as unknown as string[]).join('/'), request, response);
   }
 
-  /** Sends a page of the guide. Clients that prefer Markdown get Markdown (RFC 9110 §12.5.1). */
+  /** Sends a page of the guide. Clients that prefer Markdown get the page as Markdown (RFC 9110 §12.5.1). */
   private send(name: string, request: Request, response: Response): void {
     const isPage = name.endsWith('.html');
     if (isPage) response.vary('Accept');
@@ -91,7 +94,7 @@ export class LlmsController {
   @Get()
   list(@Res() response: Response): void {
     const list = this.files.get('llms.txt');
-    // The list's links are relative to the guide, and are adapted to the path of this route.
+    // The list's links are relative to the guide's address. They are rewritten for the path of this route.
     response.type(TEXT).send(list.content.toString('utf8').replaceAll('](', '](guide/'));
   }
 }

@@ -4,14 +4,14 @@ import type { DomainError, Problem } from '../platform/errors.js';
 const LINE_END = 0x0a;
 const SAVE = 'Save it as "CSV UTF-8" and send it again.';
 
-/** The first bytes of files of other types, which users upload by mistake. */
+/** The first bytes of file types other than CSV and NDJSON that users upload by mistake. */
 const OTHER_FILES: readonly (readonly [bytes: number[], what: string])[] = [
   [[0x50, 0x4b, 0x03, 0x04], `The file is an Excel workbook (.xlsx) or another ZIP archive. ${SAVE}`],
   [[0xd0, 0xcf, 0x11, 0xe0], `The file is an old Excel workbook (.xls). ${SAVE}`],
   [[0x1f, 0x8b], 'The file is compressed with gzip. Decompress it and send it again.'],
   [[0x25, 0x50, 0x44, 0x46], `The file is a PDF document. ${SAVE}`],
 ];
-/** The byte order marks of the encodings (Unicode 16, §23.8). */
+/** The byte order marks that identify Unicode encodings (Unicode 16, §23.8). */
 const MARKS: readonly (readonly [bytes: number[], encoding: string])[] = [
   [[0xef, 0xbb, 0xbf], 'utf-8'],
   [[0xff, 0xfe], 'utf-16le'],
@@ -22,8 +22,8 @@ const LONGEST_MARK = 4;
 /**
  * Converts a body to UTF-8 without a byte order mark, chunk by chunk. The encoding is that of the byte order mark or,
  * without a mark, the declared encoding.
- * @throws DomainError of the problem, when the body is a file of another type or is not in its encoding; its detail
- * names the remedy
+ * @throws DomainError when the body is a file of another type or is not in the declared encoding; its detail says what
+ * to do
  */
 export async function* textOf(
   pieces: AsyncIterable<Buffer>,
@@ -54,11 +54,11 @@ export async function* textOf(
   yield* reader.end();
 }
 
-/** Checks a UTF-8 body and passes it on unchanged. */
+/** Checks that a body is valid UTF-8, and passes its chunks on unchanged. */
 class Utf8 {
   private readonly decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   private lines = 1;
-  /** The last bytes of the previous chunk, which may begin a character. */
+  /** The last bytes of the previous chunk, which may be the beginning of a character. */
   private tail: Buffer = Buffer.alloc(0);
 
   constructor(private readonly problem: Problem) {}

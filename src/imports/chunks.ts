@@ -1,15 +1,15 @@
 import type { WaitingRow } from './imports.rules.js';
 
-/** The maximum number of rows in one transaction while other requests run, which wait for it. */
+/** The maximum number of rows in one transaction while other requests, which wait for that transaction, run. */
 const CHUNK_ROWS = 100;
 const CHUNK_BYTES = 256 * 1024;
 /**
- * The longest time before rows are stored. Each stored chunk renews the lease, whose duration is much longer
- * (import-store.ts).
+ * The longest time for which received rows wait in memory before they are stored. Each stored chunk renews the lease,
+ * whose duration is much longer (import-store.ts).
  */
 const MOST_WAIT_MS = 30_000;
 
-/** Groups rows into chunks for storage. Chunks are full-sized, or smaller if the body arrives slowly. */
+/** Groups rows into chunks for storage. A chunk is smaller than the maximum if the body arrives slowly. */
 export async function* chunksOf(rows: AsyncIterable<WaitingRow>): AsyncIterable<WaitingRow[]> {
   let chunk: WaitingRow[] = [];
   let bytes = 0;

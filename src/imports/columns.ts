@@ -41,7 +41,7 @@ const CANDIDATE = 'candidate.';
 const LISTS = new Set(['portion_codes', 'voucher_codes', 'special_accommodations']);
 const OF_CANDIDATE = namesOf(CandidateModel).filter((name) => name !== 'additional_attributes');
 const OF_RECORD = namesOf(EligibilityModel).filter((name) => name !== 'candidate');
-/** The column with the id of the record that a line names. */
+/** The column for the id of the record that a line changes. */
 const RECORD_ID = 'svc_eligiblity_id';
 /** The columns of an export that an import ignores, as an update ignores the same members of its body. */
 const READ_ONLY = ['status', 'eligible_to_schedule', 'eligibility_status_message', 'created_datetime'] as const;
@@ -63,7 +63,7 @@ function namesOf(dto: typeof CandidateModel | typeof EligibilityModel): string[]
   return [...formOf(dto).fields.keys()];
 }
 
-/** The member that the cells of a column fill. */
+/** The member of an eligibility that the cells of a column fill. */
 type Place =
   | { kind: 'action' }
   | { kind: 'id' }
@@ -72,24 +72,24 @@ type Place =
   | { kind: 'attribute'; key: string }
   | { kind: 'idle'; name: string };
 
-/** The body and the action of a line. */
+/** The eligibility and the action in a line of an import file. */
 export interface LineModel {
   readonly action: string | null;
-  /** The id of the record that the line names; null if it names none. */
+  /** The id of the record that the line names; null if the line names no record. */
   readonly svcEligibilityId: string | null;
   /**
-   * The eligibility in the form of the Eligibility Model. In an update that names its record, an empty cell becomes
-   * null.
+   * The eligibility in the form of the Eligibility Model. In a line that updates a record by its id, an empty cell
+   * becomes null.
    */
   readonly model: Record<string, unknown> & { candidate: Record<string, unknown> };
   /**
-   * The attributes with a value, in the model's order. In an update that names its record, the attributes with an empty
-   * cell follow.
+   * The attributes with a value, in the model's order. In a line that updates a record by its id, the attributes with
+   * an empty cell follow.
    */
   readonly attributes: { key: string; value: string | null }[];
 }
 
-/** The columns of a file, from its header line. */
+/** The columns of an import file, as its header line names them. */
 export class Columns {
   private constructor(
     private readonly names: readonly string[],
@@ -98,7 +98,7 @@ export class Columns {
 
   /**
    * Parses the names in the header line.
-   * @returns the columns, or all faults of the line
+   * @returns the columns, or all errors in the header line
    */
   static read(names: readonly string[]): Columns | Fault[] {
     const faults: Fault[] = [];
@@ -129,7 +129,7 @@ export class Columns {
     return faults.length > 0 ? faults : new Columns(names, places);
   }
 
-  /** Returns the columns for names that were parsed before. */
+  /** Returns the columns for column names that were parsed successfully before. */
   static of(names: readonly string[]): Columns {
     const read = Columns.read(names);
     if (read instanceof Columns) return read;
@@ -140,7 +140,7 @@ export class Columns {
     return this.places.length;
   }
 
-  /** Returns the cell of the given member, even if other values of the line are invalid. */
+  /** Returns the cell with the given member of a line, even if other values of the line are invalid. */
   cellAt(cells: readonly string[], name: 'candidate_id' | 'test_code'): string {
     const sought = name === 'test_code' ? TEST_CODE : CANDIDATE_ID;
     return (
@@ -151,8 +151,8 @@ export class Columns {
   }
 
   /**
-   * Returns the body and the action of the line. An empty cell means that the member is omitted, except in an update
-   * that names its record.
+   * Returns the eligibility and the action of a line. An empty cell means that the member is omitted, except in an
+   * update that names its record.
    */
   read(cells: readonly string[]): LineModel {
     const cellOf = (kind: Place['kind']) => cells[this.places.findIndex((place) => place.kind === kind)] || null;
@@ -176,7 +176,7 @@ export class Columns {
     return { action, svcEligibilityId, model, attributes: [...given, ...cleared] };
   }
 
-  /** Returns the fault with the name of its column, as written in the header, and the text of its cell. */
+  /** Adds to a fault the name of its column, as written in the header, and the text of its cell. */
   located(fault: Fault, cells: readonly string[]): ReportFault {
     const [, first = '', second = '', third] = (fault.pointer ?? '').split('/');
     if (first === '') return fault;
@@ -218,7 +218,9 @@ export class Columns {
     };
   }
 
-  /** Returns a warning for each value that a spreadsheet may have changed. Such values are accepted. */
+  /**
+   * Returns a warning for each value of a line that a spreadsheet program may have changed. Such values are accepted.
+   */
   warnings(cells: readonly string[]): ReportFault[] {
     return this.places.flatMap((place, index) => {
       const cell = cells[index] ?? '';

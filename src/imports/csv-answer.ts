@@ -5,7 +5,7 @@ import { ApiProduces, ApiResponse } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { sharingReads } from '../platform/overload/read-share.js';
 
-/** Documents that a route answers with a CSV file. */
+/** Documents in the OpenAPI description that a route responds with a CSV file. */
 export const CsvAnswer = (description: string) =>
   applyDecorators(
     ApiProduces('text/csv'),
@@ -13,8 +13,8 @@ export const CsvAnswer = (description: string) =>
   );
 
 /**
- * Sends a file chunk by chunk, as fast as the client reads. The first chunk is built before the answer begins, so that
- * an error can still be reported.
+ * Sends a CSV file chunk by chunk, as fast as the client reads. The first chunk is built before the response begins, so
+ * that an error in the first chunk can still be reported.
  */
 export async function sendCsv(response: Response, fileName: string, pieces: AsyncIterable<string>): Promise<void> {
   const iterator = sharingReads(pieces);

@@ -11,39 +11,41 @@ const hostile = fc
   .array(fc.oneof(fc.constantFrom(...BLANKS, ...SEPARATORS, ...FORMULAS, 'x', '1'), fc.string({ maxLength: 3 })))
   .map((parts) => parts.join(''));
 
-/** Splits a line like programs that know only one separator, and that ignore quotes or skip blanks. */
+/**
+ * Splits a line into cells in the way of programs that know only one separator, and that ignore quotes or skip blanks.
+ */
 function cellsOf(line: string, separator: string): string[] {
   const bare = line.replaceAll('"', '');
   return [...bare.split(separator), ...bare.split(new RegExp(`[${separator === '|' ? '\\|' : separator}\r\n]`))];
 }
 const isFormula = (cell: string) => /^[\s\p{Cc}\p{Cf}"`]*[=+\-@＝＋－＠]/u.test(cell);
 
-describe('a cell', () => {
+describe('a CSV cell', () => {
   it.each(['=1+1', '+49 30 1', '-1', '@SUM(A1)', '\t=1', '\r=1', "'=1", '＝1+1'])(
-    'guards a cell that would begin a formula: %j',
+    'inserts an apostrophe into a CSV cell that would begin a formula: %j',
     (text) => expect(writeCell(text).replace(/^"/, '')[0]).toBe("'"),
   );
 
-  it.each(BLANKS)('guards a cell where a formula follows %j', (blank) => {
+  it.each(BLANKS)('inserts an apostrophe into a CSV cell where a formula follows %j', (blank) => {
     expect(writeCell(`${blank}=1+1`).replace(/^"/, '')[0]).toBe("'");
     expect(writeCell(`${blank}${blank}@A`).replace(/^"/, '')[0]).toBe("'");
   });
 
-  it.each(SEPARATORS)('guards a cell where a formula follows the separator %j', (separator) => {
+  it.each(SEPARATORS)('inserts an apostrophe into a CSV cell where a formula follows the separator %j', (separator) => {
     expect(writeCell(`x${separator}=1+1`).replaceAll('"', '')).toBe(`x${separator}'=1+1`);
     expect(writeCell(`x${separator} \u00a0=1+1`).replaceAll('"', '')).toBe(`x${separator}' \u00a0=1+1`);
   });
 
   it.each(['Ada', "O'Neill", "'quoted'", '1-2', 'a=b', 'A;B', 'a - b', '2030-05-14T09:00:00Z', ''])(
-    'writes a cell with any other text unchanged: %j',
+    'writes a CSV cell with harmless text unchanged: %j',
     (text) => expect(writeCell(text)).toBe(text),
   );
 
-  it('quotes a cell that contains a character with a meaning in CSV', () => {
+  it('quotes a CSV cell that contains a separator, a quote or a line break', () => {
     expect(writeLine(['a,b', 'say "x"', 'two\nlines', 'plain'])).toBe('"a,b","say ""x""","two\nlines",plain\r\n');
   });
 
-  it('writes no cell that is a formula for a reader with any separator, whatever the text', () => {
+  it('writes no CSV cell that a spreadsheet reads as a formula, whatever the separator and the text are', () => {
     fc.assert(
       fc.property(fc.array(hostile, { minLength: 1, maxLength: 3 }), (texts) => {
         const line = writeLine(texts);
@@ -53,7 +55,7 @@ describe('a cell', () => {
     );
   });
 
-  it('reads a cell back as exactly the text that was written', () => {
+  it('reads a CSV cell back as exactly the text that was written', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.string(), hostile), { minLength: 1, maxLength: 4 }), (texts) => {
         const [cells] = parse(writeLine(texts), { record_delimiter: '\r\n', skip_empty_lines: false });
@@ -63,8 +65,8 @@ describe('a cell', () => {
     );
   });
 
-  it('scans a cell of blanks and separators once', () => {
-    // The texts are so long that a quadratic scan would take minutes.
+  it('scans a CSV cell of blanks and separators only once', () => {
+    // The generated texts are so long that a scan in quadratic time would take minutes.
     const parts = [' ', '\t', '\n', ';', "'", ' \t', '; '];
     const lengths = parts.map((part) => readCell(writeCell(part.repeat(300_000))).length);
     expect(Math.min(...lengths)).toBeGreaterThanOrEqual(300_000);

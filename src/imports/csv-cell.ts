@@ -15,7 +15,7 @@ const BLANK = '[\\s\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\'"`]';
 const BLANK_IN_LINE = `(?:(?!${SEPARATOR})${BLANK})`;
 /**
  * Matches the place where a formula may begin: the start of the text, even before blank separators, or the place after
- * the last separator.
+ * the last of several separators.
  */
 const BEFORE_FORMULA = (guard: string): RegExp =>
   new RegExp(`^${guard}(?=${BLANK}*${FORMULA})|(?<=${SEPARATOR})${guard}(?=${BLANK_IN_LINE}*${FORMULA})`, 'gu');

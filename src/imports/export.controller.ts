@@ -13,7 +13,10 @@ import { writeLine } from './csv-cell.js';
 import { BYTE_ORDER_MARK } from './report.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
 
-/** The number of records that one query reads. It is small, so that other requests wait only briefly. */
+/**
+ * The number of eligibility records that one query of an export reads. It is small, so that other requests wait only
+ * briefly.
+ */
 const STRETCH = 200;
 
 @ApiTags('Import and export')
@@ -34,8 +37,8 @@ export class ExportController {
   }
 
   /**
-   * Yields the lines of the file in batches. Each batch is read by its own statement, so that a slow client holds no
-   * database connection.
+   * Yields the lines of the exported file in batches. Each batch is read by its own statement, so that a slow client
+   * holds no database connection.
    */
   private async *lines(accountCode: string): AsyncIterable<string> {
     const keys = await this.queryBus.execute(new FindAttributeKeys(accountCode));

@@ -6,14 +6,14 @@ import type { Import } from './import.entity.js';
 import { importEnded } from './imports.errors.js';
 import type { Ending } from './imports.rules.js';
 
-/** The audit action for each kind of early end. BODY_LOST has none, because no user causes it. */
+/** The audit action for each way in which an import can end early. BODY_LOST has none, because no user causes it. */
 const ACTION: Record<Exclude<Ending, 'BODY_LOST'>, string> = {
   ABORTED: 'import.abort',
   ABORTED_BY_OPERATOR: 'import.abort',
   ACCESS_LOST: 'import.access_lost',
 };
 
-/** Ends imports early. Processed rows are kept; the others are deleted immediately. */
+/** Ends imports early. The outcomes of processed rows are kept; the other rows are deleted immediately. */
 @Injectable()
 export class ImportEndings {
   constructor(
@@ -41,7 +41,7 @@ export class ImportEndings {
         this.unitOfWork.audit(ACTION[ending], id, { accountCode: row.account_code });
       return row;
     });
-    // The rows are deleted in a second transaction, because a worker locks its chunk before the import.
+    // The unprocessed rows are deleted in a second transaction, because a worker locks its chunk before the import.
     if (ended !== null) await this.store.removeUndone(now);
     return ended;
   }

@@ -11,7 +11,7 @@ const ERASED_ROW = (line: number): WaitingRow => ({
   fault: { pointer: '', code: 'candidate_erased', detail: 'The candidate was erased before the row was processed.' },
 });
 
-/** Handles personal data in the rows of imports: rows that wait, and the reports of processed rows. */
+/** Handles personal data in imports: in rows that wait to be processed, and in the reports about processed rows. */
 @Injectable()
 export class ImportPersonalData extends PersonalData {
   constructor(
@@ -82,8 +82,8 @@ function shownOf(columns: readonly string[] | null): (row: WaitingRow) => unknow
 }
 
 /**
- * Returns whether a row of a report concerns the person: by the record, by the id in any spelling, or by a value that
- * identifies the person.
+ * Returns whether a row of a report concerns the person: the row names the person's record, the person's id in any
+ * spelling, or a value that identifies the person.
  */
 function tellsOf([, , candidateId, , record, faults = []]: RowOutcome, subject: Subject): boolean {
   if (subject.svcEligibilityIds.includes(record) || folded(candidateId) === folded(subject.candidateId)) return true;

@@ -26,7 +26,7 @@ interface ImportId {
   readonly import_id: string;
 }
 
-/** The import of the received body, or the earlier import of the same body. */
+/** The import that was created for the received body, or the earlier import of the same body. */
 interface ReceivedImport extends ImportId {
   readonly isReplay: boolean;
 }
@@ -40,11 +40,11 @@ interface ReceivedImport extends ImportId {
  * 3. When the body has ended correctly, the import becomes RUNNING and workers may claim it.
  * 4. If the body is refused, the whole import is deleted. If the process crashes, the lease expires and the import
  *    becomes FAILED. If the body arrives too slowly, the import becomes FAILED and the request gets an error. If the
- *    import is aborted meanwhile, the request gets the normal answer.
- * 5. With an `Idempotency-Key`, the answer is stored in the transaction of step 3. A body whose key already has an
- *    answer is only compared. Only one body at a time may use a key.
+ *    import is aborted meanwhile, the request gets the normal response.
+ * 5. With an `Idempotency-Key`, the response is stored in the transaction of step 3. A body whose key already has a
+ *    response is only compared. Only one body at a time may use a key.
  *
- * Never destroy a refused request: the sender would lose the answer (connection.ts).
+ * Never destroy a refused request: the sender would lose the response (connection.ts).
  */
 @Injectable()
 export class ImportReception {
@@ -117,8 +117,8 @@ export class ImportReception {
   }
 
   /**
-   * Closes the import and returns null. If the idempotency key already has an answer, returns that answer, and the
-   * import stays open.
+   * Closes the import and returns null. If a response is already stored for the idempotency key, returns that response,
+   * and the import stays open.
    */
   private async close(
     id: string,
@@ -138,7 +138,7 @@ export class ImportReception {
   }
 
   private replayed(kept: ImportId | null): ReceivedImport {
-    // The stored answer expired between the two reads.
+    // The stored response to the earlier request expired between the two reads.
     if (kept === null) throw keyInUse();
     return { import_id: kept.import_id, isReplay: true };
   }
@@ -155,7 +155,9 @@ export class ImportReception {
   }
 }
 
-/** Yields the chunks of the body. Fails beyond the size limit, and if the sender pauses too long. */
+/**
+ * Yields the chunks of the request's body. Fails if the body exceeds the size limit, or if the sender pauses too long.
+ */
 async function* piecesOf(request: Request, hash: Hash): AsyncIterable<Buffer> {
   const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
   let bytes = 0;

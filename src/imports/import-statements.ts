@@ -1,6 +1,6 @@
 import { acrossAccounts, hasLapsed, MACHINE_TIME, prepared } from '../platform/database/database.js';
 
-/** The lease of a worker on an import's chunk. A worker that needs longer has crashed, or loses the lease. */
+/** The lease of a worker on an import's chunk. A worker that needs longer than this has crashed, or loses the lease. */
 const LEASE_S = 30;
 const LEASE = `interval '${LEASE_S} seconds'`;
 /** The lease of the process that receives a body. If rows stop arriving, that process gives up much earlier. */
@@ -35,8 +35,8 @@ export const DISCARD = prepared(
   'DELETE FROM eligibility_imports WHERE import_id = $1',
   acrossAccounts.keyInHand,
 );
-// Claims an import: of all accounts the one that has waited longest, and of its imports the one that has waited
-// longest. An account keeps its position when an import ends, so that many small imports gain no advantage.
+// Claims an import: of the account that has waited longest, the import that has waited longest. An account keeps its
+// position when an import ends, so that many small imports gain no advantage.
 export const CLAIM = prepared(
   'import-claim',
   `WITH next AS (

@@ -48,7 +48,7 @@ interface NewChunk {
   readonly columns: readonly string[] | null;
 }
 
-/** An import with the claim of this process on its next chunk. */
+/** An import whose next chunk this process has claimed. */
 export type ClaimedImport = Import & { lease_token: string };
 
 /** A chunk whose rows have not been processed. */
@@ -96,7 +96,7 @@ export class ImportStore {
     );
   }
 
-  /** Adds a chunk of rows. Returns false if the import has ended in the meantime. */
+  /** Adds a chunk of rows to an import. Returns false if the import has ended in the meantime. */
   async addChunk(id: string, { chunk, firstRow, rows, columns }: NewChunk): Promise<boolean> {
     const values = [id, chunk, firstRow, this.seal(rows, id, chunk), columns];
     return (await this.database.execute(ADD_CHUNK, values)) === 1;
@@ -124,8 +124,8 @@ export class ImportStore {
   }
 
   /**
-   * Returns the rows of the claimed import's next chunks, and locks these chunks in the current transaction. Returns an
-   * empty list if the import has been aborted.
+   * Returns the rows of the claimed import's next chunks, which are locked in the current transaction. Returns an empty
+   * list if the import has been aborted.
    */
   async rowsOf({ import_id: id, next_chunk: from }: ClaimedImport, most: number): Promise<WaitingRow[][]> {
     const chunks = await this.database.query<{ chunk: number; rows: Buffer | null }>(CHUNK_ROWS, [id, from, most]);
@@ -178,7 +178,7 @@ export class ImportStore {
     return (await this.database.query<{ import_id: string }>(FIND_LOST)).map((row) => row.import_id);
   }
 
-  /** Deletes one import that ended before the given time; returns false if there is none. */
+  /** Deletes one of the imports that ended before the given time; returns false if there is none. */
   async removeOld(before: Date): Promise<boolean> {
     return (await this.database.execute(REMOVE_OLD, [before])) === 1;
   }
@@ -230,7 +230,7 @@ export class ImportStore {
     return isUuid(id) ? this.database.queryOne<Import>(FIND, [id, accountCode]) : null;
   }
 
-  /** Returns the outcomes of the rows that have been processed, in the order of the chunks. */
+  /** Returns the outcomes of the rows that have been processed, in the order of the file. */
   outcomes(
     id: string,
     after: number,

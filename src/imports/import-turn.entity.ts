@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * The time at which a worker last processed rows of the account. Workers serve the accounts in turn, however many
- * imports each account has.
+ * The time at which a worker last processed rows of the account. Workers process the imports of the accounts in turn,
+ * however many imports each account has.
  */
 @Entity('eligibility_import_turns')
 export class ImportTurn {

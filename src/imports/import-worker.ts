@@ -24,16 +24,17 @@ const OWN_ROUTES = /^[^?]*\/eligibility-imports/i;
  */
 const CHUNKS_AT_ONCE = 21;
 /**
- * The number of chunks in one statement. The first chunk is sent alone, so that the database starts while the next ones
- * are prepared. A dry run always sends chunks singly, so that its result does not vary.
+ * The number of chunks that are stored by one statement. The first chunk is sent alone, so that the database can start
+ * while the next chunks are prepared. A dry run always sends each chunk alone, so that its result does not depend on
+ * the grouping.
  */
 const CHUNKS_TOGETHER = 5;
 const LONG_MS = 5_000;
 const RETENTION_MS = 30 * 86_400_000;
 
-/** The worker has lost its claim on the chunk. */
+/** Thrown when the worker has lost its claim on the chunk. */
 class ChunkLost extends Error {}
-/** Thrown to roll back the transaction of a dry run; it carries the outcomes. */
+/** Thrown to roll back the transaction of a dry run; it contains the outcomes of the rows. */
 class DryRun extends Error {
   constructor(readonly outcomes: RowOutcome[]) {
     super('a dry run');
@@ -105,7 +106,8 @@ export class ImportWorker extends Worker {
   }
 
   /**
-   * Ends the import if its sender has lost access. Otherwise its scopes are reduced to those that the user still has.
+   * Ends the import if its sender has lost access. Otherwise, reduces the import's scopes to those that the user still
+   * has.
    */
   private async keepsAccess(claimed: ClaimedImport): Promise<boolean> {
     try {
@@ -135,7 +137,7 @@ export class ImportWorker extends Worker {
             const ready = await groups;
             const isLast =
               this.otherCalls.areThere || performance.now() - started > LONG_MS || index === batches.length - 1;
-            // The next rows are prepared while the database processes the current ones.
+            // The next rows are prepared while the database processes the current rows.
             const next = isLast ? null : prepare(batches[index + 1].flat());
             // This handler only prevents an unhandled rejection. The promise is awaited below, unless the current rows
             // fail first.

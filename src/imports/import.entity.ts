@@ -15,7 +15,7 @@ export class Import {
   @Column('text')
   state: ImportState;
 
-  /** Why the import stopped early; null while it runs and when it is DONE. */
+  /** The reason why the import ended early; null while it runs and when it is DONE. */
   @Column('text', { nullable: true })
   ending: Ending | null;
 
@@ -72,7 +72,10 @@ export class Import {
   @Column('timestamptz', { nullable: true })
   leased_until: Date | null;
 
-  /** The time at which processing of a chunk of the import last began. An account's imports are served in turn. */
+  /**
+   * The time at which processing of a chunk of the import last began. Workers process the imports of an account in
+   * turn.
+   */
   @Column('timestamptz', { nullable: true })
   served_datetime: Date | null;
 

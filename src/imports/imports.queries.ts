@@ -6,5 +6,5 @@ export interface ImportMark {
   readonly mark: string;
 }
 
-/** Asks for the progress marks of the imports in all accounts. */
+/** Asks for the values that show the progress of the imports, for all accounts. */
 export class MarkImports extends Query<readonly ImportMark[]> {}

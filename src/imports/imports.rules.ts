@@ -3,7 +3,7 @@ import type { Fault } from '../platform/errors.js';
 export const IMPORT_STATES = ['RECEIVING', 'RUNNING', 'DONE', 'FAILED', 'ABORTED'] as const;
 export type ImportState = (typeof IMPORT_STATES)[number];
 
-/** The state of an import after each kind of early end. FAILED means that no row was accepted. */
+/** The state of an import after each way in which it can end early. FAILED means that no row was accepted. */
 export const ENDING = {
   ABORTED: 'ABORTED',
   ABORTED_BY_OPERATOR: 'ABORTED',
@@ -15,15 +15,15 @@ export type Ending = keyof typeof ENDING;
 export const ACTIONS = ['ADD', 'UPDATE', 'CANCEL'] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** The outcome of a row. UNCHANGED means that the update equals the record. */
+/** The outcome of a row. UNCHANGED means that the update would not change the record. */
 export type Outcome = 'CREATED' | 'UPDATED' | 'UNCHANGED' | 'CANCELLED' | 'REFUSED';
 
 /** A fault or a warning in a report, with the name of its column in the file and the original value. */
 export type ReportFault = Fault & { column?: string; value?: string };
 
 /**
- * The stored outcome of a row: the row's first line, the candidate and test if known, the id of the existing record,
- * and the faults or warnings.
+ * The stored outcome of a row of an import: the row's first line, the candidate and test if known, the id of the
+ * existing record, and the faults or warnings.
  */
 export type RowOutcome = [
   outcome: Outcome,
@@ -36,14 +36,14 @@ export type RowOutcome = [
 
 export const MOST_ROWS = 1_000_000;
 export const MOST_BYTES = 512 * 1024 * 1024;
-/** The maximum size of a row: the same as for the body of a request about one record. */
+/** The maximum size of a row, in bytes. It equals the limit for the body of a request about one record. */
 export const MOST_ROW_BYTES = 256 * 1024;
 
 type ImportFormat = 'CSV' | 'NDJSON';
 
 /**
  * A row that waits to be processed, with its first line in the file: the cells of a CSV line, the text of an NDJSON
- * line, or the fault of a line.
+ * line, or the error in a line that cannot be read.
  */
 export type WaitingRow = { line: number } & ({ cells: string[] } | { json: string } | { fault: Fault });
 
@@ -53,7 +53,10 @@ export interface BodyForm {
   readonly charset: string;
 }
 
-/** Returns the form for a media type; null for any other type, and for an unknown encoding. */
+/**
+ * Returns the format and the encoding that a media type names; null for a type that is not supported, and for an
+ * unknown encoding.
+ */
 export function formOfType(contentType: string | undefined): BodyForm | null {
   const [type = '', ...parameters] = (contentType ?? '').toLowerCase().split(';');
   const declared = parameters

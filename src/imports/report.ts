@@ -1,10 +1,10 @@
 import { writeLine } from './csv-cell.js';
 import type { Ending, Outcome, RowOutcome } from './imports.rules.js';
 
-/** The byte order mark, which makes spreadsheets read the report as UTF-8. */
+/** The byte order mark, which makes spreadsheet programs read the report as UTF-8. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
-/** The columns of a report, in order. */
+/** The columns of an import's report, in their order. */
 const COLUMNS = [
   'row',
   'outcome',
@@ -25,8 +25,8 @@ const written = (row: ReportRow): string => writeLine(COLUMNS.map((column) => ro
 export const reportHead = (): string => BYTE_ORDER_MARK + writeLine(COLUMNS);
 
 /**
- * Returns the report's lines about some rows: for each row one line, or one line for each fault and warning. In a dry
- * run, the lines contain no record ids.
+ * Returns the report's lines about some rows: for each row one line, or one line for each fault and warning. The lines
+ * about a dry run contain no record ids.
  */
 export function reportLines(firstRow: number, outcomes: readonly RowOutcome[], isDry: boolean): string {
   return outcomes.map((outcome, index) => linesOf(firstRow + index, outcome, isDry)).join('');
@@ -74,7 +74,7 @@ export function endingLine(row: number, ending: Ending): string {
   });
 }
 
-/** Returns the report's line for a file that has columns but no rows. */
+/** Returns the report's line about an imported file that has a header line but no rows. */
 export function emptyLine(): string {
   return written({
     row: '0',

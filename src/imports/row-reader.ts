@@ -9,12 +9,12 @@ import { MOST_ROW_BYTES, type BodyForm, type WaitingRow } from './imports.rules.
 
 const LINE_END = 0x0a;
 const SEPARATORS = [',', ';', '\t'];
-/** A first line that only names the separator, as Excel writes it. */
+/** Matches a first line that only names the separator, such as `sep=;`, which Excel writes. */
 const SEPARATOR_LINE = /^"?sep=([^"\w\s]|\t)"?[;,\t]*$/i;
 const LINE_BREAK = /\r\n|\n|\r/g;
 
 /**
- * Reads the rows of a body while its chunks arrive. Memory holds at most a row and some chunks. Rows whose cells are
+ * Reads the rows of a body while its chunks arrive. At most one row and some chunks are in memory. Rows whose cells are
  * all empty are skipped. Lines are numbered as in an editor.
  */
 export class RowReader {
@@ -43,7 +43,7 @@ export class RowReader {
       max_record_size: MOST_ROW_BYTES,
     });
     const passed = new PassedLines(file.firstLine);
-    // An error needs no callback here: the parser rethrows it where its rows are read.
+    // The callback ignores errors, because the parser throws them again where its rows are read.
     pipeline(Readable.from(passed.watch(file.text)), parser, () => undefined);
     let columns: Columns | null = null;
     let line = file.firstLine;
@@ -71,7 +71,7 @@ export class RowReader {
   }
 }
 
-/** Removes empty cells at the end of a row that has more cells than there are columns. */
+/** Removes the empty cells at the end of a row that has more cells than there are columns. */
 function withoutEmptyEnd(cells: string[], columns: number): string[] {
   let count = cells.length;
   while (count > columns && cells[count - 1].trim() === '') count--;
@@ -87,14 +87,14 @@ function lineBreaksIn(record: readonly string[]): number {
 interface OpenedCsv {
   readonly separator: string;
   readonly text: AsyncIterable<Buffer>;
-  /** The number of the line with which the text begins. */
+  /** The number of the line with which `text` begins. */
   readonly firstLine: number;
 }
 
 /**
  * Detects the separator of a CSV file. The first line may name it; otherwise it is the possible separator that occurs
- * most often in the header line, outside quotes. The library would count in the first kilobytes, where addresses
- * contain commas and lists contain semicolons.
+ * most often in the header line, outside quotes. The CSV library would count separators in the first kilobytes, where
+ * addresses contain commas and lists contain semicolons.
  */
 async function openCsv(source: AsyncIterable<Buffer>): Promise<OpenedCsv> {
   const pieces = source[Symbol.asyncIterator]();
@@ -121,7 +121,7 @@ async function openCsv(source: AsyncIterable<Buffer>): Promise<OpenedCsv> {
   let from = said === undefined ? 0 : first.next;
   let firstLine = said === undefined ? 1 : 2;
   let header = said === undefined ? first : await nextLine(from);
-  // Rows whose cells are all empty may precede the header.
+  // Rows whose cells are all empty may precede the header line.
   while (said === undefined && /^[\s,;"]*$/.test(header.text) && header.next < head.length) {
     from = header.next;
     firstLine++;
@@ -143,8 +143,8 @@ function separatorIn(header: string): string {
 }
 
 /**
- * Keeps the bytes that were passed to the parser and may be needed to number a line: those of the longest possible row,
- * and those that are not yet parsed.
+ * Keeps the bytes that were passed to the parser and may be needed to find the number of a line: those that are not yet
+ * parsed, and before them as many as the longest possible row has.
  */
 class PassedLines {
   private readonly pieces: { start: number; line: number; piece: Buffer }[] = [];
@@ -176,11 +176,11 @@ function lineEndsIn(piece: Buffer): number {
 }
 
 /**
- * Returns the refusal for an error of the CSV parser. The parser's message may quote the file, so that the refusal
- * names only the line number. The parser would also count a CRLF within quotes as two lines.
+ * Returns the error that refuses a file which the CSV parser could not read. The parser's message may quote the file,
+ * so that the error names only the line number. The parser would also count a CRLF within quotes as two lines.
  */
 function refusalOf(error: CsvError, passed: PassedLines): DomainError {
-  // The parser reports the end of the last complete cell. The faulty cell begins in the same line.
+  // The parser reports the position at which the last complete cell ends. The faulty cell begins in the same line.
   const line = passed.lineOf(Number((error as { bytes?: unknown }).bytes ?? 0));
   switch (error.code) {
     case 'CSV_MAX_RECORD_SIZE':

@@ -18,16 +18,16 @@ import {
 
 const actionRule = oneOf(ACTIONS, 'action_invalid');
 /**
- * The scope that the token needs for each action, as for a request about one record. Starting the import has already
- * required `create`.
+ * The scope that the token needs for each action, as for a request about one record. The request that started the
+ * import has already required `create`.
  */
 const SCOPE: Record<Action, string> = { ADD: 'create', UPDATE: 'update', CANCEL: 'delete' };
 
-/** The form of generated record ids, without the letter of the setting CELL. */
+/** The form of generated record ids, without the letter that the setting `CELL` puts before them. */
 const RECORD_ID = /^[A-HJKMNP-TV-Z2-9]{8}$/;
 const LONGEST_VALUE = 1000;
 
-/** The record that a row is about, as far as the row names it, and the mapping of a fault to its place in the row. */
+/** The candidate and the test that a row names, if known, and a function that maps a fault to its place in the row. */
 interface Origin {
   readonly line: number;
   readonly candidateId: string;
@@ -36,7 +36,7 @@ interface Origin {
   readonly warnings: readonly ReportFault[];
 }
 
-/** A row that is ready to be passed to a command handler. */
+/** A row of an import that is ready to be passed to a command handler. */
 export interface Task {
   readonly action: Action;
   readonly body: EligibilityModel;
@@ -48,7 +48,7 @@ export interface Task {
 /** A row whose form was checked: a task, or the outcome of a refused row. */
 export type RowTask = Task | RowOutcome;
 
-/** Checks the form of a row. Returns its task, or its outcome if it is refused. */
+/** Checks the form of a row. Returns the row's task or, if the row is refused, its outcome. */
 export function taskOf(row: WaitingRow, columns: Columns | null, scopes: ReadonlySet<string>): RowTask {
   if ('fault' in row) return ['REFUSED', row.line, '', '', '', [row.fault]];
   const said = 'cells' in row ? ofCells(row.line, row.cells, columns!) : ofJson(row.line, row.json);
@@ -136,7 +136,7 @@ function originOf(line: number, value: unknown): Origin {
   };
 }
 
-/** Returns the fault with the name and the original value of the member that it concerns. */
+/** Adds to a fault the name and the original value of the member that it concerns. */
 function locatedIn(value: unknown, fault: Fault): ReportFault {
   if (!fault.pointer) return fault;
   // Splits the JSON Pointer into names (RFC 6901 §4).
@@ -160,9 +160,9 @@ const NAMES = new Map([
 ]);
 
 /**
- * Returns a function that decides whether a missing name of the candidate is allowed. A cancellation only identifies
- * its record. In a CSV update, a member without a value keeps its value, names included; but an update that names its
- * record and clears a candidate's name is refused.
+ * Returns a function that decides whether the fault of a missing candidate's name can be ignored. A cancellation only
+ * identifies its record. In a CSV update, a member without a value keeps its value, names included; but an update that
+ * names its record and clears a candidate's name is refused.
  */
 function isNameLeftOut(action: Action, { attributes }: LineOfFile, value: unknown): (pointer: string) => boolean {
   const candidate = (value as { candidate?: Record<string, unknown> }).candidate;
@@ -175,12 +175,15 @@ function isNameLeftOut(action: Action, { attributes }: LineOfFile, value: unknow
 
 const RECORD = new Set(['', '/candidate', '/candidate/candidate_id', '/test_code']);
 
-/** Returns whether the fault concerns the candidate or the test. If either is unknown, no record can be found. */
+/**
+ * Returns whether the fault concerns the candidate or the test. If the candidate or the test is unknown, no record can
+ * be found for the row.
+ */
 function isAboutTheRecord({ pointer = '' }: Fault): boolean {
   return RECORD.has(pointer);
 }
 
-/** Returns the outcome of a row that was processed, with the row's warnings. */
+/** Returns the outcome of a processed row, with the warnings about the row. */
 export function done(outcome: Outcome, { line, candidateId, testCode, warnings }: Origin, record: string): RowOutcome {
   if (warnings.length === 0) return [outcome, line, candidateId, testCode, record];
   return [outcome, line, candidateId, testCode, record, warnings.map(shortened)];

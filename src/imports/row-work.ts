@@ -19,12 +19,12 @@ import { Columns } from './columns.js';
 import type { RowOutcome, WaitingRow } from './imports.rules.js';
 import { done, refused, refusedBy, taskOf, type RowTask, type Task } from './row-task.js';
 
-/** The number of checked rows after which the process handles other requests before it continues. */
+/** The number of rows that are checked without a break; the process then handles other requests before it continues. */
 const CHECKED_AT_ONCE = 10;
 
 /**
- * Rows that are processed together: a single row, or rows that only create records. The creations were checked before;
- * `judged` is null if that check failed.
+ * Rows that are processed together: a single row, or rows that only create records. `judged` is the result of checking
+ * the new records in advance; it is null if that check failed.
  */
 export type RowGroup =
   { readonly alone: RowTask } | { readonly tasks: Task[]; readonly judged: JudgedCreations | null };
@@ -51,7 +51,7 @@ export class RowWork {
   ) {}
 
   /**
-   * Prepares the rows before the transaction, so that the transaction does not wait for the statements of the checks.
+   * Prepares the rows before the transaction, so that the transaction does not include the statements of the checks.
    */
   async prepare(
     accountCode: string,
@@ -113,7 +113,7 @@ export class RowWork {
     return outcomes;
   }
 
-  /** Checks the creations; returns null if the check failed as a whole. */
+  /** Checks the records that the rows create; returns null if the check failed as a whole. */
   private async judge(accountCode: string, tasks: readonly Task[]): Promise<JudgedCreations | null> {
     try {
       return await this.commandBus.execute(new JudgeCreations(accountCode, tasks));
@@ -123,7 +123,7 @@ export class RowWork {
     }
   }
 
-  /** Creates the records; returns null if the creation failed as a whole. */
+  /** Creates the checked records; returns null if the creation failed as a whole. */
   private async create(judged: JudgedCreations): Promise<Creation[] | null> {
     try {
       return await this.unitOfWork.part(() => this.commandBus.execute(new CreateEligibilities(judged)));
@@ -138,7 +138,7 @@ export class RowWork {
     try {
       return await this.unitOfWork.part(async () => {
         const outcome = await this.execute(accountCode, task);
-        // The row's changes are written immediately, so that the change feed has the order of the rows.
+        // The row's entries in the change feed are written immediately, so that they have the order of the rows.
         this.unitOfWork.recordNow();
         return outcome;
       });
@@ -193,7 +193,10 @@ function namedByNew(task: RowTask): string | null {
   return Array.isArray(task) || task.action !== 'ADD' ? null : task.meant.svcEligibilityId;
 }
 
-/** Groups the rows in the order of processing: creations without vouchers together, every other row alone. */
+/**
+ * Groups the rows in the order of processing: consecutive rows that create records without vouchers form a group, and
+ * every other row is alone.
+ */
 function groupsOf(tasks: readonly RowTask[]): RowTask[][] {
   const groups: RowTask[][] = [];
   let open: { tasks: RowTask[]; keys: Set<string> } | null = null;
@@ -214,7 +217,10 @@ function groupsOf(tasks: readonly RowTask[]): RowTask[][] {
   return groups;
 }
 
-/** Returns keys that two creations share if one may block the other; null for a row that is processed alone. */
+/**
+ * Returns the keys of a row that creates a record: two such rows share a key if one may block the other; null for a row
+ * that is processed alone.
+ */
 function keysOf({ action, body, faults }: Task): string[] | null {
   if (action !== 'ADD' || body.voucher_codes?.length) return null;
   if (!faults.isEmpty) return [];

@@ -4,8 +4,8 @@ const SCOPES = `ARRAY['read', 'create', 'update', 'delete', 'launch', 'results',
 
 /**
  * Creates the tables of users and tokens. Credentials are stored only as hashes: passwords as argon2id, secrets and
- * tokens as SHA-256 of 256 random bits. User names and addresses of attempts are stored as HMACs under the service's
- * key.
+ * tokens as SHA-256 of 256 random bits. The user names and network addresses of sign-in attempts are stored as HMACs
+ * under the service's key.
  */
 export class Auth1763640100000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

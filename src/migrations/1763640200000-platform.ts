@@ -1,7 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Collations with Unicode rules, in order of preference. Every cluster has some of them, whatever its own collation is.
+ * Collations with Unicode rules, in order of preference. Every PostgreSQL cluster has some of them, whatever its own
+ * collation is.
  */
 const COLLATIONS = ['pg_unicode_fast', 'pg_c_utf8', 'und-x-icu', 'C.utf8', 'C.UTF-8', 'en_US.utf8', 'default'];
 
@@ -16,7 +17,7 @@ async function caseFolding(runner: QueryRunner): Promise<string> {
   )) as { collname: string }[];
   const present = new Set(rows.map(({ collname }) => collname));
   const collation = COLLATIONS.find((name) => present.has(name))!;
-  // The text is converted to upper case first, so that a letter with several lower-case forms ends up with one.
+  // The text is converted to upper case first, so that a letter with several lower-case forms always gets the same one.
   // Otherwise, the final sigma would depend on the letter that follows.
   return `
     CREATE FUNCTION case_folded(given text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -24,8 +25,8 @@ async function caseFolding(runner: QueryRunner): Promise<string> {
 }
 
 /**
- * A function that normalizes ids: it removes case, blanks and punctuation, so that the spellings of two systems are
- * equal.
+ * A function that normalizes ids: it removes case, blanks and punctuation, so that the spellings of an id in two
+ * systems become equal.
  */
 const PLAIN_ID = `
   CREATE FUNCTION plain_id(given text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE

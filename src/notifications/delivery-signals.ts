@@ -17,18 +17,21 @@ const DUE = 'due ';
 const CHANGED = 'changed ';
 const MOVED = 'moved ';
 const BUSY = 'busy ';
-/** The longest wait covers processes that were killed or disconnected: after it, their leases have expired. */
+/**
+ * The interval, in milliseconds, at which {@link DeliverySignals.stopped} checks again, and the longest time for which
+ * it waits. By then, the leases of processes that were killed or disconnected have expired.
+ */
 const ASK_AGAIN_MS = 20;
 const LONGEST_WAIT_MS = 35_000;
 
-/** The delivery loop of this process, as it receives signals. */
+/** The part of this process's delivery loop that receives signals. */
 export interface SignalReceiver {
   readonly isRunning: boolean;
-  /** Reports that notifications for these partners may be due. */
+  /** Reports that notifications for these partners may be due for delivery. */
   wake(subscriptionIds: readonly string[]): void;
   /** Reports a change of the subscription, after which no attempt may start with its old settings. */
   changed(subscriptionId: string, isNewAddress: boolean): void;
-  /** Reports that the partner answered that it is busy. */
+  /** Reports that the partner sent a "busy" response. */
   busy(subscriptionId: string): void;
 }
 
@@ -40,8 +43,8 @@ const NOBODY: SignalReceiver = {
 };
 
 /**
- * Wakes the delivery loops when notifications are due: the loop of this process directly, those of other processes by
- * NOTIFY. A signal may be lost, because every loop also polls once a second.
+ * Wakes the delivery loops when notifications are due: the loop of this process directly, and the loops of other
+ * processes by NOTIFY. A lost signal does no harm, because every loop also polls once a second.
  */
 @Injectable()
 export class DeliverySignals {
@@ -103,14 +106,16 @@ export class DeliverySignals {
   }
 
   /**
-   * Reports to other processes that these partners are busy. Those processes then ask the database before they send.
+   * Reports to other processes that these partners are busy. Those processes then ask the database before they send to
+   * these partners.
    */
   busy(subscriptionIds: readonly string[]): void {
-    // The message may be lost: another process then learns it from the partner's answer, or at its next claim.
+    // The message may be lost: another process then learns that the partner is busy from the partner's response, or at
+    // its next claim.
     this.notify(BUSY, subscriptionIds);
   }
 
-  /** Starts to listen to the signals of other processes. */
+  /** Starts to receive the signals of other processes. */
   async listen(): Promise<void> {
     await this.listener.open();
   }

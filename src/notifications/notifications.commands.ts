@@ -1,6 +1,6 @@
 import { Command } from '@nestjs/cqrs';
 
-/** Creates the notifications for the events of a booking up to the given event, and settles these events. */
+/** Creates the notifications for the events of a booking up to the given event, and marks these events as settled. */
 export class TranslateBookingEvents extends Command<void> {
   constructor(
     readonly bookingCode: string,

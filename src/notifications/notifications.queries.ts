@@ -10,7 +10,7 @@ export interface UndeliveredCount {
   readonly account_code: string;
   readonly exam_in: ExamIn;
   readonly count: number;
-  /** The creation time of the oldest undelivered notification. */
+  /** The creation time of the oldest of these undelivered notifications. */
   readonly oldest: Date;
 }
 
@@ -55,8 +55,8 @@ export interface PartnerCondition {
 export class SurveyPartners extends Query<readonly PartnerCondition[]> {}
 
 /**
- * Asks for the bulk jobs that have not ended, as `GET /admin/jobs` shows them, newest first. Only jobs are returned
- * whose accounts the caller may all see.
+ * Asks for the bulk jobs that have not ended, as `GET /admin/jobs` shows them, newest first. A job is returned only if
+ * the caller may see all of its accounts.
  */
 export class FindActiveJobs extends Query<readonly object[]> {
   constructor(
@@ -67,11 +67,11 @@ export class FindActiveJobs extends Query<readonly object[]> {
   }
 }
 
-/** A bulk job that has not ended, with a value that shows its progress. */
+/** A bulk job that has not ended, with a value that changes when the job progresses. */
 export interface JobMark {
   /** The accounts that the job concerns; null means any account, so that only operators of all accounts may see it. */
   readonly account_codes: readonly string[] | null;
-  /** A value that changes whenever the job progresses. */
+  /** A value that changes whenever the bulk job progresses. */
   readonly mark: string;
 }
 

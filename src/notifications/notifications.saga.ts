@@ -6,8 +6,8 @@ import { TranslateBookingEvents } from './notifications.commands.js';
 
 /**
  * Starts the translation of booking events into notifications. If a saga's stream throws once, it stops for the life of
- * the process; this saga therefore only reads two members. Events that the command's handler cannot translate stay
- * unsettled, and the sweep retries them.
+ * the process; this saga therefore does no more than read two members of each event. Events that the command's handler
+ * cannot translate stay in the outbox, whose sweep publishes them again.
  */
 @Injectable()
 export class NotificationsSaga {

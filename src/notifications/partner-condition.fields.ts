@@ -6,7 +6,7 @@ import type { PartnerCondition } from './notifications.queries.js';
 import { PACE, paceRule, PAUSED_UNTIL } from './subscriptions/pace.fields.js';
 import { shownPace } from './subscriptions/partner-standing.js';
 
-/** The condition of a partner, as answers show it. */
+/** The condition of a partner, as HTTP responses show it. */
 export class PartnerConditionModel {
   @Field(uuidRule, { required: true })
   subscription_id: string;

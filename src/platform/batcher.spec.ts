@@ -38,7 +38,7 @@ describe('batched work', () => {
     expect(batches).toEqual([['a'], ['b', 'c']]);
   });
 
-  it('a new batch does not wait for slow batches, of which at most four run at the same time', async () => {
+  it('a new batch does not wait for slow batches, unless four of them are running', async () => {
     const { batches, add, endFirst } = batcherOf(10);
     for (const text of ['a', 'b', 'c', 'd', 'e', 'f']) {
       add('one', text);
@@ -65,7 +65,7 @@ describe('batched work', () => {
     expect(batches).toEqual([['a'], ['b', 'c'], ['d']]);
   });
 
-  it('refuses only requests that have waited for five seconds', async () => {
+  it('the batcher refuses only requests that have waited for five seconds', async () => {
     jest.useFakeTimers();
     try {
       const { batches, refused, add, endFirst } = batcherOf(10);

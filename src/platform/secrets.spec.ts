@@ -22,7 +22,7 @@ it('encryption and keyed hashes each use a derived key, never the configured key
   expect(hash).not.toEqual(createHmac('sha256', key).update('username\0ada').digest());
 });
 
-it('a value that is moved to another row or column does not decrypt', () => {
+it('an encrypted value that was copied to another row or column cannot be decrypted', () => {
   const sealed = secrets.encrypt('a photo', PURPOSE);
   expect(() => secrets.decrypt(sealed, 'table.column other')).toThrow();
 });

@@ -29,7 +29,7 @@ describe('a worker thread', () => {
     expect(await thread.run('two')).toBe('two');
   });
 
-  it.each(['throw', 'exit', 'eat'])('fails only the current job of a thread that dies (%s)', async (death) => {
+  it.each(['throw', 'exit', 'eat'])('when a worker thread dies (%s), only its current job fails', async (death) => {
     const dying = thread.run(death).catch(() => 'dead');
     // The next job starts at the very moment at which the end of the thread is reported.
     expect(await dying.then(() => thread.run('next'))).toBe('next');

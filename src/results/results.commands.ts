@@ -5,7 +5,7 @@ import type { DomainError } from '../platform/errors.js';
 export interface DeliveredBody {
   readonly bytes: Buffer | undefined;
   readonly username: string;
-  /** An error of the request outside its body, which is stored nevertheless. */
+  /** An error in the request's path or headers, for which the result is refused. Its body is stored nevertheless. */
   readonly refusal?: DomainError;
   /** Whether the bytes are not parsed, because they are not JSON or not declared as JSON. */
   readonly isOpaque?: boolean;
@@ -57,8 +57,8 @@ export class AcceptUnmatchedResult extends Command<void> {
 }
 
 /**
- * Rejects an unmatched result on behalf of an operator, because it belongs to no exam. The result no longer waits, and
- * is kept until its period is over.
+ * Rejects an unmatched result on behalf of an operator, because it belongs to no exam. The result then no longer waits
+ * for an operator, and is kept until its retention period is over.
  * @throws DomainError unmatched_result_not_found, unmatched_result_accepted, unmatched_result_settled
  */
 export class RejectUnmatchedResult extends Command<void> {
@@ -70,7 +70,7 @@ export class RejectUnmatchedResult extends Command<void> {
   }
 }
 
-/** Deletes unmatched results which, as an operator has found, belong to an erased person. */
+/** Deletes unmatched results that, as an operator has found, belong to an erased person. */
 export class EraseUnmatchedResults extends Command<void> {
   constructor(
     readonly accountCode: string,

@@ -1,6 +1,6 @@
 import type { EnvironmentReader } from '../platform/environment-reader.js';
 
-/** The setting of the results' size. */
+/** The settings of the results module. */
 export class ResultsConfig {
   /** The maximum size, in MiB, of the results that an account may store in a day; 0 means no limit. */
   readonly mibPerDay: number;

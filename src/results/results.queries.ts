@@ -2,12 +2,12 @@ import { Query } from '@nestjs/cqrs';
 
 /** The number of unmatched results that wait for an operator. */
 export interface UnmatchedCount {
-  /** The accounts to which the results may belong. */
+  /** The accounts to which these unmatched results may belong. */
   readonly account_codes: readonly string[];
   readonly count: number;
-  /** A value that changes when different results wait, even if their number is the same. */
+  /** A value that changes when other results wait than before, even if their number is the same. */
   readonly which: string;
 }
 
-/** Asks for the number of waiting unmatched results in all accounts, counted up to 10,000. */
+/** Asks for the number of waiting unmatched results in all accounts, where at most 10,000 are counted. */
 export class CountUnmatched extends Query<UnmatchedCount[]> {}

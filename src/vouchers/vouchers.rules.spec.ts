@@ -33,7 +33,7 @@ describe('a voucher', () => {
     ['with no use left is exhausted', voucher({ max_uses: 3, uses: 3 }), 'voucher_exhausted'],
     ['whose limit was lowered is exhausted', voucher({ max_uses: 1, uses: 3 }), 'voucher_exhausted'],
     ['that is expired and exhausted is expired', voucher({ valid_until: before, uses: 1 }), 'voucher_expired'],
-  ])('%s', (_title, terms, code) => {
+  ])('a voucher %s', (_title, terms, code) => {
     expect(refusalOf(terms, 'T', NOW)?.code ?? null).toBe(code);
   });
 });
@@ -44,7 +44,7 @@ describe('the vouchers of a record', () => {
     codes.map((voucher_code) => ({ ...voucher({ voucher_code, uses: 1, valid_until: before }), held: true }));
   const change = (wanted: string[], vouchers: Parameters<typeof changeOf>[1]) => changeOf(wanted, vouchers, 'T', NOW);
 
-  it('redeems new vouchers, keeps redeemed vouchers, and releases omitted vouchers', () => {
+  it('an update of a record redeems new vouchers, keeps redeemed vouchers, and releases omitted vouchers', () => {
     expect(change(['A', 'B'], [...stock('A'), ...held('B', 'C')])).toEqual({
       redeem: ['A'],
       release: ['C'],
@@ -52,19 +52,19 @@ describe('the vouchers of a record', () => {
     });
   });
 
-  it('keeps redeemed vouchers that expired or were used up since', () => {
+  it('a record keeps a redeemed voucher that has since expired or been used up', () => {
     expect(change(['B'], held('B'))).toEqual({ redeem: [], release: [], refusals: [] });
   });
 
-  it('releases all vouchers for an empty list', () => {
+  it('an empty list releases all vouchers of a record', () => {
     expect(change([], held('A', 'B'))).toEqual({ redeem: [], release: ['A', 'B'], refusals: [] });
   });
 
-  it('redeems a repeated voucher once', () => {
+  it('redeems a voucher once if a request repeats its code', () => {
     expect(change(['A', 'A'], stock('A')).redeem).toEqual(['A']);
   });
 
-  it('reports all invalid vouchers together, each once', () => {
+  it('reports all invalid vouchers of a request together, each once', () => {
     expect(change(['X', 'A', 'Y', 'X'], stock('A')).refusals).toEqual([
       expect.objectContaining({ voucherCode: 'X', code: 'voucher_unknown' }),
       expect.objectContaining({ voucherCode: 'Y', code: 'voucher_unknown' }),

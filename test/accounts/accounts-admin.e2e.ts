@@ -98,7 +98,9 @@ describe('permission to administer accounts', () => {
   });
 });
 
-/** The simple kinds: their path, the name of their code, a definition and another definition. */
+/**
+ * The simple kinds of catalogue entries, each with its path, the name of its code, a definition and another definition.
+ */
 const KINDS = [
   {
     kind: 'schools',
@@ -231,7 +233,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
 });
 
 describe('an accommodation', () => {
-  it('requires an accommodation to say whether it requires approval', async () => {
+  it('refuses an accommodation that does not say whether it requires approval', async () => {
     const account = await app.given.account();
     const answer = await admin('PUT', `/${account}/accommodations/A`, { name: 'A' });
     expect(answer.body.errors).toEqual([expect.objectContaining({ pointer: '/requires_approval', code: 'required' })]);

@@ -162,7 +162,7 @@ describe('a test', () => {
     expect(answer.body.errors).toHaveLength(5);
   });
 
-  it.each(['T_1', 'T.1', 'T 1', 'Té', 'T'.repeat(51)])('refuses the test code %s', async (code) => {
+  it.each(['T_1', 'T.1', 'T 1', 'Té', 'T'.repeat(51)])('refuses the invalid test code %s', async (code) => {
     const answer = await admin('PUT', `/${account}/tests/${encodeURIComponent(code)}`, FULL);
     expect([answer.status, answer.body.errors[0].parameter]).toEqual([400, 'test_code']);
   });

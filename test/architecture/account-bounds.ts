@@ -13,7 +13,10 @@ export const BOUND_RULES = [
   'gives-reason-of-its-place',
 ] as const;
 
-/** Maps a reason for reading across accounts to the folder where it is allowed; other reasons are allowed anywhere. */
+/**
+ * Maps each reason for reading across accounts to the folder in which statements may give it. Other reasons are allowed
+ * anywhere.
+ */
 const PLACES: Readonly<Record<string, RegExp>> = {
   matching: /^src\/(results\/|platform\/platform-personal-data)/,
   relay: /^src\/platform\/events\//,
@@ -23,7 +26,7 @@ const PLACES: Readonly<Record<string, RegExp>> = {
 };
 const BY_KEY = new Set(['keyInHand', 'checkedByCaller']);
 
-/** Returns the rules of {@link BOUND_RULES} that a statement breaks. */
+/** Returns the rules of {@link BOUND_RULES} that a SQL statement breaks. */
 export function brokenBounds({ file, text, across }: SqlText, schema: Schema): (typeof BOUND_RULES)[number][] {
   const unbound = unboundIn(text, schema);
   if (across === undefined) return unbound.length > 0 ? ['bounds-the-account'] : [];
@@ -35,7 +38,7 @@ export function brokenBounds({ file, text, across }: SqlText, schema: Schema): (
 }
 
 /**
- * Returns the tables with an account that a statement reads or changes without bounding the account.
+ * Returns the tables with an account that a statement reads or changes without limiting them to an account.
  *
  * A table is bound in its query by a condition that every row must fulfil (a term of WHERE, of the ON of a join, or
  * USING):

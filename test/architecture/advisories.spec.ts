@@ -7,7 +7,7 @@ const script = join(__dirname, '../../scripts/advisories.mjs');
 const folder = mkdtempSync(join(tmpdir(), 'eligibility-advisories-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Runs the script with a program in the place of npm, which prints these texts. */
+/** Runs the script with a substitute for npm that prints these texts. */
 function advisories(printed: object | string, error = '') {
   writeFileSync(join(folder, 'out'), typeof printed === 'string' ? printed : JSON.stringify(printed));
   writeFileSync(join(folder, 'err'), error);
@@ -21,14 +21,14 @@ function advisories(printed: object | string, error = '') {
 const counted = (total: number) => ({ vulnerabilities: { total }, dependencies: { prod: 236 } });
 
 describe('the check of advisories', () => {
-  it('passes if the registry knows no advisory', () => {
+  it('the check of advisories passes if the registry knows no advisory', () => {
     expect(advisories({ vulnerabilities: {}, metadata: counted(0) })).toEqual({
       status: 0,
       stdout: 'No advisories for 236 packages that run.\n',
     });
   });
 
-  it('fails with the packages that have advisories', () => {
+  it('the check of advisories fails and names the packages that have advisories', () => {
     const qs = { name: 'qs', severity: 'high', range: '<6.14.1' };
     expect(advisories({ vulnerabilities: { qs }, metadata: counted(1) })).toEqual({
       status: 1,
@@ -39,16 +39,21 @@ describe('the check of advisories', () => {
   it.each([
     ['405', '405 Method Not Allowed - POST https://registry.example/-/npm/v1/security/advisories/bulk'],
     ['404', '404 Not Found - POST https://registry.example/-/npm/v1/security/audits/quick'],
-  ])('says that nothing was checked if the registry answers %s, and does not pass', (_status, reason) => {
-    const message = { message: reason, error: { summary: '' } };
-    for (const printed of ['', message])
-      expect(advisories(printed, `npm warn audit ${reason}\n\nnpm error audit endpoint returned an error\n`)).toEqual({
-        status: 75,
-        stdout: `Advisories NOT CHECKED: the registry gave no answer (${reason}).\n`,
-      });
-  });
+  ])(
+    'the check of advisories does not pass if the registry answers %s, and says that nothing was checked',
+    (_status, reason) => {
+      const message = { message: reason, error: { summary: '' } };
+      for (const printed of ['', message])
+        expect(advisories(printed, `npm warn audit ${reason}\n\nnpm error audit endpoint returned an error\n`)).toEqual(
+          {
+            status: 75,
+            stdout: `Advisories NOT CHECKED: the registry gave no answer (${reason}).\n`,
+          },
+        );
+    },
+  );
 
-  it('says that nothing was checked if npm prints no report for another reason', () => {
+  it('the check of advisories says that nothing was checked if npm prints no report for another reason', () => {
     expect(advisories('', 'npm error network request failed\n')).toEqual({
       status: 75,
       stdout: 'Advisories NOT CHECKED: the registry gave no answer (npm error network request failed).\n',

@@ -4,7 +4,10 @@ import type { SqlText } from './sql-texts';
 type Statement = Omit<SqlText, 'file'>;
 type Assemble = (module: LoadedModule, database: object) => unknown;
 
-/** Sample filters: of an operator, of staff with some accounts, and one with every member. */
+/**
+ * Sample filters for notifications: an operator's filter, a filter of staff with some accounts, and a filter with every
+ * member.
+ */
 const FILTERS = [
   {},
   { account_codes: ['ACME'] },
@@ -24,8 +27,8 @@ const KINDS = ['RESEND', 'REPLAY', 'RESOLVE'];
 const NOBODY = { follow: () => undefined };
 
 /**
- * Builds the statements that depend on parameters: each function runs with a database that records the statements. A
- * function that is missing here fails the test.
+ * Builds the statements that depend on parameters: each function runs with a database that records the statements. The
+ * test fails if a function is missing here.
  */
 const ASSEMBLED: Readonly<Record<string, Assemble>> = {
   'src/auth/tokens/token-sweep.ts: sweep': ({ exports }, database) =>
@@ -38,7 +41,7 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     const preparation = new exports.JobPreparation(database);
     for (const kind of KINDS)
       for (const filter of FILTERS)
-        // A replay concerns one partner.
+        // The filter of a replay names one partner.
         await preparation.prepare({
           id: 'J',
           kind,
@@ -87,13 +90,13 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     const { query } = database as { query: (statement: Statement) => void };
     for (const text of evaluate('clockFunctions(1000)') as string[]) query({ text });
   },
-  // The following functions build statements on a channel, settings or a database, but on no table.
+  // The following functions build statements about a channel, settings or a database, which name no table.
   'src/platform/database/listener.ts: open': () => undefined,
   'src/platform/database/service-client.ts: settle': () => undefined,
   'src/platform/embedded-postgres/embedded-postgres.ts: createDatabase': () => undefined,
 };
 
-/** The known functions that build statements. */
+/** The names of the known functions that build statements. */
 export const assemblers = Object.keys(ASSEMBLED).sort();
 
 export async function assembledIn(loader: Loader): Promise<SqlText[]> {

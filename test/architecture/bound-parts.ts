@@ -10,13 +10,13 @@ export interface Source {
   readonly columns: ReadonlySet<string> | null;
   readonly keys: ReadonlySet<string>;
   origin: Origin;
-  /** Re-evaluates a subquery when its neighbours become bound. */
+  /** Evaluates a subquery again when other sources of the query become bound. */
   readonly again?: () => Origin;
 }
 
 interface Condition {
   readonly term: Tree;
-  /** The sources that the condition may bound; for an outer join, only those of its nullable side. */
+  /** The sources of the query that the condition may bound; for an outer join, only those of its nullable side. */
   readonly bounds: readonly Source[];
 }
 
@@ -72,7 +72,7 @@ export function renamed(alias: Tree): ReadonlySet<string> | null {
   return names.length > 0 ? new Set(names) : null;
 }
 
-/** Returns the names of a result's columns; null when a star stands for unknown columns. */
+/** Returns the names of a result's columns; null when `*` stands for unknown columns. */
 export function namesOf(list: Tree, { sources }: Block): ReadonlySet<string> | null {
   const names = new Set<string>();
   for (const { ResTarget: target } of (list ?? []) as Tree[]) {

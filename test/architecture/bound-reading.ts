@@ -20,13 +20,13 @@ import type { Schema } from './schema';
 import { nameOf, type Tree, walk } from './sql-tree';
 
 /**
- * Analyses a statement from its outermost query inwards, and finds tables with an account that nothing bounds
- * (account-bounds.ts).
+ * Analyses a statement from its outermost query inwards, and finds tables with an account that no condition limits to
+ * an account (account-bounds.ts).
  */
 export class Reading {
   constructor(
     private readonly schema: Schema,
-    /** Whether a key given as a parameter bounds the account, like a key of a bound row. */
+    /** Whether a key that is a parameter limits the statement to an account, like a key of a bound row. */
     private readonly keysInHand: boolean,
   ) {}
 
@@ -43,12 +43,12 @@ export class Reading {
         columns: null,
       };
     }
-    // EXPLAIN, DECLARE, COPY (…) and similar statements contain a query.
+    // EXPLAIN, DECLARE, COPY (…) and similar statements contain a query, which is analysed.
     const inner = [...walk(node)].filter(([name]) => /^(Select|Insert|Update|Delete|Merge|Copy)Stmt$/.test(name));
     return { open: inner.length === 0 ? [] : [`(${kind})`], origin: 'given', columns: null };
   }
 
-  /** Analyses the queries of WITH in order, as each may use earlier ones. */
+  /** Analyses the queries of WITH in order, because each query may use the earlier ones. */
   private withOf(node: Tree, outer: Block | null, known: ReadonlyMap<string, Found>): [Map<string, Found>, string[]] {
     const ctes = new Map(known);
     const open: string[] = [];
@@ -128,7 +128,9 @@ export class Reading {
     };
   }
 
-  /** Adds the tables and conditions of a part of a FROM clause to the block; returns the sources of the part. */
+  /**
+   * Adds the tables and conditions of a part of a FROM clause to the query block, and returns the sources of that part.
+   */
   private join(part: Tree, block: Block): Source[] {
     const add = (source: Source): Source[] => (block.sources.push(source), [source]);
     if (part.RangeVar) return add(this.sourceOf(part.RangeVar, block.ctes));
@@ -144,7 +146,7 @@ export class Reading {
       const columns = listed.length > 0 ? new Set<string>(listed) : renamed(alias);
       const name = (alias?.aliasname ?? '') as string;
       const again = () => this.originOf(functions, block);
-      // A function in FROM that returns one column gives the column its own name.
+      // A function in FROM that returns a single column gives this column the name of the function.
       return add({ name, table: null, columns: columns ?? new Set([name]), keys: NONE, origin: 'open', again });
     }
     const { jointype, larg, rarg, quals, usingClause } = part.JoinExpr;
@@ -164,7 +166,10 @@ export class Reading {
     return [...left, ...right];
   }
 
-  /** Evaluates the conditions repeatedly, as long as each newly bound source can bound a further source. */
+  /**
+   * Evaluates the conditions again until no further source becomes bound, because a newly bound source can bound
+   * another one.
+   */
   private settled(block: Block, node: Tree, before: readonly string[], list: Tree): Found {
     if (node.whereClause) block.conditions.push({ term: node.whereClause, bounds: block.sources });
     for (let changed = true; changed;) {
@@ -222,14 +227,14 @@ export class Reading {
       if (term.BoolExpr.boolop !== 'OR_EXPR') return false;
       const [rest, nulls] = [args.filter((arg) => !isNullTest(arg)), args.filter(isNullTest)];
       const given = new Set(rest.flatMap(parametersOf));
-      // The parameter that is null for all accounts must be the one that otherwise lists the accounts.
+      // The parameter that is compared with null must be the one that lists the accounts.
       const isOperator = nulls.every(
         (arg) => this.originOf(arg, block) === 'given' && parametersOf(arg).every((it) => given.has(it)),
       );
       return rest.length > 0 && isOperator && rest.every((arg) => this.binds(arg, source, block));
     }
     if (term.SubLink) {
-      // An IN has no operator in the parse tree, and = ANY has the operator `=`.
+      // In the parse tree, an IN has no operator, and `= ANY` has the operator `=`.
       const { subLinkType, operName } = term.SubLink;
       const isEqual =
         subLinkType === 'ANY_SUBLINK' && [undefined, '='].includes(operName?.at(-1).String.sval as undefined);
@@ -276,7 +281,7 @@ export class Reading {
     return source.keys.has(column) && (origin === 'bound' || (origin === 'given' && this.keysInHand));
   }
 
-  /** Returns the name of the source's column that the expression is. */
+  /** Returns the column's name if the expression is a column of the source; otherwise null. */
   private columnOf(expression: Tree, source: Source, block: Block): string | null {
     const fields = stripped(expression)?.ColumnRef?.fields as Tree[] | undefined;
     if (!fields || fields.at(-1).A_Star) return null;
@@ -300,7 +305,7 @@ export class Reading {
     return [];
   }
 
-  /** Returns the origin of an expression: that of its columns and subqueries, or `given` if it has neither. */
+  /** Returns the origin of an expression: the origin of its columns and subqueries, or `given` if it has neither. */
   private originOf(expression: Tree, block: Block): Origin {
     const origins: Origin[] = [];
     const visit = (tree: Tree): void => {

@@ -5,7 +5,7 @@ import { nodesOf, sourcesIn } from './sources';
 
 const root = join(__dirname, '../..');
 
-/** docs/decisions/0023-the-card.md */
+/** The packages that docs/decisions/0023-the-card.md names. */
 const PACKAGES = [
   ...['core', 'common', 'platform-express', 'typeorm', 'passport', 'cqrs', 'schedule', 'axios'].map(
     (name) => `@nestjs/${name}`,
@@ -14,7 +14,7 @@ const PACKAGES = [
 ];
 const TOP = ['package.json', 'tsconfig.json', 'nest-cli.json', 'src', 'test', 'ormconfig.ts', 'docker-compose.yml'];
 
-/** Returns the base of a class as it is written; undefined without such a class. */
+/** Returns the text of the base class in a class's declaration; undefined if the file has no such class. */
 function baseOf(file: string, name: string): string | undefined {
   const declared = nodesOf(root, file).find(
     (node): node is ts.ClassDeclaration => ts.isClassDeclaration(node) && node.name?.text === name,

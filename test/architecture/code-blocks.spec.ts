@@ -57,7 +57,7 @@ const NOT_RUN: Record<string, string> = {
   'docs/install.md: Five minutes': 'the first lines of README.md',
 };
 
-/** Returns the fault of a block; null without one. */
+/** Returns the error in a block of code; null if it has none. */
 function faultOf(language: string, code: string): string | null {
   try {
     switch (language) {
@@ -111,7 +111,7 @@ function sectionsOf(document: string): string[] {
 }
 
 describe('the blocks of code in the documents', () => {
-  it.each(documents)('compiles every block of code in %s', (document) => {
+  it.each(documents)('every block of code in %s compiles', (document) => {
     const faults = blocksOf(readFileSync(join(root, document), 'utf8')).flatMap(({ language, code }) => {
       const fault = faultOf(language, code);
       return fault === null ? [] : [`${fault}\n${code}`];
@@ -129,7 +129,7 @@ describe('the blocks of code in the documents', () => {
     }
   });
 
-  it('reports broken blocks of code', () => {
+  it('the check of the documents reports broken blocks of code', () => {
     for (const [language, code] of [
       ['sh', 'if true; then'],
       ['sh', 'npm run nothing'],

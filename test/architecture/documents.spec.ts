@@ -20,13 +20,13 @@ describe('docs/contract.md', () => {
       .map((section) => [Number.parseInt(section, 10), section]),
   );
 
-  it('docs/contract.md has every section that a test cites', () => {
+  it('docs/contract.md has every section whose number a test cites in its title', () => {
     const cited = titles.map((title) => Number(/^§(\d+)/.exec(title)?.[1]));
     expect(cited.length).toBeGreaterThan(25);
     expect(cited.filter((number) => !sections.has(number))).toEqual([]);
   });
 
-  it('docs/contract.md has a heading for each part of section 5 that a test names', () => {
+  it('docs/contract.md has a heading for each part of section 5 that a test title names', () => {
     const headings = [...(sections.get(5) ?? '').matchAll(/^### (.+)$/gm)].map(([, heading]) => heading);
     const named = titles.flatMap((title) => /^§5 ([A-Z][A-Za-z-]+)/.exec(title)?.[1] ?? []);
     expect(named.length).toBeGreaterThan(5);

@@ -10,14 +10,14 @@ interface Codes {
   readonly declared: string[];
 }
 
-/** Returns the codes in an expression: one, or the alternatives of a choice. */
+/** Returns the fault codes in an expression: a single code, or both alternatives of a conditional expression. */
 function textOf(node: ts.Node | undefined): string[] {
   if (node === undefined) return [];
   if (ts.isConditionalExpression(node)) return [...textOf(node.whenTrue), ...textOf(node.whenFalse)];
   return ts.isStringLiteral(node) && CODE.test(node.text) ? [node.text] : [];
 }
 
-/** Returns the fault codes that a source uses, and those that it declares. */
+/** Returns the fault codes that a source text uses, and those that it declares. */
 function codesIn(text: string): Codes {
   const codes: Codes = { answered: [], declared: [] };
   const visit = (node: ts.Node): void => {
@@ -46,14 +46,14 @@ describe('the codes of faults', () => {
     .map((file) => ({ file, ...codesIn(readFileSync(join(root, 'src', file), 'utf8')) }));
   const declared = sources.flatMap((source) => source.declared);
 
-  it('lists every fault code in the catalogue, by defineProblem or by declareFaults next to the rule', () => {
+  it('the catalogue lists every fault code, which defineProblem or declareFaults defines next to its rule', () => {
     const missing = sources.flatMap(({ file, answered }) =>
       answered.filter((code) => !declared.includes(code)).map((code) => `${file}: ${code}`),
     );
     expect(missing).toEqual([]);
   });
 
-  it('finds no fault code in the catalogue that no response uses', () => {
+  it('every fault code in the catalogue is used by a response', () => {
     const answered = new Set(sources.flatMap((source) => source.answered));
     const meanings = sources.flatMap(
       ({ file }) => codesIn(onlyFaults(readFileSync(join(root, 'src', file), 'utf8'))).declared,
@@ -62,14 +62,17 @@ describe('the codes of faults', () => {
     expect(meanings.filter((code) => !answered.has(code))).toEqual([]);
   });
 
-  it('finds fault codes in every form in which the code writes them', () => {
+  it('the check of fault codes finds them in every form in which the source code writes them', () => {
     const text = `fault('one', ''); oneOf(['A'], 'two'); add('/x', 'three', ''); text({ code: 'four' });
       throw new PartnerUrlError('five', ''); defineProblem('six', 'invalid'); declareFaults({ seven: ['', ''] });`;
     expect(codesIn(text)).toEqual({ answered: ['one', 'two', 'three', 'four', 'five'], declared: ['six', 'seven'] });
   });
 });
 
-/** Hides the codes of problems, because problems are thrown through constants that this check does not follow. */
+/**
+ * Removes the codes of problems from a text, because problems are thrown through constants, which this check does not
+ * follow.
+ */
 function onlyFaults(text: string): string {
   return text.replaceAll('defineProblem(', 'ignored(');
 }

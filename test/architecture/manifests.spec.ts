@@ -27,7 +27,8 @@ const named = (kind: string) => manifests.filter((manifest) => manifest.kind ===
 const pods = manifests.flatMap(({ spec }) => (spec['template'] ? [spec['template'].spec as Record<string, any>] : []));
 
 /**
- * Checks manifests against the types of Kubernetes' own OpenAPI document: unknown members, wrong types, missing ones.
+ * Checks manifests against the types of Kubernetes' own OpenAPI document: finds unknown members, wrong types and
+ * missing members.
  */
 function faultsOf(checked: Manifest[]): string[] {
   const source = checked
@@ -94,7 +95,7 @@ describe('the manifests that the Helm chart renders', () => {
     ['a name is misspelt', /"readinessProbe"/, '"readynessProbe"', /readynessProbe/],
     ['a value has the wrong type', /"containerPort":9464/, '"containerPort":"9464"', /'string' is not assignable/],
     ['a member is missing', /"selector":\{"matchLabels":\{[^}]*\}\},"strategy"/, '"strategy"', /selector/],
-  ])('reports the manifests as invalid if %s', (_what, member, planted, fault) => {
+  ])('the check reports the Kubernetes manifests as invalid if %s', (_what, member, planted, fault) => {
     const deployment = JSON.stringify(named('Deployment')[0]);
     const broken = JSON.parse(deployment.replace(member, planted)) as Manifest;
     expect(JSON.stringify(broken)).not.toBe(deployment);
@@ -248,7 +249,7 @@ describe('the manifests that the Helm chart renders', () => {
 });
 
 describe('the compose files', () => {
-  // `$schema` is removed: Ajv does not know this spelling of the address of draft-07.
+  // The member `$schema` is removed, because Ajv does not know this spelling of the address of draft-07.
   const { $schema, ...schema } = JSON.parse(read('test/fixtures/compose/compose-spec.json')) as Record<string, object>;
   const isCompose = new Ajv({ strict: false, allErrors: true, validateFormats: false }).compile(schema);
   const faultsIn = (file: string, from = '', to = '') => {
@@ -259,7 +260,7 @@ describe('the compose files', () => {
   };
   const files = ['docker-compose.yml', 'docker-compose.scale.yml'];
 
-  it.each(files)('%s is valid by the Compose Specification', (file) => {
+  it.each(files)('%s is valid according to the Compose Specification', (file) => {
     expect($schema).toBe('https://json-schema.org/draft-07/schema');
     expect(faultsIn(file)).toEqual([]);
   });
@@ -268,7 +269,7 @@ describe('the compose files', () => {
     ['a name is misspelt', 'read_only: true', 'readonly: true', 'readonly'],
     ['a condition does not exist', 'service_healthy', 'healthy', 'depends_on'],
     ['a value has the wrong type', 'cap_drop: [ALL]', 'cap_drop: ALL', 'cap_drop'],
-  ])('reports a compose file as invalid if %s', (_what, right, wrong, fault) => {
+  ])('the check reports a compose file as invalid if %s', (_what, right, wrong, fault) => {
     for (const file of files) {
       expect(read(file)).toContain(right);
       expect(faultsIn(file, right, wrong).join()).toContain(fault);

@@ -28,20 +28,20 @@ const bytes = Buffer.from(body, 'utf8');
 const now = Number(headers['webhook-timestamp']);
 
 describe('the receiver of docs/notifications.md', () => {
-  it('accepts the example of the document, as the library of Standard Webhooks does', () => {
+  it('the receiver of docs/notifications.md accepts the example of the document, as the library of Standard Webhooks does', () => {
     expect(isGenuine(headers, bytes, secret, now + 299)).toBe(true);
     const signature = new Webhook(secret).sign(headers['webhook-id'], new Date(now * 1000), body);
     expect(signature).toBe(headers['webhook-signature']);
   });
 
-  it('accepts one valid signature among several, and no other kind of signature', () => {
+  it('the receiver of docs/notifications.md accepts one valid signature among several, and no other version of signature', () => {
     const right = headers['webhook-signature'];
     const by = (signature: string) => isGenuine({ ...headers, 'webhook-signature': signature }, bytes, secret, now);
     expect([`v1,AAAA ${right}`, `${right} v1,AAAA`, `v1a,AAAA ${right}`].map(by)).toEqual([true, true, true]);
     expect(['v1,AAAA', 'v1', 'nonsense', right.replace('v1,', 'v2,')].map(by)).toEqual([false, false, false, false]);
   });
 
-  it('refuses a request whose header is missing, or that is old, modified or already parsed, without an exception', () => {
+  it('the receiver of docs/notifications.md refuses a request that lacks a header, is old, modified or already parsed, without an exception', () => {
     for (const name of Object.keys(headers))
       expect([name, isGenuine({ ...headers, [name]: undefined }, bytes, secret, now)]).toEqual([name, false]);
     expect(isGenuine(headers, bytes, secret, now + 301)).toBe(false);

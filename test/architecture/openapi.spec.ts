@@ -5,7 +5,7 @@ import addFormats from 'ajv-formats';
 import { problemCatalogue } from '../../src/platform/errors';
 import '../../src/app.module';
 
-/** docs/openapi.json, which test/http/routes.e2e.ts compares with the code. */
+/** The document under test is docs/openapi.json, which test/http/routes.e2e.ts compares with the code. */
 type Json = Record<string, any>;
 const text = readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8');
 const document = JSON.parse(text) as Json;
@@ -24,7 +24,7 @@ const answers = operations.flatMap(({ name, operation }) =>
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats(ajv);
-// ajv-formats lacks the format `iri`.
+// The package ajv-formats lacks the format `iri`.
 ajv.addFormat('iri', true);
 ajv.addSchema({ $id: 'openapi', components: document['components'] as object });
 const absolute = (schema: object) =>
@@ -44,7 +44,7 @@ const resolved = (example: Json): Json =>
 describe('the names of operations', () => {
   const ids = operations.map(({ name, operation }) => `${operation['operationId'] as string} ${name}`);
 
-  it('has unique operation ids, which contain no names of classes', () => {
+  it('the OpenAPI document has unique operation ids, which contain no names of classes', () => {
     const names = ids.map((line) => line.split(' ')[0]);
     expect(new Set(names).size).toBe(names.length);
     expect(names.filter((name) => !/^[a-z][A-Za-z]+$/.test(name))).toEqual([]);
@@ -57,7 +57,7 @@ describe('the names of operations', () => {
 });
 
 describe('every parameter and every member', () => {
-  it('describes every parameter and member', () => {
+  it('the OpenAPI document describes every parameter and member', () => {
     const parameters = operations.flatMap(({ name, operation }) =>
       ((operation['parameters'] ?? []) as Json[])
         .filter(({ description }) => description === undefined)
@@ -72,7 +72,7 @@ describe('every parameter and every member', () => {
     expect([...parameters, ...members]).toEqual([]);
   });
 
-  it('describes every parameter and every member exactly once', () => {
+  it('the OpenAPI document describes each parameter and each member exactly once', () => {
     const doubled: string[] = [];
     JSON.stringify(document, (key, value: unknown) => {
       if (key === 'description' && typeof value === 'string' && /(.{12,}?)\s+\1/s.test(value)) doubled.push(value);
@@ -81,7 +81,7 @@ describe('every parameter and every member', () => {
     expect(doubled).toEqual([]);
   });
 
-  it('never allows null for a query parameter', () => {
+  it('the OpenAPI document allows null for no query parameter', () => {
     const nullable = operations.flatMap(({ name, operation }) =>
       ((operation['parameters'] ?? []) as Json[])
         .filter((parameter) => JSON.stringify(parameter).includes('"null"'))
@@ -92,14 +92,14 @@ describe('every parameter and every member', () => {
 });
 
 describe('every answer', () => {
-  it('has an example of every response with a body, or one example for each problem code', () => {
+  it('the OpenAPI document has an example of every response with a body, or one example for each problem code', () => {
     const without = answers.filter(
       ({ media }) => media['example'] === undefined && Object.keys((media['examples'] ?? {}) as Json).length === 0,
     );
     expect(without.map(({ name, status, type }) => `${name} ${status} ${type}`)).toEqual([]);
   });
 
-  it('has only examples of responses that match their schema', () => {
+  it('every example of a response in the OpenAPI document matches its schema', () => {
     const faults = answers.flatMap(({ name, status, media }) => {
       const examples = [
         ...('example' in media ? [media['example'] as unknown] : []),
@@ -112,18 +112,18 @@ describe('every answer', () => {
       );
     });
     expect(faults).toEqual([]);
-    // An invalid example proves that the check finds faults.
+    // An invalid example shows that the check finds errors.
     expect(faultsOf({ $ref: '#/components/schemas/ErrorModel' }, { status: 'x' })).toHaveLength(1);
   });
 
-  it('documents status 400 for malformed requests on every route below /accounts and /admin', () => {
+  it('the OpenAPI document lists status 400 for malformed requests on every route below /accounts and /admin', () => {
     const silent = operations.filter(
       ({ name, operation }) => / \/(accounts|admin)\//.test(name) && operation['responses']['400'] === undefined,
     );
     expect(silent.map(({ name }) => name)).toEqual([]);
   });
 
-  it('documents the headers that every response has', () => {
+  it('the OpenAPI document lists the headers that every response has', () => {
     const silent = operations.flatMap(({ name, operation }) =>
       Object.entries(operation['responses'] as Record<string, Json>)
         .filter(([, { headers = {} }]) => !('X-Request-Id' in headers) || !('RateLimit' in headers))
@@ -133,7 +133,7 @@ describe('every answer', () => {
   });
 });
 
-it('documents its problem codes: every code of the catalogue except for unknown routes, the sandbox and import rows', () => {
+it('the OpenAPI document lists every problem code of the catalogue, except those of unknown routes, the sandbox and import rows', () => {
   const placed = new Set(answers.flatMap(({ media }) => Object.keys((media['examples'] ?? {}) as Json)));
   const nowhere = problemCatalogue()
     .map(({ code }) => code)
@@ -141,7 +141,7 @@ it('documents its problem codes: every code of the catalogue except for unknown 
   expect(nowhere.sort()).toEqual(['event_not_possible', 'headers_too_large', 'method_not_allowed', 'record_differs']);
 });
 
-it('declares in ErrorModel every member that a problem of the catalogue may have', () => {
+it('the OpenAPI document declares in ErrorModel every member that a problem of the catalogue may have', () => {
   const declared = Object.keys(document['components'].schemas.ErrorModel.properties as Json);
   const carried = problemCatalogue().flatMap(({ members }) => [...members]);
   expect(carried.length).toBeGreaterThan(5);

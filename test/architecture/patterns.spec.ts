@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /**
  * Checks that a pattern of the document means the same with and without the `u` flag, and in the dialects of Python,
- * RE2 and Java: generators and validators of all of them read it.
+ * RE2 and Java: code generators and validators in all of these languages read it.
  */
 const document = readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8');
 
@@ -13,22 +13,25 @@ function patternsIn(value: unknown, name = ''): string[] {
   return Object.entries(value).flatMap(([member, inner]) => patternsIn(inner, member));
 }
 
-/** Removes the escapes that mean the same in every dialect. */
+/** Removes from a pattern the escapes that mean the same in every dialect, and returns the remaining ones. */
 const unportable = (pattern: string): string[] =>
   pattern.replaceAll(/\\x[0-9a-f]{2}|\\[\\/.^$|?*+()[\]{}-]/g, '').match(/\\.|\(\?.|[*+?}][+?]|&&|\[\[|\[\]/g) ?? [];
 
-/** tools/openapi also passes these texts to the engines of other languages. */
+/**
+ * The texts on which the patterns are tried. tools/openapi also passes them to the regular-expression engines of other
+ * languages.
+ */
 const TEXTS = JSON.parse(readFileSync(join(__dirname, 'pattern-texts.json'), 'utf8')) as string[];
 
 describe('the patterns of the OpenAPI document', () => {
   const patterns = [...new Set(patternsIn(JSON.parse(document)))];
 
-  it('uses no character class, look-around or flag that some dialect of regular expressions lacks or interprets differently', () => {
+  it('the OpenAPI document uses no character class, look-around or flag that some dialect of regular expressions lacks or interprets differently', () => {
     expect(patterns.length).toBeGreaterThan(10);
     expect(patterns.filter((pattern) => unportable(pattern).length > 0)).toEqual([]);
   });
 
-  it('uses patterns that mean the same with and without the u flag', () => {
+  it('the patterns of the OpenAPI document mean the same with and without the u flag', () => {
     const differing = patterns.flatMap((pattern) =>
       TEXTS.filter((text) => new RegExp(pattern).test(text) !== new RegExp(pattern, 'u').test(text)).map((text) => [
         pattern,
@@ -38,7 +41,7 @@ describe('the patterns of the OpenAPI document', () => {
     expect(differing).toEqual([]);
   });
 
-  it('reports patterns that a dialect reads differently', () => {
+  it('the check reports patterns that a dialect of regular expressions reads differently', () => {
     for (const pattern of [
       '\\p{C}',
       '\\s',

@@ -33,13 +33,13 @@ describe('the prose rules', () => {
     expect(texts.flatMap(passagesOfMarkdown).flatMap(faultsOf)).toEqual([]);
   });
 
-  it('the prose rules hold in comments and in titles of tests', () => {
+  it('the prose rules hold in the comments of programs and in the titles of tests', () => {
     expect(programs.length).toBeGreaterThan(500);
     const faulty = programs.map((file) => ({ file, faults: passagesOfProgram(read(root, file)).flatMap(faultsOf) }));
     expect(faulty.filter(({ faults }) => faults.length > 0)).toEqual([]);
   });
 
-  it('the prose rules are applied to every kind of passage', () => {
+  it('the prose rules are applied to every kind of passage in documents and programs', () => {
     expect(
       passagesOfMarkdown('# 1. Title\n\n- one\n- two\n  more\n\n| A | B |\n| - | - |\n\n```sh\ncode\n```\n'),
     ).toEqual([...['Title', 'one', 'two\n  more', 'A', 'B'], ...['-', '-']]);
@@ -69,7 +69,7 @@ describe('the prose rules', () => {
     ['Each partner has a lane.', 'private word'],
     ['The gathering is full.', 'private word'],
     ['Mend the body.', 'private word'],
-  ] as const)('the prose rules report a fault: %s', (text, rule) => {
+  ] as const)('the prose rules report the faulty sentence: %s', (text, rule) => {
     expect(faultsOf(text).map((fault) => fault.rule)).toEqual([rule]);
   });
 

@@ -73,7 +73,7 @@ export function passagesOfProgram(source: string): string[] {
   return [...blocks, ...lines, ...titles];
 }
 
-/** Lists the files below a folder with one of the extensions, without installed and built ones. */
+/** Lists the files below a folder with one of the extensions, except for installed and built files. */
 export function filesIn(root: string, folder: string, endings: string[]): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true })
     .flatMap((entry) => {
@@ -84,7 +84,7 @@ export function filesIn(root: string, folder: string, endings: string[]): string
     .sort();
 }
 
-/** Generated from the OpenAPI document, whose own words are checked. */
+/** Programs that are generated from the OpenAPI document, whose own words are checked instead. */
 const GENERATED = ['clients/typescript/src/openapi.ts'];
 
 /** Lists the hand-written programs below the folders. */

@@ -35,7 +35,7 @@ function running(): Set<string> {
   return new Set([...seen].map((folder) => `${manifest(folder).name}@${manifest(folder).version}`));
 }
 
-it('lists every package of the running service in the bill of materials, with an allowed licence', () => {
+it('the bill of materials lists every package of the running service, each with an allowed licence', () => {
   execFileSync(process.execPath, [join(root, 'scripts/sbom.mjs')], { cwd: root });
   const { components } = JSON.parse(readFileSync(join(root, 'dist/sbom.cdx.json'), 'utf8')) as {
     components: { 'bom-ref': string }[];

@@ -4,9 +4,9 @@ import { statementsOf, type Tree, walk } from './sql-tree';
 
 interface Table {
   readonly columns: Set<string>;
-  /** Columns that alone identify a row: a primary or unique key, or a key of another table. */
+  /** The columns that alone identify a row of the table: a primary or unique key, or a key of another table. */
   readonly keys: Set<string>;
-  /** Unique columns, by the names of their constraints. */
+  /** The columns of each unique constraint, by the constraint's name. */
   readonly constraints: Map<string, readonly string[]>;
 }
 

@@ -5,7 +5,7 @@ const root = join(__dirname, '../..');
 const read = (name: string) => readFileSync(join(root, name), 'utf8');
 const document = read('docs/security.md');
 
-/** Returns the files below a folder with this ending, by name. */
+/** Maps the names of the files below a folder that have this ending to their paths. */
 const filesByName = (folder: string, ending: string) =>
   new Map(
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -15,12 +15,12 @@ const filesByName = (folder: string, ending: string) =>
 const specs = filesByName('src', '.spec.ts');
 const suites = filesByName('test', '.e2e.ts');
 
-/** Returns the file of a test by its name in the documents; null when there is none. */
+/** Returns the test file that a name in the documents means; null when there is none. */
 function fileOf(name: string): string | null {
   return (name.endsWith('.spec.ts') ? specs.get(name) : suites.get(`${name}.e2e.ts`)) ?? null;
 }
 
-/** Returns the cells of the rows of Markdown tables, without their heads. */
+/** Returns the cells of the rows of Markdown tables, without the tables' heads. */
 function linesOf(markdown: string): string[][] {
   return markdown
     .split('\n')
@@ -28,7 +28,7 @@ function linesOf(markdown: string): string[][] {
     .map((line) => line.split(' | ').map((cell) => cell.replaceAll(/^\| | +\|$/g, '').trim()));
 }
 
-/** Returns the faults of the last cell of a row, which names its tests: `name`, `name.spec.ts`. */
+/** Returns the errors in the last cell of a table row, which names test files as `name` or `name.spec.ts`. */
 function faultsOfLine(line: string[]): string[] {
   const names = [...line.at(-1)!.matchAll(/`([\w.-]+)`/g)].map(([, name]) => name);
   if (names.length === 0) return [`${line[0]}: no test`];
@@ -64,7 +64,7 @@ describe("the check of the documents' tables", () => {
     ['a line without a test', '| nothing | tested by eye |', ['nothing: no test']],
     ['a test that is gone', '| gone | `audit`, `no-such-test` |', ['gone: no-such-test']],
     ['a spec that is gone', '| gone | `no-such.spec.ts` |', ['gone: no-such.spec.ts']],
-  ])('reports %s', (_title, line, faults) => {
+  ])('the check of the documents’ tables reports %s', (_title, line, faults) => {
     expect(table(line).flatMap(faultsOfLine)).toEqual(faults);
   });
 });

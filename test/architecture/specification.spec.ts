@@ -7,7 +7,7 @@ const root = join(__dirname, '../..');
 const folder = join(root, 'test/specification');
 const numbers = sentences.map(({ number }) => number);
 
-/** Sections with uniform rows: their tests are generated from the list. */
+/** Matches the sections of the specification whose tests are generated from the list of sentences. */
 const FROM_THE_LIST = /rowsOf\((\d+),/g;
 
 function testedIn(source: string): string[] {
@@ -16,7 +16,7 @@ function testedIn(source: string): string[] {
   return [...written, ...numbers.filter((number) => sections.some((section) => number.startsWith(section)))];
 }
 
-test('has one number and one test for each sentence of the specification', () => {
+test('each sentence of the specification has one number and one test', () => {
   const tested = readdirSync(folder)
     .filter((name) => name.endsWith('.e2e.ts'))
     .flatMap((name) => testedIn(readFileSync(join(folder, name), 'utf8')));
@@ -24,7 +24,7 @@ test('has one number and one test for each sentence of the specification', () =>
   expect([...tested].sort()).toEqual([...numbers].sort());
 });
 
-test('has a page of the specification that is generated from the list', () => {
+test('docs/specification.md is the page that is generated from the list of sentences', () => {
   const made = execFileSync(process.execPath, ['scripts/specification.mjs', '--print'], {
     cwd: root,
     encoding: 'utf8',

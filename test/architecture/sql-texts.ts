@@ -4,7 +4,7 @@ import ts from 'typescript';
 import type { Loader } from './loader';
 import { moduleOf, nodesOf, sourcesIn } from './sources';
 
-/** A statement that the service can run. */
+/** An SQL statement that the service can run. */
 export interface SqlText {
   readonly file: string;
   readonly text: string;
@@ -15,12 +15,12 @@ export interface SqlText {
 
 export interface SqlTexts {
   readonly statements: readonly SqlText[];
-  /** Places where a statement is assembled from run-time values, as `file: function`. */
+  /** The places where a statement is assembled from run-time values, as `file: function`. */
   readonly assembled: readonly string[];
 }
 
-// Programs, which run when they are loaded, functions that build other modules' statements, and code that only
-// migrations use.
+// Files in which the check looks for no statements: programs, which run when they are loaded, functions that build
+// other modules' statements, and code that only migrations use.
 const NO_STATEMENTS = new Set([
   'src/main.ts',
   'src/admin.ts',
@@ -35,7 +35,9 @@ const MEMBERS = new Set(['name', 'text', 'values', 'across']);
 
 const isText = (node: ts.Node): boolean => ts.isStringLiteralLike(node) || ts.isTemplateExpression(node);
 
-/** Returns the expressions of the statement at this node: its text, its name and its reason. */
+/**
+ * Returns the expressions that make up the SQL statement at this node of the source: its text, its name and its reason.
+ */
 function statementAt(node: ts.Node): Record<string, ts.Expression> | null {
   if (ts.isCallExpression(node)) {
     if (node.expression.getText() === 'prepared') {
@@ -61,8 +63,8 @@ function statementAt(node: ts.Node): Record<string, ts.Expression> | null {
 }
 
 /**
- * Returns whether a name of the expression belongs to a function or a block, so that its value is unknown before they
- * run.
+ * Returns whether a name of the expression belongs to a function or a block, so that its value is unknown before that
+ * function or block runs.
  */
 function isLocal(expression: ts.Expression): boolean {
   let local = false;
@@ -102,7 +104,9 @@ function functionOf(node: ts.Node): string {
   return '';
 }
 
-/** Returns every statement of the sources, with the real values of its constants, except migrations. */
+/**
+ * Returns every statement of the sources, except those of migrations. Constants in a statement have their real values.
+ */
 export function sqlTextsIn(root: string, loader: Loader): SqlTexts {
   const statements: SqlText[] = [];
   const assembled = new Set<string>();
@@ -131,7 +135,8 @@ const NAMES_A_TABLE =
 const plain = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 /**
- * Returns parts of SQL on a table that are in no statement, as `file: table`: an undeclared statement is not checked.
+ * Returns parts of SQL on a table that belong to no declared statement, as `file: table`, because an undeclared
+ * statement would not be checked.
  */
 export function strayIn(root: string, tables: ReadonlySet<string>, statements: readonly SqlText[]): string[] {
   const all = plain(statements.map(({ text }) => text).join(' '));

@@ -32,7 +32,7 @@ const WRITES = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt']);
 const isRelation = (kind: string): boolean => kind === 'RangeVar' || kind === 'relation';
 
 /**
- * Returns the tables that a statement names, including its parts: those that it reads, and those that it writes or
+ * Returns the tables that a statement names, including its subqueries: those that it reads, and those that it writes or
  * locks.
  */
 export function tablesOf(text: string): Touched[] {
@@ -48,7 +48,7 @@ export function tablesOf(text: string): Touched[] {
     for (const { LockingClause: lock } of (node.lockingClause ?? []) as Tree[]) {
       const names: string[] = (lock.lockedRels ?? []).map((locked: Tree) => locked.RangeVar.relname as string);
       for (const [at, part] of walk(node.fromClause))
-        // Without OF, it locks all tables of the FROM, including its subqueries.
+        // FOR UPDATE without OF locks all tables of the FROM clause, including those of its subqueries.
         if (names.length === 0 ? isRelation(at) : names.includes(nameOf(part))) change(part);
     }
   }
@@ -62,7 +62,7 @@ export function tablesOf(text: string): Touched[] {
   return [...found.values()];
 }
 
-/** Returns the name of a part of a FROM in its query. */
+/** Returns the name that a part of a FROM clause has in its query. */
 export function nameOf(source: Tree): string {
   return (source.alias?.aliasname ?? source.relname ?? '') as string;
 }

@@ -13,7 +13,7 @@ function sourcesIn(folder: string): string[] {
 
 describe('the source files', () => {
   const ofClients = readdirSync(join(root, 'clients')).flatMap((name) =>
-    // Generated from the OpenAPI document.
+    // The file src/openapi.ts is omitted, because it is generated from the OpenAPI document.
     sourcesIn(join(root, 'clients', name, 'src')).filter((file) => basename(file) !== 'openapi.ts'),
   );
   const sources = [...sourcesIn(join(root, 'src')), ...sourcesIn(join(root, 'console')), ...ofClients];

@@ -19,8 +19,8 @@ const isSql = ({ text }: SqlText): boolean => {
 
 let schema: Schema;
 /**
- * The statements that the service can run: the declared ones, and those that its functions build from samples of every
- * kind (assembled.ts).
+ * The statements that the service can run: the declared statements, and the statements that functions build from
+ * samples of every kind (assembled.ts).
  */
 let statements: SqlText[];
 let assembled: readonly string[];
@@ -39,16 +39,16 @@ beforeAll(async () => {
 const toldOf = ({ file, name, text }: SqlText): string => `${file}: ${name ?? text.replace(/\s+/g, ' ').slice(0, 60)}`;
 
 describe('the statements that the check parses as PostgreSQL does', () => {
-  it('finds every SQL statement of the service, because every function that builds a statement is known', () => {
+  it('finds every SQL statement of the service, because the check knows every function that builds a statement', () => {
     expect([...assembled].sort()).toEqual(assemblers);
     expect(strayIn(root, new Set(schema.keys()), statements)).toEqual([]);
   });
 
-  it('finds only valid SQL among the statements of the service', () => {
+  it('every SQL statement of the service is valid SQL', () => {
     expect(statements.filter((statement) => !isSql(statement)).map(toldOf)).toEqual([]);
   });
 
-  it('finds every planted statement, and no planted text that is not SQL', () => {
+  it('the check of tables finds every planted SQL statement, and no planted text that is not SQL', () => {
     const { statements: all, assembled: unknown } = sqlTextsIn(violations, new Loader(violations));
     expect(unknown).toEqual(['src/eligibility/assembles-a-statement.ts: ']);
     expect(all.filter((statement) => !isSql(statement)).map(toldOf)).toEqual(['src/eligibility/is-no-sql.ts: no-sql']);
@@ -63,11 +63,11 @@ describe('the statements that the check parses as PostgreSQL does', () => {
 describe('a table belongs to one module', () => {
   const owners = ownersIn(root);
 
-  it("every table of the migrations has an entity in its owner's folder", () => {
+  it("every table that a migration creates has an entity in its owner's folder", () => {
     expect([...owners.keys()].sort()).toEqual([...schema.keys()].sort());
   });
 
-  it('every table is read only by modules that may use its owner, and changed only by the owner', () => {
+  it('every table is read only by modules that may import its owner, and changed only by its owner', () => {
     const wrong = arrowsIn(statements, owners).filter((arrow) => brokenBy(arrow).length > 0);
     expect(wrong.map((arrow) => `${brokenBy(arrow).join()}: ${arrow.file} → ${arrow.to} (${arrow.table})`)).toEqual([]);
   });
@@ -78,7 +78,7 @@ describe('a table belongs to one module', () => {
 });
 
 describe('the check of the tables', () => {
-  it('reports a planted violation in every form in which the code writes SQL', () => {
+  it('the check of tables reports a planted violation in every form in which the code writes SQL', () => {
     const found = arrowsIn(planted, ownersIn(violations)).map((arrow) => [arrow.file, arrow.table, ...brokenBy(arrow)]);
     const inOtherModules = found.filter(([file]) => !file.endsWith('bound.ts'));
     expect(inOtherModules).toEqual([
@@ -99,7 +99,7 @@ describe('the check of the tables', () => {
 });
 
 describe('a statement on a table with an account', () => {
-  it('limits every statement to the account, or finds its reason in acrossAccounts', () => {
+  it('every statement on a table with an account is limited to the account, or gives a reason in acrossAccounts', () => {
     const wrong = statements.flatMap((statement) =>
       brokenBounds(statement, schema).map((rule) => `${rule}: ${toldOf(statement)}`),
     );
@@ -108,7 +108,7 @@ describe('a statement on a table with an account', () => {
 
   const of = (file: string): SqlText[] => planted.filter((statement) => statement.file === file);
 
-  it('reports a statement without the account in each planted form', () => {
+  it('the check reports each planted statement that is not limited to an account', () => {
     const found: Record<string, string[]> = {};
     for (const statement of of('src/eligibility/unbound.ts'))
       for (const rule of brokenBounds(statement, schema)) (found[rule] ??= []).push(statement.name!);
@@ -149,7 +149,7 @@ describe('a statement on a table with an account', () => {
     });
   });
 
-  it('accepts a statement with the account in each accepted form', () => {
+  it('the check accepts each form in which a statement can be limited to an account', () => {
     expect(of('src/eligibility/bound.ts').length).toBe(9);
     for (const statement of of('src/eligibility/bound.ts'))
       expect([statement.name, brokenBounds(statement, schema)]).toEqual([statement.name, []]);
@@ -157,7 +157,7 @@ describe('a statement on a table with an account', () => {
 });
 
 describe('volatile functions in SQL', () => {
-  it('finds volatile functions only where rows are created', () => {
+  it('the SQL statements of the service call volatile functions only where rows are created', () => {
     expect(volatileFunctionsIn(root)).toEqual([
       'src/notifications/delivery/delivery.entity.ts: clock_timestamp',
       'src/notifications/delivery/notification.entity.ts: clock_timestamp',
@@ -166,7 +166,7 @@ describe('volatile functions in SQL', () => {
     ]);
   });
 
-  it('reports volatile functions that are planted in an UPDATE or in a part of a statement', () => {
+  it('the check reports volatile functions that are planted in an UPDATE or in a part of a statement', () => {
     expect(volatileFunctionsIn(violations)).toEqual([
       'src/notifications/draws-in-an-update.ts: clock_timestamp',
       'src/notifications/draws-in-an-update.ts: random',

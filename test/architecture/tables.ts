@@ -23,7 +23,7 @@ interface Direction {
 
 const config = join(__dirname, '../../.dependency-cruiser.cjs');
 const TABLE_TO_COME = /\b(FROM|JOIN|INTO|UPDATE|TABLE|ONLY)\s*$/;
-/** Matches these words only after a verb of SQL, because lower-case prose contains them too. */
+/** Matches these words only after a verb of SQL, because ordinary sentences contain them too. */
 const TABLE_TO_COME_AFTER_VERB =
   /\b(select|delete|insert|update|truncate|lock)\b[^.]*\b(from|join|into|update|table|only)\s*$/;
 
@@ -41,7 +41,7 @@ export function ownersIn(root: string): ReadonlyMap<string, string> {
   return owners;
 }
 
-/** Returns the text of a string or a template without its interpolations, which are read where they are written. */
+/** Returns the text of a string, or of a template without its interpolations, which are checked separately. */
 function textOf(node: ts.Node): string | null {
   if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) return node.text;
   if (ts.isTemplateExpression(node))
@@ -64,7 +64,9 @@ export function arrowsIn(statements: readonly SqlText[], owners: ReadonlyMap<str
   return [...arrows.values()];
 }
 
-/** Returns places where the name of a table is assembled, so that the sources do not show it. */
+/**
+ * Returns the places where the name of a table is assembled from parts, so that the source text does not contain it.
+ */
 export function hiddenTablesIn(root: string): string[] {
   return sourcesIn(root).flatMap((file) =>
     nodesOf(root, file)
@@ -81,8 +83,8 @@ export function hiddenTablesIn(root: string): string[] {
 const VOLATILE = /\b(clock_timestamp|timeofday|random|nextval|setval|gen_random_uuid|pg_sleep)\s*\(/g;
 
 /**
- * Returns volatile SQL functions, except in migrations and the sandbox's own schema. An UPDATE with one has another
- * meaning when it runs elsewhere than it was planned, and Citus refuses it.
+ * Returns volatile SQL functions, except in migrations and the sandbox's own schema. An UPDATE with a volatile function
+ * has another meaning when it runs on another server than it was planned on, and Citus refuses it.
  */
 export function volatileFunctionsIn(root: string): string[] {
   const found = sourcesIn(root)
@@ -96,8 +98,8 @@ export function volatileFunctionsIn(root: string): string[] {
 }
 
 /**
- * Returns the rules that an access breaks: SQL may use tables where imports are allowed, and only the owner changes
- * rows.
+ * Returns the rules that the access of one module to another module's table breaks: SQL may use tables where imports
+ * are allowed, and only the owner changes rows.
  */
 export function brokenBy({ from, to, changes }: Arrow): string[] {
   const { forbidden } = createRequire(__filename)(config) as { forbidden: Direction[] };

@@ -21,7 +21,7 @@ interface Route {
   method: string;
   template: string;
   scope: Scope;
-  /** The accepted scopes: a token needs only one of them. */
+  /** The scopes that the route accepts: a token needs only one of them. */
   scopes: Scope[];
 }
 
@@ -39,7 +39,7 @@ function protectedRoutes(): Route[] {
 const fill = (template: string, account: string) =>
   template.replace('{account_code}', account).replaceAll(/\{[^}]+\}/g, 'AB2CD3EF');
 
-/** Returns the body without values that differ for each request. */
+/** Returns the response without the values that differ for each request. */
 const comparable = ({ status, body, headers }: Answer) => {
   const { request_id, ...rest } = body as Record<string, unknown>;
   expect(request_id).toBe(headers.get('x-request-id'));
@@ -47,7 +47,7 @@ const comparable = ({ status, body, headers }: Answer) => {
 };
 
 describe('every route of the document', () => {
-  it('every route requires exactly one scope, or is declared open', () => {
+  it('every route of the API requires exactly one scope, or is declared as open', () => {
     const routes = protectedRoutes();
     expect(routes.length).toBeGreaterThan(30);
     const open = declaredRoutes(app.app).filter(({ access }) => access === 'public' || access === 'client');
@@ -91,7 +91,7 @@ describe('every route of the document', () => {
     }
   });
 
-  it('answers a request for a foreign account with the same bytes as one for an unknown account', async () => {
+  it('answers a request about a foreign account with the same bytes as a request about an unknown account', async () => {
     const foreign = await app.given.account();
     const token = await app.given.token([await app.given.account()]);
     const routes = protectedRoutes().filter(
@@ -100,7 +100,7 @@ describe('every route of the document', () => {
     expect(routes.length).toBeGreaterThan(8);
     for (const { method, template } of routes) {
       const answers: Answer[] = [];
-      // A malformed body shows that the account is checked before the form of the request.
+      // The body is malformed, so that the response shows that the account is checked before the form of the request.
       const body = method === 'GET' || method === 'DELETE' ? undefined : '{';
       for (const account of [foreign, 'ZZZZZZZZZZZZ', 'x', '%00', '%27--', 'a%20b', '%F0%9F%92%A3'])
         answers.push(await app.call(method, fill(template, account), { token, body }));
@@ -165,7 +165,7 @@ describe('the accounts of a user', () => {
     }
   });
 
-  it("limits a token without the scope admin to its user's accounts, even when the user is an operator", async () => {
+  it("limits a token without the scope admin to its user's accounts, even when the user has the scope admin", async () => {
     const account = await app.given.account();
     const oauth = new OAuth(app);
     const operator = await oauth.login({ scopes: SCOPES });
@@ -208,7 +208,7 @@ it('limits the requests of an application and user, and reports the limit', asyn
   }
 });
 
-it('refuses a route that declares no scope', async () => {
+it('the service refuses to start with a route that declares no scope', async () => {
   @Controller('silent')
   class SilentController {
     @Get()

@@ -63,7 +63,7 @@ describe('/admin/users', () => {
     expect((await call('PUT', path, { disabled: true })).body.code).toBe('not_found');
   });
 
-  it("refuses null as a password or as an application's name, and reports the other faults, too", async () => {
+  it("refuses null as a password or as an application's name, and reports the other faults of the body as well", async () => {
     const { body: user } = await call('POST', '/admin/users', body({}));
     expect(
       faults(await call('PUT', `/admin/users/${user.username}`, { password: null, scopes: ['write'] })).sort(),
@@ -83,7 +83,7 @@ describe('/admin/users', () => {
     },
   );
 
-  it('reports every fault of a submitted user at once', async () => {
+  it('reports every fault in the body of a new user at once', async () => {
     const answer = await call('POST', '/admin/users', {
       username: ' x',
       password: 'eleven char',
@@ -319,7 +319,7 @@ describe('the command line', () => {
     return { consumer_key: consumer_key, consumer_secret: consumer_secret };
   };
 
-  it('creates an operator, rotates the secret and disables the user', async () => {
+  it('the command line creates an operator, replaces the secret of an application and disables a user', async () => {
     const password = 'from standard input';
     const made = await run(['create-operator', '--username', 'root'], `${password}\n`);
     expect([made.code, made.err]).toEqual([0, '']);
@@ -337,7 +337,7 @@ describe('the command line', () => {
     expect(await audited('user.create', 'root')).toMatchObject([{ actor: 'system', request_id: null }]);
   });
 
-  it('reports faults on the command line without repeating the password', async () => {
+  it('the command line reports invalid arguments without repeating the password', async () => {
     const short = await run(['create-operator', '--username', 'root2'], 'tooshort\n');
     expect(short.code).toBe(1);
     expect(short.err).toBe('password: Must have at least 12 characters.\n');
@@ -361,7 +361,7 @@ describe('the command line', () => {
   });
 });
 
-it('stores no secret, password or token in plain text in any row', async () => {
+it('no row of the database contains a secret, password or token in plain text', async () => {
   const login = await oauth.login();
   const tokens = await oauth.tokens(login);
   await oauth.byPassword({ ...login, username: login.password, password: login.consumer_secret });
@@ -392,9 +392,9 @@ it('stores no secret, password or token in plain text in any row', async () => {
   }
 });
 
-it('writes no secret, password or token to the log', async () => {
+it('the log contains no secret, password or token', async () => {
   let log = '';
-  // Log lines are written directly to the descriptor of stdout, several at once.
+  // The logger writes lines directly to the descriptor of stdout, several lines at once.
   const writeSync = fs.writeSync;
   const write = jest.spyOn(fs, 'writeSync').mockImplementation(((fd: number, text: string, ...rest: never[]) => {
     if (fd !== process.stdout.fd) return writeSync(fd, text, ...rest);

@@ -41,7 +41,7 @@ describe('the last operator', () => {
   const put = (username: string, body: object) => app.call('PUT', `/admin/users/${username}`, { token, body });
 
   it.each([{ disabled: true }, { scopes: ['read'] }, { scopes: null }])(
-    "keeps the last operator's right that %j would remove, by route and by command line",
+    "keeps the last operator's right that the change %j would remove, by the API and on the command line",
     async (change) => {
       expect((await put(second.username, change)).status).toBe(200);
       const before = (await app.call('GET', `/admin/users/${first.username}`, { token })).body;
@@ -77,10 +77,11 @@ describe('the last operator', () => {
     }
   });
 
-  it('keeps one operator who can sign in, by password while passwords are allowed or by a configured identity provider', async () => {
+  it('keeps one operator who can sign in, either by password or at a configured identity provider', async () => {
     const { username } = second;
     await app.given.sql(`INSERT INTO operator_identities VALUES ('https://id.example', 'person', $1)`, [username]);
-    // In this process no identity provider is configured, so its users do not count as operators who can sign in.
+    // In this process no identity provider is configured, so that users of a provider do not count as operators who can
+    // sign in.
     expect(refusal(await put(first.username, { disabled: true }))).toEqual([409, 'last_operator']);
     const elsewhere = await startApp({
       databaseUrl: app.databaseUrl,
@@ -108,7 +109,8 @@ describe('the last operator', () => {
     for (const body of [{ disabled: true }, { scopes: ['support'] }, { scopes: null }, { scopes: [], name: 'Other' }])
       expect(refusal(await app.call('PUT', CONSOLE, { token, body }))).toEqual([409, 'console_application']);
     expect((await app.call('GET', CONSOLE, { token })).body).toMatchObject({ name: 'Console', disabled: false });
-    // The console's application may lose other scopes: operators still sign in, with the remaining rights.
+    // The console's application may lose other scopes than admin. Operators can then still sign in, with the remaining
+    // rights.
     expect((await app.call('PUT', CONSOLE, { token, body: { scopes: ['admin'] } })).status).toBe(200);
     const jar = await signedIn(app, first);
     expect((await inConsole(app, jar, '/console/session')).body.session.scopes).toEqual(['admin']);
@@ -160,7 +162,7 @@ describe('a right that was removed and granted again', () => {
     ['an account', () => user({ accountCodes: [] }), () => user({ accountCodes: [login.account] })],
     ['the user', () => user({ disabled: true }), () => user({ disabled: false })],
   ] as const)(
-    'does not revive a console session when a removed right is granted again: %s',
+    'does not revive a console session when the right that it had is removed and granted again: %s',
     async (_what, take, give) => {
       const jar = await signedIn(app, login);
       await oauth.commands.execute(take());
@@ -169,7 +171,7 @@ describe('a right that was removed and granted again', () => {
     },
   );
 
-  it('tokens that did not have a removed right stay valid', async () => {
+  it('tokens stay valid when a right that they did not have is removed', async () => {
     const { access_token } = await oauth.tokens(login, { scope: 'read' });
     await oauth.commands.execute(user({ scopes: ['read', 'create'], accountCodes: [login.account] }));
     await oauth.commands.execute(application({ scopes: ['read'], name: 'Other' }));
@@ -206,7 +208,7 @@ describe('OPERATOR_PASSWORDS=off', () => {
       expect((await strict.byPassword(staff)).body).toMatchObject({ error: 'invalid_grant' });
       expect((await strict.knock(client, clients.access_token)).status).toBe(404);
       expect((await strict.byRefreshToken(client, clients.refresh_token)).status).toBe(200);
-      // The revocation also applies in a process that allows operators' passwords.
+      // The revocation of the tokens also applies in a process that allows operators' passwords.
       expect((await oauth.knock(staff, theirs.access_token)).status).toBe(401);
       expect((await inConsole(app, jar, '/admin/jobs')).status).toBe(401);
 

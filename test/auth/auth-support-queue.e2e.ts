@@ -3,7 +3,7 @@ import { BulkJobs, queueMany } from '../support/queued';
 import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
-/** An account with everything that staff can see. */
+/** An account with objects of every kind that support staff can see. */
 interface Side {
   subscribed: Subscribed;
   account: string;
@@ -120,10 +120,10 @@ const LISTS: Record<string, boolean> = {
 };
 /** The query parameters that some of the lists require. */
 const NEEDED: Record<string, string> = { '/admin/candidates': '&q=q-', '/admin/eligibilities': '&waiting_for=HOLD' };
-/** Routes that reveal accounts only by figures: other tests compare the figures (overview, console-events). */
+/** Routes that return only counts of an account's data. Other tests compare these counts (overview, console-events). */
 const FIGURES = ['GET /admin/overview', 'GET /admin/events'];
 const REASON = { reason: 'mended' };
-/** The requests on data of an account, by route: path and body, with the ids of the given account. */
+/** For each route, the path and the body of a request about data of an account, with the ids of the given account. */
 const DEEDS: Record<string, (of: Side) => [path: string, body?: object]> = {
   'GET /admin/notifications/{id}': (of) => [`/admin/notifications/${of.delivered}`],
   'POST /admin/notifications/replay': (of) => [
@@ -183,7 +183,7 @@ for (const part of ['', '/bookings', '/results', '/changes', '/audit'])
     `/admin/accounts/${of.account}/candidates/${of.candidateId}${part}`,
   ];
 
-/** Returns the problem code with which the route answers an unknown id. */
+/** Returns the problem code of the route's response to an unknown id. */
 function notFound(route: string): string {
   if (route.includes('unmatched-results')) return 'unmatched_result_not_found';
   return route.includes('/admin/eligibilities/') && !route.endsWith('{revision}')
@@ -192,7 +192,7 @@ function notFound(route: string): string {
 }
 
 describe('the scope support, on every route that accepts it', () => {
-  it('this file tests every route that the scope support can call', async () => {
+  it('every route that the scope support can call has a test in this file', async () => {
     const { body } = await app.call('GET', '/openapi.json');
     const documented = Object.entries(body.paths as Record<string, Record<string, any>>).flatMap(([path, operations]) =>
       Object.entries(operations)
@@ -203,7 +203,7 @@ describe('the scope support, on every route that accepts it', () => {
     expect(documented.sort()).toEqual(walked.sort());
   });
 
-  it.each(Object.keys(LISTS))('lists for staff only entries of their accounts at %s', async (path) => {
+  it.each(Object.keys(LISTS))('GET %s lists for support staff only entries of their accounts', async (path) => {
     const query = path.endsWith('summary') ? '' : `limit=200${NEEDED[path] ?? ''}`;
     const answer = await ask('GET', `${path}?${query}`);
     expect(answer.status).toBe(200);
@@ -214,7 +214,7 @@ describe('the scope support, on every route that accepts it', () => {
   });
 
   it.each(Object.keys(LISTS).filter((path) => LISTS[path]))(
-    'refuses staff a filter for a foreign account at %s, existing or not, before it checks the other parameters',
+    'GET %s refuses support staff a filter for an account that is not theirs, existing or not, before it checks the other parameters',
     async (path) => {
       const refused = await ask('GET', `${path}?account_code=${foreign.account}&limit=0`);
       const unknown = await ask('GET', `${path}?account_code=NOBODY&limit=0`);
@@ -230,7 +230,7 @@ describe('the scope support, on every route that accepts it', () => {
     },
   );
 
-  it('refuses staff every change of an account that is not theirs', async () => {
+  it('refuses support staff every change of an account that is not theirs', async () => {
     const state = () =>
       app.given.sql(
         `SELECT (SELECT json_agg(n ORDER BY position) FROM notifications n WHERE account_code = $1) AS notifications,
@@ -260,7 +260,7 @@ describe('the scope support, on every route that accepts it', () => {
 });
 
 describe('bulk jobs of staff', () => {
-  it('a bulk job of staff counts and includes only notifications of their accounts, whatever its filter', async () => {
+  it('a bulk job of support staff counts and includes only notifications of their accounts, whatever its filter', async () => {
     const dry = await ask('POST', '/admin/error-queue/resolve', { ...REASON, filter: {}, dry_run: true });
     expect([dry.status, dry.body.matched]).toEqual([200, 2]);
     const started = await ask('POST', '/admin/error-queue/resend', { ...REASON, filter: {} });
@@ -278,7 +278,7 @@ describe('bulk jobs of staff', () => {
     expect(marks(mine).some((mark) => items.text.includes(mark))).toBe(true);
   });
 
-  it('shows a bulk job only to staff who have access to all its accounts', async () => {
+  it('shows a bulk job only to support staff who have access to all its accounts', async () => {
     const none = { ...REASON, filter: { failure: 'dns' } };
     const ofAll = await jobs.start('error-queue/resolve', { filter: { failure: 'dns' } });
     const ofBoth = (await ask('POST', '/admin/error-queue/resolve', none, supportOfBoth)).body.job_id as string;
@@ -320,7 +320,7 @@ describe('bulk jobs of staff', () => {
     }
   });
 
-  it('does not allow staff to pause or abort an erasure', async () => {
+  it('does not allow support staff to pause or abort an erasure', async () => {
     const { scene, operator } = mine.subscribed;
     const record = await app.given.eligibility(scene);
     const path = `/admin/accounts/${mine.account}/candidates/${record['candidate'].candidate_id}/erase`;
@@ -332,7 +332,7 @@ describe('bulk jobs of staff', () => {
     expect(answer.headers.get('www-authenticate')).toContain('scope="admin"');
   });
 
-  it('writes audit rows of bulk jobs that the staff of the account can read', async () => {
+  it('support staff of an account can read the audit rows of its bulk jobs', async () => {
     const rows = (await ask('GET', '/admin/audit?action=job.resend')).body as Record<string, unknown>[];
     expect(rows.map(({ account_code }) => account_code)).toEqual([mine.account]);
   });

@@ -90,7 +90,7 @@ describe('the scope support', () => {
     expect(new Set(rows.map(({ account_code }) => account_code))).toEqual(new Set([mine.account]));
   });
 
-  it('refuses support access to users, applications, accounts, the catalogue and the routes of clients', async () => {
+  it('refuses a caller with the scope support access to users, applications, accounts, the catalogue and the routes of clients', async () => {
     const { account } = mine;
     for (const [method, path] of [
       ['GET', '/admin/users'],

@@ -1,7 +1,7 @@
 import { startApp, type TestApp } from '../support/app';
 import { OAuth } from '../support/oauth';
 
-/** Gateways that write ports make each connection of one client look like another. */
+/** If a gateway writes ports into `X-Forwarded-For`, each connection of a client has another value. */
 const PORTS = [41001, 41002, 41003, 41004];
 const FORMS: [string, (port: number) => string][] = [
   ['an address and a port', (port) => `203.0.113.9:${port}`],
@@ -26,25 +26,28 @@ describe.each(['1', 'loopback'])('behind a gateway (TRUST_PROXY=%s)', (trustProx
   afterAll(() => app.close());
   beforeEach(() => app.given.sql('TRUNCATE token_request_counts, token_refusals, login_attempts'));
 
-  it.each(FORMS)('treats requests from all ports of an address as one client: %s', async (_form, entryOf) => {
-    const login = await oauth.login();
-    const headersOf = (port: number) => ({ 'x-forwarded-for': entryOf(port) });
-    const answers: number[] = [];
-    for (const port of PORTS) {
-      const { username } = login;
-      const form = { grant_type: 'password', username, password: 'wrong' };
-      answers.push((await oauth.post('/token', login, form, headersOf(port))).status);
-      const headers = { 'console-request': '1', ...headersOf(port) };
-      const body = { username, password: 'wrong' };
-      answers.push((await app.call('POST', '/console/session', { body, headers })).status);
-    }
-    expect(answers).toEqual(PORTS.flatMap(() => [400, 403]));
-    const addresses = (table: string) => app.given.sql(`SELECT DISTINCT address_mac FROM ${table}`);
-    expect(await addresses('token_request_counts')).toHaveLength(1);
-    expect(await addresses('token_refusals')).toHaveLength(1);
-    const locks = await app.given.sql(`SELECT 1 FROM login_attempts WHERE consumer_key LIKE 'CONSOLE%'`);
-    expect(locks).toHaveLength(1);
-  });
+  it.each(FORMS)(
+    'behind a gateway, requests from all ports of an address count as one client: %s',
+    async (_form, entryOf) => {
+      const login = await oauth.login();
+      const headersOf = (port: number) => ({ 'x-forwarded-for': entryOf(port) });
+      const answers: number[] = [];
+      for (const port of PORTS) {
+        const { username } = login;
+        const form = { grant_type: 'password', username, password: 'wrong' };
+        answers.push((await oauth.post('/token', login, form, headersOf(port))).status);
+        const headers = { 'console-request': '1', ...headersOf(port) };
+        const body = { username, password: 'wrong' };
+        answers.push((await app.call('POST', '/console/session', { body, headers })).status);
+      }
+      expect(answers).toEqual(PORTS.flatMap(() => [400, 403]));
+      const addresses = (table: string) => app.given.sql(`SELECT DISTINCT address_mac FROM ${table}`);
+      expect(await addresses('token_request_counts')).toHaveLength(1);
+      expect(await addresses('token_refusals')).toHaveLength(1);
+      const locks = await app.given.sql(`SELECT 1 FROM login_attempts WHERE consumer_key LIKE 'CONSOLE%'`);
+      expect(locks).toHaveLength(1);
+    },
+  );
 });
 
 it('distinguishes clients behind an inner proxy whose address in X-Forwarded-For includes a port', async () => {

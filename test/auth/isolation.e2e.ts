@@ -23,7 +23,7 @@ const operation = (name: string) => {
   return found;
 };
 
-test('keeps accounts apart in every operation of the document', async () => {
+test('no operation of the OpenAPI document shows or changes data of another account', async () => {
   const faults: Record<string, string[]> = {};
   for (const one of table.operations) {
     const found = await table.faults(one);
@@ -32,7 +32,7 @@ test('keeps accounts apart in every operation of the document', async () => {
   expect(faults).toEqual({});
 }, 600_000);
 
-/** Runs work while `by` replaces `text` in all statements. */
+/** Runs the work while `text` is replaced by `by` in all SQL statements. */
 async function mutated<T>(text: string, by: string, work: () => Promise<T>): Promise<T> {
   const prototype = pg.Client.prototype as unknown as { query: (this: unknown, ...given: any[]) => unknown };
   const { query } = prototype;
@@ -60,7 +60,10 @@ async function mutated<T>(text: string, by: string, work: () => Promise<T>): Pro
 }
 
 const ANY_ACCOUNT = 'OR account_code = ANY ($2))';
-/** Each mutation: the statement that forgets the account, its original and mutated text, and the operation to call. */
+/**
+ * The mutations, each with its title, the text of a SQL condition on the account, the text that replaces the condition,
+ * and the operation that shows the effect.
+ */
 const MUTANTS: [what: string, text: string, by: string, where: string][] = [
   [
     'a list of partners',
@@ -157,7 +160,7 @@ const MUTANTS: [what: string, text: string, by: string, where: string][] = [
 
 describe('the table of callers in the isolation test', () => {
   test.each(MUTANTS)(
-    'detects %s that forgets the account',
+    'the isolation test detects %s whose query is not limited to the account',
     async (_what, text, by, where) => {
       const faults = await mutated(text, by, () => table.faults(operation(where)));
       expect(faults).not.toEqual([]);
@@ -169,10 +172,10 @@ describe('the table of callers in the isolation test', () => {
   );
 
   test.each([
-    ['counts', 'of', 'GET /admin/overview'],
-    ['tells', 'read', 'GET /admin/events'],
+    ['counts items', 'of', 'GET /admin/overview'],
+    ['reports changes', 'read', 'GET /admin/events'],
   ] as const)(
-    'catches a snapshot that %s across accounts',
+    'the isolation test detects a snapshot that %s across accounts',
     async (_what, method, where) => {
       const given = jest.spyOn(Snapshots.prototype, method).mockImplementation(async function (this: Snapshots) {
         const across = await (this as unknown as { acrossAccounts(): Promise<any> }).acrossAccounts();

@@ -111,7 +111,7 @@ it('openid-client discovers the server, gets, refreshes, introspects and revokes
   });
 });
 
-// The library parses every answer as JSON, including that of a revocation, and throws otherwise.
+// The library parses every response as JSON, including that of a revocation, and throws otherwise.
 it('simple-oauth2 gets and refreshes tokens, revokes the access token alone and both tokens, and receives each error', async () => {
   const clientWith = (secret: string) =>
     new ResourceOwnerPassword({

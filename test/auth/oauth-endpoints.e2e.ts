@@ -38,7 +38,7 @@ describe('POST /revoke (RFC 7009)', () => {
     expect((await oauth.byRefreshToken(login, second.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('answers the revocation of an unknown, malformed or revoked token like that of a valid token', async () => {
+  it('answers a request to revoke an unknown, malformed or revoked token like one to revoke a valid token', async () => {
     const { access_token } = await oauth.tokens(login);
     for (const token of ['A'.repeat(43), 'no token', access_token, access_token])
       expect((await oauth.post('/revoke', login, { token, token_type_hint: 'unheard_of' })).status).toBe(200);
@@ -61,7 +61,7 @@ describe('POST /revoke (RFC 7009)', () => {
     expect((await app.call('GET', '/revoke')).status).toBe(405);
   });
 
-  it('writes an audit row with the user of the token', async () => {
+  it('the revocation of a token writes an audit row with the user of the token', async () => {
     const { access_token } = await oauth.tokens(login);
     await oauth.post('/revoke', login, { token: access_token });
     const rows = await app.given.sql(`SELECT actor FROM audit_log WHERE action = 'token.revoke' ORDER BY id DESC`);

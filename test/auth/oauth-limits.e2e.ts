@@ -7,7 +7,7 @@ import { cloneDatabase } from '../support/database';
 import { OAuth, type Login } from '../support/oauth';
 
 const SECRETS_KEY = randomBytes(32).toString('base64');
-/** The lockout's duration, longer than any test runs. */
+/** The duration of a lockout, in seconds. It is longer than any test runs. */
 const LOCKOUT_S = 600;
 
 describe('limits that hold across processes', () => {
@@ -30,7 +30,7 @@ describe('limits that hold across processes', () => {
 
   describe('a lockout of a user name', () => {
     const withWrongPassword = (by: OAuth, login: Login) => by.byPassword({ ...login, password: 'wrong' });
-    /** Simulates that this much time has passed for every lock-out. */
+    /** Simulates that the given number of seconds has passed for every lockout. */
     const pass = (seconds: number) =>
       one.given.sql('UPDATE login_attempts SET forget_at = forget_at - make_interval(secs => $1)', [seconds]);
     beforeEach(() => one.given.sql('TRUNCATE token_request_counts, login_attempts'));
@@ -44,7 +44,7 @@ describe('limits that hold across processes', () => {
       const after = Date.now();
       expect((await oauth.byPassword(login)).status).toBe(400);
       expect((await elsewhere.byPassword(login)).status).toBe(400);
-      // The further attempts did not extend the lockout.
+      // The further attempts with wrong passwords have not extended the lockout.
       const [{ forget_at }] = await one.given.sql(`SELECT forget_at FROM login_attempts WHERE consumer_key <> ''`);
       const lockedAt = (forget_at as Date).getTime() - LOCKOUT_S * 1000;
       expect(lockedAt).toBeGreaterThanOrEqual(before);
@@ -66,7 +66,7 @@ describe('limits that hold across processes', () => {
       }
     });
 
-    it('checks no more parallel than consecutive password guesses before a lockout', async () => {
+    it('checks no more simultaneous than consecutive wrong passwords before a lockout', async () => {
       const login = await oauth.login();
       const wrong = Array.from({ length: 20 }, () => withWrongPassword(oauth, login));
       const answers = await Promise.all([...wrong, oauth.byPassword(login)]);
@@ -83,7 +83,7 @@ describe('limits that hold across processes', () => {
       expect((await oauth.byPassword({ ...login, password })).status).toBe(200);
     });
 
-    it('locks unknown user names, too, and stores no user name in plain text', async () => {
+    it('also locks unknown user names, and stores no locked user name in plain text', async () => {
       const login = await oauth.login();
       const username = 'a password typed into the wrong field';
       await oauth.byPassword({ ...login, username });
@@ -125,7 +125,7 @@ describe('limits that hold across processes', () => {
     });
   });
 
-  it('answers API calls more often than it hashes passwords during a flood of token requests', async () => {
+  it('during a flood of token requests, answers other API requests more often than it hashes passwords', async () => {
     const login = await oauth.login();
     const { access_token } = await oauth.tokens(login);
     const flood = Promise.all(Array.from({ length: 200 }, () => oauth.byPassword(login)));
@@ -141,11 +141,11 @@ describe('limits that hold across processes', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     // If hashing ran on the event loop, each API response would wait for several hashes.
     expect(answered).toBeGreaterThan(statuses.filter((status) => status === 200).length);
-    // Hashing has low priority and is slow on a busy machine.
+    // The time limit is long, because hashing has low priority and is slow on a busy machine.
   }, 300_000);
 
   describe('the sweep of tokens', () => {
-    it('deletes expired tokens batch by batch, and keeps valid and locked tokens', async () => {
+    it('deletes expired tokens batch by batch, and keeps valid tokens and those whose rows are locked', async () => {
       const login = await oauth.login();
       const live = await oauth.tokens(login);
       const dead = await oauth.tokens(login);
@@ -160,7 +160,7 @@ describe('limits that hold across processes', () => {
       const sweep = one.app.get(TokenSweep, { strict: false });
 
       await sweep.run();
-      // The token family still exists, because some of its access tokens exist.
+      // The token family still exists, because some of its access tokens still exist.
       expect(await one.given.sql(families, [family['family_id']])).toEqual([{ n: 1 }]);
 
       await one.given.sql(
@@ -193,7 +193,7 @@ describe('limits that hold across processes', () => {
   });
 });
 
-it('answers 503 with Retry-After while the database is unreachable, and recovers without a restart', async () => {
+it('token requests get 503 with Retry-After while the database is unreachable, and succeed afterwards without a restart', async () => {
   const database = await cloneDatabase();
   const gate = await openGate(Number(new URL(database.url).port));
   const url = new URL(database.url);
@@ -227,7 +227,10 @@ it('answers 503 with Retry-After while the database is unreachable, and recovers
   }
 });
 
-/** A gate to the database that can be closed: open connections are cut, and new connections are cut immediately. */
+/**
+ * Opens a proxy to the database that can be closed: it then cuts its open connections, and cuts new connections
+ * immediately.
+ */
 async function openGate(to: number) {
   const sockets = new Set<Socket>();
   let closed = false;
@@ -262,7 +265,7 @@ async function openGate(to: number) {
   };
 }
 
-/** Waits for the beginning of a minute, because the quota counts by the minute of the clock. */
+/** Waits for the beginning of a minute, because the quota of token requests is counted by the minute of the clock. */
 async function untilEarlyInAMinute(): Promise<void> {
   const second = new Date().getSeconds();
   if (second > 55) await new Promise((resolve) => setTimeout(resolve, (61 - second) * 1000));

@@ -53,7 +53,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect((await oauth.byRefreshToken(login, other.refresh_token)).status).toBe(200);
   });
 
-  it('accepts exactly one of ten parallel requests with one refresh token', async () => {
+  it('accepts exactly one of ten simultaneous requests with the same refresh token', async () => {
     for (let round = 0; round < 3; round++) {
       const { refresh_token } = await oauth.tokens(login);
       const answers = await Promise.all(Array.from({ length: 10 }, () => oauth.byRefreshToken(login, refresh_token)));
@@ -76,7 +76,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
   });
 
-  it('does not let another application use, use up or revoke a token', async () => {
+  it('does not let another application use or revoke a refresh token, or make it unusable', async () => {
     const other = await oauth.application();
     const first = await oauth.tokens(login);
     expectInvalidGrant(await oauth.byRefreshToken(other, first.refresh_token));
@@ -92,7 +92,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(shrunk.body.scope).toBe('read');
     const grown = await oauth.byRefreshToken(login, shrunk.body.refresh_token, { scope: 'read update create' });
     expect([grown.status, grown.body.error]).toEqual([400, 'invalid_scope']);
-    // A failed refresh does not use the token up, and the grant still has both scopes (RFC 6749 §6).
+    // The failed refresh has not used up the refresh token, and the grant still has both scopes (RFC 6749 §6).
     const again = await oauth.byRefreshToken(login, shrunk.body.refresh_token);
     expect([again.status, again.body.scope]).toEqual([200, 'read update']);
   });
@@ -154,7 +154,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     it.each([
       ['user', () => `/admin/users/${login.username}`],
       ['application', () => `/admin/applications/${login.consumer_key}`],
-    ])('keeps the tokens of a %s when an update changes nothing', async (_who, path) => {
+    ])('keeps the tokens of a %s when a PATCH changes nothing', async (_who, path) => {
       const { access_token, refresh_token } = await oauth.tokens(login);
       const operator = await app.given.operator();
       for (const body of [{ disabled: false }, { disabled: null }, {}])
@@ -190,7 +190,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     it.each([
       ['user', () => new UpdateUser(login.username, { scopes: ['read', 'create'] })],
       ['application', () => new UpdateApplication(login.consumer_key, { scopes: ['read', 'create'] })],
-    ])('removes a scope from tokens when it is removed from the %s', async (_who, change) => {
+    ])('a token loses a scope when the scope is removed from the %s', async (_who, change) => {
       const wide = await oauth.tokens(login, { scope: 'read update' });
       const narrow = await oauth.tokens(login, { scope: 'read' });
       await oauth.commands.execute(change());

@@ -17,14 +17,14 @@ describe('POST /token with grant_type=password', () => {
   const expectError = (answer: Answer, status: number, error: string) => {
     expect([answer.status, answer.body.error]).toEqual([status, error]);
     expect(Object.keys(answer.body)).toEqual(['error', 'error_description']);
-    // RFC 6749 §5.2: no quote, no backslash, ASCII
+    // RFC 6749 §5.2: the description contains only ASCII characters, without quotes and backslashes.
     expect(answer.body.error_description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
     expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/);
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(answer.headers.get('pragma')).toBe('no-cache');
   };
 
-  it('returns every member of RFC 6749 §5.1 with Cache-Control: no-store', async () => {
+  it('a token response has every member of RFC 6749 §5.1, with Cache-Control: no-store', async () => {
     const answer = await oauth.byPassword(login);
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({
@@ -47,13 +47,13 @@ describe('POST /token with grant_type=password', () => {
   });
 
   describe('the scope of a password grant', () => {
-    it('grants every scope that application and user share, when none is requested', async () => {
+    it('a password grant without a requested scope contains every scope that application and user share', async () => {
       const both = await oauth.login({ scopes: ['update', 'read'], applicationScopes: ['read', 'create', 'update'] });
       expect((await oauth.tokens(both)).scope).toBe('read update');
       expect((await oauth.tokens(both, { scope: '' })).scope).toBe('read update');
     });
 
-    it('grants exactly the requested scopes', async () => {
+    it('a password grant contains exactly the requested scopes', async () => {
       expect((await oauth.tokens(login, { scope: 'update read' })).scope).toBe('read update');
     });
 
@@ -67,7 +67,7 @@ describe('POST /token with grant_type=password', () => {
       },
     );
 
-    it('refuses a login without a scope in common with the application', async () => {
+    it('refuses a password grant when user and application have no scope in common', async () => {
       const none = await oauth.login({ scopes: ['read'], applicationScopes: ['update'] });
       expectError(await oauth.byPassword(none), 400, 'invalid_scope');
     });
@@ -88,7 +88,7 @@ describe('POST /token with grant_type=password', () => {
         await oauth.post('/token', disabled, form),
         await oauth.post('/token', null, form, { authorization: 'Basic !!!' }),
         await oauth.post('/token', null, form, { authorization: 'Bearer abc' }),
-        // RFC 6749 §5.2: an unsupported authentication method
+        // RFC 6749 §5.2 names this error also for an unsupported authentication method.
         await oauth.post('/token', null, {
           ...form,
           client_id: login.consumer_key,
@@ -217,12 +217,13 @@ describe('POST /token with grant_type=password', () => {
         }
       expect(texts.size).toBe(1);
       const medians = Object.values(times).map((values) => values.sort((a, b) => a - b)[7]);
-      // Hashing takes at least 10 ms: a case without hashing would take a fraction of the time of the others.
+      // Hashing takes at least 10 ms: a refusal without hashing would take only a fraction of the time of the other
+      // refusals.
       expect(Math.min(...medians) / Math.max(...medians)).toBeGreaterThan(0.6);
     });
   });
 
-  it('revokes the tokens of a user whose password changes', async () => {
+  it('revokes the tokens of a user whose password is changed', async () => {
     const { access_token, refresh_token } = await oauth.tokens(login);
     const password = 'another long password';
     await oauth.commands.execute(new UpdateUser(login.username, { password }));
@@ -233,7 +234,7 @@ describe('POST /token with grant_type=password', () => {
     expect((await oauth.byPassword(login)).status).toBe(200);
   });
 
-  it('revokes tokens that were granted for the old password while the password changed', async () => {
+  it('revokes tokens that were issued for the old password while the password was being changed', async () => {
     const victim = await oauth.login();
     const grants = Array.from({ length: 30 }, () => oauth.byPassword(victim));
     await oauth.commands.execute(new UpdateUser(victim.username, { password: 'another long password' }));

@@ -72,7 +72,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     expect(await counted()).toMatchObject([{ failures: 1 }]);
   });
 
-  it('applies the hourly limit of wrong passwords to unknown usernames as to known usernames', async () => {
+  it('applies the hourly limit of wrong passwords to unknown usernames and to known ones alike', async () => {
     const login = { ...(await operator()), username: 'nobody-here' };
     await signIn(one, login);
     await guessed(100);

@@ -4,10 +4,13 @@ import { eventually } from '../support/eventually';
 import { basic, OAuth, type Login } from '../support/oauth';
 import { holdHashing, type HeldHashes } from '../support/races';
 
-/** The size of the flood: more password checks than run and wait in the queue at a time. */
+/** The number of sign-ins in the flood: more than can be checked or wait in the queue at a time. */
 const FLOOD = 160;
 const REFUSED = FLOOD - THREADS - 128;
-/** The number of hashes before a new caller's turn: those already running, and one of each waiting group. */
+/**
+ * The maximum number of password hashes before a new caller's turn: those that are already running, and one for each
+ * waiting group.
+ */
 const SOON = THREADS + 3;
 
 let app: TestApp;
@@ -26,7 +29,7 @@ afterEach(async () => {
   await app.close();
 });
 
-/** Fills the queue with numbered requests while hashing is held. */
+/** Fills the queue of password checks with numbered requests while the test holds the hashing threads. */
 async function floodWith(path: string, request: (at: number) => { body: string; headers: Record<string, string> }) {
   [held, flood, refused] = [holdHashing(), new AbortController(), []];
   for (let at = 0; at < FLOOD; at++)

@@ -6,12 +6,16 @@ import { eventually } from '../support/eventually';
 import { rowsOf } from '../support/plans';
 
 /**
- * Simulates a connection that planned the statements of bookings while there were no records, and still uses these
- * plans when there are many. The statements run on a connection of the service, and EXPLAIN shows what they read.
+ * Simulates a database connection whose statements about bookings were planned while there were no records. It still
+ * uses these plans when there are many records. The statements run on a connection of the service, and EXPLAIN shows
+ * what they read.
  */
 const RECORDS = 50_000;
 const BATCH = 30;
-/** The maximum number of rows that a statement may read: several times the batch, but far from all records. */
+/**
+ * The maximum number of rows that a statement may read: several times the size of a batch, but far fewer than all
+ * records.
+ */
 const MOST = 1_000;
 
 let app: TestApp;
@@ -21,9 +25,9 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it('looks up the records of a batch of bookings by index, even if the plan was made while the table was empty', async () => {
+it('looks up the records of a batch of bookings by index, even if the query plan was made while the table was empty', async () => {
   const scene = await app.given.scene();
-  // The server's own maintenance is not part of the test.
+  // Autovacuum is off, because the database server's own maintenance is not part of the test.
   await app.given.sql('ALTER TABLE eligibilities SET (autovacuum_enabled = off)');
   const client = await app.database.pool.connect();
   try {

@@ -28,7 +28,7 @@ const eventsOf = async (booking: Record_) =>
 const remote = { booking_on: inDays(3), delivery_mode: 'SVC_REMOTE_PROCTORED' };
 
 describe('§6 Bookings', () => {
-  it('POST answers 201 with every member of the new booking, and GET returns the same booking', async () => {
+  it('POST bookings answers 201 with every member of the new booking, and GET returns the same booking', async () => {
     const record = await app.given.eligibility(scene);
     const sent = siteBooking();
     const answer = await call('POST', pathOf(record), sent);
@@ -152,7 +152,7 @@ describe('§6 Bookings', () => {
     expect(booking['location_timezone']).toBe(zone);
   });
 
-  it('a booking must be inside the window of its eligibility, both ends included, and may be in the past', async () => {
+  it('a booking must be inside the window of its eligibility, both ends included, and may begin in the past', async () => {
     const changes = { schedule_start_date: inDays(-10), eligibility_end_date: inDays(10) };
     const record = await app.given.eligibility(scene, changes);
     for (const booking_on of [inDays(-11), inDays(11)]) {
@@ -174,7 +174,7 @@ describe('§6 Bookings', () => {
     expect([moved.status, moved.body.booking_on]).toEqual([200, changes.eligibility_end_date]);
   });
 
-  it('booking without any record is 404 eligibility_not_found', async () => {
+  it('a request to book an exam for a candidate without any record is 404 eligibility_not_found', async () => {
     const answer = await call(
       'POST',
       pathOf({ candidate: { candidate_id: 'nobody' }, test_code: scene.testCode }),
@@ -183,7 +183,7 @@ describe('§6 Bookings', () => {
     expect([answer.status, answer.body.code]).toEqual([404, 'eligibility_not_found']);
   });
 
-  it('an unknown booking is 404 booking_not_found, and so is a booking of another account', async () => {
+  it('a request for an unknown booking, or for a booking of another account, is 404 booking_not_found', async () => {
     const other = await app.given.scene();
     const foreign = await app.given.booking(other, await app.given.eligibility(other));
     for (const code of ['ABCDEFGHJK', 'x', foreign['booking_code'] as string]) {
@@ -211,7 +211,7 @@ describe('§6 Bookings', () => {
     expect([answer.status, faultsOf(answer)]).toEqual([400, [fault]]);
   });
 
-  it('changing a closed booking is 403 booking_closed and leaves it unchanged', async () => {
+  it('a request to change a closed booking is 403 booking_closed and leaves the booking unchanged', async () => {
     const close: Record<string, (booking: Record_) => Promise<unknown>> = {
       CANCELLED: (booking) => call('DELETE', bookingPath(booking)),
       ABSENT: (booking) => call('POST', `${bookingPath(booking)}/absence`, { excused: false }),
@@ -222,7 +222,7 @@ describe('§6 Bookings', () => {
     for (const [status, by] of Object.entries(close)) {
       const booking = await app.given.booking(scene, await app.given.eligibility(scene));
       await by(booking);
-      // An absence may still be excused (bookings-rules.e2e.ts).
+      // The request to excuse an absence is omitted, because an absence may still be excused (bookings-rules.e2e.ts).
       const others = [close['CANCELLED'], close['ABSENT'], ...(status === 'ABSENT' ? [] : [close['EXCUSED_ABSENT']])];
       for (const again of others)
         expect(((await again(booking)) as { body: unknown }).body).toMatchObject({
@@ -234,7 +234,7 @@ describe('§6 Bookings', () => {
     }
   });
 
-  it('each change of a booking raises an event with the next sequence, a strictly later second, and the trace of the request', async () => {
+  it('each change of a booking raises an event with the next sequence, an effective_date in a strictly later second, and the trace of the request', async () => {
     const record = await app.given.eligibility(scene, { client_eligibility_id: app.given.unique('EL-') });
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const booked = await call('POST', pathOf(record), siteBooking(), {
@@ -269,7 +269,7 @@ describe('§6 Bookings', () => {
     expect(events[1]['data']).not.toHaveProperty('location_code');
   });
 
-  it('a refused change changes no state and raises no event', async () => {
+  it('a refused change of a booking changes no state and raises no event', async () => {
     const booking = await app.given.booking(scene, await app.given.eligibility(scene));
     await call('PUT', bookingPath(booking), { ...siteBooking(), booking_on: inDays(400) });
     expect(await eventsOf(booking)).toHaveLength(1);

@@ -1,7 +1,7 @@
 import { startApp, type Answer, type TestApp } from '../support/app';
 import { dateTime, siteBooking } from '../support/given';
 
-/** Contract section 6: the rules of a booking, its move, its cancellation and an absence. */
+/** Tests section 6 of the contract: the rules for making, moving and cancelling a booking, and for absences. */
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -79,7 +79,7 @@ describe('a PUT of the unchanged appointment', () => {
     expect(await events()).toEqual(told);
   });
 
-  it('moves the booking when the PUT differs in a single member', async () => {
+  it('a PUT that differs from the booking in a single member moves the booking', async () => {
     const code = await booked();
     await call('PUT', code, { ...at(0), location_name: 'Shelbyville Test Center' });
     await app.given.settled();
@@ -208,7 +208,7 @@ describe('an absence that is excused afterwards', () => {
     expect((await absence(missed, true)).body.code).toBe('booking_closed');
   });
 
-  it('raises one event when an absence is excused twice at the same moment', async () => {
+  it('two simultaneous requests to excuse an absence raise one event', async () => {
     const code = await booked();
     await absence(code, false);
     const answers = await Promise.all([absence(code, true), absence(code, true)]);
@@ -216,7 +216,7 @@ describe('an absence that is excused afterwards', () => {
   });
 });
 
-it('effective_date strictly increases over all bookings of a record', async () => {
+it('the effective_date of events strictly increases over all bookings of a record', async () => {
   for (let n = 0; n < 4; n++) expect((await call('DELETE', await booked())).status).toBe(204);
   await booked();
   await app.given.settled();

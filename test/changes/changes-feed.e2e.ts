@@ -32,7 +32,7 @@ type Entry = Record<string, any>;
 const call = (method: string, path: string, body?: unknown, token = scene.token) =>
   app.call(method, path, { token, body });
 
-/** Returns a page, and the path of the next. */
+/** Returns a page of the change feed, and the path of the next page. */
 async function page(path = `/accounts/${scene.account}/changes`): Promise<{ entries: Entry[]; next: string }> {
   await app.given.settled();
   const answer = await call('GET', path);
@@ -52,7 +52,7 @@ const endNow = (record: Entry) =>
   );
 
 describe('an entry of the change feed', () => {
-  it('lists an entry after the earlier changes of its record, even if the transaction of the entry began before theirs', async () => {
+  it('lists an entry after the earlier changes of its record, even if the transaction that wrote the entry began first', async () => {
     const [first, second] = [await app.given.eligibility(scene), await app.given.eligibility(scene)];
     const id = second['svc_eligiblity_id'] as string;
     const unitOfWork = app.app.get(UnitOfWork);
@@ -105,7 +105,7 @@ describe('an entry of the change feed', () => {
     expect((await feed('?kind=ELIGIBILITY&limit=1')).map((entry) => entry['id'])).toEqual(ids.slice(0, 1));
   });
 
-  it('adds an entry for each change of a record, with the status after the change', async () => {
+  it('the change feed gets an entry for each change of a record, with the status after the change', async () => {
     const approval = await app.given.accommodation(scene.account, true);
     const voucher = await app.given.voucher(scene.account);
     const record = await app.given.eligibility(scene, {
@@ -207,7 +207,7 @@ const REMOTE = {
 };
 
 describe('a result in the change feed', () => {
-  it('adds one entry for each result: the first with its notification and status COMPLETED, later entries as revised', async () => {
+  it('adds one entry for each result: the first with its notification and status COMPLETED, later entries marked as revised', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(scene);
     const booking = await app.given.booking(scene, record);
@@ -230,7 +230,7 @@ describe('a result in the change feed', () => {
     expect(await changes()).toEqual(['CREATED', 'SCHEDULED', 'RESULT_RECEIVED', 'RESULT_REVISED']);
   });
 
-  it('adds an entry without a change of status for a simulated exam, and a second entry when the exam is taken', async () => {
+  it('adds an entry without a change of status for a simulated exam, and another entry when the real exam is taken', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(scene);
     const examMetaData = { examCode: record['svc_eligiblity_id'] };
@@ -264,7 +264,7 @@ describe('a result in the change feed', () => {
 });
 
 describe('an expiry in the change feed', () => {
-  it('adds one entry for an expiry at its moment, however many processes sweep', async () => {
+  it('adds one entry for the expiry of a record with the time of the expiry, however many processes sweep', async () => {
     const record = await app.given.eligibility(scene);
     await endNow(record);
     await Promise.all(Array.from({ length: 5 }, sweep));
@@ -275,7 +275,7 @@ describe('an expiry in the change feed', () => {
     ]);
   });
 
-  it('adds the entry of an expiry when a new record replaces the expired record before the sweep', async () => {
+  it('adds the entry of an expiry when a new record replaces the expired record before the expiry sweep', async () => {
     const record = await app.given.eligibility(scene);
     await endNow(record);
     await app.given.eligibility(scene, { candidate: record['candidate'] });
@@ -283,7 +283,7 @@ describe('an expiry in the change feed', () => {
     expect(await changes()).toEqual(['CREATED', 'EXPIRED', 'CREATED']);
   });
 
-  it('adds the entry of an expiry before any change that occurs before the sweep', async () => {
+  it('adds the entry of an expiry before the entry of any later change of the record, even if that change precedes the expiry sweep', async () => {
     const admin = (record: Entry, what: string, body?: object) =>
       call('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/${what}`, body, operator);
     const voucher = await app.given.voucher(scene.account);
@@ -387,7 +387,7 @@ describe('the pages of the change feed', () => {
     expect((await call('GET', `/accounts/${scene.account}/changes?after=${cursor}`)).status).toBe(400);
   });
 
-  it('requires the scope read', async () => {
+  it('the change feed requires the scope read', async () => {
     const token = await app.given.token([scene.account], ['create']);
     expect((await call('GET', `/accounts/${scene.account}/changes`, undefined, token)).status).toBe(403);
   });
@@ -424,7 +424,10 @@ describe('an entry whose retention has ended', () => {
 });
 
 describe('a month that is dropped', () => {
-  /** Creates an entry in the middle of a month of 2020. @returns the path after a cursor of this entry, issued now */
+  /**
+   * Creates an entry in the middle of a month of 2020. @returns the path that continues after this entry, with a cursor
+   * that is issued now
+   */
   async function readUpTo(month: string, completeUntilS: number): Promise<string> {
     const begin = new Date(`2020-${month}-01T00:00:00Z`);
     const end = new Date(begin);
@@ -458,12 +461,13 @@ describe('a month that is dropped', () => {
       expect(await app.given.sql(`SELECT to_regclass('changes_2020${month}') AS it`)).toEqual([{ it: null }]);
     });
 
-  it('accepts a cursor whose month is dropped while the request waits for a transaction', async () => {
+  it('the change feed accepts a cursor whose month is dropped while the request waits for a transaction', async () => {
     const path = await readUpTo('02', Math.floor(Date.now() / 1000));
     const other = new pg.Client({ connectionString: app.databaseUrl });
     await other.connect();
     await other.query('BEGIN; SELECT pg_current_xact_id()');
-    // A request waits only for transactions that began before another one ended.
+    // This transaction ends, because a request waits only for transactions that began before the last one that has
+    // ended.
     await app.given.sql('SELECT pg_current_xact_id()');
     const query = app.database.query.bind(app.database);
     let looks = 0;
@@ -487,7 +491,7 @@ describe('a month that is dropped', () => {
     }
   });
 
-  it('refuses a cursor of the first day after the month, because a late transaction of the month is missing', async () => {
+  it('the change feed refuses a cursor of the first day after a dropped month, because changes of a late transaction may be missing', async () => {
     const told = Date.UTC(2020, 3, 1, 1) / 1000;
     const path = await readUpTo('03', told);
     await app.given.sql(

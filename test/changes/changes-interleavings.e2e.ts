@@ -40,7 +40,7 @@ const entry = (id: string) =>
     },
   ]);
 
-/** Writes one to three entries in a transaction with a random outcome; returns the committed ones. */
+/** Writes one to three entries in a transaction with a random outcome; returns the committed entries. */
 async function write(client: pg.Client, names: string[], killer: pg.Pool): Promise<{ kept: string[]; lost: boolean }> {
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   await client.query('BEGIN');
@@ -68,7 +68,7 @@ async function connect(): Promise<pg.Client> {
   return client;
 }
 
-/** Returns the entries that readers got wrong in the given number of transactions. */
+/** Returns the entries that readers missed or read twice in the given number of transactions. */
 async function faultsIn(
   rounds: number,
 ): Promise<{ committed: number; skipped: number; twice: number; undone: number }> {
@@ -123,7 +123,9 @@ async function faultsIn(
   return faults;
 }
 
-/** Waits for the other transactions of the server, also of other suites, because the feed waits for them. */
+/**
+ * Waits for the other transactions of the server, including those of other test files, because the feed waits for them.
+ */
 async function untilOthersHaveEnded(): Promise<void> {
   const [{ now }] = await app.given.sql('SELECT pg_current_xact_id()::text AS now');
   const over = 'SELECT pg_snapshot_xmin(pg_current_snapshot()) > $1::xid8 AS over';
@@ -140,7 +142,7 @@ test(`the change feed skips no entry and repeats no entry in ${ROUNDS} rounds of
   expect(faults).toEqual({ skipped: 0, twice: 0, undone: 0 });
 }, 600_000);
 
-test('detects a feed that shows entries beyond a transaction that is still running', async () => {
+test('the test detects a change feed that shows entries beyond a transaction that is still running', async () => {
   const query = app.database.query.bind(app.database);
   const faulty = jest
     .spyOn(app.database, 'query')
@@ -160,7 +162,7 @@ test('detects a feed that shows entries beyond a transaction that is still runni
   }
 }, 600_000);
 
-test('accepts a cursor after a restore into another cluster, whose transaction ids start anew', async () => {
+test('the change feed accepts a cursor after a restore into another cluster, whose transaction ids start anew', async () => {
   const client = await connect();
   const page = async (path: string) => {
     const answer = await app.call('GET', path, { token: scene.token });
@@ -169,7 +171,8 @@ test('accepts a cursor after a restore into another cluster, whose transaction i
   };
   await untilOthersHaveEnded();
   const { next } = await page(`/accounts/${scene.account}/changes?after=now`);
-  // The state after a dump and its restore: the rows of the old cluster, whose transaction ids were far higher.
+  // Simulates the state after a dump was restored into another cluster: the rows are from the old cluster, whose
+  // transaction ids were far higher.
   await client.query(`UPDATE change_epoch SET system_identifier = 'another'`);
   await app.app.get(ChangePartitions, { strict: false }).run();
   await client.query(insertChanges('$1'), [entry('restored')]);

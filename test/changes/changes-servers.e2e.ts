@@ -25,7 +25,7 @@ async function ask(app: TestApp, scene: Scene, query: string) {
   };
 }
 
-/** Returns everything after the cursor, by pages of two, and the next cursor. */
+/** Returns all entries of the change feed after the cursor, read in pages of two, and the next cursor. */
 async function rest(app: TestApp, scene: Scene, from: string) {
   await app.given.settled();
   const all: string[] = [];
@@ -101,7 +101,7 @@ describe('the change feed after a failure of the database', () => {
   let scene: Scene;
 
   beforeAll(async () => {
-    // With this delay, PostgreSQL flushes writes without a commit to its log late, so a crash loses them.
+    // With this delay, PostgreSQL flushes uncommitted writes late to its log, so that a crash loses them.
     server = await PostgresServer.start({ wal_writer_delay: '10s' });
     await server.query('CREATE DATABASE svc');
     await migrate(server.url('svc'));
@@ -132,7 +132,7 @@ describe('the change feed after a failure of the database', () => {
     },
   );
 
-  it("continues from the reader's position after a restore, or reports that the position is unknown", async () => {
+  it("the change feed continues from the reader's position after a restore, or reports that the position is unknown", async () => {
     const { next: atStart } = await ask(app, scene, 'after=now');
     const kept = [await created(app, scene), await created(app, scene)];
     await app.given.settled();
@@ -162,7 +162,7 @@ describe('the change feed after a failure of the database', () => {
           [beforeLost, []],
         ] as const)
           expect((await rest(copied, scene, cursor)).ids).toEqual([...told, ...added]);
-        // The reader's last entry does not exist on this server, although a different entry has its number by now.
+        // The reader's last entry does not exist on this server, although by now a different entry has the same number.
         expect((await ask(copied, scene, lostCursor)).status).toBe(410);
       };
       await goesOn();
@@ -170,7 +170,7 @@ describe('the change feed after a failure of the database', () => {
       added.push(await created(copied, scene), await created(copied, scene), await created(copied, scene));
       await goesOn();
 
-      // Restores into a new cluster, and into a cluster whose transaction ids are behind those of the dump.
+      // The dump is restored into a new cluster, and into a cluster whose transaction ids are behind those of the dump.
       for (const target of [third, copy]) {
         await dump.restore(target, 'restored');
         const restored = await open(target, 'restored');
@@ -216,7 +216,7 @@ describe('a failover to a synchronous standby', () => {
     for (const server of [standby, primary]) await server?.end();
   });
 
-  it('returns every acknowledged change once to readers with a cursor, whatever other writes occur', async () => {
+  it('after a failover, the change feed returns every acknowledged change once to readers with a cursor, whatever else is written', async () => {
     const acknowledged: string[] = [];
     let writing = true;
     const writers = Array.from({ length: 4 }, async () => {

@@ -26,7 +26,10 @@ afterAll(async () => {
   await app?.close();
 });
 
-/** Checks that the page contains only its own parts, and that every link leads to a page. */
+/**
+ * Checks that the page contains no elements from the text of its address, and that every link leads to a page of the
+ * console.
+ */
 async function expectHarmless(path: string): Promise<void> {
   const { page } = driver;
   const found = await page.evaluate<object>(`({
@@ -54,20 +57,23 @@ describe('an address written by somebody else', () => {
     '/work/imports': 'account_code',
     '/audit': 'subject',
   };
-  it.each(Object.entries(lists))('shows the value of a filter from the address of %s as text', async (path, name) => {
-    for (const value of [MARKUP, SCRIPT, LINK, LONG, '\u0000', '__proto__', '%', "' OR 1=1 --"]) {
-      await driver.goTo(`${path}${query(name, value)}`);
-      await driver.page.locator('main').locator('.list-bar, .note.bad').first().waitFor();
-      const filters = driver.page.getByRole('search', { name: 'Filters' });
-      const shown = filters.getByRole('textbox').or(filters.getByRole('combobox'));
-      const values = await Promise.all((await shown.all()).map((field) => field.inputValue()));
-      expect([path, values.includes(value)]).toEqual([path, true]);
-      await expectHarmless(path);
-    }
-    expect(driver.refusals().filter((refusal) => !/^4(00|03|04) GET /.test(refusal))).toEqual([]);
-  });
+  it.each(Object.entries(lists))(
+    'the console page %s shows the value of a filter in its address as text',
+    async (path, name) => {
+      for (const value of [MARKUP, SCRIPT, LINK, LONG, '\u0000', '__proto__', '%', "' OR 1=1 --"]) {
+        await driver.goTo(`${path}${query(name, value)}`);
+        await driver.page.locator('main').locator('.list-bar, .note.bad').first().waitFor();
+        const filters = driver.page.getByRole('search', { name: 'Filters' });
+        const shown = filters.getByRole('textbox').or(filters.getByRole('combobox'));
+        const values = await Promise.all((await shown.all()).map((field) => field.inputValue()));
+        expect([path, values.includes(value)]).toEqual([path, true]);
+        await expectHarmless(path);
+      }
+      expect(driver.refusals().filter((refusal) => !/^4(00|03|04) GET /.test(refusal))).toEqual([]);
+    },
+  );
 
-  it('shows an error when the address contains an unknown value of a filter', async () => {
+  it('a console page shows an error when its address contains an unknown value of a filter', async () => {
     for (const path of [
       `/queue/notifications${query('failure', SCRIPT)}`,
       `/queue/notifications${query('http_status', LINK)}`,
@@ -81,7 +87,7 @@ describe('an address written by somebody else', () => {
     expect(driver.refusals().every((refusal) => refusal.startsWith('400 GET '))).toBe(true);
   });
 
-  it('ignores unknown, repeated or bracketed filters in the address', async () => {
+  it('a console page ignores unknown, repeated or bracketed filters in its address', async () => {
     for (const search of [
       '?__proto__[hacked]=1',
       '?constructor=1&toString=2',
@@ -97,23 +103,26 @@ describe('an address written by somebody else', () => {
   });
 
   const named = ['/notifications/', '/jobs/', '/partners/', '/work/unmatched/', '/candidates/A/', '/setup/accounts/'];
-  it.each(named)('shows that the item does not exist when an address below %s names an unknown id', async (path) => {
-    for (const id of [UNKNOWN, MARKUP, SCRIPT, LINK, LONG.slice(0, 500), '..%2f..%2fadmin', '\u0000', "'"]) {
-      const name = id.includes('%') ? id : encodeURIComponent(id);
-      await driver.goTo(`${path}${name}`);
-      const { page } = driver;
-      await page
-        .locator('main')
-        .getByRole('alert')
-        .or(page.getByText(/no longer in the list|no such page/))
-        .first()
-        .waitFor();
-      await expectHarmless(path + name);
-    }
-    expect(driver.refusals().filter((refusal) => !/^4(00|03|04|14) GET /.test(refusal))).toEqual([]);
-  });
+  it.each(named)(
+    'a console page below %s shows that the item does not exist when its address names an unknown id',
+    async (path) => {
+      for (const id of [UNKNOWN, MARKUP, SCRIPT, LINK, LONG.slice(0, 500), '..%2f..%2fadmin', '\u0000', "'"]) {
+        const name = id.includes('%') ? id : encodeURIComponent(id);
+        await driver.goTo(`${path}${name}`);
+        const { page } = driver;
+        await page
+          .locator('main')
+          .getByRole('alert')
+          .or(page.getByText(/no longer in the list|no such page/))
+          .first()
+          .waitFor();
+        await expectHarmless(path + name);
+      }
+      expect(driver.refusals().filter((refusal) => !/^4(00|03|04|14) GET /.test(refusal))).toEqual([]);
+    },
+  );
 
-  it('serves the same page with the same content security policy at any address, whatever text the address contains', async () => {
+  it('the console serves the same page with the same content security policy at any address, whatever text the address contains', async () => {
     const plain = await fetch(`${app.url}/console/queue`);
     const html = await plain.text();
     for (const path of [`/queue${query('a', SCRIPT)}`, `/jobs?${encodeURIComponent(MARKUP)}`, `/queue#${MARKUP}`]) {
@@ -131,7 +140,7 @@ describe('an address written by somebody else', () => {
     }
   });
 
-  it('never redirects to another origin after the sign-in', async () => {
+  it('the console never redirects to another origin after the sign-in', async () => {
     await driver.page.evaluate(`sessionStorage.setItem('console-return-to', '//evil.example/console/')`);
     await driver.goTo('');
     await driver.title('Overview');
@@ -139,7 +148,7 @@ describe('an address written by somebody else', () => {
   });
 });
 
-it("shows a partner's or candidate's script address as text, never as a link", async () => {
+it('shows a javascript: address in the data of a partner or candidate as text, never as a link', async () => {
   // The service refuses such an address; a row that already contains one is shown as text.
   const refused = await subscribed.patch({ partner_url: LINK });
   expect(refused.status).toBe(400);

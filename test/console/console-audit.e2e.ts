@@ -48,12 +48,12 @@ describe('the audit page', () => {
     await driver.page.waitForURL(new RegExp(`subject=${id}`));
   });
 
-  it('shows the state of the audit seals, and whether the audit log was changed', async () => {
+  it('the audit page shows the state of the seals, and whether the audit log was changed', async () => {
     await driver.goTo('/audit');
     const seals = driver.page.getByRole('region', { name: 'Seals' });
     await seals.getByText('AGREES').waitFor();
     await app.given.sql('ALTER TABLE audit_log DISABLE TRIGGER USER');
-    // The first seal may not exist yet.
+    // The first seal of the audit log may not exist yet.
     const changed = await eventually(async () => {
       const rows = await app.given.sql(
         `UPDATE audit_log SET actor = 'nobody' WHERE id = (SELECT (ids)[1] FROM audit_seals ORDER BY seal_id DESC LIMIT 1)

@@ -40,10 +40,10 @@ const statusOf = async () =>
     await app.given.sql('SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1', [record['svc_eligiblity_id']])
   )[0]['status'] as string;
 
-/** Returns the value of a field for a local time. */
+/** Returns the value of a form field for the local time in the given number of days. */
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 19);
 
-/** Opens a dialog by its button, and confirms. */
+/** Opens a dialog by its button, confirms it, and waits for the status message. */
 async function act(button: string, yes: string, told: string): Promise<void> {
   await driver.button(button).click();
   await driver.inDialog(yes).click();
@@ -67,7 +67,7 @@ describe('candidates in the console', () => {
     await driver.expectGoodPage('candidate');
   });
 
-  it('approves, holds with a reason and releases a record', async () => {
+  it('an operator can approve a record, hold it with a reason and release it', async () => {
     expect(await badges()).toEqual(['PENDING', 'WAITING']);
     await act('Approve the accommodations …', 'Approve', 'The accommodations are approved.');
     await driver.button('Hold …').click();
@@ -93,7 +93,7 @@ describe('candidates in the console', () => {
     await driver.page.locator('.record').getByText(voucher).waitFor();
   });
 
-  it('books an exam, then moves and cancels the booking, in forms with the rules of the OpenAPI document', async () => {
+  it('an operator can book an exam, then move and cancel the booking, in forms with the rules of the OpenAPI document', async () => {
     await driver.button('Book …').click();
     await driver.inDialog('Book').click();
     await driver.dialog().getByText('Required.').waitFor();

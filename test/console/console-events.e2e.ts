@@ -21,7 +21,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** A page with an event stream. */
+/** A client of the console's event stream, which records the events. */
 class Listener {
   text = '';
   ended = false;
@@ -65,7 +65,7 @@ class Listener {
   }
 }
 
-/** Lets the event stream query the database, instead of waiting for its interval. */
+/** Makes the event stream query the database now, instead of waiting for its interval. */
 async function look(): Promise<void> {
   const [snapshots, streams] = [app.app.get(Snapshots), app.app.get(EventStreams)];
   await eventually(() => !streams['looking']);
@@ -79,7 +79,7 @@ async function aLook(): Promise<void> {
   await pause(100);
 }
 
-it('sends the names of changed topics on the event stream, and nothing before the first change', async () => {
+it('the event stream of the console sends the names of changed topics, and nothing before the first change', async () => {
   const listener = await Listener.of(subscribed.operator);
   const { headers } = listener.response;
   expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8');

@@ -3,7 +3,7 @@ import { ConsoleDriver } from '../support/console';
 import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
-/** The waiting time for figures: a busy service counts rarely, so its last count may be seconds old. */
+/** The time limit for counts to appear. A busy service counts rarely, so that its last count may be seconds old. */
 const COUNTED = { timeout: 50_000 };
 
 describe('the home of the console', () => {
@@ -31,7 +31,7 @@ describe('the home of the console', () => {
     await driver.expectGoodPage('home-well');
   });
 
-  it('shows without a reload that an UP partner fails, and the count of undelivered notifications', async () => {
+  it('the home page shows without a reload that deliveries to an UP partner fail, and the count of undelivered notifications', async () => {
     subscribed = await Subscribed.start(app);
     subscribed.partner.answer({ status: 400, body: ConsoleDriver.MARKUP });
     await subscribed.booking();

@@ -7,7 +7,7 @@ import { queueMany } from '../support/queued';
 import { Subscribed } from '../support/subscribed';
 
 const ROWS = 60;
-/** The headers of columns that contain buttons. */
+/** The headers of table columns that contain buttons instead of data. */
 const DEEDS = ['Action', 'Actions', 'Read'];
 
 let app: TestApp;
@@ -35,7 +35,7 @@ const links = () => driver.page.locator('main tbody td.main a');
 
 describe('a list of the console', () => {
   it('keeps the scroll position and the loaded rows of a list after the operator opens an item and goes back', async () => {
-    // The response is so slow that the refetch, which starts when the page becomes live, cancels it.
+    // The response is delayed so long that the page, once its event stream is open, cancels the request and repeats it.
     await driver.page.route(
       /cursor=/,
       async (route) => {
@@ -64,7 +64,7 @@ describe('a list of the console', () => {
     expect(await links().count()).toBe(ROWS);
   });
 
-  it('a list can be used by keyboard alone: rows are selected, Escape closes a dialog, and the focus returns to the list', async () => {
+  it('a list can be used by keyboard alone: keys select rows, Escape closes a dialog, and the focus returns to the list', async () => {
     await driver.goTo('/queue/notifications');
     await links().first().waitFor();
     await driver.page.getByLabel('All rows shown').focus();

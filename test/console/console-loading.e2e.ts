@@ -32,7 +32,7 @@ afterAll(async () => {
   await app?.close();
 });
 
-/** Delays every answer of the API except the event stream. */
+/** Delays every response of the API except the event stream. */
 async function answerSlowly(): Promise<void> {
   await driver.page.route(/\/admin\/(?!events)/, async (route) => {
     await pause(SLOW_MS);
@@ -43,7 +43,7 @@ async function answerSlowly(): Promise<void> {
 const loading = () => driver.page.locator('main').getByRole('status').filter({ hasText: 'Loading …' });
 const moved = () => driver.page.evaluate<string[]>('window.moved');
 
-/** Checks that the page shows that it is loading, and that nothing moves when its data appears. */
+/** Checks that the page shows that it is loading, and that no part of it moves when its data appears. */
 async function expectLoading(path: string, content: string): Promise<void> {
   await loading().first().waitFor();
   await eventually(async () =>
@@ -61,7 +61,7 @@ describe('a page whose answers are slow', () => {
   beforeAll(() => answerSlowly());
   afterAll(() => driver.page.unrouteAll({ behavior: 'ignoreErrors' }));
 
-  it('shows that a page is loading, without a layout shift when the responses arrive', async () => {
+  it('the console shows that a page is loading, without a layout shift when the responses arrive', async () => {
     for (const path of [
       '',
       '/queue',
@@ -87,7 +87,7 @@ describe('a page whose answers are slow', () => {
     }
   }, 180_000);
 
-  it('keeps the previous rows, dimmed, while the rows of another filter load', async () => {
+  it('a list keeps its previous rows, dimmed, while the rows of another filter load', async () => {
     await driver.goTo('/queue/notifications');
     const rows = driver.page.locator('main tbody tr');
     await rows.first().waitFor();

@@ -39,7 +39,9 @@ const isConsole = (address: string) => address === `${app.url}/console`;
 const call = (jar: CookieJar, path: string) =>
   app.call('GET', path, { headers: { ...FROM_CONSOLE, cookie: jar.header } });
 
-/** Signs in completely; returns the browser and its last address. */
+/**
+ * Signs in at the organisation, from the first request to the last redirect; returns the browser and its last address.
+ */
 async function signIn(jar = new CookieJar()): Promise<{ jar: CookieJar; status: number; at: string; page: string }> {
   const [response, at] = await jar.follow(start(), isConsole);
   return { jar, status: response.status, at, page: await response.text() };
@@ -69,7 +71,7 @@ describe('signing in at the organisation', () => {
 
     const done = await signIn(jar);
     expect([done.status, done.at]).toEqual([303, `${app.url}/console`]);
-    // The remaining cookie belongs to the first sign-in, which was not completed.
+    // The remaining sign-in cookie belongs to the first sign-in, which was not completed.
     expect(jar.header.match(/console-sign-in/g)).toHaveLength(1);
     expect(await session(jar)).toMatchObject({ username: 'maria', scopes: ['admin'], account_codes: [] });
     expect((await call(jar, '/admin/users')).status).toBe(200);
@@ -107,7 +109,7 @@ describe('signing in at the organisation', () => {
     expect(await session(again.jar)).toBeNull();
   });
 
-  it('refuses a person without a matching group, and creates no user', async () => {
+  it('refuses the sign-in of a person without a matching group, and creates no user', async () => {
     await provider.person({ sub: 'person-4', preferred_username: 'stranger' });
     const { status, page, jar } = await signIn();
     expect(status).toBe(403);
@@ -116,7 +118,7 @@ describe('signing in at the organisation', () => {
     expect(await app.given.sql(`SELECT FROM users WHERE username = 'stranger'`)).toEqual([]);
   });
 
-  it('never gives a person the account of a local user with the same name', async () => {
+  it('a person who signs in at the organisation never becomes the local user with the same name', async () => {
     const local = await new OAuth(app).login({ scopes: ['admin'] });
     await provider.person({ sub: 'person-5', preferred_username: local.username, groups: [`exam-support-${account}`] });
     const { jar } = await signIn();
@@ -129,7 +131,7 @@ describe('signing in at the organisation', () => {
     expect((await session(second.jar)).username).toBe(username);
   });
 
-  it('gives nobody a username that has another meaning in the audit log', async () => {
+  it('a sign-in at the organisation gives nobody a username that has a reserved meaning in the audit log', async () => {
     await provider.person({ sub: 'person-10', preferred_username: 'system', groups: ['exam-admins'] });
     expect((await session((await signIn()).jar)).username).toBe('person-10');
   });
@@ -178,7 +180,7 @@ describe('signing in at the organisation', () => {
         [address, elsewhere, address, elsewhere].map((each) => fetch(each, { redirect: 'manual', headers })),
       );
       expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400, 400]);
-      // A sign-in that the identity provider refused is completed, too: its state cannot be used again.
+      // A sign-in that the identity provider refused also counts as completed, so that its state cannot be used again.
       const refused = new CookieJar();
       await refused.visit(start());
       const state = new URL((await refused.visit(start())).headers.get('location')!).searchParams.get('state')!;
@@ -248,7 +250,7 @@ describe('signing in at the organisation', () => {
   });
 
   it.each(['exam-support-A\u0000B', 'exam-support-\ud800', `exam-support-${'A'.repeat(1000)}`])(
-    'grants no account for the group %j',
+    'a sign-in at the organisation grants no account for the group %j',
     async (group) => {
       await provider.person({ sub: 'person-16', preferred_username: 'odd\u0000', groups: [group, 'exam-admins'] });
       expect(await session((await signIn()).jar)).toMatchObject({ username: 'odd-', scopes: ['admin'] });
@@ -330,7 +332,7 @@ describe('signing out', () => {
       });
       expect(await session(jar)).toBeNull();
 
-      // The provider still knows the browser, and asks for no sign-in.
+      // The identity provider still has a session with the browser, and does not ask for a sign-in.
       await provider.person(null);
       expect((await signIn(jar)).status).toBe(303);
       const [page, at] = await jar.follow(address.href);

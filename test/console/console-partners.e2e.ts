@@ -46,7 +46,7 @@ describe('partners in the console', () => {
     await driver.page.getByText(/day.* left/).waitFor();
     await driver.page.getByText('None; requests are signed').waitFor();
     await driver.page.locator('.chart canvas').first().waitFor();
-    // The table shows the data of the chart by the hour, and is rendered when it is opened.
+    // The table below the chart shows the chart's data by the hour. It is rendered when it is opened.
     const hours = driver.page.locator('.chart-table tbody tr');
     expect(await hours.count()).toBe(0);
     await driver.page.getByText('As a table').first().click();
@@ -55,7 +55,7 @@ describe('partners in the console', () => {
     await driver.expectGoodPage('partner');
   });
 
-  it('the page of a failing partner says since when every attempt fails, and leads to the failed notifications in one click', async () => {
+  it('the page of a failing partner shows since when every attempt has failed, and links to the failed notifications', async () => {
     await head('FAILING');
     await driver.page.getByText(/^Every attempt has failed since/).waitFor();
     await driver.link('Show the failed notifications').click();
@@ -63,7 +63,7 @@ describe('partners in the console', () => {
     await open();
   });
 
-  it("reports a sample of any change step by step, with the partner's response as plain text", async () => {
+  it("shows the result of sending a sample of any event step by step, with the partner's response as plain text", async () => {
     await driver.page.getByLabel('A sample of').selectOption('EXAM_COMPLETED');
     await driver.button('Send a sample').click();
     const report = driver.page.locator('.report');
@@ -77,7 +77,7 @@ describe('partners in the console', () => {
     expect(subscribed.partner.requests.at(-1)!.json).toMatchObject({ change_reason: 'EXAM_COMPLETED' });
   });
 
-  it('the page of a partner with a new address shows the reason of a failed verification, and ACTIVE after a 200', async () => {
+  it('the page of a partner with a new address shows the reason of a failed verification, and the state ACTIVE after the partner answered 200', async () => {
     const answer = await subscribed.patch({ partner_url: `${subscribed.partner.url}/moved` });
     expect(answer.body).toMatchObject({ state: 'UNVERIFIED' });
     await open();
@@ -104,7 +104,7 @@ describe('partners in the console', () => {
     expect((await subscribed.post('verify')).status).toBe(200);
   });
 
-  it('the form of a partner sends only changed settings, and shows a fault at its field', async () => {
+  it('the form of a partner sends only changed settings, and shows an error at its field', async () => {
     const before = await subscribed.subscription();
     await driver.link('Settings').click();
     await driver.title('Settings of a partner');
@@ -203,7 +203,7 @@ describe('partners in the console', () => {
     expect((await subscribed.subscription())['state']).toBe('ACTIVE');
   });
 
-  it('shows a new signing secret of a partner once', async () => {
+  it('the console shows a new signing secret of a partner only once', async () => {
     await driver.button('Rotate the secret …').click();
     await driver.inDialog('Create new secret').click();
     const secret = await driver.dialog('The new signing secret').locator('code').textContent();

@@ -5,7 +5,9 @@ import { Subscribed } from '../support/subscribed';
 
 const { MARKUP } = ConsoleDriver;
 
-/** The error queue, from the causes to a job, with partners that fail in different ways. */
+/**
+ * Tests the pages of the error queue, from the list of causes to a bulk job, with partners that fail in different ways.
+ */
 describe('the error queue in the console', () => {
   let app: TestApp;
   let driver: ConsoleDriver;
@@ -74,7 +76,7 @@ describe('the error queue in the console', () => {
     await driver.expectGoodPage('queue-cause');
   });
 
-  it('shows a notification, in which texts of partners and candidates are never interpreted as markup', async () => {
+  it('the page of a notification never interprets texts of partners and candidates as markup', async () => {
     await driver.link(bookings[0]).click();
     await driver.title(`Booking created ${bookings[0]}`);
     await driver.page.getByText(`No such exam ${MARKUP}`).waitFor();
@@ -113,7 +115,7 @@ describe('the error queue in the console', () => {
     expect(resolved['state']).toBe('RESOLVED');
   });
 
-  it('resends a notification, and shows that the resend failed, too', async () => {
+  it('an operator can resend a notification, and sees that the resend failed as well', async () => {
     await driver.goTo(`/notifications?booking_code=${bookings[1]}`);
     await driver.link(bookings[1]).click();
     await driver.button('Resend …').click();
@@ -123,7 +125,7 @@ describe('the error queue in the console', () => {
     await driver.page.locator('.page-head', { hasText: 'ERROR QUEUE' }).waitFor();
   });
 
-  it('resends the selected notifications of a list', async () => {
+  it('an operator can resend the selected notifications of a list', async () => {
     subscribed.partner.answer({ status: 200 });
     await driver.goTo('/queue/notifications');
     const ids = (await subscribed.queue()).map(({ id }) => id as string);
@@ -136,7 +138,7 @@ describe('the error queue in the console', () => {
     await eventually(async () => (await subscribed.queue()).length === 2);
   });
 
-  it('resends a cause in four clicks: the matches are shown first, and a double click creates one job', async () => {
+  it('an operator can resend a cause in four clicks, which first show the matches; a double click creates one job', async () => {
     await driver.goTo('/queue');
     await row('Refused').waitFor();
     driver.clicks.length = 0;
@@ -152,7 +154,7 @@ describe('the error queue in the console', () => {
     await driver.title('Resend');
     await driver.page.locator('.page-head', { hasText: 'DONE' }).waitFor();
     await legend('2 delivered');
-    // The second click of a double click does nothing.
+    // The second click of the double click has no effect.
     expect(driver.clicks).toEqual(['Read the answers', 'Resend …', 'Resend 2', 'Resend 2']);
     expect(await fact('Reason')).toBe('They know the exam now');
     const jobs = await app.given.sql('SELECT reason, actor FROM jobs');
@@ -184,7 +186,7 @@ describe('the error queue in the console', () => {
     expect(await subscribed.queue()).toHaveLength(0);
   });
 
-  it('a second operator can see, pause and abort the job of the first', async () => {
+  it('a second operator can see, pause and abort the bulk job of the first operator', async () => {
     subscribed.partner.answer({ status: 400 });
     await failed(2);
     subscribed.partner.answer({ status: 400, delayMs: 1500 });

@@ -28,14 +28,14 @@ afterAll(async () => {
   await app?.close();
 });
 
-/** Loads a page until its event stream has begun. */
+/** Opens a page of the console, and waits until its event stream has begun. */
 async function open(path: string): Promise<void> {
   await Promise.all([driver.page.waitForResponse(/\/admin\/events$/), driver.goTo(path)]);
 }
 
-/** Returns the requests of the page from the start of `perform` until shortly after `content` is visible. */
+/** Returns the requests that the page sends from the start of `perform` until shortly after `content` is visible. */
 async function askedFor(perform: () => Promise<void>, content: string): Promise<string[]> {
-  // Waits for the responses to the requests of the previous page and of its event stream.
+  // Waits until the requests of the previous page and of its event stream have been answered.
   await driver.page.waitForTimeout(2500);
   asked.length = 0;
   await perform();

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterAll(() => app.close());
 
-/** A browser at the console. */
+/** A browser that is signed in to the console, reduced to its cookies and requests. */
 class Browser {
   readonly jar = new CookieJar();
 
@@ -69,7 +69,7 @@ describe('a session of the console', () => {
     expect(found).toBe(0);
   });
 
-  it('accepts a console session like a token on every route, with the scopes of its user', async () => {
+  it('every route accepts a console session like a token, with the scopes of its user', async () => {
     const browser = await signedIn();
     expect((await browser.call('GET', '/admin/error-queue')).status).toBe(200);
     expect((await browser.call('POST', '/admin/accounts', { name: 'From the console' })).status).toBe(201);

@@ -68,7 +68,7 @@ describe('the set-up pages', () => {
     await driver.told('Deleted.');
   });
 
-  it('creates and disables users, and shows the secret of an application once', async () => {
+  it('the set-up pages create and disable users, and show the secret of a new application once', async () => {
     await driver.goTo('/setup/users');
     await driver.title('Users');
     const username = app.given.unique('made-');
@@ -107,7 +107,7 @@ describe('the set-up pages', () => {
     await driver.expectGoodPage('setup-applications');
   });
 
-  it('shows command lines that connect a new client, and the command lines work', async () => {
+  it('the set-up pages show working command lines for a new client', async () => {
     const { account } = await app.given.scene();
     const username = app.given.unique('client-');
     await driver.goTo('/setup/connect-client');
@@ -131,7 +131,7 @@ describe('the set-up pages', () => {
     expect((await app.call('GET', address, { token: access_token })).body).toEqual([]);
   });
 
-  it('connects a partner: a sample is delivered, and the partner receives events', async () => {
+  it('the set-up pages connect a partner, which then receives a sample and events', async () => {
     const { account } = await app.given.scene();
     const partner = await startPartner();
     try {

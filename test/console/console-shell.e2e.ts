@@ -18,7 +18,7 @@ describe('the files of the console', () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(`${app.url}${path}`, { headers, redirect: 'manual' });
 
-  it('serves one page at every address, with a content security policy that allows no injected markup', async () => {
+  it('the console serves one page at every address, with a content security policy that allows no injected markup', async () => {
     for (const path of [
       '/console',
       '/console/queue',
@@ -70,7 +70,10 @@ describe('the files of the console', () => {
     }
   });
 
-  /** Waits until the page is shown; the other pages are loaded afterwards, while the browser is idle. */
+  /**
+   * Waits until the page is shown, and returns the files that were loaded for it. The code of other pages is loaded
+   * afterwards, while the browser is idle.
+   */
   async function loadedForFirstPage(driver: ConsoleDriver): Promise<Map<string, number>> {
     const loaded = new Map<string, number>();
     driver.page.on('response', (response) => {
@@ -97,14 +100,14 @@ describe('the shell of the console', () => {
     await app?.close();
   });
 
-  it('opens the requested address after the sign-in, and stores the session only where scripts cannot read it', async () => {
+  it('the console opens the requested address after the sign-in, and stores the session only where scripts cannot read it', async () => {
     await driver.title('Notifications');
     expect(await driver.page.getByLabel('State').inputValue()).toBe('PENDING');
     const kept = await driver.page.evaluate('JSON.stringify([{...localStorage}, document.cookie])');
     expect(kept).toBe('[{},""]');
   });
 
-  it('shows the same page after a reload, from a link pasted in a new tab, and after the back button', async () => {
+  it('the console shows the same page after a reload, from a link pasted in a new tab, and after the back button', async () => {
     await driver.page.reload();
     await driver.title('Notifications');
     const tab = await driver.page.context().newPage();
@@ -202,7 +205,7 @@ describe('the shell of the console', () => {
     expect(driver.refusals()).toEqual(['401 GET /admin/notifications', '403 POST /console/session']);
   });
 
-  it('links to the API documentation, where routes can be called with the session, without a token', async () => {
+  it('the console links to the API documentation, where routes can be called with the session, without a token', async () => {
     await driver.link('API documentation').click();
     const { page } = driver;
     const operation = page.locator('.opblock', { has: page.locator('[data-path="/admin/overview"]') });
@@ -227,7 +230,7 @@ describe('the shell of the console', () => {
     expect(driver.refusals()).toEqual(['401 GET /admin/overview']);
   });
 
-  it('passes the checks of layout and accessibility on the home page and the page for an unknown address', async () => {
+  it('the console passes the checks of layout and accessibility on the home page and the page for an unknown address', async () => {
     await driver.goTo('');
     await driver.title('Overview');
     await driver.expectGoodPage('home-empty');

@@ -74,7 +74,7 @@ describe('a list with live updates', () => {
     expect(await names()).toEqual(['Later', 'Middle', 'Oldest']);
   });
 
-  it('applies the held-back updates when the pointer leaves the list', async () => {
+  it('a list applies the held-back updates when the pointer leaves it', async () => {
     await row('Middle').hover();
     await waiting('Last');
     await held('1 new').waitFor();
@@ -106,7 +106,7 @@ describe('a list with live updates', () => {
   });
 });
 
-it('holds a new cause back in the error queue while the pointer is on a cause, and updates the counts', async () => {
+it('the error queue holds back a new cause while the pointer is on a row, and still updates the counts', async () => {
   await refusedWith(400, 2);
   await driver.goTo('/queue');
   await rest();

@@ -52,7 +52,7 @@ describe('the timeline of a booking', () => {
     expect(current).toEqual([null, 'true', null, null]);
   });
 
-  it('says from when to when an exam was moved, in the timeline and in the lists', async () => {
+  it('shows the old and the new time of a moved exam, in the timeline and in the lists', async () => {
     const [made, first, second] = (await of(booking)).sort(
       (one, other) => one['event_sequence'] - other['event_sequence'],
     );
@@ -66,7 +66,7 @@ describe('the timeline of a booking', () => {
       .waitFor();
   });
 
-  it("links each event of a booking's timeline to the next event", async () => {
+  it("links each event of a booking's timeline to the next notification of the booking", async () => {
     await events().nth(3).getByRole('link').click();
     await driver.title(`Booking cancelled ${booking}`);
     await eventually(async () => expect(await events().nth(3).getAttribute('aria-current')).toBe('true'));

@@ -28,7 +28,7 @@ const statusOf = async (id: string) =>
   (await app.given.sql('SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1', [id]))[0]['status'] as string;
 
 describe('the work lists', () => {
-  it('approves accommodations from a work list while other operators change the list', async () => {
+  it('an operator can approve accommodations in a work list while other operators change the list', async () => {
     const code = await app.given.accommodation(scene.account, true);
     const special_accommodations = [code];
     const { svc_eligiblity_id: id } = await record({
@@ -124,7 +124,7 @@ describe('the work lists', () => {
     expect(await statusOf(id)).toBe('COMPLETED');
   });
 
-  it('downloads the bytes of a result body that is not a JSON object', async () => {
+  it('an operator can download the bytes of a result body that is not a JSON object', async () => {
     const bytes = Buffer.from([0x7b, 0xff, 0x00, 0x22]);
     await app.call('PUT', `/accounts/${scene.account}`, { token: scene.token, body: bytes });
     await driver.goTo('/work/unmatched');
@@ -140,7 +140,7 @@ describe('the work lists', () => {
     await driver.told('Rejected.');
   });
 
-  it('rejects an unmatched result, with a reason', async () => {
+  it('an operator can reject an unmatched result, with a reason', async () => {
     await new Deliveries(app).register(
       scene.token,
       registrationBody({ examMetaData: { examCode: 'NOWHERE' }, examTakerLastName: 'Stray' }),
@@ -156,7 +156,7 @@ describe('the work lists', () => {
     await driver.page.getByText('All results are matched to an exam.').waitFor();
   });
 
-  it('checks a file in a dry run, imports the file, and shows the report', async () => {
+  it('an operator can check a file in a dry run, import the file, and read the report', async () => {
     await driver.goTo('/work/imports');
     await driver.title('Imports');
     const csv = `candidate_id,first_name,last_name,test_code\nUP-1,Ada,L,${scene.testCode}\nUP-2,Ada,L,NO-SUCH-TEST\n`;

@@ -5,7 +5,7 @@ import { dateTime } from '../support/given';
 import { refused } from '../support/queued';
 import { Subscribed } from '../support/subscribed';
 
-/** Contract section 9: the operators' overview. */
+/** Tests section 9 of the contract: the operators' overview. */
 const HOUR_MS = 3_600_000;
 
 let app: TestApp;
@@ -27,7 +27,7 @@ const overview = async (token = support) => {
   expect(answer.status).toBe(200);
   return answer.body;
 };
-/** Waits until the overview has these members: it is counted about once a second. */
+/** Waits until the overview has these members. The service counts about once a second. */
 const showing = (members: object, token = support) =>
   eventually(async () => {
     const body = await overview(token);
@@ -57,7 +57,7 @@ describe('the overview', () => {
     expect(body.hours[23].from).toBe(new Date().toISOString().slice(0, 13) + ':00:00Z');
   });
 
-  it('counts undelivered notifications by the time left to the exam, and the attempts of the hour', async () => {
+  it('the overview counts undelivered notifications by the time left until the exam, and the delivery attempts of the current hour', async () => {
     subscribed.partner.answer({ status: 400 });
     for (const hours of [1, 20, 21, 24 * 9])
       await subscribed.booking({ booking_on: dateTime(Date.now() + hours * HOUR_MS) });
@@ -143,7 +143,7 @@ describe('the overview', () => {
     expect(answer.status).toBe(403);
   });
 
-  it('the overview counts the attempts of the last two hours anew, and keeps the counts of earlier hours', async () => {
+  it('the overview counts the delivery attempts of the last two hours anew, and keeps the counts of earlier hours', async () => {
     await app.given.sql(
       `INSERT INTO notification_attempts (notification_position, subscription_id, at, duration_ms, trigger, http_status)
        SELECT 1, $1::uuid, date_trunc('hour', now()) - interval '1 minute', 7, 'FIRST', 200 FROM generate_series(1, 3)`,
@@ -207,7 +207,7 @@ describe('the list of imports', () => {
         body: `candidate_id,first_name,last_name,test_code\n${name},A,B,${scene.testCode}\n`,
       });
     const ids = [(await send('C-1')).body.import_id, (await send('C-2')).body.import_id];
-    // Gives both imports the same time of arrival.
+    // Both imports get the same time of arrival.
     await app.given.sql('UPDATE eligibility_imports SET received_datetime = $1', [new Date()]);
     const list = (query = '', token = support) => app.call('GET', `/admin/imports${query}`, { token });
     const done = await eventually(async () => {

@@ -110,7 +110,7 @@ describe('the search of candidates', () => {
     for (const q of ['173', '555-017', '1A 9QQ', '9QQ']) expect([q, await ids(q)]).toEqual([q, []]);
   });
 
-  it('finds a candidate by the new name, and no longer by the old one, after an update', async () => {
+  it('after an update, the search finds a candidate by the new name and no longer by the old name', async () => {
     const record = await app.given.eligibility(scene, { candidate: { last_name: 'Beforehand', postal_code: '70707' } });
     const id = record['svc_eligiblity_id'] as string;
     const candidate = { ...record['candidate'], last_name: 'Áfterwards', postal_code: null, office_phone: '7070700' };
@@ -181,7 +181,7 @@ describe('the search of candidates', () => {
     expect([sizes, new Set(walked).size]).toEqual([[90, 90, 50], 230]);
   });
 
-  it('the search of candidates requires a text and the scope admin', async () => {
+  it('the search of candidates requires a search text and the scope admin', async () => {
     expect((await search('')).status).toBe(400);
     expect((await app.call('GET', '/admin/candidates?q=a', { token: scene.token })).status).toBe(403);
   });

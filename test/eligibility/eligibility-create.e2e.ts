@@ -228,7 +228,7 @@ describe('§5 Create: one live record for account, candidate and test', () => {
     ]);
   });
 
-  it('reads only records of the candidate and test during create, however many other records are expired', async () => {
+  it('create reads only records of the candidate and the test, however many other records are expired', async () => {
     for (let n = 0; n < 10; n++) expect((await create(body())).status).toBe(200);
     await app.given.records(20_000, scene, { candidate_id: `'over-' || n`, status: `'EXPIRED'` });
     const read = await app.given.recordsRead(async () => {

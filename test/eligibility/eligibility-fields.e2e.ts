@@ -145,7 +145,7 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     expect(await of('2030-02-30')).not.toContain('write');
   });
 
-  it.each(cases)('%s = %j: %s', async (path, value, code) => {
+  it.each(cases)('an eligibility with %s = %j is refused with %s', async (path, value, code) => {
     const pointer = code === 'end_date_before_start' ? '/eligibility_end_date' : pointerTo(path);
     const answer = await create(bodyWith(path, value));
     expect([answer.status, answer.body.code, faultsOf(answer)]).toEqual([
@@ -241,12 +241,15 @@ describe('§5 field rules: accepted', () => {
     ['portion_codes', null, ['MAIN']],
     ['portion_codes', [], ['MAIN']],
   ];
-  it.each(accepted)('%s = %j is stored as %j', async (path, value, kept) => {
-    const answer = await create(bodyWith(path, value));
-    expect(answer.status).toBe(200);
-    const [name, member] = path.split('.') as [string, string?];
-    expect(member ? answer.body[name][member] : answer.body[name]).toEqual(kept);
-  });
+  it.each(accepted)(
+    'an eligibility with %s = %j is accepted and stored with the value %j',
+    async (path, value, kept) => {
+      const answer = await create(bodyWith(path, value));
+      expect(answer.status).toBe(200);
+      const [name, member] = path.split('.') as [string, string?];
+      expect(member ? answer.body[name][member] : answer.body[name]).toEqual(kept);
+    },
+  );
 
   it.each(
     'Online Phone Walkin Import Mail Email Fax IVR ExpressMail VoiceResponse Application oNLINE expressmail'.split(' '),

@@ -102,7 +102,7 @@ describe('§5 Launch', () => {
     expect((await app.call('GET', second)).status).toBe(303);
   });
 
-  it('an expired launch link is 410, and an unknown launch link is 404', async () => {
+  it('a request with an expired launch link is 410, and with an unknown launch link 404', async () => {
     const path = await launchPath(await app.given.eligibility(scene));
     await app.given.sql(`UPDATE launches SET expires_at = now() - interval '1 second' WHERE used_at IS NULL`);
     expect((await app.call('GET', path)).status).toBe(410);
@@ -174,7 +174,7 @@ describe('§5 Launch', () => {
     ['sec-purpose', 'prefetch;prerender'],
     ['purpose', 'prefetch'],
     ['x-moz', 'prefetch'],
-  ])('a request for a launch link with %s: %s is 204 and does not use the link up', async (name, value) => {
+  ])('a request to a launch link with the header %s: %s is 204 and does not use the link up', async (name, value) => {
     const path = await launchPath(await app.given.eligibility(scene));
     const answer = await app.call('GET', path, { headers: { [name]: value } });
     expect([answer.status, answer.headers.get('location')]).toEqual([204, null]);
@@ -238,7 +238,7 @@ describe('§5 Launch', () => {
     expect((await info(idOf(await app.given.eligibility(scene)), await app.given.operator())).status).toBe(200);
   });
 
-  it('launching outside of the window, or for a test without a launch_url, is 403 launch_not_available', async () => {
+  it('a request to launch an exam outside of its window, or for a test without a launch_url, is 403 launch_not_available', async () => {
     const early = await app.given.eligibility(scene, { schedule_start_date: dateTime(Date.now() + 60_000) });
     const bare = await app.given.scene({ launch_url: null });
     const late = await app.given.eligibility(scene);

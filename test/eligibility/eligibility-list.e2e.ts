@@ -4,8 +4,8 @@ import { startApp, type TestApp } from '../support/app';
 import { whatIsAsked } from '../support/statements';
 
 /**
- * Measures how many pages of PostgreSQL a page of the account's list reads, among 60,000 records. Each statement is
- * taken from the service, and explained with the plan of its first execution on a connection.
+ * Measures how many storage pages PostgreSQL reads for one page of an account's list, among 60,000 records. Each
+ * statement is taken from the service, and explained with the plan of its first execution on a connection.
  */
 const RECORDS = 60_000;
 const MOST_PAGES = 500;
@@ -40,7 +40,10 @@ interface Plan {
   'Shared Read Blocks': number;
 }
 
-/** Returns the rows of a request's answer, the number of its statements, and the pages that they read. */
+/**
+ * Returns the rows of the response to a request, the number of the request's SQL statements, and the number of storage
+ * pages that they read.
+ */
 async function pagesOf(query: string): Promise<{ rows: number; statements: number; pages: number }> {
   const { done: answer, asked } = await whatIsAsked(app, () =>
     app.call('GET', `/accounts/${scene.account}/eligibilities?${query}`, { token: scene.token }),
@@ -82,7 +85,7 @@ describe('the list of an account', () => {
     expect(found.pages).toBeLessThan(MOST_PAGES);
   });
 
-  it('reads only the records of the requested page, even in the middle of the list', async () => {
+  it('the list of eligibilities reads only the records of the requested page, even in the middle of the list', async () => {
     const first = await app.call('GET', `/accounts/${scene.account}/eligibilities?limit=200&status=eligible`, {
       token: scene.token,
     });
@@ -108,7 +111,7 @@ describe('the list filtered by updated_since', () => {
     expect(pages).toBeLessThan(CHANGED + MOST_PAGES);
   });
 
-  it('returns every changed record once, page by page, newest change first', async () => {
+  it('the list filtered by updated_since returns every changed record once, page by page, newest change first', async () => {
     const known = await app.given.sql(
       `SELECT svc_eligiblity_id AS id FROM eligibilities WHERE account_code = $1 AND updated_datetime > '2021-12-01Z' ORDER BY position DESC`,
       [scene.account],
@@ -127,7 +130,7 @@ describe('the list filtered by updated_since', () => {
 });
 
 describe('a record whose window is over', () => {
-  it('lists a record whose window is over only under EXPIRED, in order, whether the expiry is already stored or not', async () => {
+  it('the list of eligibilities shows a record whose window is over only under the status EXPIRED, in order, whether the expiry is already stored or not', async () => {
     const own = await app.given.scene();
     const ids: string[] = [];
     for (let n = 0; n < 6; n++) ids.unshift((await app.given.eligibility(own))['svc_eligiblity_id'] as string);

@@ -41,7 +41,7 @@ const moment = (from: string, to: string) =>
     .map((date) => date.toISOString().slice(0, 19) + 'Z');
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null });
 
-/** Generates valid bodies; built once the catalogue is known. */
+/** Generates valid bodies. It is a function, because the codes of the catalogue are known only when the tests run. */
 const eligibilities = () =>
   fc.record({
     test_code: fc.constant(scene.testCode),
@@ -93,7 +93,7 @@ describe('§5 properties', () => {
     );
   });
 
-  it('GET returns the values of any accepted update', async () => {
+  it('GET returns the values of any update that was accepted', async () => {
     await fc.assert(
       fc.asyncProperty(eligibilities(), eligibilities(), async (first, second) => {
         await post(first);
@@ -154,7 +154,7 @@ describe('§5 properties', () => {
           if (answer.body.code !== 'validation_error') return;
           expect(answer.body.errors.length).toBeGreaterThan(0);
           for (const { pointer, code } of answer.body.errors as { pointer: string; code: string }[])
-            // A missing member is reported at its expected place.
+            // The fault of a missing member points to the place where the member is expected.
             expect([
               pointer,
               code,
@@ -167,7 +167,7 @@ describe('§5 properties', () => {
   });
 });
 
-/** RFC 6901 */
+/** Returns whether the JSON Pointer (RFC 6901) points to a value of the document. */
 function exists(document: unknown, pointer: string): boolean {
   let value = document;
   for (const token of pointer.split('/').slice(1)) {

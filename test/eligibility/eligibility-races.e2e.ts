@@ -8,7 +8,7 @@ let app: TestApp;
 let second: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 
-// Two applications on one database: no race may be decided in memory.
+// Two applications share one database, so that no race can be decided in the memory of a process.
 beforeAll(async () => {
   app = await startApp();
   second = await startApp({ databaseUrl: app.databaseUrl });
@@ -114,7 +114,7 @@ describe('§5 races, on two applications and one database', () => {
     expect((shared[0] as { transactions: number }).transactions).toBeLessThan(free.length);
   });
 
-  it('accepts one of 20 simultaneous redemptions of a one-use voucher, by create, by update and by the vouchers route', async () => {
+  it('accepts one of 20 simultaneous redemptions of a one-use voucher, by create, by update or by the vouchers route', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const code = await app.given.voucher(scene.account);
       const records = await Promise.all(Array.from({ length: 14 }, () => app.given.eligibility(scene)));
@@ -199,7 +199,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('accepts only one of a simultaneous cancellation, absence and excused absence of a booking, or the absence and then its excuse', async () => {
+  it('of a simultaneous cancellation, absence and excused absence of a booking, accepts only one, or the absence and then its excuse', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const booking = await app.given.booking(scene, await app.given.eligibility(scene));
       const path = `/accounts/${scene.account}/bookings/${booking['booking_code']}`;
@@ -246,7 +246,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('20 simultaneous updates of one record are all 204, and one of the updates is stored whole', async () => {
+  it('20 simultaneous updates of one record are all 204, and the record has all values of one of the updates', async () => {
     const record = await app.given.eligibility(scene);
     const answers = await at20((at) =>
       call(at, 'PUT', examPath(scene, record), {

@@ -6,7 +6,10 @@ let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 let candidate: string;
 let otherTest: string;
-/** Newest first, of one candidate: PENDING, SCHEDULED, EXPIRED by its window, ABSENT, CANCELLED, COMPLETED, EXPIRED. */
+/**
+ * The ids of one candidate's records, newest first: PENDING, SCHEDULED, EXPIRED by its window, ABSENT, CANCELLED,
+ * COMPLETED, EXPIRED.
+ */
 const ids: string[] = [];
 
 beforeAll(async () => {
@@ -122,7 +125,7 @@ describe('§5 Read', () => {
     expect([answer.status, idsOf(answer)]).toEqual([200, ids]);
   });
 
-  it('a candidate that the account never had is 404 candidate_not_found, on all three routes', async () => {
+  it('a request for a candidate that the account never had is 404 candidate_not_found, on all three routes', async () => {
     const elsewhere = await app.given.scene();
     for (const path of ['', '/eligibilities?status=all', `/tests/${scene.testCode}`]) {
       const unknown = await get(`/candidates/nobody${path}`);
@@ -134,7 +137,7 @@ describe('§5 Read', () => {
     }
   });
 
-  it('a known candidate without a record for the test is 404 eligibility_not_found, and test codes are case-sensitive', async () => {
+  it('a request for a known candidate without a record for the test is 404 eligibility_not_found, and test codes are case-sensitive', async () => {
     for (const test of ['NEVER', scene.testCode.toLowerCase()]) {
       const answer = await get(`/candidates/${candidate}/tests/${test}`);
       expect([answer.status, answer.body.code]).toEqual([404, 'eligibility_not_found']);

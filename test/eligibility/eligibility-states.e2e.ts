@@ -49,7 +49,7 @@ async function scheduled(): Promise<Subject> {
   return { record, bookingCode: (await app.given.booking(scene, record))['booking_code'] as string };
 }
 
-/** Reaches each status by regular calls. */
+/** For each status, creates a record and brings it into this status by regular API requests. */
 const REACH = {
   PENDING: () => eligible({ candidate: { special_accommodations: [reviewed] } }),
   ELIGIBLE: () => eligible(),
@@ -119,7 +119,7 @@ const forbidden = (...statuses: Status[]) =>
   Object.fromEntries(statuses.map((status) => [status, '403 forbidden_operation']));
 const OPERATOR_REFUSED = forbidden('SCHEDULED', 'COMPLETED', 'ABSENT', 'CANCELLED');
 
-/** Contract §5, the table of states: any other transition is refused and changes nothing. */
+/** The table of states in section 5 of the contract. Any other transition is refused and changes nothing. */
 const EXPECTED: Record<Trigger, Partial<Record<Status, Outcome | string>>> = {
   update: {
     ...{
@@ -203,16 +203,19 @@ const product = (Object.keys(TRIGGERS) as Trigger[]).flatMap((trigger) =>
 );
 
 describe('§5 the table of states, status × trigger', () => {
-  it.each(product)('%s, %s: %j', async (status, trigger, expected) => {
-    const [wanted, next] = typeof expected === 'string' ? [expected, status] : expected;
-    const subject = await REACH[status]();
-    expect(await statusOf(subject)).toBe(status);
-    const answer = await TRIGGERS[trigger](subject);
-    expect(answer.status < 400 ? answer.status : `${answer.status} ${answer.body.code}`).toBe(wanted);
-    expect(await statusOf(subject)).toBe(next);
-  });
+  it.each(product)(
+    'a record in the status %s reacts to the trigger "%s" as the table of states says: %j',
+    async (status, trigger, expected) => {
+      const [wanted, next] = typeof expected === 'string' ? [expected, status] : expected;
+      const subject = await REACH[status]();
+      expect(await statusOf(subject)).toBe(status);
+      const answer = await TRIGGERS[trigger](subject);
+      expect(answer.status < 400 ? answer.status : `${answer.status} ${answer.body.code}`).toBe(wanted);
+      expect(await statusOf(subject)).toBe(next);
+    },
+  );
 
-  it.each(STATUSES)('a result completes a record that is %s, unless the record is CANCELLED', async (status) => {
+  it.each(STATUSES)('a result completes a record in the status %s, except for CANCELLED', async (status) => {
     const subject = await REACH[status]();
     const completed = complete(subject);
     if (status === 'CANCELLED') await expect(completed).rejects.toThrow(DomainError);
@@ -240,7 +243,7 @@ describe('§5 the table of states, status × trigger', () => {
     expect(await statusOf(subject)).toBe(status);
   });
 
-  it('a record is EXPIRED at the moment of reading, without a job', async () => {
+  it('a record is returned as EXPIRED from its end date on, without any job having run', async () => {
     const end = Math.ceil(Date.now() / 1000) * 1000 + 1000;
     const subject = await eligible({ eligibility_end_date: dateTime(end) });
     expect(await statusOf(subject)).toBe('ELIGIBLE');
@@ -278,7 +281,7 @@ describe('§5 the table of states, status × trigger', () => {
     expect(audit.map((row) => row['action'])).toEqual(['eligibility.create', 'eligibility.hold']);
   });
 
-  it('the operator routes of an eligibility answer 404 to an unknown id, and are forbidden to a client', async () => {
+  it('the operator routes of an eligibility answer 404 to an unknown id, and refuse a client with 403', async () => {
     const unknown = await call('POST', '/admin/eligibilities/ZZZZZZZZ/release', undefined, operator);
     expect([unknown.status, unknown.body.code]).toEqual([404, 'eligibility_not_found']);
     const client = await call('POST', '/admin/eligibilities/ZZZZZZZZ/release');

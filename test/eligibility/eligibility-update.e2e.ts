@@ -272,31 +272,34 @@ describe('§5 Update: which record it addresses when there are several', () => {
     ['an ABSENT newest record is 403 eligibility_closed', ['CANCELLED', 'ABSENT'], 403],
     ['no open record is 404 eligibility_not_found', ['CANCELLED'], 404],
   ];
-  it.each(cases)('%s (%j, oldest first)', async (_title, statuses, expected) => {
-    const body = app.given.eligibilityBody(scene.testCode, { portion_codes: ['P1'] });
-    const ids: string[] = [];
-    for (const status of statuses) {
-      await app.given.sql(
-        `UPDATE eligibilities SET status = 'CANCELLED' WHERE candidate_id = $1 AND status = 'ELIGIBLE'`,
+  it.each(cases)(
+    'when an update may concern several records, %s (their statuses, oldest first: %j)',
+    async (_title, statuses, expected) => {
+      const body = app.given.eligibilityBody(scene.testCode, { portion_codes: ['P1'] });
+      const ids: string[] = [];
+      for (const status of statuses) {
+        await app.given.sql(
+          `UPDATE eligibilities SET status = 'CANCELLED' WHERE candidate_id = $1 AND status = 'ELIGIBLE'`,
+          [body['candidate'].candidate_id],
+        );
+        const record = await app.given.eligibility(scene, body);
+        ids.push(record['svc_eligiblity_id'] as string);
+        if (status !== 'ELIGIBLE') await setStatus(record, status);
+      }
+      for (const [at, status] of statuses.entries())
+        await app.given.sql('UPDATE eligibilities SET status = $2 WHERE svc_eligiblity_id = $1', [ids[at], status]);
+      const answer = await update(body, { candidate: { city: 'Troy' } });
+      if (typeof expected === 'number') {
+        const code = { 403: 'eligibility_closed', 404: 'eligibility_not_found' }[expected];
+        expect([answer.status, answer.body.code]).toEqual([expected, code]);
+        return;
+      }
+      expect(answer.status).toBe(204);
+      const changed = await app.given.sql(
+        `SELECT svc_eligiblity_id FROM eligibilities WHERE candidate_id = $1 AND city = 'Troy'`,
         [body['candidate'].candidate_id],
       );
-      const record = await app.given.eligibility(scene, body);
-      ids.push(record['svc_eligiblity_id'] as string);
-      if (status !== 'ELIGIBLE') await setStatus(record, status);
-    }
-    for (const [at, status] of statuses.entries())
-      await app.given.sql('UPDATE eligibilities SET status = $2 WHERE svc_eligiblity_id = $1', [ids[at], status]);
-    const answer = await update(body, { candidate: { city: 'Troy' } });
-    if (typeof expected === 'number') {
-      const code = { 403: 'eligibility_closed', 404: 'eligibility_not_found' }[expected];
-      expect([answer.status, answer.body.code]).toEqual([expected, code]);
-      return;
-    }
-    expect(answer.status).toBe(204);
-    const changed = await app.given.sql(
-      `SELECT svc_eligiblity_id FROM eligibilities WHERE candidate_id = $1 AND city = 'Troy'`,
-      [body['candidate'].candidate_id],
-    );
-    expect(changed).toEqual([{ svc_eligiblity_id: ids[statuses.lastIndexOf(expected)] }]);
-  });
+      expect(changed).toEqual([{ svc_eligiblity_id: ids[statuses.lastIndexOf(expected)] }]);
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import { startApp, type Answer, type TestApp } from '../support/app';
 import { Deliveries, registrationBody } from '../support/deliveries';
 
-/** Contract section 9: operators' reads of candidates and their records. */
+/** Tests section 9 of the contract: the routes by which operators read candidates and their records. */
 let app: TestApp;
 let operator: string;
 let mine: Awaited<ReturnType<TestApp['given']['scene']>>;
@@ -103,7 +103,7 @@ describe('the records of a candidate', () => {
     ]);
   });
 
-  it('lists results without photo and link, which are read by requests of their own that write audit rows', async () => {
+  it('lists results without photo and link; separate requests return these and write audit rows', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(mine);
     const id = record['svc_eligiblity_id'] as string;
@@ -185,7 +185,7 @@ describe('the records that wait for an operator', () => {
   const waiting = (wait: string, more = '', token = operator) =>
     get(`/admin/eligibilities?waiting_for=${wait}${more}`, token);
 
-  it('lists records of all accounts with accommodations to approve or a hold', async () => {
+  it('the list of waiting records contains the records of all accounts that have accommodations to approve or a hold', async () => {
     const approval = (await needingApproval(mine))['svc_eligiblity_id'];
     const held = (await app.given.eligibility(foreign))['svc_eligiblity_id'];
     const both = (await needingApproval(foreign))['svc_eligiblity_id'];

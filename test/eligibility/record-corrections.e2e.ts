@@ -131,7 +131,7 @@ describe('a result that was refused and later accepted', () => {
   const unmatched = async () => (await new Deliveries(app).unmatched(operator)).body as Made[];
 
   it.each(['REGISTRATION', 'ACCOUNT'])(
-    'removes a refused result from the unmatched results when the same result is sent again and accepted: %s',
+    'a refused result is removed from the unmatched results when the same result is sent again and accepted: %s',
     async (source) => {
       const deliveries = new Deliveries(app);
       const candidateId = app.given.unique('late-');
@@ -193,12 +193,12 @@ it('stores a date in the year 1 unchanged in a process whose time zone is not UT
 }, 180_000);
 
 describe('a record that expires while it is being read', () => {
-  it('returns a record that expires during the read with the status by which the filter selected it', async () => {
+  it('a record that expires while it is being read is returned with the status by which the filter selected it', async () => {
     const record = await app.given.eligibility(scene);
     const end = new Date(Math.floor(Date.now() / 1000) * 1000 + 3_600_000);
     await endAt(record, end);
     let asked = 0;
-    // The clock passes the end of the window at its second reading.
+    // The second time that the service reads the clock, the end of the window has passed.
     const clock = jest
       .spyOn(app.app.get(Clock), 'now')
       .mockImplementation(() => new Date(end.getTime() - 500 + 1000 * Math.min(asked++, 1)));
@@ -216,7 +216,7 @@ describe('a record that expires while it is being read', () => {
 });
 
 describe('the filter updated_since', () => {
-  it('updated_since finds an expired record by the time of its expiry, even if a new record replaced it or the creation of the new record failed', async () => {
+  it('updated_since finds an expired record by the time of its expiry, even if a new record replaced it or the creation of a new record failed', async () => {
     const since = new Date(Date.now() - 1000).toISOString().slice(0, 19) + 'Z';
     const ids = async () =>
       (

@@ -10,8 +10,8 @@ function withoutExamples(document: Part): Part {
 }
 
 /**
- * Checks that nothing is lost when many modules become one file: neighbouring files, names of classes, single copies of
- * packages.
+ * Checks that nothing is lost when many modules become one file: the files next to a module, the names of classes, and
+ * the single copy of each package.
  */
 describe('the service from its bundled file', () => {
   const data = dataFolder();
@@ -31,7 +31,7 @@ describe('the service from its bundled file', () => {
   it('the bundled service serves the same OpenAPI document as the service from its sources', async () => {
     const committed = JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')) as Part;
     const served = (await (await fetch(`${url}/openapi.json`)).json()) as Part;
-    // The document of a sandbox also has the sandbox's tools, and its own codes and address.
+    // The OpenAPI document of a sandbox also contains the sandbox's tools, codes and address.
     const paths = served['paths'] as Part;
     const tools = Object.keys(paths).filter((path) => path.startsWith('/sandbox/'));
     const named = JSON.stringify(tools.map((path) => paths[path]));

@@ -5,7 +5,7 @@ import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody } from '../support/deliveries';
 import { dateTime } from '../support/given';
 
-/** The state diagrams of docs/clients.md, arrow by arrow. */
+/** Tests the state diagrams of docs/clients.md, arrow by arrow. */
 const GUIDE = readFileSync(join(__dirname, '../../docs/clients.md'), 'utf8');
 
 interface Arrow {
@@ -89,7 +89,10 @@ async function done(record: Entity, ...ways: ((record: Entity) => Promise<unknow
 
 type Way = (record: Entity) => Promise<unknown>;
 
-/** Maps each arrow's label to the calls that cause its transition; each of several is tried with a separate record. */
+/**
+ * Maps the label of each arrow to the requests that cause the transition. If there are several, each is tried with a
+ * separate record.
+ */
 const WAYS: Record<string, Way[]> = {
   create: [() => Promise.resolve()],
   'approved, no hold left': [
@@ -130,20 +133,23 @@ describe('the diagram of an eligibility', () => {
   ];
   const common = arrows.filter(({ from, to, label }) => !own.includes(`${from} ${to} ${label}`));
 
-  it('the diagram of an eligibility contains every arrow once', () => {
+  it('the diagram of an eligibility contains every arrow of the document once', () => {
     expect(new Set(arrows.map((arrow) => JSON.stringify(arrow))).size).toBe(arrows.length);
     expect(arrows.length - common.length).toBe(own.length);
   });
 
-  it.each(common)('shows the change from $from to $to: $label', async ({ from, to, label }) => {
-    expect(Object.keys(WAYS)).toContain(label);
-    for (const way of WAYS[label]) {
-      const record = await IN_STATE[from]();
-      if (from !== '[*]') expect(await read(record)).toBe(from);
-      await way(record);
-      expect(await read(record)).toBe(to);
-    }
-  });
+  it.each(common)(
+    'the diagram of an eligibility shows the change from $from to $to: $label',
+    async ({ from, to, label }) => {
+      expect(Object.keys(WAYS)).toContain(label);
+      for (const way of WAYS[label]) {
+        const record = await IN_STATE[from]();
+        if (from !== '[*]') expect(await read(record)).toBe(from);
+        await way(record);
+        expect(await read(record)).toBe(to);
+      }
+    },
+  );
 
   it('an eligibility begins as PENDING with accommodations to approve, and is PENDING again when its window is reopened', async () => {
     const record = await createToApprove();
@@ -154,7 +160,7 @@ describe('the diagram of an eligibility', () => {
     expect(await read(record)).toBe('PENDING');
   });
 
-  it('contains every cancellation, booking and hold that changes the state', async () => {
+  it('the diagram of an eligibility contains every cancellation, booking and hold that changes the state', async () => {
     for (const state of Object.keys(IN_STATE).slice(1))
       for (const [method, path] of [
         ['DELETE', (record: Entity) => examPath(scene, record)],
@@ -198,9 +204,12 @@ describe('the diagram of a booking', () => {
     'result of an exam without a booking': deliver,
   };
 
-  it.each(arrows)('shows the change from $from to $to: $label', async ({ from, to, label }) => {
-    const record = await states[from]();
-    await ways[label](record);
-    expect((await succeeds('GET', await bookingOf(record)))['status']).toBe(to);
-  });
+  it.each(arrows)(
+    'the diagram of a booking shows the change from $from to $to: $label',
+    async ({ from, to, label }) => {
+      const record = await states[from]();
+      await ways[label](record);
+      expect((await succeeds('GET', await bookingOf(record)))['status']).toBe(to);
+    },
+  );
 });

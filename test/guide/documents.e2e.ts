@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Returns the blocks of a section in one language. */
+/** Returns the code blocks of a document's section that are in one language. */
 function blocksOf(document: string, title: string, language: string): string[] {
   const text = readFileSync(join(ROOT, document), 'utf8');
   const [, section] = text.split(new RegExp(`^#+ ${title}\n`, 'm'));
@@ -43,7 +43,7 @@ function blocksOf(document: string, title: string, language: string): string[] {
   );
 }
 
-/** Types lines into a shell. @returns its standard output */
+/** Runs command lines in a shell. @returns the shell's standard output */
 async function type(lines: string, env: Record<string, string> = {}): Promise<string> {
   const { PATH, HOME, TMPDIR } = process.env;
   const child = spawn('sh', ['-eu', '-c', lines], { cwd: folder, env: { PATH, HOME, TMPDIR, BASE: app.url, ...env } });
@@ -74,14 +74,14 @@ describe('the command lines of the documents', () => {
   let operator: string;
   let account: string;
 
-  it('gets a token with the lines of docs/oauth.md', async () => {
+  it('the command lines of docs/oauth.md get a token', async () => {
     token = await login(sandbox['client']);
     operator = await login(sandbox['operator']);
     account = sandbox['account_code'];
     expect((await app.call('GET', `/accounts/${account}/eligibilities`, { token })).status).toBe(200);
   });
 
-  it('checks a file with the lines of docs/import.md', async () => {
+  it('the command lines of docs/import.md check a file', async () => {
     writeFileSync(
       join(folder, 'season.csv'),
       'candidate_id,first_name,last_name,test_code\nS-1,Ada,Lovelace,SANDBOX-ONE\n',
@@ -107,7 +107,7 @@ describe('the command lines of the documents', () => {
   const statusOf = async (candidate: string) =>
     (await app.call('GET', `/accounts/${account}/candidates/${candidate}`, { token })).body[0].status as string;
 
-  it('delivers a result by each of the two routes with the lines of docs/test-drivers.md', async () => {
+  it('the command lines of docs/test-drivers.md deliver a result by each of the two routes', async () => {
     const [byRegistration] = blocksOf('docs/test-drivers.md', 'By registration', 'sh');
     expect(await type(byRegistration, { TOKEN: token, BOOKING: await book('driver-1') })).toBe('200\n');
     expect(await statusOf('driver-1')).toBe('COMPLETED');
@@ -117,7 +117,7 @@ describe('the command lines of the documents', () => {
     expect(await statusOf('driver-2')).toBe('COMPLETED');
   });
 
-  it('moves the clock and raises an event with the lines of docs/sandbox.md, which match the file of the sandbox', async () => {
+  it('the command lines of docs/sandbox.md move the clock and raise an event, and match the file docs/sandbox.http', async () => {
     const [advance] = blocksOf('docs/sandbox.md', 'A clock that can be moved', 'json');
     const post = (path: string, body: unknown) => app.call('POST', path, { token: operator, body });
     const before = (await app.call('GET', '/sandbox/clock', { token: operator })).body.now as string;
@@ -132,7 +132,7 @@ describe('the command lines of the documents', () => {
       expect(Object.keys(sandbox[name])).toEqual(Object.keys(member));
   });
 
-  it('runs the main flow with docs/main-job.http, and the partner receives both notifications', async () => {
+  it('the requests of docs/main-job.http run the main flow, and the partner receives both notifications', async () => {
     const [script, ...requests] = readFileSync(join(ROOT, 'docs/main-job.http'), 'utf8').split(/^### .*$/m);
     const known: Record<string, any> = {};
     const valueOf = (expression: string) =>
@@ -156,7 +156,8 @@ describe('the command lines of the documents', () => {
       const headers = fields.map((field) => field.split(': ') as [string, string]);
       const response = await fetch(url, {
         method,
-        // Programs that run .http files encode user and password of Basic, which the file contains in plain text.
+        // For Basic authentication, the file contains user and password in plain text, and the programs that run .http
+        // files encode them.
         headers: headers.map(([field, value]) => [
           field,
           value.replace(/^Basic (\S+) (\S+)$/, (_all, key, secret) => `Basic ${btoa(`${key}:${secret}`)}`),
@@ -180,7 +181,7 @@ describe('the command lines of the documents', () => {
     expect(Object.keys(body).sort()).toEqual(Object.keys(schema.properties).sort());
   });
 
-  it('the lines of docs/install.md show the migrations, run them and grant the role its rights', async () => {
+  it('the command lines of docs/install.md show the migrations, run them and grant the role its rights', async () => {
     const [lines] = blocksOf('docs/install.md', 'Upgrade', 'sh');
     const [install, ...rest] = lines.split('\n');
     // The install command is skipped here, because scripts/walk.mjs runs it.
@@ -193,7 +194,7 @@ describe('the command lines of the documents', () => {
     expect(row).toEqual({ may: true });
   }, 240_000);
 
-  it('does not compile the service again when only the client packages were built since', () => {
+  it('a start does not compile the service again when only the client packages were built since the last build', () => {
     const built = join(ROOT, 'clients/typescript/dist');
     mkdirSync(built, { recursive: true });
     writeFileSync(join(built, '.built-just-now'), '');
@@ -205,7 +206,7 @@ describe('the command lines of the documents', () => {
     expect([status, stderr]).toEqual([2, 'usage: npm run migrate [-- --grant-to ROLE]\n']);
   });
 
-  it('encrypts stored data under a new key with the lines of docs/operations.md', async () => {
+  it('the command lines of docs/operations.md encrypt stored data under a new key', async () => {
     const [lines] = blocksOf('docs/operations.md', 'Keys', 'sh');
     const { partner_url, ca_pem } = sandbox['partner'];
     const body = { account_code: account, partner_url, ca_pem };

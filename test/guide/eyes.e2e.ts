@@ -54,7 +54,7 @@ function missingIn(text: string, names: string[]): string[] {
   ];
 }
 
-/** Returns the queries of the autoscaling adapter, with its placeholders filled. */
+/** Returns the queries of the autoscaling adapter, with values for their placeholders. */
 const scaling = [...read('deploy/kubernetes/prometheus-adapter.yaml').matchAll(/metricsQuery: '(.*)'/g)].map(
   ([, query]) => query.replace('<<.GroupBy>>', 'instance').replace('<<.LabelMatchers>>', 'job="x"'),
 );
@@ -89,11 +89,11 @@ describe('§14 alert rules, dashboards and runbook', () => {
     ['a label of a matcher', 'notifications_undelivered{exam="2h"}', ['label exam']],
     ['a label of a grouping', 'sum by (partner) (notification_attempts_total)', ['label partner']],
     ['a parenthesis', 'sum(up', ['syntax of sum(up']],
-  ])('reports the alerts and dashboards if %s is wrong', (_what, query, found) => {
+  ])('the check of alerts and dashboards reports the error in a query: %s', (_what, query, found) => {
     expect(unknownIn(query, exported)).toEqual(found);
   });
 
-  it('the alerts and dashboards use only existing values of the time until the exam', async () => {
+  it('the alerts and dashboards use only existing values of the label for the time until the exam', async () => {
     await app.app.get(UndeliveredFigures).count();
     const text = await app.app.get(Metrics).registry.metrics();
     const asked = [...alerts.map(({ expr }) => expr), ...targets.map(({ expr }) => expr ?? '')].flatMap((expr) =>
@@ -115,7 +115,7 @@ describe('§14 alert rules, dashboards and runbook', () => {
     expect(first.targets[0].expr).toMatch(/by \(exam_in\) \(notifications_undelivered/);
   });
 
-  it('links from each alert to its entry in the runbook, and from each entry to an alert', () => {
+  it('each alert links to its entry in the runbook, and each entry of the runbook belongs to an alert', () => {
     const names = alerts.map(({ alert }) => alert);
     expect(new Set(names).size).toBe(names.length);
     expect(missingIn(runbook, names)).toEqual([]);
@@ -131,7 +131,7 @@ describe('§14 alert rules, dashboards and runbook', () => {
     expect(figures.filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  it('reports a missing runbook entry, or a missing part of it', () => {
+  it('the check of the runbook reports a missing entry, or a missing part of an entry', () => {
     expect(missingIn(runbook, ['Unheard', ...alerts.map(({ alert }) => alert)])).toEqual(['Unheard']);
     expect(
       missingIn(

@@ -42,7 +42,7 @@ describe('the guide on the web', () => {
     expect(html().length).toBeGreaterThan(45);
   });
 
-  it('links from the guide only to existing pages', async () => {
+  it('the guide links only to existing pages', async () => {
     const addresses = new Set<string>();
     for (const name of html())
       for (const [, address] of readFileSync(join(pages, name), 'utf8').matchAll(/(?:href|src)="([^"]+)"/g))
@@ -99,7 +99,7 @@ describe('the guide on the web', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('serves each page of the guide as Markdown, at its own address and by the Accept header', async () => {
+  it('the service serves each page of the guide as Markdown, at its own address and by the Accept header', async () => {
     for (const name of html()) {
       const own = await fetch(`${app.url}/guide/${name.replace(/html$/, 'md')}`);
       expect([name, own.status, own.headers.get('content-type')]).toEqual([name, 200, 'text/markdown; charset=utf-8']);
@@ -124,7 +124,7 @@ describe('the guide on the web', () => {
     expect([first.status, first.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
     expect(first.headers.get('etag')).not.toBeNull();
     const list = await first.text();
-    // llmstxt.org prescribes a title, a summary and lists of links.
+    // An llms.txt must have a title, a summary and lists of links (llmstxt.org).
     expect(list).toMatch(/^# .+\n\n> .+\n\n[^]*\n## .+\n\n- \[/);
     const asked = new Map<string, Promise<number>>();
     const statusOf = (address: string) => {

@@ -45,7 +45,7 @@ describe('the main flow with the packages of clients and partners', () => {
     await app?.close();
   });
 
-  it('shows eligibility, voucher, launch, booking, move and result to the client, the partner and the feed', async () => {
+  it('in the main flow, the client, the partner and the change feed see eligibility, voucher, launch, booking, move and result', async () => {
     const { api } = client;
     const path = { account_code: account, candidate_id: 'ADA-1', test_code };
     const ofTest = '/accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}';
@@ -105,7 +105,7 @@ describe('the main flow with the packages of clients and partners', () => {
       ['RESULT_RECEIVED', 'COMPLETED', 3],
       ['RESULT_REVISED', 'COMPLETED', null],
     ]);
-    // The feed has the pushed event as it was sent.
+    // The change feed contains each event that was sent to the partner in the same form.
     const pushed = told.flatMap(({ notification }) => (notification === null ? [] : [notification]));
     expect(pushed).toEqual(received.map(({ json }) => json));
   });

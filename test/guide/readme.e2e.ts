@@ -12,7 +12,7 @@ const ROOT = resolve(__dirname, '../..');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
 
-/** A program that is left running, with its output so far. */
+/** A program that keeps running while the test continues, with its output so far. */
 class Running {
   output = '';
   readonly exit: Promise<number | null>;
@@ -23,7 +23,7 @@ class Running {
     this.exit = new Promise((done) => child.once('close', done));
   }
 
-  /** Waits for the pattern in the output; returns the match of its group. */
+  /** Waits for the pattern in the output; returns the text that the pattern's group matched. */
   async says(pattern: RegExp): Promise<string> {
     return eventually(() => {
       const found = pattern.exec(this.output);
@@ -226,19 +226,19 @@ describe('docs/', () => {
   });
 });
 
-/** Returns a default value of the source in the notation of the document. */
+/** Converts a default value in the source code to the notation of the document. */
 function written(fallback: string): string {
   const plain = fallback.replaceAll(/['_[\] ]/g, '');
   return plain === '' ? 'empty' : `\`${plain}\``;
 }
 
-/** Returns a newcomer's environment: without settings of the service or the test. */
+/** Returns the environment of a new user, without settings of the service or the test. */
 function plain(more: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
   return { PATH, HOME, TMPDIR, ...more };
 }
 
-/** Returns the `sh` blocks of a section. */
+/** Returns the `sh` blocks in a section of a document. */
 function blocksOf(document: string, title: string): string[] {
   const [, section = ''] = document.split(`\n## ${title}\n`);
   const [text] = section.split('\n## ');

@@ -17,8 +17,8 @@ let username: string;
 let credentials: { consumerKey: string; consumerSecret: string; username: string; password: string };
 
 /**
- * A proxy between the client and the service: it counts requests, changes answers as the test plans, and waits for a
- * settled feed.
+ * A proxy between the client and the service: it counts requests, changes answers as the test plans, and delays
+ * requests for the change feed until it contains every change.
  */
 let front: Server;
 let baseUrl: string;
@@ -56,7 +56,7 @@ beforeAll(async () => {
       }
       const { host: _host, connection: _connection, 'transfer-encoding': _coding, ...headers } = request.headers;
       const body = chunks.length === 0 ? null : Buffer.concat(chunks);
-      // Open transactions of others on the server hold back the last entries of the feed.
+      // Open transactions of other test files on the server hold back the last entries of the change feed.
       (line.includes('/changes') ? app.given.settled() : Promise.resolve())
         .then(() =>
           fetch(app.url + request.url, { method: request.method, headers: headers as Record<string, string>, body }),
@@ -179,7 +179,7 @@ describe('the client for TypeScript', () => {
 });
 
 describe('clients/typescript/README.md', () => {
-  it('contains a program that works with the packed package', async () => {
+  it('the program in clients/typescript/README.md works with the packed package', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-client-'));
     const built = spawnSync('node', ['scripts/build-clients.mjs', folder], { cwd: ROOT, encoding: 'utf8' });
     expect(`${built.status} ${built.stderr}`).toMatch(/^0/);

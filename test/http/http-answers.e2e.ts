@@ -14,7 +14,7 @@ const bearer = () => ({ authorization: `Bearer ${scene.token}` });
 const get = (path: string, headers: Record<string, string> = {}) =>
   app.call('GET', path, { token: scene.token, headers });
 
-/** The kinds of responses, each with a request that receives it. */
+/** The kinds of responses, each with a request that gets such a response. */
 const KINDS: [string, () => Promise<{ status: number; headers: Headers; body: any }>][] = [
   ['200', () => get(`/accounts/${scene.account}/eligibilities`)],
   ['400', () => get(`/accounts/${scene.account}/eligibilities?limit=0`)],
@@ -51,7 +51,7 @@ const UNREADABLE: [string, string | Buffer, number, string][] = [
 
 describe('§2 every answer', () => {
   it.each(UNREADABLE)(
-    'answers %s with a problem document and the usual headers',
+    'the service answers %s with a problem document and the usual headers',
     async (_title, bytes, status, code) => {
       const [head, text] = (await rawBytes(app.url, bytes)).split('\r\n\r\n', 2);
       expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
@@ -151,7 +151,7 @@ describe('§2 problems', () => {
     expect((await app.call('GET', '/problems/no_such_code')).status).toBe(404);
   });
 
-  it('reveals no stack trace, SQL, file path or library name in a problem document', async () => {
+  it('a problem document reveals no stack trace, SQL, file path or library name', async () => {
     for (const [, answer] of KINDS.filter(([kind]) => kind.startsWith('4'))) {
       const { body } = await answer();
       expect(JSON.stringify(body)).not.toMatch(
@@ -175,15 +175,18 @@ describe('§2 methods', () => {
     ['/openapi.json', 'GET, HEAD'],
     ['/health/ready', 'GET, HEAD'],
     ['/', 'GET, HEAD'],
-  ])('%s accepts the methods %s, and answers 405 with Allow to every other method', async (template, allow) => {
-    const path = template.replace('{a}', scene.account);
-    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']) {
-      if (allow.split(', ').includes(method)) continue;
-      const answer = await rawCall(app.url, method, path, { headers: bearer() });
-      expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, allow]);
-      expect(JSON.parse(answer.text)).toMatchObject({ status: 405, code: 'method_not_allowed' });
-    }
-  });
+  ])(
+    'the route %s accepts the methods %s, and answers 405 with Allow to every other method',
+    async (template, allow) => {
+      const path = template.replace('{a}', scene.account);
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']) {
+        if (allow.split(', ').includes(method)) continue;
+        const answer = await rawCall(app.url, method, path, { headers: bearer() });
+        expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, allow]);
+        expect(JSON.parse(answer.text)).toMatchObject({ status: 405, code: 'method_not_allowed' });
+      }
+    },
+  );
 
   it('an unknown route is 404 for every method, with or without a token', async () => {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'])
@@ -277,7 +280,7 @@ describe('a message with two possible meanings', () => {
     ['two types', () => [mine(), 'Content-Type: application/json', 'Content-Type: text/plain']],
     ['a transfer coding before chunked', () => [mine(), 'Transfer-Encoding: x, chunked']],
     ['chunked twice', () => [mine(), 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked']],
-  ])('refuses a request with two possible meanings with 400 and closes its connection: %s', async (_title, headers) => {
+  ])('answers 400 to a request with two possible meanings and closes its connection: %s', async (_title, headers) => {
     const first = head(`GET ${path()} HTTP/1.1`, 'Host: localhost', ...headers());
     const answer = await rawBytes(app.url, `${first}${head('GET /health/live HTTP/1.1', 'Host: localhost')}`);
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -285,7 +288,7 @@ describe('a message with two possible meanings', () => {
     expect(answer.split('HTTP/1.1 ')).toHaveLength(2);
   });
 
-  it('accepts a repeated header that may be repeated', async () => {
+  it('accepts a request with a repeated header if that header may be repeated', async () => {
     const headers = { authorization: `Bearer ${scene.token}`, accept: ['a/b', 'application/json'] };
     expect((await rawCall(app.url, 'GET', path(), { headers })).status).toBe(200);
   });

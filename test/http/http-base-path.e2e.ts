@@ -21,7 +21,7 @@ describe('§1 BASE_PATH=/v1', () => {
       const path = template.replaceAll(/\{[^}]+\}/g, 'x');
       for (const method of Object.keys(item)) {
         const inside = await rawCall(origin(), method.toUpperCase(), `/v1${path}`);
-        // A public route may answer not_found; its path then shows that it was reached.
+        // A public route may answer not_found. The path in its response then shows that the route was reached.
         const reached = inside.status !== 404 || inside.text.includes(`/v1${path}`);
         expect([method, template, reached]).toEqual([method, template, true]);
         const outside = await rawCall(origin(), method.toUpperCase(), path);
@@ -40,7 +40,7 @@ describe('§1 BASE_PATH=/v1', () => {
     '/.well-known/jwks.json',
     '/.well-known/oauth-authorization-server',
     '/console',
-  ])('%s is served below BASE_PATH', async (path) => {
+  ])('the address %s is served below BASE_PATH', async (path) => {
     const inside = await app.call('GET', path, { redirect: 'follow' });
     expect([path, inside.status]).toEqual([path, 200]);
     expect((await rawCall(origin(), 'GET', path)).status).toBe(404);

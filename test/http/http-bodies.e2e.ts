@@ -140,7 +140,7 @@ describe('§2 size and type of bodies', () => {
     expect(chunked.status).toBe(413);
   });
 
-  it('applies the limit of a body after decompression', async () => {
+  it('applies the size limit of a body to its size after decompression', async () => {
     const gzip = { 'content-encoding': 'gzip' };
     expect((await create(gzipSync(json()), gzip)).status).toBe(200);
     expect((await create(gzipSync(' '.repeat(50_000_000) + json()), gzip)).status).toBe(413);
@@ -152,7 +152,7 @@ describe('§2 size and type of bodies', () => {
     });
   });
 
-  it('reports the first 100 faults of a body that has more, with a note about the rest', async () => {
+  it('reports the first 100 faults of a body that has more, with a note that there are more', async () => {
     for (const wide of [
       `{${Array.from({ length: 20_000 }, (_, at) => `"m${at}":1`).join()}}`,
       json().replace('}', `,"additional_attributes":[${Array(60_000).fill('{}').join()}]}`),
@@ -202,7 +202,7 @@ describe('§2 size and type of bodies', () => {
     expect([chunked.status, JSON.parse(chunked.text).code]).toEqual([400, 'malformed_json']);
   });
 
-  it('accepts a chunked body', async () => {
+  it('accepts a request body with Transfer-Encoding: chunked', async () => {
     const text = json();
     const answer = await raw([text.slice(0, 50), text.slice(50)], {
       'content-type': 'application/json',

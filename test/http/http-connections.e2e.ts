@@ -16,7 +16,7 @@ async function open(app: TestApp): Promise<Socket> {
   return socket;
 }
 
-/** Returns the service's answer on the connection; null when the service has closed it. */
+/** Sends a request on the connection; returns the response, or null when the service has closed the connection. */
 function ask(socket: Socket): Promise<string | null> {
   return new Promise((resolve) => {
     socket.once('data', (bytes) => resolve(bytes.toString()));
@@ -39,7 +39,7 @@ async function fill(app: TestApp, count: number): Promise<Socket[]> {
   return sockets;
 }
 
-it('limits the connections of one address, and accepts a new connection when an old one closes', async () => {
+it('limits the number of connections from one address, and accepts a new connection when another one closes', async () => {
   const app = await startApp();
   const sockets = await fill(app, MOST_OF_AN_ADDRESS + AT_A_TIME);
   try {
@@ -57,7 +57,7 @@ it('limits the connections of one address, and accepts a new connection when an 
   }
 });
 
-it('does not limit the connections of a trusted proxy, although all of them have the same address', async () => {
+it('does not limit the number of connections from a trusted proxy, although all of them come from the same address', async () => {
   const app = await startApp({ env: { TRUST_PROXY: '1' } });
   const sockets = await fill(app, MOST_OF_AN_ADDRESS + 1);
   try {
@@ -68,12 +68,12 @@ it('does not limit the connections of a trusted proxy, although all of them have
   }
 });
 
-it('keeps idle connections longer than proxies do, and closes them at shutdown without delay', async () => {
+it('keeps idle HTTP connections open longer than proxies do, and closes them at shutdown without delay', async () => {
   const app = await startApp();
   const socket = await open(app);
   try {
     expect(await ask(socket)).toMatch(/^HTTP\/1\.1 200 [^]*\r\nKeep-Alive: timeout=75\r\n/);
-    // Node's own default closes after five or six seconds.
+    // By default, Node.js closes an idle connection after five or six seconds.
     await pause(7_000);
     expect(await ask(socket)).toMatch(/^HTTP\/1\.1 200 /);
   } finally {

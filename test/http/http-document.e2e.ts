@@ -35,7 +35,7 @@ const rule = (model: string, member: string) => {
 const optionalText = (rest: object) => ({ type: ['string', 'null'], ...rest });
 
 describe('the OpenAPI document', () => {
-  it('describes the purpose, callers and responses of every operation', () => {
+  it('the OpenAPI document describes the purpose, callers and responses of every operation', () => {
     expect(operations().length).toBeGreaterThan(40);
     for (const { name, path, operation } of operations()) {
       expect([name, typeof operation.summary, operation.summary?.length > 5]).toEqual([name, 'string', true]);
@@ -74,11 +74,11 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('serves a catalogue of errors that matches docs/problems.md', () => {
+  it('the catalogue of errors that the service serves matches docs/problems.md', () => {
     expect(readFileSync(join(__dirname, '../../docs/problems.md'), 'utf8')).toBe(catalogueMarkdown());
   });
 
-  it('describes every operation, and lists the tags in the order in which a client needs them', () => {
+  it('the OpenAPI document describes every operation, and lists the tags in the order in which a client needs them', () => {
     const tags = (document.tags as Schema[]).map(({ name, description }) => [name, typeof description]);
     expect(tags.slice(0, 3)).toEqual([
       ['Token service', 'string'],
@@ -98,7 +98,7 @@ describe('the OpenAPI document', () => {
     expect(ofNothing.filter((name) => !name.includes(' /sandbox/'))).toEqual([]);
   });
 
-  it('has an example of every request body and every required parameter', () => {
+  it('the OpenAPI document has an example of every request body and every required parameter', () => {
     for (const { name, operation } of operations()) {
       for (const media of Object.values((operation.requestBody?.content ?? {}) as Record<string, Schema>))
         expect([name, media['example']]).toEqual([name, expect.anything()]);
@@ -111,14 +111,14 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('declares Basic authentication on the token routes, and no security scheme on open routes', () => {
+  it('the OpenAPI document declares Basic authentication on the token routes, and no security scheme on open routes', () => {
     const securityOf = (path: string, method: string) => document.paths[path][method].security as object[];
     expect(document.components.securitySchemes.client).toMatchObject({ type: 'http', scheme: 'basic' });
     for (const path of ['/token', '/revoke', '/introspect']) expect(securityOf(path, 'post')).toEqual([{ client: [] }]);
     expect(securityOf('/health/live', 'get')).toEqual([]);
   });
 
-  it('contains BASE_URL, if it is set, as its server and in the address of the token endpoint', () => {
+  it('the OpenAPI document contains BASE_URL, if it is set, as its server and in the address of the token endpoint', () => {
     const config = { ...app.config, http: { ...app.config.http, publicUrl: 'https://api.example/v1' } as HttpConfig };
     const { servers, components } = openApiDocument(app.app, config) as any;
     expect(servers).toEqual([{ url: 'https://api.example/v1' }]);
@@ -126,7 +126,7 @@ describe('the OpenAPI document', () => {
     expect(document.servers).toEqual([{ url: '/' }]);
   });
 
-  it('documents every parameter of every path', () => {
+  it('the OpenAPI document lists every parameter of every path', () => {
     for (const { name, path, operation } of operations()) {
       const named = ((operation.parameters ?? []) as Schema[])
         .filter((p) => p['in'] === 'path')
@@ -138,7 +138,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('documents the response statuses of the specification for create, update and reads', () => {
+  it('the OpenAPI document lists the response statuses of the specification for create, update and reads', () => {
     const statuses = (path: string, method: string) => Object.keys(document.paths[path][method].responses as object);
     const candidate = '/accounts/{account_code}/candidates/{candidate_id}';
     expect(statuses('/accounts/{account_code}/candidates', 'post')).toEqual(
@@ -244,7 +244,7 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  it('marks every member of response models as required', () => {
+  it('the OpenAPI document marks every member of response models as required', () => {
     for (const model of ['EligibilityResponseModel', 'BookingModel', 'TestLaunchInfo'])
       expect([model, [...schema(model)['required']].sort()]).toEqual([
         model,

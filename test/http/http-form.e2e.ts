@@ -110,7 +110,7 @@ describe('§2 the faults of a request', () => {
     },
   );
 
-  it('accepts lines and tabs in a reason, and reports other control characters', async () => {
+  it('accepts line breaks and tabs in a reason, and reports other control characters', async () => {
     const record = await app.given.eligibility(scene);
     const hold = (reason: string) =>
       app.call('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/hold`, {
@@ -123,7 +123,7 @@ describe('§2 the faults of a request', () => {
 });
 
 describe('§2 the catalogue of errors', () => {
-  it('explains every fault code and its remedy in the catalogue', async () => {
+  it('the catalogue of errors explains every fault code and its remedy', async () => {
     for (const code of [
       'unknown_field',
       'unknown_parameter',
@@ -142,13 +142,13 @@ describe('§2 the catalogue of errors', () => {
     expect(new Set(codes).size).toBe(codes.length);
   });
 
-  it('lists the additional members of each problem in the catalogue', async () => {
+  it('the catalogue of errors lists the additional members of each problem', async () => {
     const members = async (code: string) => (await app.call('GET', `/problems/${code}`)).body.members;
     expect(await members('duplicate_eligibility')).toEqual(['svc_eligiblity_id']);
     expect(await members('verification_failed')).toEqual(['failure', 'reason', 'http_status', 'excerpt']);
   });
 
-  it('serves the catalogue as a page to a browser, and as JSON to programs', async () => {
+  it('serves the catalogue of errors as a page to a browser, and as JSON to programs', async () => {
     const asked = (accept: string) => app.call('GET', '/problems/voucher_expired', { headers: { accept } });
     const page = await asked('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8');
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -183,8 +183,8 @@ describe('§2 a hostile body', () => {
   ];
 
   /**
-   * Returns the longest blocking of the event loop, in the best of several runs, because others use the machine as
-   * well.
+   * Returns the longest time for which the event loop was blocked. It is the shortest such time of several runs,
+   * because other programs use the machine as well.
    */
   async function longestDelay(body: string): Promise<number> {
     const longest: number[] = [];
@@ -198,7 +198,7 @@ describe('§2 a hostile body', () => {
     return Math.min(...longest);
   }
 
-  /** Returns the time that this machine takes to read the body as JSON, in nanoseconds. */
+  /** Returns the time that JSON.parse takes for the body on this machine, in nanoseconds. */
   function ownTime(body: string): number {
     const times = Array.from({ length: 4 }, () => {
       const begun = process.hrtime.bigint();
@@ -213,7 +213,7 @@ describe('§2 a hostile body', () => {
   afterAll(() => void jest.restoreAllMocks());
 
   it.each(HOSTILE)(
-    'a body %s blocks the event loop for no more than a small multiple of the time that JSON.parse needs',
+    'a body %s blocks the event loop for hardly longer than JSON.parse alone needs',
     async (_name, body) => {
       expect(body.length).toBeLessThanOrEqual(256 * 1024);
       expect((await longestDelay(body)) / ownTime(body)).toBeLessThan(15);

@@ -6,7 +6,10 @@ import { registrationBody } from '../support/deliveries';
 import { basic, OAuth } from '../support/oauth';
 import { rawCall } from '../support/raw-http';
 
-/** Tests that no request blocks the event loop for long, whatever its body: other requests wait meanwhile. */
+/**
+ * Tests that no request blocks the event loop for long, whatever its body is, because all other requests wait while the
+ * event loop is blocked.
+ */
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 
@@ -20,13 +23,13 @@ afterAll(() => app.close());
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** The size of a body without its filling, in bytes. */
+/** The size, in bytes, of a generated body without the generated members. */
 const REST = 1000;
 const members = (count: number, value: (at: number) => string) =>
   `{${Array.from({ length: count }, (_, at) => `"m${at}":${value(at)}`).join()}}`;
 const filled = (unit: string, bytes: number) => unit.repeat(Math.floor(bytes / unit.length));
 
-/** Generates objects with as many members as fit into the bytes. */
+/** Generates JSON objects with as many members as fit into the given number of bytes. */
 const wide = (bytes: number): [string, string][] => {
   const values = Math.min(99_000, Math.floor(bytes / 14));
   return [
@@ -36,7 +39,7 @@ const wide = (bytes: number): [string, string][] => {
   ];
 };
 
-/** Generates bodies of about this size that need as much work as possible. */
+/** Generates bodies of about the given size that need as much work as possible. */
 const hostile = (bytes: number): [string, string][] => {
   const values = Math.min(99_000, Math.floor(bytes / 14));
   return [
@@ -59,7 +62,7 @@ const hostile = (bytes: number): [string, string][] => {
   ];
 };
 
-/** Returns the longest blocking of the event loop during the work, in milliseconds. */
+/** Returns the longest time for which the event loop was blocked during the work, in milliseconds. */
 async function longestDelay(work: () => Promise<unknown>): Promise<number> {
   // Waits for the garbage collection of earlier work.
   await pause(50);
@@ -73,7 +76,10 @@ async function longestDelay(work: () => Promise<unknown>): Promise<number> {
 
 const OWN_WORK = members(99_000, (at) => `"${at}${'x'.repeat(60)}"`);
 
-/** Returns the milliseconds that this machine currently needs for a given JSON: the reference for delays. */
+/**
+ * Returns the milliseconds that this machine currently needs to parse a certain JSON text, with which delays are
+ * compared.
+ */
 function ownTime(): number {
   const times = Array.from({ length: 5 }, () => {
     const begun = performance.now();
@@ -84,8 +90,8 @@ function ownTime(): number {
 }
 
 /**
- * Returns each body's longest delay in relation to the machine's own time, measured at the same time: other load slows
- * both.
+ * Returns each body's longest delay as a multiple of the reference time ({@link ownTime}), which is measured at the
+ * same moment, because other load slows both.
  */
 async function delayRatios(path: string, bodies: [string, string][]): Promise<Record<string, number>> {
   const headers = { authorization: `Bearer ${scene.token}`, 'content-type': 'application/json' };
@@ -97,7 +103,8 @@ async function delayRatios(path: string, bodies: [string, string][]): Promise<Re
   for (const [name, text] of bodies) {
     const body = Buffer.from(text);
     const several: number[] = [];
-    // Measures again after a long delay: the first bodies start threads and compile code, and other load adds delays.
+    // The measurement is repeated after a long delay: the first bodies start threads and compile code, and other load
+    // adds delays.
     for (let round = 0; round < 4 && !(Math.min(...several) < 1); round++)
       several.push((await longestDelay(() => send(body))) / ownTime());
     ratios[name] = Math.min(...several);
@@ -117,9 +124,9 @@ it.each([
     [...hostile(256 * KIB - REST), ...wide(256 * KIB - REST)],
   ],
 ])(
-  'blocks the event loop for less than the time of 100,000 values while it reads %s',
+  'reading %s blocks the event loop for less time than a body with 100,000 values does',
   async (_kind, path, bodies) => {
-    // Eighty bodies that need as much work as possible.
+    // All of these bodies need as much work as possible.
     expect(Math.max(...Object.values(await delayRatios(path(), bodies)))).toBeLessThan(1);
   },
   240_000,

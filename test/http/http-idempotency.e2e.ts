@@ -106,7 +106,7 @@ describe('§5 Idempotency-Key', () => {
     expect(replayed(await book())).toBe('true');
   });
 
-  it('keeps the idempotency keys of each application and user apart', async () => {
+  it('keeps the idempotency keys of different applications and users apart', async () => {
     const [key, sent] = [newKey(), body()];
     await create(sent, key);
     const other = await app.given.token([scene.account]);
@@ -268,7 +268,7 @@ describe('§5 Idempotency-Key', () => {
       );
     });
 
-    it('executes a request with an Idempotency-Key once, however often it is sent', async () => {
+    it('executes a request with an Idempotency-Key once, however often the client sends it', async () => {
       const one = siteBooking();
       const all = (await records(10)).map((record) => ({ record, key: newKey() }));
       const answers = await Promise.all(
@@ -350,7 +350,7 @@ describe('§5 Idempotency-Key', () => {
       expect(answers.map((answer) => [answer.status, replayed(answer)])).toEqual(answers.map(() => [200, 'true']));
     });
 
-    it('executes the other requests of a batch while the record of one request is locked', async () => {
+    it('executes the other requests of a batch while another transaction locks the record of one request', async () => {
       const [locked, ...others] = await records(8);
       const release = await app.given.lock(
         `SELECT 1 FROM eligibilities WHERE svc_eligiblity_id = '${locked['svc_eligiblity_id']}' FOR UPDATE`,

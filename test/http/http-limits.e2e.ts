@@ -5,8 +5,8 @@ import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody } from '../support/deliveries';
 
 /**
- * Contract section 2: limits of bodies. Each connection is one socket, so that the tests see the answers and the
- * closing.
+ * Contract section 2: limits of bodies. Each connection is a plain socket, so that the tests see each response and the
+ * end of the connection.
  */
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
@@ -47,7 +47,7 @@ class Wire {
     this.send(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${headers.map((line) => `${line}\r\n`).join('')}\r\n`);
   }
 
-  /** Returns the received bytes once they contain the text; '' after the time limit. */
+  /** Returns the received bytes once they contain the text; an empty text after the time limit. */
   async until(text: string, ms = 10_000): Promise<string> {
     for (const end = Date.now() + ms; Date.now() < end && !this.closed; await pause(10))
       if (this.received.includes(text)) return this.received;
@@ -107,7 +107,7 @@ describe('a body over the limit', () => {
     expect(await wire.closes()).toBe(true);
   });
 
-  /** A client's consumer key and secret. */
+  /** Creates a client application; returns its consumer key and secret. */
   async function client(): Promise<{ key: string; secret: string }> {
     const operator = await app.given.operator();
     const answer = await app.call('POST', '/admin/applications', {
@@ -119,7 +119,7 @@ describe('a body over the limit', () => {
 });
 
 describe('Expect: 100-continue', () => {
-  it('answers 100 Continue when the service will read the body', async () => {
+  it('answers Expect: 100-continue with 100 Continue when the service will read the body', async () => {
     const body = JSON.stringify(app.given.eligibilityBody(scene.testCode));
     const wire = await Wire.open();
     wire.head('POST', candidates(), bearer(), JSON_TYPE, `Content-Length: ${body.length}`, 'Expect: 100-continue');
@@ -134,7 +134,7 @@ describe('Expect: 100-continue', () => {
     ['of a wrong type', 415, () => [bearer(), 'Content-Type: text/plain', 'Content-Length: 9']],
     ['over the limit', 413, () => [bearer(), JSON_TYPE, 'Content-Length: 999999']],
   ])(
-    'answers a request with Expect: 100-continue %s with %i, without 100 Continue',
+    'answers a request with Expect: 100-continue that is %s with status %i, without 100 Continue',
     async (_title, status, headers) => {
       const wire = await Wire.open();
       wire.head('POST', candidates(), ...headers(), 'Expect: 100-continue');

@@ -6,7 +6,7 @@ import { startApp, type Answer, type TestApp } from '../support/app';
 import { buildGuide } from '../support/guide';
 
 describe('/.well-known/security.txt (RFC 9116)', () => {
-  it('names the configured contact of security.txt, and an expiry within a year', async () => {
+  it('security.txt names the configured contact, and an expiry within a year', async () => {
     const app = await startApp({ env: { SECURITY_CONTACT: 'mailto:security@example.org' } });
     const answer = await app.call('GET', '/.well-known/security.txt').finally(() => app.close());
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
@@ -26,7 +26,7 @@ describe('/.well-known/security.txt (RFC 9116)', () => {
     expect([days > 170, days < 365]).toEqual([true, true]);
   });
 
-  it('answers 404 without the setting, and an invalid contact prevents the start', async () => {
+  it('security.txt is 404 without a configured contact, and the service refuses to start with an invalid contact', async () => {
     const app = await startApp();
     expect((await app.call('GET', '/.well-known/security.txt').finally(() => app.close())).status).toBe(404);
     await expect(startApp({ env: { SECURITY_CONTACT: 'somebody' } })).rejects.toThrow(/^SECURITY_CONTACT /);
@@ -85,7 +85,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('public documents under "
     },
   );
 
-  it('sends responses that are not public documents with Cache-Control: no-store', async () => {
+  it('sends every response except public documents with Cache-Control: no-store', async () => {
     for (const path of [
       '/problems/no_such_code',
       '/console/nothing.js',
@@ -122,7 +122,7 @@ describe('the quota of an address on public routes', () => {
     app.call('GET', path, { token, headers: { 'x-forwarded-for': address, ...headers } });
   const left = ({ headers }: Answer) => Number(/;r=(\d+)/.exec(headers.get('ratelimit')!)![1]);
 
-  /** Requests until 429, at most `most` times for each path. */
+  /** Sends requests until the response is 429, at most `most` times for each path. */
   async function untilRefused(address: string, paths: string[], most: number): Promise<[number, Answer]> {
     for (let asked = 0; asked < most; asked += 60) {
       const answers = await Promise.all(Array.from({ length: 60 }, (_, at) => from(address, paths[at % paths.length])));
@@ -132,7 +132,9 @@ describe('the quota of an address on public routes', () => {
     throw new Error('Nobody was refused.');
   }
 
-  /** Returns the first 429 and its duration; the quota refills meanwhile. */
+  /**
+   * Repeats a request until it gets 429, because the quota refills meanwhile; returns that response and its duration.
+   */
   async function firstRefusal(ask: () => Promise<Answer>): Promise<[Answer, number]> {
     for (let asked = 0; asked < 2000; asked++) {
       const begun = performance.now();
@@ -142,7 +144,7 @@ describe('the quota of an address on public routes', () => {
     throw new Error('Nobody was refused.');
   }
 
-  it('limits an address to 1200 requests a minute over all public routes with 429, without affecting other addresses', async () => {
+  it('limits a client address to 1200 requests a minute over all public routes, with 429, without affecting other addresses', async () => {
     const paths = ['/problems/not_found', '/console', '/.well-known/jwks.json', `/launch/${'x'.repeat(43)}`];
     const [answered, refused] = await untilRefused('192.0.2.1', paths, 6000);
     expect(answered).toBeGreaterThanOrEqual(1200);
@@ -154,7 +156,7 @@ describe('the quota of an address on public routes', () => {
     expect((await from('192.0.2.1', '/nowhere', token)).status).toBe(404);
   });
 
-  it('counts a document towards the quota by its length, and a 304 hardly at all', async () => {
+  it('counts a document towards the quota of a client address by its length, and a 304 hardly at all', async () => {
     const small = left(await from('192.0.2.3', '/.well-known/jwks.json'));
     const document = await from('192.0.2.3', '/openapi.yaml');
     expect(small - left(document)).toBeGreaterThan(document.text.length / 32_768 - 1);
@@ -166,7 +168,7 @@ describe('the quota of an address on public routes', () => {
     expect(left(again) - left(streamed)).toBeGreaterThan(streamed.text.length / 32_768 - 1);
   });
 
-  it('counts refused unauthenticated requests on every route towards the quota, and delays 429 responses', async () => {
+  it('counts refused unauthenticated requests on every route towards the quota of a client address, and delays 429 responses', async () => {
     const paths = ['/nowhere', '/accounts/NOBODY/eligibilities', '/admin/users'];
     const [answered] = await untilRefused('192.0.2.4', paths, 6000);
     expect(answered).toBeGreaterThanOrEqual(1200);
@@ -195,7 +197,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('GET / under "$basePath"'
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('serves a page to a browser and JSON to programs, with links to the public documents', async () => {
+  it('GET / serves a page to a browser and JSON to programs, with links to the public documents', async () => {
     const app = await startApp({ env: { BASE_PATH: basePath } });
     try {
       const { body } = await app.call('GET', '/');

@@ -19,7 +19,7 @@ describe('large reads of an account', () => {
     ['exports', 'eligibilities.csv', 'eligibilities'],
     ['reads of the feed', 'changes?limit=200', 'changes'],
   ])(
-    'runs at most two large reads of an account in the database at a time: %s',
+    'at most two large reads of one account run in the database at a time: %s',
     async (_kind, path, table) => {
       const [reader, other] = [await app.given.scene(), await app.given.scene()];
       const locker = new pg.Client({ connectionString: app.databaseUrl });
@@ -40,14 +40,14 @@ describe('large reads of an account', () => {
       await eventually(async () => expect(await waiting()).toBe(3), WAIT_MS);
       await locker.query('ROLLBACK');
       await locker.end();
-      // On a slow machine some reads fail because they waited too long for the lock.
+      // On a slow machine, some reads fail because they have waited too long for the lock.
       await Promise.allSettled(answers);
     },
     120_000,
   );
 });
 
-it('HEAD of every readable route returns its headers and ends', async () => {
+it('HEAD of every route that accepts GET returns headers without a body', async () => {
   const scene = await app.given.scene();
   const record = await app.given.eligibility(scene);
   const body = 'test_code,candidate_id,first_name,last_name\n';

@@ -6,7 +6,10 @@ import { startApp, type Answer, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import { SchemaInputs, type Schema } from '../support/openapi-inputs';
 
-/** Both can be set for a longer search: `OPENAPI_SEED=7 OPENAPI_RUNS=200 npx jest openapi-properties`. */
+/**
+ * The seed and the number of runs can be set for a longer search: `OPENAPI_SEED=7 OPENAPI_RUNS=200 npx jest
+ * openapi-properties`.
+ */
 const SEED = Number(process.env['OPENAPI_SEED'] ?? 20_270_131);
 const RUNS = Number(process.env['OPENAPI_RUNS'] ?? 12);
 
@@ -31,7 +34,7 @@ interface Input {
 }
 
 /**
- * Calls every operation of a sandbox's document with valid and invalid inputs from its own schemas. Each answer is
+ * Calls every operation of a sandbox's document with valid and invalid inputs from its own schemas. Each response is
  * documented (status, headers, body: `TestApp` checks every call) and is no 5xx. Inputs that break a schema are
  * refused.
  */
@@ -60,7 +63,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
     operations = operations.filter(([, operation]) => !JSON.stringify(operation).includes('text/event-stream'));
     tokens['operator'] = await app.given.operator();
     tokens['client'] = await app.given.token([sandbox.account_code]);
-    // Extends the tokens, so that they stay valid when a generated request moves the clock.
+    // The lifetime of the tokens is extended, so that they stay valid when a generated request moves the clock.
     for (const table of ['access_tokens', 'token_families'])
       await app.given.sql(`UPDATE ${table} SET expires_at = '9998-12-31'`);
     await fill();
@@ -168,7 +171,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
       .map(([values, { type, body }, caller]) => ({ parameters: values, type, body, caller }));
   };
 
-  /** Returns the input as it is sent: forms and URLs carry only text. */
+  /** Returns the input in the form in which it is sent: forms and URLs contain only text. */
   function sent(name: string, operation: Operation, input: Input) {
     const [method, template] = name.split(' ');
     let path = template;
@@ -201,7 +204,8 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
         );
         body = new URLSearchParams(value as Record<string, string>).toString();
       } else body = input.type === 'application/json' ? JSON.stringify(value) : String(value);
-      // Judges the input as the service receives it: JSON omits undefined members, and a file is text.
+      // The input is validated in the form that the service receives: JSON has no undefined members, and a file is
+      // text.
       let received: unknown = input.type === 'application/x-www-form-urlencoded' ? value : body;
       if (input.type === 'application/json' && body !== undefined) received = JSON.parse(body);
       isRight &&= body === undefined ? operation.requestBody!.required !== true : inputs.fits(schema, received);
@@ -216,11 +220,11 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
     return { method, address, options: { token, headers, body }, isRight };
   }
 
-  it('describes the response to every generated request, which is never a 5xx, and is a refusal for every invalid input', async () => {
+  it('every generated request gets a response that the OpenAPI document describes, never a 5xx, and a refusal if it is invalid', async () => {
     const failures: string[] = [];
     const succeeded = new Set<string>();
     const refused = new Set<string>();
-    // Moving the clock would expire the data of the other operations.
+    // The operation that moves the clock is last, because it would make the data of the other operations expire.
     const order = [...operations].sort(
       ([a], [b]) => Number(a.includes('/sandbox/clock')) - Number(b.includes('/sandbox/clock')),
     );

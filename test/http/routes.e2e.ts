@@ -42,7 +42,7 @@ describe('every route', () => {
   });
   afterAll(() => app.close());
 
-  it('every route declares its scope or that it is public', () => {
+  it('every route declares its scope, or declares that it is public', () => {
     expect(declaredRoutes(app.app).length).toBeGreaterThan(30);
     expect(() => assertAccessDeclared(app.app)).not.toThrow();
   });
@@ -53,19 +53,19 @@ describe('every route', () => {
     await silent.close();
   });
 
-  it('refuses to start with a route that nothing limits to the accounts of its caller', async () => {
+  it('refuses to start with a route that is not limited to the accounts of its caller', async () => {
     const unbounded = await NestFactory.create(UnboundedModule, { logger: false });
     expect(() => assertAccessDeclared(unbounded)).toThrow('Routes without @Bounded: UnboundedController_get.');
     await unbounded.close();
   });
 
-  it('matches docs/openapi.json exactly', () => {
+  it('the OpenAPI document that the service serves equals docs/openapi.json', () => {
     const committed = JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')) as object;
     const built = JSON.parse(JSON.stringify(openApiDocument(app.app, app.config))) as object;
     expect(built).toEqual(committed);
   });
 
-  it('serves the same document as JSON and as YAML', async () => {
+  it('serves the same OpenAPI document as JSON and as YAML', async () => {
     const json = await app.call('GET', '/openapi.json');
     const yaml = await app.call('GET', '/openapi.yaml');
     expect(json.body.openapi).toBe('3.1.0');

@@ -2,7 +2,7 @@ import Ajv2020 from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { startApp, type TestApp } from '../support/app';
 
-/** The schemas of the OpenAPI document at addresses of their own: contract section 1, “documents”. */
+/** Tests the routes that serve the schemas of the OpenAPI document one by one: contract section 1, “documents”. */
 const BASE_PATH = '/v1';
 
 describe('the schemas', () => {
@@ -20,11 +20,11 @@ describe('the schemas', () => {
   const get = async (name: string) => (await app.call('GET', `/openapi/schemas/${name}.json`)).body as object;
   const ajvWith = (schema: object) =>
     addFormats(new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: true }))
-      // A format of JSON Schema 2020-12 that the package does not have.
+      // The package ajv-formats lacks this format of JSON Schema 2020-12.
       .addFormat('iri', (text: string) => URL.canParse(text))
       .compile(schema);
 
-  it('serves the schemas of the document, which links to their list', () => {
+  it('serves the schemas of the OpenAPI document, which links to the list of schemas', () => {
     expect(document.externalDocs.url).toBe(`http://localhost:3000${BASE_PATH}/openapi/schemas`);
     expect(list.map(({ name }) => name)).toEqual(Object.keys(document.components.schemas as object));
   });
@@ -42,7 +42,7 @@ describe('the schemas', () => {
     }
   });
 
-  it('accepts the examples of the document, and refuses them with a member of a wrong type', async () => {
+  it('the served schemas accept the examples of the OpenAPI document, and refuse them if a member has a wrong type', async () => {
     let compared = 0;
     for (const item of Object.values(document.paths as Record<string, Record<string, any>>))
       for (const { requestBody } of Object.values(item)) {
@@ -62,7 +62,7 @@ describe('the schemas', () => {
     expect(compared).toBeGreaterThan(20);
   });
 
-  it('serves schemas publicly with an ETag, like the document, and answers 404 to an unknown name', async () => {
+  it('serves schemas publicly with an ETag, like the OpenAPI document, and answers 404 to an unknown name', async () => {
     const { address } = list[0];
     const first = await fetch(address);
     const again = await fetch(address, { headers: { 'if-none-match': first.headers.get('etag')! } });

@@ -60,7 +60,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     expect(await policyOf('/problems')).toContain("style-src 'self';");
   });
 
-  it('shows every tag of the document', async () => {
+  it('Swagger UI shows every tag of the OpenAPI document', async () => {
     await page.goto(`${app.url}/docs`);
     const { body } = await app.call('GET', '/openapi.json');
     const tags = new Set(
@@ -86,7 +86,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     expect(await answer.json()).toMatchObject({ token_type: 'Bearer', scope: 'read' });
     expect(await answer.request().allHeaders()).not.toHaveProperty('cookie');
     await page.locator('.auth-container').getByText('Authorized').waitFor();
-    // Each authentication method has its own button.
+    // Each authentication method has its own button in the dialog.
     await page.locator('.auth-container').getByRole('button', { name: 'Close' }).first().click();
   });
 
@@ -144,8 +144,8 @@ describe('Swagger UI of a sandbox', () => {
   afterEach(() => expect([watched.complaints, watched.refusals]).toEqual([[], []]));
 
   /**
-   * Signs in by both methods of the dialog: a user's token, and the application itself. Without a choice, all common
-   * scopes are granted.
+   * Signs in by both methods of the dialog: with a user's token, and as the application itself. Without a choice, all
+   * common scopes are granted.
    */
   async function authorize({ username, password, consumer_key, consumer_secret }: Login): Promise<void> {
     await page.locator('.auth-wrapper').getByRole('button', { name: 'Authorize' }).click();
@@ -166,7 +166,7 @@ describe('Swagger UI of a sandbox', () => {
     await dialogue.waitFor({ state: 'hidden' });
   }
 
-  /** Scrolls to an element: in a long document Swagger UI only renders the part near the window. */
+  /** Scrolls to an element: in a long document Swagger UI renders only the part near the visible area. */
   async function scrollTo(one: Locator): Promise<void> {
     const settled = '() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
     await page.evaluate('scrollTo(0, 0)');
@@ -179,7 +179,7 @@ describe('Swagger UI of a sandbox', () => {
     }
   }
 
-  /** Opens an operation, fills in the values, and presses "Execute". @returns the answer's body */
+  /** Opens an operation, fills in the values, and presses "Execute". @returns the body of the response */
   async function execute(name: string, values: Record<string, string> = {}): Promise<any> {
     const [method, path] = name.split(' ');
     const operation = page.locator(`.opblock-${method.toLowerCase()}`, {
@@ -208,7 +208,7 @@ describe('Swagger UI of a sandbox', () => {
     return answer.json();
   }
 
-  it('sends a client\'s examples with one click on "Execute"', async () => {
+  it('Swagger UI of a sandbox sends a client\'s examples with one click on "Execute"', async () => {
     await authorize(sandbox['client']);
     await execute('POST /introspect');
     const { svc_eligiblity_id: record, candidate } = await execute(`POST ${ofAccount}/candidates`);
@@ -220,7 +220,7 @@ describe('Swagger UI of a sandbox', () => {
     await execute(`POST ${ofAccount}/eligibility-imports`);
   }, 120_000);
 
-  it('sends an operator\'s examples with one click on "Execute"', async () => {
+  it('Swagger UI of a sandbox sends an operator\'s examples with one click on "Execute"', async () => {
     await authorize(sandbox['operator']);
     const { id } = await execute('POST /admin/subscriptions');
     expect((await execute('POST /admin/subscriptions/{id}/verify', { id })).state).toBe('ACTIVE');
@@ -232,7 +232,7 @@ describe('Swagger UI of a sandbox', () => {
     for (const name of ['console/session', 'problems', 'health/ready']) await execute(`GET /${name}`);
   }, 120_000);
 
-  it("has a client's or operator's example for every tag of the document", () => {
+  it("Swagger UI of a sandbox has a client's or operator's example for every tag of the OpenAPI document", () => {
     const tags = Object.values(paths).flatMap((item) => Object.values(item).flatMap((operation) => operation.tags));
     expect([...tried].sort()).toEqual([...new Set(tags)].sort());
   });

@@ -49,7 +49,7 @@ const headersOf = async (path: string) => {
   return ['deprecation', 'sunset', 'link'].map((name) => headers.get(name));
 };
 
-it('answers of a deprecated route name the dates of deprecation and removal, and the policy', async () => {
+it('the headers of responses of a deprecated route name the dates of deprecation and removal, and the policy', async () => {
   const policy = '<https://service.example/guide/versioning.html>; rel="deprecation"; type="text/html"';
   const [deprecation, sunset, link] = await headersOf('/things');
   expect([deprecation, sunset]).toEqual(['@1801353600', 'Mon, 31 Jan 2028 00:00:00 GMT']);
@@ -58,7 +58,7 @@ it('answers of a deprecated route name the dates of deprecation and removal, and
   expect(await headersOf('/things/of-now')).toEqual([null, null, null]);
 });
 
-it('the document marks the deprecated route, and no other', () => {
+it('the OpenAPI document marks the deprecated route, and no other route', () => {
   const document = SwaggerModule.createDocument(app, new DocumentBuilder().build());
   describeHeaders(document);
   const [gone, stays] = ['/things', '/things/of-now'].map((path) => document.paths[path].get!);
@@ -68,7 +68,7 @@ it('the document marks the deprecated route, and no other', () => {
   expect(named(stays)).not.toContain('Deprecation');
 });
 
-it('the service does not start with a route to be removed in less than 12 months', () => {
+it('the service refuses to start if a route is to be removed less than 12 months after its deprecation', () => {
   expect(() => Deprecated({ since: '2027-01-31', sunset: '2028-01-30' })).toThrow('12 months');
   expect(() => Deprecated({ since: 'soon', sunset: '2028-01-30' })).toThrow('12 months');
 });

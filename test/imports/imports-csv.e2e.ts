@@ -77,7 +77,7 @@ describe('an import of CSV', () => {
     expect(audit[0]).toMatchObject({ action: 'eligibility.create', actor: expect.stringMatching(/^user-/) });
   });
 
-  it('an import reads quotes, a byte order mark, CRLF, empty lines and cells of several lines', async () => {
+  it('an import accepts quotes, a byte order mark, CRLF, empty lines and cells of several lines', async () => {
     const result = await imported(
       `\ufeff"candidate_id","first_name","last_name","test_code"\r\n` +
         `Q-1,"Ada ""Countess""","King, Lovelace",${scene.testCode}\r\n\r\n` +
@@ -188,7 +188,7 @@ describe('an import of CSV', () => {
     ]);
   });
 
-  it('deletes the content of the rows of an import once they are processed', async () => {
+  it('deletes the content of an import’s rows once they are processed', async () => {
     const { id } = await imported(`candidate_id,first_name,last_name,test_code\nK-1,Ada,Lovelace,${scene.testCode}`);
     const chunks = await app.given.sql('SELECT rows, outcomes FROM eligibility_import_chunks WHERE import_id = $1', [
       id,
@@ -236,7 +236,7 @@ describe('an import of CSV', () => {
     sender.destroy();
   });
 
-  it('refuses only the line whose number of cells differs from the header', async () => {
+  it('an import refuses only the line whose number of cells differs from the header', async () => {
     const result = await imported(
       `candidate_id,first_name,last_name,test_code\nN-1,Ada,Lovelace\nN-2,Ada,Lovelace,${scene.testCode}`,
     );
@@ -260,7 +260,7 @@ describe('an import of CSV', () => {
     expect([answer.status, answer.body.errors[0].parameter]).toEqual([400, 'dry_run']);
   });
 
-  it('requires for each row of an import the scope of its action', async () => {
+  it('each row of an import requires the scope for its action', async () => {
     scene.token = await app.given.token([scene.account], ['read', 'create']);
     const result = await imported(
       `candidate_id,first_name,last_name,test_code,action\nR-1,A,B,${scene.testCode},ADD\nR-1,A,C,${scene.testCode},UPDATE\nR-1,A,B,${scene.testCode},CANCEL\n`,
@@ -272,7 +272,7 @@ describe('an import of CSV', () => {
     ]);
   });
 
-  it('hides an import from other accounts, and refuses callers without the scope', async () => {
+  it('hides an import from other accounts, and refuses callers without the scope create', async () => {
     const { id } = await imported('candidate_id,test_code\n');
     const other = await app.given.scene();
     for (const path of ['', '/report'])

@@ -16,7 +16,7 @@ describe('an export of records', () => {
     return { text: answer.text, rows: parse<Record<string, string>>(answer.text, { columns: true, bom: true }) };
   };
 
-  it('exports the columns of an import; importing them elsewhere and exporting again returns the same file', async () => {
+  it('an export that is imported into another account and exported again is the same file', async () => {
     const scene = await app.given.scene();
     const key = await app.given.attributeKey(scene.account, 'badge');
     const voucher = await app.given.voucher(scene.account, { max_uses: 5 });
@@ -65,7 +65,7 @@ describe('an export of records', () => {
     expect(copy.client_eligibility_id).toBe('EL-1');
   });
 
-  it('exports every record once, newest first, over many reads, and holds no connection for a slow reader', async () => {
+  it('an export contains every record once, newest first, and holds no database connection for a slow reader', async () => {
     const scene = await app.given.scene();
     const rows = Array.from({ length: 3000 }, (_, number) =>
       JSON.stringify({
@@ -114,7 +114,7 @@ describe('an export of records', () => {
     expect(ids).toEqual(expected.map((row) => row['svc_eligiblity_id']));
   });
 
-  it('requires the scope read for the account to export', async () => {
+  it('an export requires the scope read for the account', async () => {
     const scene = await app.given.scene();
     const create = await app.given.token([scene.account], ['create']);
     const other = await app.given.scene();

@@ -45,13 +45,13 @@ describe('a file for an import', () => {
       'empty rows, and empty columns at the right',
       () => fileOf(',', 'F-1', 'F-2').replaceAll('\r\n', ',,\r\n,,,,,\r\n \r\n') + ',,,',
     ],
-  ])('reads a file with %s', async (_what, file) => {
+  ])('an import accepts a file with %s', async (_what, file) => {
     const result = await imports().imported(file());
     expect([result['created'], result['refused'], result.report.map(({ code }) => code)]).toEqual([2, 0, ['', '']]);
     expect((await imports().records('F-2'))[0]['candidate']).toMatchObject({ first_name: 'Zoë', last_name: 'Ørsted' });
   });
 
-  it("accepts lists in cells whose separator differs from the file's commas", async () => {
+  it('accepts lists in the cells of a file with commas if the lists use another separator', async () => {
     const test = await app.given.test(scene.account, {
       portions: ['P1', 'P2'].map((portion_code) => ({ portion_code, portion_name: null })),
     });
@@ -59,7 +59,7 @@ describe('a file for an import', () => {
     expect((await imports().records('F-3'))[0]['portion_codes']).toEqual(['P1', 'P2']);
   });
 
-  it('reads a file in the encoding that its type declares', async () => {
+  it('an import reads a file in the encoding that its content type declares', async () => {
     const body = Buffer.from(fileOf(',', 'F-4'), 'latin1');
     await imports().imported(body, { 'content-type': 'text/csv; charset=windows-1252' });
     expect((await imports().records('F-4'))[0]['candidate'].first_name).toBe('Zoë');
@@ -76,7 +76,7 @@ describe('a file for an import', () => {
     ],
     ['JSON', '\n [{"test_code":"A"}]', /JSON.*application\/x-ndjson/],
     ['only blank rows', '\n,,\n  \n', /empty/],
-  ])('refuses a file that is or contains %s, and explains the remedy', async (_what, body, detail) => {
+  ])('an import refuses a file that is or contains %s, and explains what to do', async (_what, body, detail) => {
     expect(await refusal(body)).toMatchObject({
       status: 400,
       code: 'malformed_csv',
@@ -87,8 +87,8 @@ describe('a file for an import', () => {
   it('refuses a file with a quote that is never closed, and reports its line', async () => {
     const rows = Array.from({ length: 3000 }, (_, number) => `C-${number},"two\r\nlines",B,T`);
     rows[1500] = 'C-1500,"first\r\nsecond","open,B,T';
-    // The quote is in line 3003: after the header, two lines for each of the 1,500 earlier rows, and the first line of
-    // its row.
+    // The open quote is in line 3003: one line is the header, the 1,500 earlier rows have two lines each, and the quote
+    // is in the second line of its row.
     expect((await refusal(`${HEADER.join(',')}\r\n${rows.join('\r\n')}\r\n`)).detail).toMatch(/line 3003/);
     expect((await refusal(`${HEADER.join(',')}\nA,B,C,T\n\nA,"open,C,T\n`)).detail).toMatch(/line 4/);
   });
@@ -104,7 +104,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('refuses a file whose whole lines are in quotes, with an explanation', async () => {
+  it('an import refuses a file in which each whole line is in quotes, with an explanation', async () => {
     const { errors } = await refusal('"candidate_id,first_name,last_name,test_code"\n"A,B,C,T"\n');
     expect(errors[0].detail).toMatch(/whole line is in one pair of quotes/);
   });
@@ -114,7 +114,7 @@ describe('a file for an import', () => {
     expect(report).toMatchObject([{ outcome: 'NOT_DONE', code: 'import_empty' }]);
   });
 
-  it('reports the line numbers of the file, counting blank lines and cells of several lines', async () => {
+  it('the report of an import numbers lines as in the file, including blank lines and cells of several lines', async () => {
     const { report } = await imports().imported(
       `\n${HEADER.join(',')},address1\nL-1,A,B,${scene.testCode},\n\n\nL-2,"A\r\nB",C,${scene.testCode},\nL-3,A,B,NONE,x\n`,
     );
@@ -142,7 +142,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('accepts values that a spreadsheet seems to have changed, with a warning', async () => {
+  it('an import accepts values that a spreadsheet program seems to have changed, with a warning', async () => {
     const { report, ...result } = await imports().imported(
       `${HEADER.join(',')},home_phone\n1.23E+12,A,B,${scene.testCode},#####\n`,
     );
@@ -153,7 +153,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('suggests the correct value for blank cells and for a state that includes its country', async () => {
+  it('an import suggests the correct value for blank cells and for a state that includes its country', async () => {
     const { report } = await imports().imported(
       `${HEADER.join(',')},country,province_state,eligibility_end_date\nB-1,A,B,${scene.testCode},US,US-MA,  \nB-2,A,B,${scene.testCode},US,ny,2031-05-14\n`,
     );
@@ -165,7 +165,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('refuses an array as NDJSON, and names the remedy', async () => {
+  it('an import refuses a JSON array as NDJSON, and explains what to do', async () => {
     const answer = await refusal('[\n{"test_code":"T"}\n]\n', { 'content-type': 'application/x-ndjson' });
     expect(answer).toMatchObject({
       status: 400,
@@ -179,7 +179,7 @@ describe('a file for an import', () => {
     expect(report).toMatchObject([{ code: 'malformed_json', detail: expect.stringContaining('ends with a comma') }]);
   });
 
-  it('the report of an import and the export begin with a byte order mark', async () => {
+  it('the report of an import and an export file begin with a byte order mark', async () => {
     const { body } = await imports().send(`${HEADER.join(',')}\nBOM-1,A,B,${scene.testCode}\n`);
     await imports().ended(body.import_id as string);
     const report = `${imports().path()}/${body.import_id}/report`;
@@ -234,7 +234,7 @@ describe('a file for an import', () => {
   });
 
   it.each(['\u2010', '\u2013', '\u2014', '\u2212'])(
-    'suggests the existing test when a test code is written with the dash %j',
+    'an import suggests the existing test when a test code contains the dash %j instead of a hyphen',
     async (dash) => {
       const code = scene.testCode.replace('-', dash);
       const { report } = await imports().imported(`${HEADER.join(',')}\nD-1,A,B,${code}\n`);
@@ -243,7 +243,7 @@ describe('a file for an import', () => {
     },
   );
 
-  it('suggests a test code that differs only by case, and names the booking that blocks a cancellation', async () => {
+  it('an import suggests a test code that differs only by case, and names the booking that blocks a cancellation', async () => {
     const made = await app.given.eligibility(scene, { candidate: { candidate_id: 'N-1' } });
     const { booking_code } = await app.given.booking(scene, made);
     const { report } = await imports().imported(

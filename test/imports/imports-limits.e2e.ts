@@ -2,7 +2,8 @@ import { request, type IncomingMessage } from 'node:http';
 import { startApp, type TestApp } from '../support/app';
 
 /**
- * Contract section 12: 1 M rows or 512 MiB. The bodies are generated while they are sent, without a declared length.
+ * Tests section 12 of the contract: an import has at most 1,000,000 rows and 512 MiB. The bodies are generated while
+ * they are sent, without a declared length.
  */
 const MOST_ROWS = 1_000_000;
 const MOST_BYTES = 512 * 1024 * 1024;
@@ -22,7 +23,7 @@ async function send(pieces: Iterable<string>): Promise<{ status: number; body: R
     method: 'POST',
     headers: { authorization: `Bearer ${scene.token}`, 'content-type': 'application/x-ndjson' },
   });
-  // A refused body is not read to its end.
+  // The service does not read a refused body to its end, so that sending it can fail.
   sender.on('error', () => undefined);
   const progress = { isAnswered: false };
   const answered = new Promise<IncomingMessage>((resolve) => sender.once('response', resolve));
@@ -52,7 +53,7 @@ function* rows(count: number): Iterable<string> {
 
 const kept = () => app.given.sql('SELECT state, rows FROM eligibility_imports');
 
-it('accepts a file of 512 MiB, and refuses a larger file with 413 without storing any of its rows', async () => {
+it('an import accepts a file of 512 MiB, and refuses a larger file with 413 without storing any of its rows', async () => {
   expect((await send(blank(MOST_BYTES))).status).toBe(202);
   expect(await kept()).toEqual([{ state: 'DONE', rows: 0 }]);
   const answer = await send(blank(MOST_BYTES + 1));
@@ -61,7 +62,7 @@ it('accepts a file of 512 MiB, and refuses a larger file with 413 without storin
   expect(await kept()).toHaveLength(1);
 }, 120_000);
 
-it('refuses a file with 1,000,001 rows with 413, and stores no row', async () => {
+it('an import refuses a file with 1,000,001 rows with 413, and stores no row', async () => {
   const before = await kept();
   const answer = await send(rows(MOST_ROWS + 1));
   expect([answer.status, answer.body['code']]).toEqual([413, 'payload_too_large']);

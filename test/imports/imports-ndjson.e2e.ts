@@ -85,7 +85,7 @@ describe('an import of NDJSON', () => {
     expect(await imported([])).toMatchObject({ state: 'DONE', rows: 0, done: 0, lines: [] });
   });
 
-  it('processes many rows in order when later rows refer to the records of earlier rows', async () => {
+  it('an import processes many rows in order when later rows refer to the records of earlier rows', async () => {
     const rows = Array.from({ length: 1000 }, (_, number) => ({
       action: number % 5 === 4 ? 'UPDATE' : 'ADD',
       test_code: scene.testCode,

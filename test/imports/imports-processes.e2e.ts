@@ -20,7 +20,7 @@ const rowsOf = (testCode: string, prefix: string, count: number): string =>
 describe('imports of several processes', () => {
   let app: TestApp;
 
-  // This process only receives files; the test decides which process handles the rows.
+  // This process only receives files; the test decides which process handles the files' rows.
   beforeEach(async () => (app = await startApp({ env: { ROLES: 'api' } })));
   afterEach(() => app.close());
 
@@ -40,10 +40,10 @@ describe('imports of several processes', () => {
   const recordsOf = async (account: string): Promise<number> =>
     Number((await app.given.sql('SELECT count(*) FROM eligibilities WHERE account_code = $1', [account]))[0]['count']);
 
-  it('completes simultaneous imports of one account, and processes each row once', async () => {
+  it('simultaneous imports of one account complete, and each row is processed once', async () => {
     const scene = await app.given.scene();
     const workers = [await worker(), await worker()];
-    // The second halves of the files are equal, so of each equal pair of rows the later one is refused.
+    // The second halves of the files are equal, so that of two equal rows the later one is refused.
     const shared = rowsOf(scene.testCode, 'both', 500);
     const paths = await Promise.all(
       ['a', 'b'].map((name) => start(scene, `${rowsOf(scene.testCode, name, 500)}\n${shared}`)),
@@ -62,9 +62,9 @@ describe('imports of several processes', () => {
     for (const each of workers) await each.close();
   });
 
-  it("alternates between the imports of different accounts: a small import does not wait for another account's many imports", async () => {
+  it("alternates between the imports of different accounts, so that a small import does not wait for another account's many imports", async () => {
     const [many, one] = [await app.given.scene(), await app.given.scene()];
-    // The small import arrives last.
+    // The small import of the other account arrives last.
     for (let number = 0; number < 20; number++) await start(many, rowsOf(many.testCode, `m${number}`, 20));
     const small = await start(one, rowsOf(one.testCode, 'small', 1));
     const workers = [await worker(), await worker()];
@@ -74,7 +74,8 @@ describe('imports of several processes', () => {
          AND served_datetime < (SELECT served_datetime FROM eligibility_imports WHERE account_code = $2)`,
       [many.account, one.account],
     );
-    // One import per process, and one more that was claimed at the same moment.
+    // Before the small import, each process may have completed one import, and one more may have been claimed at the
+    // same moment.
     expect(before.length).toBeLessThanOrEqual(workers.length + 1);
     for (const each of workers) await each.close();
   });
@@ -96,7 +97,7 @@ describe('imports of several processes', () => {
     await heir.close();
   });
 
-  it('continues an import where a killed process stopped, and counts no row twice', async () => {
+  it('another process continues an import where a killed process stopped, and counts no row twice', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-import-'));
     const scene = await app.given.scene();
     const path = await start(scene, rowsOf(scene.testCode, 'k', 6000));
@@ -210,7 +211,7 @@ describe('imports of several processes', () => {
     }
   });
 
-  it('sets an import to FAILED that a killed process was receiving, and deletes its rows', async () => {
+  it('an import whose process was killed while the body arrived becomes FAILED, and its rows are deleted', async () => {
     const scene = await app.given.scene();
     const path = await start(scene, rowsOf(scene.testCode, 'f', 10));
     await app.given.sql(`UPDATE eligibility_imports SET state = 'RECEIVING', rows = 0, leased_until = now()`);

@@ -15,7 +15,7 @@ describe('a line of a file with the id of its record', () => {
   const told = ({ report }: { report: Record<string, string>[] }) =>
     report.map(({ outcome, code, svc_eligiblity_id: id }) => [outcome, code, id].join(' '));
 
-  /** Creates a cancelled record, and a live one that replaces it. */
+  /** Creates a cancelled record, and a live record that replaces it. */
   async function closedAndLive(candidate_id: string) {
     const closed = await app.given.eligibility(scene, { candidate: { candidate_id, last_name: 'Maiden' } });
     await app.call('DELETE', `/accounts/${scene.account}/candidates/${candidate_id}/tests/${scene.testCode}`, {
@@ -45,7 +45,7 @@ describe('a line of a file with the id of its record', () => {
     expect(await imports().records('M-2')).toHaveLength(2);
   });
 
-  it('refuses a line for a record whose exam was taken with eligibility_closed, and does not change the record', async () => {
+  it('refuses with eligibility_closed a line of an import for a record whose exam was taken, and does not change the record', async () => {
     const { svc_eligiblity_id: id } = await app.given.eligibility(scene, { candidate: { candidate_id: 'M-3' } });
     await app.given.sql(`UPDATE eligibilities SET status = 'COMPLETED' WHERE svc_eligiblity_id = $1`, [id]);
     const result = await imports().imported(withAction(await imports().exported(), 'UPDATE'));
@@ -136,7 +136,7 @@ describe('a line of a file with the id of its record', () => {
     ]);
   });
 
-  it('refuses a line if the record would have more than 50 attributes', async () => {
+  it('refuses a line of an import if the record would have more than 50 attributes', async () => {
     const keys = Array.from({ length: 52 }, (_, n) => `key-${n}`);
     for (const key of keys) await app.given.attributeKey(scene.account, key);
     const additional_attributes = keys.slice(0, 49).map((key) => ({ key, value: 'v' }));

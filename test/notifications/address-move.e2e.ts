@@ -38,10 +38,10 @@ async function verify(): Promise<void> {
 const codesOf = (requests: readonly PartnerRequest[]) =>
   requests.map(({ json }) => json.booking_code as string).filter((code) => !code.startsWith('SAMPLE'));
 const states = async () => (await subscribed.notifications()).map(({ state, retry }) => [state, retry]);
-/** Waits until the event has become a notification. */
+/** Waits until the subscription has the given number of notifications. */
 const isMade = (count: number) => eventually(async () => expect(await states()).toHaveLength(count));
 
-test('sends events that occur between a change of partner_url and its verification to the new address, after the earlier ones', async () => {
+test('events that occur between a change of partner_url and the verification of the new address are sent to the new address, after the events that were already waiting', async () => {
   const before = await subscribed.booking();
   await subscribed.partner.received(1);
   await move();
@@ -73,7 +73,7 @@ test('creates no notifications for a subscription that was never verified, howev
   expect(codesOf(next.requests)).toEqual([after]);
 });
 
-test('begins no attempt at the old address once a change of partner_url was answered: other processes release the notifications that they claimed', async () => {
+test('once a PATCH of partner_url has answered, no process starts an attempt at the old address, and claimed notifications are released', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   // Waits until the claims that followed the delivery have found nothing and ended.
@@ -125,7 +125,7 @@ test('sends all notifications to the address that is verified last, even if part
   expect(codesOf(next.requests)).toEqual([]);
 });
 
-test('does not probe a DOWN partner while its address is unverified, and sends its queue to the new address', async () => {
+test('does not probe a DOWN partner while its new address is unverified, and then sends the waiting notifications to the new address', async () => {
   subscribed.partner.answer({ status: 500 });
   const queued = await subscribed.booking();
   await eventually(async () => expect(await states()).toEqual([['ERROR_QUEUE', 'AUTO']]));
@@ -140,7 +140,7 @@ test('does not probe a DOWN partner while its address is unverified, and sends i
   expect(codesOf(next.requests)).toEqual([queued, meanwhile]);
 });
 
-test('does not count the time of a change of address towards giving up', async () => {
+test('the time during which a new address is unverified does not count towards giving up notifications', async () => {
   subscribed.partner.answer({ status: 500 });
   await subscribed.booking();
   await eventually(async () => expect(await states()).toEqual([['ERROR_QUEUE', 'AUTO']]));
@@ -159,7 +159,7 @@ test('does not count the time of a change of address towards giving up', async (
   expect(await states()).toEqual([['ERROR_QUEUE', 'AUTO']]);
 });
 
-test('makes bulk jobs wait and refuses single resends until the new address is verified', async () => {
+test('until a new address is verified, bulk jobs for the partner wait and single resends are refused', async () => {
   const delivered = await subscribed.booking();
   await subscribed.partner.received(1);
   subscribed.partner.answer({ status: 404 });
@@ -189,7 +189,7 @@ test('makes bulk jobs wait and refuses single resends until the new address is v
     );
 });
 
-test('applies a change of change_reasons to events from that moment on, and counts waiting notifications in the statistics', async () => {
+test('while a new address is unverified, a change of change_reasons applies to events from that moment on, and the statistics count the waiting notifications', async () => {
   await move();
   await subscribed.booking();
   await isMade(1);
@@ -286,7 +286,7 @@ test('a process that missed the NOTIFY about a new address reads the address fro
   await next.received(2, 40_000);
 }, 60_000);
 
-test('delivers each event once, to the old or the new address, in the order of its booking, while events occur during the change of address', async () => {
+test('while a partner changes its address, each event is delivered once, to the old or the new address, in the order of its booking', async () => {
   const BOOKINGS = 40;
   let halfway!: () => void;
   const isHalfway = new Promise<void>((resolve) => (halfway = resolve));
@@ -309,7 +309,7 @@ test('delivers each event once, to the old or the new address, in the order of i
   await traffic;
   const all = () => [...subscribed.partner.requests, ...next.requests.slice(1)];
   await eventually(() => expect(all()).toHaveLength(2 * BOOKINGS), 20_000);
-  // Attempts that had already begun may still arrive at the old address.
+  // Attempts that had begun before the change may still arrive at the old address.
   expect(subscribed.partner.requests.length - atTheOld).toBeLessThanOrEqual(16);
   for (const code of codes) {
     const ofBooking = all().filter(({ json }) => json.booking_code === code);

@@ -14,9 +14,9 @@ const WAIT_MS = 10_000;
 const HELD = 4711;
 
 /**
- * Claims of several processes at one moment: each is a connection that runs the delivery loop's statement; nothing else
- * delivers. A claim can be paused between its snapshot and its first row: there it reads the time, which waits for a
- * lock of the test.
+ * Tests simultaneous claims of several processes. Each process is simulated by a connection that runs the delivery
+ * loop's statement; nothing else delivers. A claim can be paused between its snapshot and its first row, where it reads
+ * the time: reading the time waits for a lock that the test holds.
  */
 let app: TestApp;
 let subscribed: Subscribed;
@@ -73,11 +73,14 @@ async function heldClaim(how = claim): Promise<{ goOn: () => Promise<string[]> }
   };
 }
 
-/** Sets an expired lease, because a claim reads the time only for a row that was leased. */
+/** Gives the notifications an expired lease, because a claim reads the time only for a row that was leased. */
 const lapse = () =>
   app.given.sql(`UPDATE deliveries SET lease_token = 0, leased_until = clock_timestamp() - interval '1 second'`);
 
-/** Creates an event that waits for an operator and a newer one; returns their ids. */
+/**
+ * Creates an event that waits for an operator, and a newer event of the same booking; returns the ids of their
+ * notifications.
+ */
 async function refusedAndNext(): Promise<string[]> {
   const booking = await subscribed.booking();
   const first = await eventually(async () => {
@@ -184,7 +187,8 @@ test('the late outcome of an earlier probe does not change the time of the next 
     ]);
   await due();
   const late = await claimOne();
-  // The process of the first probe is paused, so the probe becomes due again and a second process claims it.
+  // The process that claimed the first probe is paused. The probe therefore becomes due again, and a second process
+  // claims it.
   await due();
   const latest = await claimOne();
   expect(latest.position).not.toBe(late.position);
@@ -196,7 +200,7 @@ test('the late outcome of an earlier probe does not change the time of the next 
   expect(await subscribed.queue('&retry=MANUAL')).toHaveLength(2);
 });
 
-test('does not claim a repaired early event of a booking while a later event of that booking is claimed', async () => {
+test('does not claim a repaired event of a booking while a later event of that booking is claimed', async () => {
   const booking = await subscribed.booking();
   await subscribed.reschedule(booking);
   const [{ event_id }] = await eventually(async () => {
@@ -225,7 +229,7 @@ test('does not claim a repaired early event of a booking while a later event of 
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
 });
 
-test('a claim reads only the rows that it claims under a generic plan, not all notifications that wait for a partner', async () => {
+test('with a generic plan, a claim reads only the rows that it claims, not all notifications that wait for a partner', async () => {
   await queueMany(subscribed, 2000);
   await app.given.sql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)

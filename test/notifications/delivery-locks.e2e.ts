@@ -8,7 +8,7 @@ let app: TestApp;
 let [locked, healthy]: Subscribed[] = [];
 
 beforeEach(async () => {
-  // The first retry is a minute away, so that no retry disturbs the counts.
+  // The first retry is a minute away, so that no retry changes the counts of requests.
   app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
   [locked, healthy] = [await Subscribed.start(app), await Subscribed.start(app)];
 });
@@ -22,29 +22,32 @@ const states = async (of: Subscribed) => (await of.notifications()).map(({ state
 test.each([
   ['notification', `SELECT FROM notifications WHERE subscription_id = `],
   ['subscription', `SELECT FROM subscriptions WHERE id = `],
-])('records the outcomes of other partners while another connection locks a %s of one partner', async (_what, rows) => {
-  // Both answers arrive at the same moment: their outcomes are recorded together.
-  let answer = (): void => undefined;
-  const held = new Promise<void>((resolve) => (answer = resolve));
-  locked.partner.answer(() => held.then(() => ({ status: 500 })));
-  healthy.partner.answer(() => held.then(() => ({ status: 400 })));
-  await Promise.all([locked.booking(), healthy.booking(), healthy.booking()]);
-  await Promise.all([locked.partner.received(1), healthy.partner.received(2)]);
-  const release = await app.given.lock(`${rows} '${locked.id}' FOR UPDATE`);
-  answer();
-  await eventually(async () => expect(await states(healthy)).toEqual(['ERROR_QUEUE', 'ERROR_QUEUE']), 15_000);
-  expect(await states(locked)).toEqual(['PENDING']);
-  // While the lock is held, the healthy partner receives further notifications.
-  healthy.partner.answer({ status: 200 });
-  await healthy.booking();
-  await eventually(async () => expect(await states(healthy)).toContain('DELIVERED'), 15_000);
-  await release();
-  await eventually(async () => expect(await states(locked)).toEqual(['ERROR_QUEUE']), 15_000);
-  expect(locked.partner.requests).toHaveLength(1);
-  expect(healthy.partner.requests).toHaveLength(3);
-});
+])(
+  'records the outcomes of other partners while another connection locks a row (%s) of one partner',
+  async (_what, rows) => {
+    // The responses of both partners arrive at the same moment, so that the outcomes are recorded together.
+    let answer = (): void => undefined;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    locked.partner.answer(() => held.then(() => ({ status: 500 })));
+    healthy.partner.answer(() => held.then(() => ({ status: 400 })));
+    await Promise.all([locked.booking(), healthy.booking(), healthy.booking()]);
+    await Promise.all([locked.partner.received(1), healthy.partner.received(2)]);
+    const release = await app.given.lock(`${rows} '${locked.id}' FOR UPDATE`);
+    answer();
+    await eventually(async () => expect(await states(healthy)).toEqual(['ERROR_QUEUE', 'ERROR_QUEUE']), 15_000);
+    expect(await states(locked)).toEqual(['PENDING']);
+    // While the lock is held, the healthy partner receives further notifications.
+    healthy.partner.answer({ status: 200 });
+    await healthy.booking();
+    await eventually(async () => expect(await states(healthy)).toContain('DELIVERED'), 15_000);
+    await release();
+    await eventually(async () => expect(await states(locked)).toEqual(['ERROR_QUEUE']), 15_000);
+    expect(locked.partner.requests).toHaveLength(1);
+    expect(healthy.partner.requests).toHaveLength(3);
+  },
+);
 
-test("reports in the metrics that one partner's notifications are overdue, and readiness stays green", async () => {
+test("reports in the metrics that one partner's notifications are overdue, while /health/ready stays green", async () => {
   expect((await locked.post('suspend')).status).toBe(200);
   await locked.booking();
   await eventually(async () => expect(await states(locked)).toEqual(['PENDING']));

@@ -34,13 +34,13 @@ test('delivers all other events while the partner always answers 500 to one of i
   const { attempts } = await subscribed.notification(id);
   expect(attempts).toHaveLength(4);
   expect(attempts.at(-1)).toMatchObject({ http_status: 500, failure: 'server_error', reason: 'ONLY_THIS_EVENT' });
-  // An operator resends the event after the cause was fixed.
+  // An operator resends the event after the partner has fixed the cause.
   subscribed.partner.answer({ status: 200 });
   await subscribed.admin('POST', `error-queue/${id}/resend`);
   await delivered(21);
 }, 40_000);
 
-test('turns a partner DOWN that answers 500 to all events, and sets none of its events aside', async () => {
+test('turns a partner DOWN that answers 500 to all events, and leaves none of its events to an operator', async () => {
   subscribed.partner.answer({ status: 500 });
   for (let made = 0; made < 3; made++) await subscribed.booking();
   // Each of the three events is attempted three times, and then the oldest is attempted again.

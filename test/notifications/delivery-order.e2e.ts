@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => subscribed.stop());
 afterAll(() => app.close());
 
-/** Answers each event as given; any other event is answered 200. */
+/** Makes the partner answer each given event as specified, and any other event with 200. */
 function answers(by: Record<string, { status: number; delayMs?: number }>) {
   const begun: string[] = [];
   subscribed.partner.answer(async ({ json, headers }) => {
@@ -44,7 +44,7 @@ async function nothingLeft(): Promise<void> {
   );
 }
 
-test('does not probe with an event while the attempt of an earlier event of the same booking is running', async () => {
+test('does not send an event as a probe while the attempt of an earlier event of the same booking is running', async () => {
   const by: Record<string, { status: number; delayMs?: number }> = {};
   answers(by);
   const [x, y] = [await subscribed.booking(), await subscribed.booking()];
@@ -65,7 +65,7 @@ test('does not probe with an event while the attempt of an earlier event of the 
   expect(of('3')[0].at - of('2')[0].at).toBeGreaterThanOrEqual(2400);
 });
 
-test('makes a manual resend wait only for a running attempt of the same booking', async () => {
+test('a manual resend waits only for a running attempt of the same booking', async () => {
   const by: Record<string, { status: number; delayMs?: number }> = {};
   const begun = answers(by);
   const x = await subscribed.booking();

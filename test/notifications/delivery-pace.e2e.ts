@@ -15,7 +15,9 @@ beforeAll(async () => {
 afterEach(() => subscribed.stop());
 afterAll(() => app.close());
 
-/** Accepts the given number of requests in any second, and answers the rest with the status. */
+/**
+ * Makes the partner accept the given number of requests in any second, and answer the other requests with the status.
+ */
 function taking(
   perSecond: number,
   busy: PartnerAnswer = { status: 429 },
@@ -45,7 +47,7 @@ async function suspendedWith(bookings: number): Promise<string[]> {
   return codes;
 }
 
-/** Returns the arrival times of notifications, in seconds since the first. */
+/** Returns the arrival times of notifications, in seconds since the first arrival. */
 function seconds(): number[] {
   const [first] = subscribed.partner.requests;
   return subscribed.partner.requests.map(({ at }) => (at - first.at) / 1000);
@@ -80,7 +82,7 @@ describe('a partner that says it is busy', () => {
     ['429', 429, undefined],
     ['503 that is retried', 503, ['503']],
   ])(
-    'keeps a notification answered %s as AUTO until Retry-After, while the partner stays UP',
+    'a notification that the partner answers with %s is retried automatically after Retry-After, while the partner stays UP',
     async (_name, status, autoRetryOn) => {
       subscribed = await Subscribed.start(app, autoRetryOn && { auto_retry_on: autoRetryOn });
       subscribed.partner.answer((_request, index) =>
@@ -107,7 +109,7 @@ describe('a partner that says it is busy', () => {
     },
   );
 
-  test('sends no probe before Retry-After; a 500 with Retry-After sets the time of the next probe', async () => {
+  test('a 500 with Retry-After sets the time of the next probe, and no probe is sent earlier', async () => {
     subscribed = await Subscribed.start(app);
     const answers = [
       { status: 500, headers: { 'retry-after': '2' } },
@@ -121,7 +123,7 @@ describe('a partner that says it is busy', () => {
     expect(third - second).toBeGreaterThanOrEqual(2.9);
   }, 20_000);
 
-  test('sends a busy partner no item of a bulk job before Retry-After, and does not pause the job', async () => {
+  test('sends a busy partner no notification of a bulk job before Retry-After has passed, and does not pause the job', async () => {
     subscribed = await Subscribed.start(app);
     subscribed.partner.answer({ status: 400 });
     for (let made = 0; made < 3; made++) await subscribed.booking();
@@ -146,7 +148,7 @@ describe('a partner that says it is busy', () => {
     );
   }, 20_000);
 
-  test('leaves a notification answered 429 to an operator if auto_retry_on does not include 429', async () => {
+  test('a notification that the partner answers with 429 waits for an operator if auto_retry_on does not include 429', async () => {
     subscribed = await Subscribed.start(app, { auto_retry_on: ['500'] });
     subscribed.partner.answer({ status: 429 });
     await subscribed.booking();
@@ -156,7 +158,7 @@ describe('a partner that says it is busy', () => {
   });
 });
 
-test('gives up the notifications of a partner that only answers 429, and keeps those of a partner that accepts some', async () => {
+test('gives up the notifications of a partner that only answers 429, and keeps those of a partner that sometimes accepts one', async () => {
   const impatient = await startApp({ env: { RETRY_GIVE_UP_H: String(3 / 3600) } });
   subscribed = await Subscribed.start(impatient);
   try {

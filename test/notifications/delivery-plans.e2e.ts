@@ -14,8 +14,8 @@ import { eventually } from '../support/eventually';
 import { looksAt, type Values } from '../support/plans';
 
 /**
- * Simulates a connection that planned its statements while the tables were empty, and still uses these plans when there
- * is much to do. Each statement runs on a connection of the service, and EXPLAIN shows what it reads.
+ * Simulates a database connection whose statements were planned while the tables were empty. It still uses these plans
+ * when many notifications are due. Each statement runs on a connection of the service, and EXPLAIN shows what it reads.
  */
 const NOTIFICATIONS = 50_000;
 const BATCH = 32;
@@ -38,7 +38,7 @@ let client: PoolClient;
 
 beforeEach(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
-  // The server's own maintenance is not part of the test.
+  // Autovacuum is off, because the database server's own maintenance is not part of the test.
   for (const table of ['deliveries', 'notifications', 'notification_attempts', 'domain_events', 'subscriptions'])
     await app.given.sql(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`);
   client = await app.database.pool.connect();
@@ -114,7 +114,7 @@ const delivered = (rows: readonly Owed[]) => [
   of(rows, () => null),
 ];
 
-/** Each statement with its values for the due notifications. */
+/** The statements of delivery, each with a function that returns its values for the due notifications. */
 const STATEMENTS: [string, Statement, (rows: readonly Owed[], partners: readonly string[]) => Values][] = [
   ['a claim', CLAIM, (_, partners) => [partners, partners.map(() => BATCH / partners.length), WAIT_MS, leaseToken()]],
   ['the search for work', FIND_WORK, () => []],
@@ -192,7 +192,7 @@ describe.each([
   ['that were vacuumed while they were empty', 'VACUUM (ANALYZE) '],
 ])('delivery statements planned for empty tables %s', (_, upkeep) => {
   it.each([1, 8])(
-    'no delivery statement scans a table that has grown since the statement was planned, with %i partners',
+    'with %i partners, no delivery statement scans a whole table that has grown since the statement was planned',
     async (count) => {
       if (upkeep !== null)
         await app.given.sql(`${upkeep} deliveries, notifications, notification_attempts, domain_events, subscriptions`);
@@ -219,7 +219,7 @@ describe.each([
   [', of which no page is left,', 'TRUNCATE deliveries'],
 ])('delivery statements planned after everything was delivered%s', (_, emptied) => {
   it.each([1, 8])(
-    'no delivery statement scans the notifications that are due, analysed or not, with %i partners',
+    'with %i partners, no delivery statement scans all due notifications, whether the tables were analysed or not',
     async (count) => {
       const partners = partnersOf(count);
       await fill(partners);
@@ -229,7 +229,7 @@ describe.each([
       await app.given.sql(
         'VACUUM (ANALYZE) deliveries, notifications, notification_attempts, domain_events, subscriptions',
       );
-      // Analyses grown tables, as the service does every second.
+      // Runs ANALYZE on grown tables, as the service does every second.
       await app.app.get(DeliverySchedule).analyseGrown();
       await planAll();
       await expectFewLookedAt(await owe(), partners);
@@ -237,7 +237,7 @@ describe.each([
   );
 });
 
-test('resets the statistics of a table that was empty when it was analysed, without making VACUUM wait', async () => {
+test('the service resets the statistics of a table that was empty when it was analysed, without making VACUUM wait', async () => {
   const believed = () => app.given.sql(`SELECT reltuples FROM pg_class WHERE oid = 'deliveries'::regclass`);
   await app.given.sql('VACUUM (ANALYZE) deliveries');
   const release = await app.given.lock('LOCK TABLE deliveries IN SHARE UPDATE EXCLUSIVE MODE');

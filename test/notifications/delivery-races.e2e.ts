@@ -8,7 +8,10 @@ import { Subscribed } from '../support/subscribed';
 
 const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
 
-/** Two processes on one database; one of them is held at a race point while the other continues. */
+/**
+ * In these tests, two processes share one database. The test holds one process at a race point while the other
+ * continues.
+ */
 describe('races of delivery', () => {
   let first: TestApp;
   let second: TestApp;
@@ -39,11 +42,12 @@ describe('races of delivery', () => {
   });
   afterEach(() => subscribed.stop());
 
-  it('fencing: a process that lost its lease while the partner answered records nothing', async () => {
+  it('a process that loses its lease while the partner answers records nothing, because its fencing token is no longer valid', async () => {
     const [stale, owner] = [holdAt(first, 'attempt ended'), holdAt(second, 'attempt ended')];
     await subscribed.booking();
     await Promise.race([stale.reached, owner.reached]);
-    // The lease of the claiming worker lapses repeatedly, until both processes have sent the notification.
+    // The test lets the lease of the claiming worker expire repeatedly, until both processes have sent the
+    // notification.
     const both = Promise.all([stale.reached, owner.reached]).then(() => true);
     while (!(await Promise.race([both, pause(300, false)]))) await lapse();
     const [id] = ids();
@@ -83,7 +87,7 @@ describe('races of delivery', () => {
       await subscribed.reschedule(booking);
       await hold.reached;
       await subscribed.reschedule(booking);
-      // The claims of the events expire, so that the second process finds the events as leftovers.
+      // The claims of the events expire, so that the second process finds events that nobody translates.
       await first.given.sql(
         `UPDATE domain_events SET claimed_until = clock_timestamp() - interval '1 second' WHERE settled_at IS NULL`,
       );
@@ -95,7 +99,7 @@ describe('races of delivery', () => {
       expect(sequences()).toEqual([2, 3]);
     });
 
-    it('sends no notification that its translation already claimed once POST suspend has answered', async () => {
+    it('once POST suspend has answered, sends no notification that was claimed at its creation', async () => {
       await known();
       const hold = holdAny(both(), 'translated');
       await subscribed.booking();
@@ -118,7 +122,7 @@ describe('races of delivery', () => {
   });
 
   describe('suspending a partner', () => {
-    it('suspending a partner waits until a claimed probe is released', async () => {
+    it('suspending a partner waits until another process has released a claimed probe', async () => {
       subscribed.partner.answer({ status: 500 });
       const hold = holdAny(both(), 'probe claimed');
       await subscribed.booking();
@@ -143,7 +147,7 @@ describe('races of delivery', () => {
       await hold.reached;
       await subscribed.booking();
       await eventually(async () => expect(await subscribed.notifications()).toHaveLength(2));
-      // Waits for a sweep of each process.
+      // Waits until each process has swept for due notifications.
       await pause(1_200);
       expect(subscribed.partner.requests).toHaveLength(0);
       hold.release();
@@ -162,11 +166,11 @@ describe('races of delivery', () => {
       await refused(subscribed, 2);
     });
 
-    it('sends nothing of a bulk job that is aborted while its items are queued and no process was notified', async () => {
+    it('sends nothing of a bulk job that is aborted while its notifications are due and no delivery loop has been woken', async () => {
       const hold = holdAny(both(), 'handed over');
       const id = await resend();
       await hold.reached;
-      // The abort takes the claimed items from their worker; any later sweep may find the items.
+      // The abort takes the claimed notifications away from their worker. A later sweep may then find them.
       await jobs.steer(id, 'abort');
       const { sent } = await jobs.get(id);
       hold.release();
@@ -177,7 +181,7 @@ describe('races of delivery', () => {
     });
 
     it.each(['pause', 'abort'] as const)(
-      'sends nothing more of a bulk job after %s, even if a process has claimed some of its items',
+      'sends nothing more of a bulk job after the action %s, even if a process has claimed some of its notifications',
       async (action) => {
         const hold = holdAny(both(), 'claimed');
         const id = await resend();

@@ -19,7 +19,7 @@ const change = (times: number) =>
      FROM generate_series(1, ${CAUSES}) AS n, generate_series(1, ${times})`,
   );
 
-test('does not rewrite the counts of more than 1,000 causes of the error queue while nothing changes', async () => {
+test('the upkeep of the error queue does not rewrite the counts of more than 1,000 causes while nothing changes', async () => {
   await change(1);
   const before = await rows();
   expect(before).toHaveLength(CAUSES);
@@ -28,7 +28,7 @@ test('does not rewrite the counts of more than 1,000 causes of the error queue w
   expect(await rows()).toEqual(before);
 });
 
-test('merges accumulated changes into the counts of the error queue, and writes only the causes that changed', async () => {
+test('the upkeep of the error queue merges accumulated changes into its counts, and writes only the causes that changed', async () => {
   await app.given.sql(
     `INSERT INTO error_queue_causes
      SELECT '00000000-0000-4000-8000-000000000001', 'MANUAL', 'client_error', NULL, 400, 1 FROM generate_series(1, 1200)`,

@@ -9,8 +9,8 @@ let gone: Subscribed;
 let jobs: BulkJobs;
 
 /**
- * Creates notifications that failed with 400 or at a closed port, and notifications for a DOWN partner, attempted or
- * not.
+ * Creates notifications that failed with 400 or at a closed port, and notifications for a DOWN partner, some of them
+ * attempted and some not.
  */
 beforeAll(async () => {
   app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const body = async (path: string) => (await subscribed.admin('GET', path)).body as Record<string, any>[];
 
-test('filters notifications that were never attempted, and resends only those', async () => {
+test('the filter failure=none finds the notifications that were never attempted, and a bulk resend with it sends only those', async () => {
   const [notTried] = await body(`error-queue?failure=none&subscription_id=${subscribed.id}`);
   expect(notTried).toMatchObject({ failure: null, http_status: null, retry: 'AUTO' });
   const dry = await jobs.call('POST', 'error-queue/resend', {
@@ -70,14 +70,14 @@ test('shows the reason of a failure in the attempt and in the summary, and filte
   expect(await body('error-queue?reason=none')).toHaveLength(2);
 });
 
-test.each(['error-queue', 'notifications'])('filters notifications by candidate at %s', async (list) => {
+test.each(['error-queue', 'notifications'])('GET %s can filter notifications by candidate', async (list) => {
   const [row] = await subscribed.queue();
   const candidate = (await subscribed.notification(row['id'])).body.candidate_id as string;
   expect((await body(`${list}?candidate_id=${candidate}`)).map(({ id }) => id)).toEqual([row['id']]);
   expect(await body(`${list}?candidate_id=NOBODY`)).toEqual([]);
 });
 
-test('filters bulk jobs by candidate_id', async () => {
+test('the filter of a bulk job can contain a candidate_id', async () => {
   const [row] = await subscribed.queue('&failure=client_error');
   const candidate = (await subscribed.notification(row['id'])).body.candidate_id as string;
   const id = await jobs.start('error-queue/resolve', { filter: { candidate_id: candidate } });

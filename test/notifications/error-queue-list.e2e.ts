@@ -104,7 +104,7 @@ test('filters the error queue by account and booking', async () => {
   expect((await subscribed.admin('GET', `error-queue?account_code=${subscribed.scene.account}`)).body).toHaveLength(5);
 });
 
-test('lists the error queue newest first, and links to the next page', async () => {
+test('the error queue is listed newest first, with a link to the next page', async () => {
   const all = (await subscribed.queue()).reverse();
   const found: unknown[] = [];
   let path: string | undefined = `/admin/error-queue?subscription_id=${subscribed.id}&limit=2`;
@@ -131,18 +131,21 @@ test.each([
   expect(answer.body.errors).toEqual([expect.objectContaining({ parameter })]);
 });
 
-test.each(['error-queue', 'notifications'])('reports all faults of the query of %s in one response', async (path) => {
-  const answer = await subscribed.admin('GET', `${path}?failure=bad&retry=auto&limit=0&cursor=abc`);
-  expect(answer.status).toBe(400);
-  expect(answer.body.errors.map(({ parameter }: { parameter: string }) => parameter).sort()).toEqual([
-    'cursor',
-    'failure',
-    'limit',
-    'retry',
-  ]);
-});
+test.each(['error-queue', 'notifications'])(
+  'GET %s reports all invalid query parameters in one response',
+  async (path) => {
+    const answer = await subscribed.admin('GET', `${path}?failure=bad&retry=auto&limit=0&cursor=abc`);
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors.map(({ parameter }: { parameter: string }) => parameter).sort()).toEqual([
+      'cursor',
+      'failure',
+      'limit',
+      'retry',
+    ]);
+  },
+);
 
-test('refuses every route of the error queue to a client', async () => {
+test('every route of the error queue refuses a client', async () => {
   for (const path of ['error-queue', 'error-queue/summary', 'notifications', 'subscriptions'])
     expect((await app.call('GET', `/admin/${path}`, { token: subscribed.scene.token })).status).toBe(403);
 });

@@ -17,7 +17,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** Returns the summary, and the number of rows that its statement reads. */
+/** Returns the summary of the error queue, and the number of rows that its SQL statement reads. */
 async function summary() {
   await eventually(async () => {
     const [{ rows, causes }] = await app.given.sql(
@@ -35,9 +35,10 @@ async function summary() {
   return { causes: done.body as object[], lookedAt };
 }
 
-test('the summary reads only the first and last rows of a cause when many other partners have short queues', async () => {
+test('the summary of the error queue reads only the first and last rows of a cause when many other partners have short queues', async () => {
   await queueMany(subscribed, 1_000);
-  // Adds rows of 29 partners that do not exist: to the planner they look like the rows of any partner.
+  // Adds rows of 29 partners that do not exist: PostgreSQL's planner cannot distinguish them from rows of existing
+  // partners.
   await app.given.sql(
     `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
        effective_date, body, state, retry, failure, http_status, queued_datetime)
@@ -52,11 +53,12 @@ test('the summary reads only the first and last rows of a cause when many other 
 }, 60_000);
 
 /**
- * Two indexes begin with the columns of a cause. Where many notifications have the same exam, the index with exams is
- * smaller: at these numbers it has one level less. The planner therefore prefers it, even if the result must be sorted.
+ * Two indexes begin with the columns of a cause. If many notifications have the same exam time, the index that contains
+ * exam times is smaller: at these numbers it has one level less. The planner therefore prefers it, even if the result
+ * must be sorted.
  */
 test.each([30_000, 60_000])(
-  'the summary reads only the first and last rows of a cause however long its queue is: %d more rows',
+  'the summary of the error queue reads only the first and last rows of a cause, also with %d more rows in the queue',
   async (more) => {
     await queueMany(subscribed, more);
     const { causes, lookedAt } = await summary();
@@ -66,7 +68,7 @@ test.each([30_000, 60_000])(
   60_000,
 );
 
-test('counts the bookings that wait for a partner by an index scan', async () => {
+test('counts the bookings with notifications that wait for a partner by an index scan', async () => {
   await vacuumWhole((text, values) => app.given.sql(text, values), 'notifications');
   const { done, asked } = await whatIsAsked(app, () =>
     subscribed.get(`/admin/subscriptions/${subscribed.id}/statistics`),

@@ -18,7 +18,7 @@ afterEach(() => subscribed.stop());
 afterAll(() => app.close());
 
 describe('a single notification of the error queue', () => {
-  test('resends a notification byte for byte, and removes it from the error queue', async () => {
+  test('POST resend sends a notification again byte for byte, and removes it from the error queue', async () => {
     const [row] = await refused(subscribed, 1);
     const before = await subscribed.notification(row['id']);
     const answer = await subscribed.admin('POST', `error-queue/${row['id']}/resend`, { reason: 'they have it now' });
@@ -38,7 +38,7 @@ describe('a single notification of the error queue', () => {
     expect([again.status, again.body.code]).toEqual([409, 'not_in_error_queue']);
   });
 
-  test('sends a notification once when ten requests resend it at the same moment', async () => {
+  test('sends a notification once when ten simultaneous requests ask for its resend', async () => {
     const [row] = await refused(subscribed, 1);
     subscribed.partner.answer({ status: 200, delayMs: 200 });
     const answers = await Promise.all(

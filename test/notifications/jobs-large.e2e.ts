@@ -27,7 +27,7 @@ const filter = () => ({ subscription_id: subscribed.id });
 const items = async (id: string) =>
   (await app.given.sql('SELECT count(*) FROM job_items WHERE job_id = $1', [id]))[0]['count'] as number;
 
-test('accepts a bulk job over a large set before its items exist; the job can be paused, resumed and aborted meanwhile', async () => {
+test('a bulk job for a large set of notifications is accepted before they are collected, and can be paused, resumed and aborted meanwhile', async () => {
   const answer = await jobs.call('POST', 'error-queue/resend', { filter: filter(), reason: 'all of it' });
   expect([answer.status, answer.body.matched]).toEqual([202, null]);
   const id = answer.body.job_id as string;
@@ -52,7 +52,7 @@ test('accepts a bulk job over a large set before its items exist; the job can be
 const dryRun = (more: object = {}) =>
   jobs.call('POST', 'error-queue/resend', { filter: { ...filter(), ...more }, reason: 'x', dry_run: true });
 
-test('a dry run of a bulk job that filters by cause counts the items without reading the error queue', async () => {
+test('a dry run of a bulk job that filters by cause counts the notifications without reading the error queue', async () => {
   const { done: answers, asked } = await whatIsAsked(app, async () => [
     await dryRun(),
     await dryRun({ failure: 'client_error', http_status: 400, reason: 'none' }),
@@ -65,14 +65,14 @@ test('a dry run of a bulk job that filters by cause counts the items without rea
     expect((await dryRun(other)).body.matched).toBe(0);
 });
 
-test('a dry run of a bulk job with any other filter counts the items, or returns a lower bound', async () => {
+test('a dry run of a bulk job with a filter other than by cause counts the notifications, or returns a lower bound', async () => {
   const { status, body } = await dryRun({ change_reason: 'BOOKING_CREATED' });
   expect(status).toBe(200);
   if (body.matched === null) expect(body.matched_at_least).toBeGreaterThan(0);
   else expect(body).toEqual({ job_id: null, resend_id: null, matched: MANY });
 });
 
-test('a bulk job sends its first items while it still matches a large set, and leaves unsent notifications unchanged after an abort', async () => {
+test('a bulk job sends its first notifications while it still collects a large set, and leaves unsent notifications unchanged after an abort', async () => {
   const id = await jobs.start('error-queue/resend', { filter: filter() });
   const { matched } = await eventually(async () => {
     const found = await jobs.get(id);
@@ -103,7 +103,7 @@ test('resolves a large set of notifications in the background', async () => {
   expect((await jobs.call('GET', 'error-queue/summary')).body[0].count).toBe(left - matched);
 }, 60_000);
 
-test('resolves a small set of notifications while a large set is being resolved', async () => {
+test('a bulk job resolves a small set of notifications while another job resolves a large set', async () => {
   const other = await Subscribed.start(app);
   await queueMany(other, 10);
   const large = await jobs.start('error-queue/resolve', { filter: filter() });

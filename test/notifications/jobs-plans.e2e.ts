@@ -16,11 +16,11 @@ import { queueMany } from '../support/queued';
 import { Subscribed } from '../support/subscribed';
 
 const ITEMS = 50_000;
-/** The number of handed-over and leased items. */
+/** The number of the job's notifications that are due, with a lease. */
 const HELD = 128;
 /**
  * The maximum number of rows that all branches of a step may read, including a comparison within a batch: a step may
- * not read the whole job.
+ * not read all items of the job.
  */
 const MOST = 25_000;
 
@@ -31,7 +31,7 @@ let client: PoolClient;
 beforeAll(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
   subscribed = await Subscribed.start(app);
-  // The server's own maintenance is not part of the test.
+  // Autovacuum is off, because the database server's own maintenance is not part of the test.
   await app.given.sql('ALTER TABLE job_items SET (autovacuum_enabled = off)');
   await queueMany(subscribed, ITEMS);
   await app.given.sql('ANALYZE notifications');
@@ -79,7 +79,7 @@ async function hold(id: string, lease: string): Promise<Values> {
      ORDER BY position LIMIT ${HELD} RETURNING subscription_id, notification_position`,
     [id, lease],
   );
-  // Analyses the table, as the service does within a second.
+  // Runs ANALYZE on the table, as the service does within a second.
   await app.given.sql('ANALYZE deliveries');
   const positions = rows.map((row) => row['notification_position'] as number);
   return [rows.map((row) => row['subscription_id'] as string), positions, positions];
@@ -113,19 +113,22 @@ describe.each([
   ['that were never analysed', null],
   ['that were analysed when there was another job', 'ANALYZE job_items'],
 ])('with statistics of job items %s', (_, upkeep) => {
-  it.each(STATEMENTS)('%s without a read of all items of the job', async (_title, kind, statement, valuesOf) => {
-    await job(kind, 'ABORTED');
-    if (upkeep !== null) await app.given.sql(upkeep);
-    const values = await valuesOf(await job(kind, 'RUNNING'));
-    // As many executions as a connection needs to keep a plan.
-    for (let n = 0; n < 8; n++) {
-      await client.query('BEGIN');
-      await client.query({ ...statement, values });
-      await client.query('ROLLBACK');
-      await client.query('BEGIN');
-      const lookedAt = await looksAt(client, statement, values);
-      await client.query('ROLLBACK');
-      expect(lookedAt).toBeLessThan(MOST);
-    }
-  });
+  it.each(STATEMENTS)(
+    'the statement %s does not read all items of a bulk job',
+    async (_title, kind, statement, valuesOf) => {
+      await job(kind, 'ABORTED');
+      if (upkeep !== null) await app.given.sql(upkeep);
+      const values = await valuesOf(await job(kind, 'RUNNING'));
+      // The statement is executed as often as a connection needs until it keeps the plan.
+      for (let n = 0; n < 8; n++) {
+        await client.query('BEGIN');
+        await client.query({ ...statement, values });
+        await client.query('ROLLBACK');
+        await client.query('BEGIN');
+        const lookedAt = await looksAt(client, statement, values);
+        await client.query('ROLLBACK');
+        expect(lookedAt).toBeLessThan(MOST);
+      }
+    },
+  );
 });

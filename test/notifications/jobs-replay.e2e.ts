@@ -27,7 +27,10 @@ const order = (bookingCode: string) =>
     .filter(({ json }) => json.booking_code === bookingCode)
     .map(({ headers }) => Number(headers['event-sequence']));
 
-/** Creates bookings that were moved twice, with everything delivered; the partner has lost the data. */
+/**
+ * Creates bookings that are moved twice, and waits until all their notifications are delivered. The partner then
+ * forgets them.
+ */
 async function delivered(bookings: number): Promise<string[]> {
   const codes: string[] = [];
   for (let i = 0; i < bookings; i++) {
@@ -40,7 +43,7 @@ async function delivered(bookings: number): Promise<string[]> {
   return codes;
 }
 
-test('sends delivered notifications again with the same ids and bytes, in order within a booking', async () => {
+test('a replay sends delivered notifications again with the same ids and bytes, in order within a booking', async () => {
   const codes = await delivered(4);
   const first = new Map(sent().map(([id, body]) => [id, body]));
   const before = await subscribed.notifications();
@@ -59,7 +62,7 @@ test('sends delivered notifications again with the same ids and bytes, in order 
   ]);
 });
 
-test('a replay chooses notifications by booking, time and kind', async () => {
+test('a replay sends the notifications that its filter by booking, time and kind selects', async () => {
   const [one] = await delivered(2);
   const dry = async (filter: object) =>
     (await jobs.call('POST', 'notifications/replay', {
@@ -79,7 +82,7 @@ test('a replay chooses notifications by booking, time and kind', async () => {
   expect(order(one)).toEqual([2, 3]);
 });
 
-test('a replay sends only delivered notifications; a queued event stays queued', async () => {
+test('a replay sends only delivered notifications, while a notification in the error queue stays there', async () => {
   await delivered(1);
   subscribed.partner.answer({ status: 400 });
   await subscribed.booking();
@@ -90,7 +93,7 @@ test('a replay sends only delivered notifications; a queued event stays queued',
   expect(await subscribed.queue()).toHaveLength(1);
 });
 
-test('sends a replayed notification after the notifications that are still due for its booking', async () => {
+test('a replayed notification is sent after the notifications that are still due for its booking', async () => {
   const [code] = await delivered(1);
   // The next event of the booking stays due, because the partner becomes DOWN.
   subscribed.partner.answer({ status: 500 });
@@ -122,7 +125,7 @@ test('an event that occurs during a replay does not overtake a notification of i
   expect(begun.filter((sequence) => sequence !== '4')).toEqual(['1', '2', '3']);
 });
 
-test('a failed item of a replay is counted as failed, and its notification stays DELIVERED', async () => {
+test('a notification whose replay fails is counted as failed, and stays DELIVERED', async () => {
   await delivered(1);
   subscribed.partner.answer({ status: 400 });
   const id = await replay();
@@ -141,7 +144,7 @@ test('a 500 stops a replay and turns the partner DOWN, while the replayed notifi
   expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(3);
 });
 
-test('pauses and aborts a replay when an operator asks for it', async () => {
+test('an operator can pause and abort a replay', async () => {
   await delivered(5);
   subscribed.partner.requests.length = 0;
   subscribed.partner.answer({ status: 200, delayMs: 300 });
@@ -171,7 +174,10 @@ test('two identical replay requests create one job, and a replay for an unknown 
 });
 
 describe('a DOWN partner without a notification that could be its probe', () => {
-  /** Delivers one event; the next gets a 500, and then its probe is refused. */
+  /**
+   * Brings the partner into the state DOWN: one event is delivered, the next event gets a 500, and then its probe is
+   * refused.
+   */
   async function down(): Promise<void> {
     await delivered(1);
     subscribed.partner.answer({ status: 500 });
@@ -184,7 +190,7 @@ describe('a DOWN partner without a notification that could be its probe', () => 
     subscribed.partner.answer({ status: 200 });
   }
 
-  test('probes a DOWN partner with an item of a resend when no notification can be the probe', async () => {
+  test('probes a DOWN partner with a notification of a bulk resend when no other notification is due', async () => {
     await down();
     const id = await jobs.start('error-queue/resend', { filter: { subscription_id: subscribed.id } });
     await jobs.having(id, { state: 'DONE', sent: 1, delivered: 1 });
@@ -192,7 +198,7 @@ describe('a DOWN partner without a notification that could be its probe', () => 
     expect(subscribed.partner.requests).toHaveLength(1);
   });
 
-  test('probes a DOWN partner with items of a replay, one at a time while the partner fails', async () => {
+  test('probes a DOWN partner with notifications of a replay, one at a time while the partner fails', async () => {
     await down();
     subscribed.partner.answer({ status: 500 });
     const id = await replay();

@@ -80,7 +80,7 @@ test('a bulk resend sends each notification once, the oldest first, and counts t
     }
 });
 
-test('the older routes for resends return jobs of every kind', async () => {
+test('the deprecated routes for resends return jobs of every kind', async () => {
   const id = await jobs.start('error-queue/resolve', { filter: mine() });
   const found = await jobs.having(id, { state: 'DONE' });
   expect((await jobs.call('GET', `error-queue/resends/${id}`)).body).toEqual({ ...found, resend_id: id });
@@ -103,7 +103,7 @@ test('completes a bulk resend immediately when no notification matches', async (
   expect(await jobs.having(id, { state: 'DONE' })).toMatchObject({ matched: 0, waiting: 0, sent: 0 });
 });
 
-test('a bulk resend does not send notifications that enter the error queue after the job was created', async () => {
+test('a bulk resend does not send a notification that enters the error queue after the job was created', async () => {
   await refused(subscribed, 1);
   await subscribed.post('suspend');
   const id = await resend();
@@ -167,7 +167,7 @@ test('a 500 during a bulk resend turns the partner DOWN and pauses the job', asy
 
 describe('one partner of a job', () => {
   let other: Subscribed;
-  /** Gives both partners the same three events in the error queue. */
+  /** Puts the same three events into the error queue for both partners. */
   beforeEach(async () => {
     other = await Subscribed.start(app, {}, { scene: subscribed.scene });
     other.partner.answer({ status: 400 });
@@ -201,7 +201,7 @@ describe('one partner of a job', () => {
     },
   );
 
-  test('a failing partner pauses only its own part of a job; the job is PAUSED when no other part can continue', async () => {
+  test('a failing partner pauses only its own part of a job; the job is PAUSED when no part can continue', async () => {
     subscribed.partner.answer({ status: 403 });
     const id = await pair();
     await jobs.having(id, { state: 'PAUSED', paused_because: 'auth', waiting: 2, sent: 4, delivered: 3, failed: 1 });
@@ -210,7 +210,7 @@ describe('one partner of a job', () => {
     await jobs.having(id, { state: 'DONE', sent: 6, delivered: 5, failed: 1 });
   });
 
-  test('a job skips the items of a partner whose subscription was deleted', async () => {
+  test('a job skips the notifications of a partner whose subscription was deleted', async () => {
     await subscribed.post('suspend');
     const id = await pair();
     await jobs.having(id, { delivered: 3 });
@@ -220,7 +220,7 @@ describe('one partner of a job', () => {
 });
 
 describe('an operator who steers a job', () => {
-  /** Starts a job of many events with slow answers. */
+  /** Starts a bulk job for many notifications, which the partner answers slowly. */
   async function slowJob(n = 300): Promise<string> {
     await queueMany(subscribed, n);
     subscribed.partner.answer({ status: 200, delayMs: 150 });
@@ -231,7 +231,7 @@ describe('an operator who steers a job', () => {
   const before = () => subscribed.queue('&failure=client_error&http_status=400&retry=MANUAL');
 
   test.each(['pause', 'abort'] as const)(
-    '%s stops all attempts of a job that have not begun, and leaves their notifications unchanged in the error queue',
+    'the action %s stops all attempts of a job that have not begun, and leaves their notifications unchanged in the error queue',
     async (action) => {
       const id = await slowJob();
       const steered = await jobs.steer(id, action);
@@ -263,7 +263,7 @@ describe('an operator who steers a job', () => {
     },
   );
 
-  test('shows items of a job as SENT only when their attempts have begun', async () => {
+  test('shows the notifications of a job as SENT only when their attempts have begun', async () => {
     await queueMany(subscribed, 40);
     subscribed.partner.answer({ status: 200, delayMs: 700 });
     const id = await resend();
@@ -275,7 +275,7 @@ describe('an operator who steers a job', () => {
   });
 });
 
-test('a bulk resend skips items that were resolved or delivered in the meantime', async () => {
+test('a bulk resend skips notifications that were resolved or delivered in the meantime', async () => {
   const rows = await refused(subscribed, 3);
   await subscribed.post('suspend');
   const id = await resend();
@@ -291,7 +291,7 @@ test('a bulk resend skips items that were resolved or delivered in the meantime'
   expect(sentIds()).toEqual([rows[1]['id'], rows[2]['id']]);
 });
 
-test('keeps an item of a job waiting when its partner is suspended before the request is sent', async () => {
+test('keeps a notification of a job waiting when its partner is suspended before the request is sent', async () => {
   const [{ id: notification }] = await refused(subscribed, 1);
   const { partner } = subscribed;
   await partner.goDown();
@@ -313,12 +313,12 @@ test('keeps an item of a job waiting when its partner is suspended before the re
   expect(sentIds()).toEqual([]);
 });
 
-test('completes a job whose last item was resolved after the process of its attempt died', async () => {
+test('completes a job whose last notification was resolved after the process that was sending it had died', async () => {
   const [{ id: notification }] = await refused(subscribed, 1);
   await subscribed.post('suspend');
   const id = await resend();
   await jobs.having(id, { state: 'RUNNING', matched: 1, waiting: 1 });
-  // The state that a process leaves when it is killed after the start of an attempt.
+  // Simulates the state that a process leaves when it is killed after the start of an attempt.
   await app.given.sql(`UPDATE job_items SET outcome = 'SENT' WHERE job_id = $1`, [id]);
   await app.given.sql('UPDATE job_parts SET sent = 1, waiting = 0 WHERE job_id = $1', [id]);
   await app.given.sql(
@@ -334,7 +334,7 @@ test('completes a job whose last item was resolved after the process of its atte
   await jobs.having(id, { state: 'DONE', sent: 0, waiting: 0, failed: 0, skipped: 1 });
 });
 
-test('completes a job when the recovered partner receives the events by automatic retry', async () => {
+test('completes a job when the recovered partner receives the job’s notifications by automatic retry', async () => {
   subscribed.partner.answer({ status: 500 });
   await subscribed.booking();
   await eventually(async () => expect((await subscribed.subscription())['health']).toBe('DOWN'));

@@ -59,7 +59,7 @@ test('resolves notifications of a DOWN partner, too, and ends their automatic re
   expect(await app.given.sql('SELECT FROM deliveries WHERE subscription_id = $1', [subscribed.id])).toEqual([]);
 });
 
-test('waits for the outcome of a running attempt before it resolves the notification', async () => {
+test('a bulk resolve waits for the outcome of a running attempt before it resolves the notification', async () => {
   subscribed.partner.answer({ status: 500 });
   await subscribed.booking();
   await eventually(async () => expect(await subscribed.queue('&retry=AUTO')).toHaveLength(1));
@@ -83,7 +83,7 @@ test('a dry run of a bulk resolve counts the matches, and two identical requests
   expect(second.headers.get('idempotency-replayed')).toBe('true');
 });
 
-test('resolves many notifications in batches, and keeps the counts of the error queue correct', async () => {
+test('a bulk resolve settles many notifications in batches, and keeps the counts of the error queue correct', async () => {
   await queueMany(subscribed, 3000);
   const id = (await resolve()).body.job_id as string;
   await jobs.having(id, { state: 'DONE', matched: 3000, waiting: 0, resolved: 3000 }, 30_000);

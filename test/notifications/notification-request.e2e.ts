@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const full = { client_eligibility_id: 'CE-1', candidate: { middle_name: 'King' } };
 
-test('sends a NotificationRequest that matches the OpenAPI document, with every member in its order', async () => {
+test('sends a NotificationRequest that matches the OpenAPI document, with every member in the documented order', async () => {
   const eligibility = await app.given.eligibility(subscribed.scene, full);
   const booking = await app.given.booking(subscribed.scene, eligibility);
   const [request] = await subscribed.partner.receivedFor(booking['booking_code'], 1);

@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => subscribed.stop());
 afterAll(() => app.close());
 
-test('sends a booking to the partner as the NotificationRequest of the specification', async () => {
+test('sends the event of a booking to the partner as the NotificationRequest of the specification', async () => {
   const eligibility = await app.given.eligibility(subscribed.scene, {
     client_eligibility_id: 'CE-1',
     candidate: { middle_name: 'King' },
@@ -86,7 +86,7 @@ test('sends the id, signature, sequence and trace of a notification in headers',
   expect(second['webhook-id']).not.toBe(first['webhook-id']);
 });
 
-test('effective_date strictly increases and event-sequence has no gap, whatever the subscription filters', async () => {
+test('the effective_date of events strictly increases and event-sequence has no gap, whatever the subscription filters', async () => {
   const filtered = await Subscribed.start(app, { change_reasons: ['BOOKING_CANCELLED'] }, { scene: subscribed.scene });
   const bookingCode = await subscribed.booking();
   await subscribed.reschedule(bookingCode);
@@ -103,7 +103,7 @@ test('effective_date strictly increases and event-sequence has no gap, whatever 
   await filtered.stop();
 });
 
-test('shows the body and the attempt of a delivered notification', async () => {
+test('GET of a delivered notification shows its body and its attempt', async () => {
   subscribed.partner.answer({ status: 200, body: 'Thank you' });
   const bookingCode = await subscribed.booking();
   const [listed] = await eventually(async () => {
@@ -144,7 +144,7 @@ test('shows the body and the attempt of a delivered notification', async () => {
   });
 });
 
-test('makes a later event of a booking wait for the earlier event', async () => {
+test('a later event of a booking waits until the earlier event is delivered', async () => {
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
   subscribed.partner.answer(async (request) => {
@@ -163,7 +163,7 @@ test('makes a later event of a booking wait for the earlier event', async () => 
   expect(requests.map((request) => request.headers['event-sequence'])).toEqual(['1', '2', '3']);
 });
 
-test('sends a later event of a booking when the earlier event waits for an operator', async () => {
+test('a later event of a booking is sent when the earlier event waits for an operator', async () => {
   subscribed.partner.answer((request) => ({ status: request.headers['event-sequence'] === '1' ? 400 : 200 }));
   const bookingCode = await subscribed.booking();
   await subscribed.reschedule(bookingCode);
@@ -195,7 +195,7 @@ test('a partner that does not answer delays no other partner', async () => {
   await Promise.all(others.map((other) => other.stop()));
 });
 
-test('other partners receive notifications before the timeout when more partners than slots stop answering at once', async () => {
+test('other partners receive notifications before the timeout when more partners than NOTIFICATION_CONCURRENCY stop answering at once', async () => {
   const SLOTS = 4;
   const small = await startApp({ env: { NOTIFICATION_CONCURRENCY: String(SLOTS) } });
   const [hanging, well] = [await Subscribed.start(small, { wait_ms: 60_000 }), await Subscribed.start(small)];
@@ -206,7 +206,7 @@ test('other partners receive notifications before the timeout when more partners
     expect((await hanging.admin('POST', `subscriptions/${id}/verify`)).status).toBe(200);
   }
   partner.requests.length = 0;
-  // One successful delivery to each partner, so that the service counts each as responsive.
+  // One notification is delivered to each partner, so that the service counts each partner as responsive.
   await hanging.booking();
   await well.booking();
   await partner.received(3 * SLOTS);

@@ -54,7 +54,8 @@ describe('a failure other than a 500', () => {
       expect(attempts).toMatchObject(triggers.map((trigger) => ({ trigger, failure, http_status: status })));
       expect(attempts[0].reason).toBe(status === 400 ? 'NO_MATCHING_RECORD' : attempts[0].reason);
       if (status === 400) expect(attempts[0].excerpt).toBe('no such candidate');
-      // A kept connection that breaks before any byte of the answer may have been stale: the attempt uses a new one.
+      // A kept connection that breaks before any byte of the response may have been stale: the attempt is repeated on a
+      // new connection.
       expect(subscribed.partner.requests).toHaveLength(triggers.length);
     },
   );
@@ -94,7 +95,7 @@ describe('the attempts of a notification', () => {
     }
   });
 
-  test('records two attempts, the second RENEWED, for a partner that read the PUT, closed and stopped listening', async () => {
+  test('records two attempts, the second RENEWED, when the partner reads the PUT, closes the connection and stops listening', async () => {
     await attemptsOf(await subscribed.booking());
     subscribed.partner.answer(() => {
       void subscribed.partner.goDown();
@@ -144,7 +145,7 @@ describe('automatic retry after a 500', () => {
     expect(attempts.at(-1)).toMatchObject({ trigger: 'AUTO', http_status: 200 });
   });
 
-  test('sends byte-identical probes, one at a time, and never earlier than scheduled', async () => {
+  test('sends probes to a DOWN partner one at a time, with identical bytes, and never earlier than scheduled', async () => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
     await subscribed.booking();
@@ -156,7 +157,8 @@ describe('automatic retry after a 500', () => {
       expect(probe.raw.equals(sent.raw)).toBe(true);
       expect(probe.headers['webhook-id']).toBe(sent.headers['webhook-id']);
     }
-    // The second booking may have been in flight when the partner turned DOWN.
+    // The first gap is ignored, because the second notification may already have been sent when the partner turned
+    // DOWN.
     const scheduled = gaps.slice(-3);
     expect(Math.min(...scheduled)).toBeGreaterThanOrEqual(600);
     expect(scheduled.at(-1)).toBeGreaterThanOrEqual(1200);
@@ -245,7 +247,7 @@ describe('a subscription', () => {
     await subscribed.partner.receivedFor(second, 1);
   });
 
-  test('keeps the connections of a subscription until a setting changes on which they depend', async () => {
+  test('keeps the connections to a partner until a setting on which they depend changes', async () => {
     const first = await subscribed.booking();
     await subscribed.partner.receivedFor(first, 1);
     await subscribed.post('suspend');
@@ -277,7 +279,7 @@ describe('a subscription', () => {
     await queued(0);
   });
 
-  test('sends nothing for a subscription while its new address is unverified, and keeps the notifications', async () => {
+  test('sends no notification of a subscription while its new address is unverified, and keeps the notifications', async () => {
     await subscribed.patch({ partner_url: `${subscribed.partner.url}/other` });
     await subscribed.booking();
     await eventually(async () => expect(await subscribed.notifications()).toMatchObject([{ state: 'PENDING' }]));

@@ -13,7 +13,7 @@ const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
 
 async function start(env: Record<string, string> = {}, databaseUrl?: string): Promise<TestApp> {
   const app = await startApp({ env: { SECRETS_KEY, ...env }, databaseUrl });
-  // The application that created the database drops it, so it is closed last.
+  // The application that created the database is closed last, because it drops the database.
   opened.unshift(app);
   return app;
 }
@@ -44,7 +44,7 @@ test('a process without the role delivery sends no notifications, but wakes a pr
   await subscribed.stop();
 });
 
-test('wakes delivering processes for an active partner, not for a suspended or DOWN partner', async () => {
+test('an event wakes the processes with the role delivery for an active partner, not for a suspended or DOWN partner', async () => {
   const app = await start({ ROLES: 'api' });
   const subscribed = await Subscribed.start(app);
   const listener = new pg.Client({ connectionString: app.databaseUrl });
@@ -65,7 +65,7 @@ test('wakes delivering processes for an active partner, not for a suspended or D
   };
   await booking('SUSPENDED', 'UP');
   await booking('ACTIVE', 'DOWN');
-  // PostgreSQL sends NOTIFY in commit order.
+  // PostgreSQL sends the messages of NOTIFY in commit order, so that this message comes last.
   await booking('ACTIVE', 'UP');
   await eventually(() => expect(heard).not.toEqual([]));
   expect(heard).toEqual([`due ${subscribed.id}`]);
@@ -84,7 +84,7 @@ test('reports a process as not ready while the database lacks one of its migrati
   expect((await app.call('GET', '/health/ready')).status).toBe(200);
 });
 
-test('stops the attempts of all processes when one process suspends the partner', async () => {
+test('no process starts an attempt after one process has suspended the partner', async () => {
   const api = await start({ ROLES: 'api' });
   await start({ ROLES: 'delivery' }, api.databaseUrl);
   const subscribed = await Subscribed.start(api);
@@ -149,7 +149,7 @@ test('a delivery worker whose lease was taken over writes nothing', async () => 
   await subscribed.stop();
 });
 
-test('translates an event that no process translated, and creates one notification however often it is published', async () => {
+test('translates an event that no process translated, and creates one notification however often the event is published', async () => {
   const app = await start();
   const subscribed = await Subscribed.start(app);
   await subscribed.booking();
@@ -165,7 +165,7 @@ test('translates an event that no process translated, and creates one notificati
   await subscribed.stop();
 });
 
-test('finishes and records running attempts at shutdown, and releases all leases', async () => {
+test('at shutdown, a process finishes and records running attempts, and releases all leases', async () => {
   const keeper = await start({ ROLES: 'api' });
   const delivery = await start({ ROLES: 'delivery' }, keeper.databaseUrl);
   const subscribed = await Subscribed.start(keeper);
@@ -180,7 +180,7 @@ test('finishes and records running attempts at shutdown, and releases all leases
   await subscribed.stop();
 });
 
-test('gives a running attempt its whole wait time at shutdown, however short the grace period, and counts its 200', async () => {
+test('at shutdown, a running attempt gets its whole wait time, however short the grace period, and a late 200 counts', async () => {
   const keeper = await start({ ROLES: 'api' });
   const delivery = await start({ ROLES: 'delivery', SHUTDOWN_GRACE_MS: '0' }, keeper.databaseUrl);
   const token = { clientId: 'ours', clientSecret: 'a long secret' };
@@ -206,7 +206,7 @@ test('gives a running attempt its whole wait time at shutdown, however short the
   expect([slow.partner.requests.length, renewed.partner.requests.length]).toEqual([1, 2]);
 });
 
-test('stops retrying to record an outcome after a shutdown', async () => {
+test('a process stops trying to record an outcome after its shutdown', async () => {
   const keeper = await start({ ROLES: 'api' });
   const delivery = await start({ ROLES: 'delivery', SHUTDOWN_GRACE_MS: '500' }, keeper.databaseUrl);
   const subscribed = await Subscribed.start(keeper);
@@ -251,7 +251,7 @@ test('deletes delivered notifications with their attempts after the retention pe
   await subscribed.stop();
 });
 
-test('counts attempts by outcome in the metrics', async () => {
+test('the metrics count delivery attempts by outcome', async () => {
   const app = await start();
   const subscribed = await Subscribed.start(app);
   await subscribed.booking();

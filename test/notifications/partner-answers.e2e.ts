@@ -35,7 +35,7 @@ function put() {
   return client.put({ key: 'one', url, auth, caPem, waitMs: 2000, connections: 1 }, {}, '{}');
 }
 
-/** Makes one attempt, over a new connection, at a partner with this answer. */
+/** Makes one attempt, over a new connection, at a partner that sends this response. */
 async function outcomeOf(answer: PartnerAnswer): Promise<AttemptOutcome> {
   partner.answer(answer);
   const outcome = await put();
@@ -110,7 +110,7 @@ describe('a 200 that RFC 9112 allows', () => {
     expect(summary(await outcomeOf({ bytes, drip: 1 }))).toEqual(taken);
   });
 
-  it('accepts a 200 of a partner over a kept connection', async () => {
+  it('accepts a 200 of a partner over a kept-alive connection', async () => {
     const bytes = whole(lines(OK, 'X-Folded: one', ' two', 'Content-Length: 2', 'Content-Length: 2', ''));
     partner.answer({ bytes, keep: true });
     const { connections } = partner;

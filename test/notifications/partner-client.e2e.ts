@@ -82,7 +82,7 @@ function endpointOf(partner: Partner, changes: Partial<PartnerEndpoint> = {}): P
   };
 }
 
-/** Makes one attempt at a partner with this answer. */
+/** Makes one attempt at a partner that sends this response. */
 async function attempt(answer: PartnerAnswer, changes: Partial<PartnerEndpoint> = {}) {
   const [client, partner] = await Promise.all([aClient(), aPartner()]);
   partner.answer(answer);
@@ -295,7 +295,7 @@ describe('the answer of a partner', () => {
     ],
   ];
 
-  it.each(rows)('%s', async (...[, answer, expected, changes]) => {
+  it.each(rows)('the response of a partner: %s', async (...[, answer, expected, changes]) => {
     const { outcome, partner } = await attempt(answer, changes);
     expect(summary(outcome)).toEqual(expected);
     expect(partner.requests).toHaveLength(1);
@@ -322,16 +322,16 @@ describe('the excerpt of an answer', () => {
     expect(excerpt).toMatch(/^A B\ufffd+C$/);
   });
 
-  it('leaves the excerpt of an empty or compressed body empty', async () => {
+  it('stores no excerpt of an empty or compressed response body', async () => {
     expect(await excerptOf({ status: 500 })).toBeNull();
     expect(await excerptOf({ status: 500, body: gzipSync('x'), headers: { 'Content-Encoding': 'gzip' } })).toBeNull();
   });
 
-  it('keeps the received part of a broken body as the excerpt', async () => {
+  it('keeps the received part of an incomplete response body as the excerpt', async () => {
     expect(await excerptOf({ status: 500, body: 'part of it', rst: 'body' })).toBe('part of it');
   });
 
-  it('removes credentials that the partner repeats from the excerpt', async () => {
+  it('removes from the excerpt the credentials that the partner repeats in its response', async () => {
     const auth = { type: 'basic', username: 'ann', password: 'Tops"cret&' } as const;
     const echo = `${JSON.stringify({ password: auth.password })} ${Buffer.from('ann:Tops"cret&').toString('base64')} ${encodeURIComponent(auth.password)}`;
     const excerpt = await excerptOf({ status: 400, body: echo }, { auth });
@@ -383,14 +383,14 @@ describe('TLS to a partner', () => {
     expect(partner.requests).toHaveLength(0);
   });
 
-  it('trusts a self-signed certificate of a partner that is its ca_pem', async () => {
+  it('trusts a self-signed certificate of a partner if the same certificate is its ca_pem', async () => {
     const { selfSigned } = await sharedCertificates();
     const partner = await aPartner({ tls: selfSigned });
     const outcome = await (await aClient()).put(endpointOf(partner, { caPem: selfSigned.certPem }), headers, body);
     expect(summary(outcome)).toEqual(delivered);
   });
 
-  it.each(['127.0.0.1', '[::1]'])('verifies the certificate of the address %s', async (host) => {
+  it.each(['127.0.0.1', '[::1]'])('verifies the certificate of a partner at the IP address %s', async (host) => {
     const { wrongHost } = await sharedCertificates();
     for (const [tls, expected] of [
       [undefined, delivered],
@@ -475,7 +475,10 @@ describe('TLS to a partner', () => {
   );
 });
 
-/** Listens with short queues and fills them: further connections are neither accepted nor refused. */
+/**
+ * Starts listeners with short accept queues and fills the queues, so that further connections are neither accepted nor
+ * refused.
+ */
 /** Forwards bytes to a port of this machine; while it is frozen, existing connections carry nothing. */
 async function freezable(port: number): Promise<{ url: string; freeze(): void }> {
   const open = new Set<Socket>();
@@ -540,7 +543,7 @@ describe('a partner that cannot be reached', () => {
   it.each([
     ['refuses connections', 'connect'],
     ['has no address', 'dns'],
-  ])('reports a partner that %s as a %s failure', async (_name, failure) => {
+  ])('reports a partner that %s as a failure of class %s', async (_name, failure) => {
     const partner = await aPartner();
     const lookup: AddressLookup = (host) =>
       host === 'localhost'
@@ -583,7 +586,7 @@ describe('a partner that cannot be reached', () => {
     ['speaks no TLS', (socket) => socket.resume().end('HTTP/1.1 400 Bad Request\r\n\r\n')],
     ['shows another certificate', (socket, stranger) => socket.pipe(connect(stranger, '127.0.0.1')).pipe(socket)],
   ])(
-    'reaches the partner at the next address if the first accepts connections and %s, and tries that address first from then on',
+    'reaches the partner at the next address if the first accepts connections and %s, and dials the working address first from then on',
     async (_, meet) => {
       const [partner, stranger] = [await aPartner(), await aPartner({ tls: (await sharedCertificates()).expired })];
       let met = 0;
@@ -641,10 +644,10 @@ describe('connections to a partner', () => {
     expect(summary(await client.put(endpoint, headers, body))).toEqual(delivered);
   });
 
-  it('counts a response that arrived in time even if the process was too busy to read it', async () => {
+  it('a response that arrived in time counts even if the process was too busy to read it in time', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     partner.answer(() => {
-      // Once the answer is being sent, this process is blocked until the wait is over.
+      // Once the response is being sent, this process is blocked until the wait is over.
       setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500));
       return { status: 200 };
     });
@@ -683,13 +686,14 @@ describe('connections to a partner', () => {
     expect([silent.connections, brief.connections]).toEqual([1, 2]);
   });
 
-  it('limits the idle connections to all partners together, and closes the connection that was idle for longest', async () => {
+  it('limits the number of idle connections to all partners together, and closes the one that was idle for longest', async () => {
     const [client, partner] = await Promise.all([aClient(LOOPBACK, undefined, new IdleConnections(2)), aPartner()]);
     const put = async (key: string) => {
       expect(summary(await client.put(endpointOf(partner, { key }), headers, body))).toEqual(delivered);
       return partner.connections;
     };
-    // Of three partners, two keep a connection; the most recently used ones are kept.
+    // With three partners and a limit of two idle connections, the connections to the two most recently used partners
+    // are kept.
     for (const [key, connections] of [
       ['a', 1],
       ['b', 2],
@@ -717,7 +721,7 @@ describe('connections to a partner', () => {
     },
   );
 
-  it('only one attempt fails when all idle connections to a partner died silently', async () => {
+  it('only one attempt fails when all idle connections to a partner were silently dropped', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const between = await freezable(Number(new URL(partner.url).port));
     const endpoint = endpointOf(partner, { url: between.url, waitMs: 2000 });
@@ -746,7 +750,7 @@ describe('connections to a partner', () => {
     expect(partner.requests).toHaveLength(5);
   });
 
-  it('retries a request once when a kept connection breaks, even if no new attempt may begin', async () => {
+  it('retries a request once when a kept connection breaks, even if no new attempt may begin any more', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     await client.put(endpointOf(partner), headers, body);
     partner.answer((_request, index) => (index === 1 ? { rst: 'before' } : { status: 200 }));
@@ -765,7 +769,7 @@ describe('connections to a partner', () => {
     expect(partner.requests).toHaveLength(2);
   });
 
-  it('forget() and close() close connections only after their running requests', async () => {
+  it('forget() and close() of the partner client close connections only after their running requests have ended', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     partner.answer({ delayMs: 200 });
     const first = client.put(endpointOf(partner), headers, body);
@@ -818,7 +822,7 @@ describe('the address guard of the client', () => {
     expect(partner.connections).toBe(1);
   });
 
-  it('refuses to connect to addresses that no subscription may have', async () => {
+  it('refuses to connect to a URL that no subscription may have', async () => {
     const partner = await aPartner();
     const client = await aClient();
     for (const url of [partner.url.replace('https', 'http'), partner.url.replace('//', '//user@')]) {
@@ -885,7 +889,7 @@ describe('OAuth2 client credentials', () => {
     expect([partner.tokenRequests.length, partner.requests.length]).toEqual([3, 5]);
   });
 
-  it('sends the request once more after a 401, even if no new attempt may begin', async () => {
+  it('sends a request once more after a 401, even if no new attempt may begin any more', async () => {
     const { client, endpoint, partner } = await anOAuthPartner();
     partner.answer((_request, index) => ({ status: index === 0 ? 401 : 200 }));
     let asked = 0;
@@ -896,7 +900,7 @@ describe('OAuth2 client credentials', () => {
   it('sends no notification when the process was blocked and reads the OAuth2 token only after the wait time', async () => {
     const { client, endpoint, partner } = await anOAuthPartner();
     partner.answerToken(() => {
-      // Once the token is being sent, this process is blocked until the wait is over.
+      // As soon as the token endpoint sends the token, this process is blocked until the wait time is over.
       setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500));
       return { body: JSON.stringify(good) };
     });
@@ -960,7 +964,7 @@ describe('OAuth2 client credentials', () => {
     ['a reset', { rst: 'before' }, 'auth', 'token_connect_ECONNRESET'],
     ['silence', { endless: 'silence' }, 'auth', 'token_'],
     ['a drip', { body: 'x'.repeat(200), drip: 100 }, 'auth', 'token_'],
-  ])('reports a token endpoint that answers %s', async (_name, answer, failure, reason) => {
+  ])('reports the failure of a token endpoint that answers %s', async (_name, answer, failure, reason) => {
     const { client, partner, put } = await anOAuthPartner();
     partner.answerToken(answer);
     const outcome = await put();
@@ -1025,7 +1029,7 @@ describe('OAuth2 client credentials', () => {
   });
 
   it.each(['https://10.0.0.1/token', 'https://169.254.169.254/token', 'https://[::ffff:10.0.0.1]/token'])(
-    'refuses a token endpoint at %s',
+    'refuses to call a token endpoint at %s',
     async (token_url) => {
       const { partner, put } = await anOAuthPartner({ token_url });
       expect(summary(await put())).toEqual(failed('blocked'));

@@ -29,7 +29,7 @@ async function foundIn(answering: Answering, waitMs = 5000): Promise<string[]> {
   return wrong;
 }
 
-/** Starts a partner with the package that knows one candidate. */
+/** Builds a correct partner, which uses the package and knows one candidate. */
 function good(): Answering {
   const receiver = new NotificationReceiver({
     secrets: SECRET,
@@ -43,7 +43,7 @@ function good(): Answering {
 const titled = (...patterns: RegExp[]) =>
   SITUATIONS.map(({ title }) => title).filter((title) => patterns.some((pattern) => pattern.test(title)));
 
-/** Partners with one fault each, and the expected findings (at least these). */
+/** Partners with one fault each, and the findings that the program must report at least. */
 const faulty: [string, (partner: Answering) => Answering, string[]][] = [
   [
     'does not look at signatures',

@@ -45,7 +45,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Installs the packed package like npm, with the frameworks. */
+/** Installs the packed package as npm would, together with Express and Fastify. */
 function installed(): void {
   const packed = spawnSync('npm', ['pack', '--silent'], { cwd: join(folder, 'partner'), encoding: 'utf8' });
   const home = join(folder, 'node_modules', NAME);
@@ -120,7 +120,7 @@ describe('clients/partner/README.md', () => {
     expect(partner.output).toContain('401 signature_wrong');
   });
 
-  it('express-partner.cjs stores each booking once, beside routes that parse JSON', async () => {
+  it('express-partner.cjs stores each booking once, in an application whose other routes parse JSON', async () => {
     const port = await freePort();
     const partner = run('express-partner.cjs', [], {
       WEBHOOK_SECRET: SECRET,
@@ -169,7 +169,7 @@ describe('clients/partner/README.md', () => {
     expect(refused.output).toContain('The change feed answered 400 validation_error.');
   });
 
-  it('the README of the partner package contains no program that these tests do not run', () => {
+  it('the README of the partner package contains only programs that these tests run', () => {
     const named = [...README.matchAll(/^```js\n\/\/ (\S+)$/gm)].map(([, name]) => name);
     expect(named.length).toBe([...README.matchAll(/^```js$/gm)].length);
     expect(named).toEqual(['partner.mjs', 'express-partner.cjs', 'fastify-partner.mjs', 'catch-up.mjs']);

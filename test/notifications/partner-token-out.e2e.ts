@@ -54,7 +54,7 @@ test.each([
   ['no answer', ['500', '429', 'timeout'], { endless: 'silence' as const }],
   ['a connection that ends', ['500', '429', 'connection'], { rst: 'before' as const }],
 ])(
-  'sends one request at a time to a token endpoint that fails with %s, and sends the events once it recovers',
+  'sends one request at a time to a token endpoint that fails with %s, and sends the events once the endpoint recovers',
   async (_out, retried, answer) => {
     await burst(retried);
     issuer.answerToken(answer);
@@ -77,7 +77,7 @@ test.each([
   ['429', ['500', '429'], 429],
   ['503', ['500', '503'], 503],
 ])(
-  'pauses the partner until Retry-After when the token endpoint answers %s with it, in all processes',
+  'pauses the partner in all processes when the token endpoint answers %s with Retry-After',
   async (_out, retried, status) => {
     await burst(retried);
     issuer.answerToken({ status, headers: { 'retry-after': '4' } });
@@ -94,7 +94,7 @@ test.each([
       async () => expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(EVENTS),
       PATIENCE_MS,
     );
-    // Each process may have asked once before the first answer.
+    // Each process may have sent one token request before the first response.
     const later = issuer.tokenRequests.slice(processes.length);
     for (const { at } of [...later, ...subscribed.partner.requests]) expect(at - first.at).toBeGreaterThanOrEqual(3900);
     expect(await subscribed.queue()).toEqual([]);

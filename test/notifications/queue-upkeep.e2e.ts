@@ -9,7 +9,7 @@ const BATCH = 1000;
 let app: TestApp;
 let subscribed: Subscribed[];
 
-// This process has no delivery role, so only the test runs the upkeep.
+// This process has no delivery role, so that only the test runs the upkeep of the queue.
 beforeAll(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
 });
@@ -39,7 +39,7 @@ const upkeep = () => app.app.get(QueueUpkeep).run();
 const unresolved = async ({ id }: Subscribed) =>
   (await app.given.sql(`SELECT FROM notifications WHERE subscription_id = $1 AND state <> 'RESOLVED'`, [id])).length;
 
-test('resolves notifications of deleted partners in batches, with every other kind of upkeep between two batches', async () => {
+test('the queue upkeep resolves notifications of deleted partners in batches, and does every other kind of work between two batches', async () => {
   for (const one of subscribed) await queueMany(one, 1500);
   for (const one of subscribed) await one.admin('DELETE', `subscriptions/${one.id}`);
   const done = watched();
@@ -74,7 +74,7 @@ test('ends a round of queue upkeep after some seconds even if work is left, and 
 describe('giving up', () => {
   const HOURS = 24;
 
-  /** Creates the given number of automatically retried events of the given age in the queue. */
+  /** Creates in the error queue the given number of events that are retried automatically and have the given age. */
   async function retried(one: Subscribed, n: number, age: string): Promise<void> {
     await queueMany(one, n);
     await app.given.sql(
@@ -98,7 +98,7 @@ describe('giving up', () => {
   const manual = async ({ id }: Subscribed) =>
     (await app.given.sql(`SELECT FROM notifications WHERE subscription_id = $1 AND retry = 'MANUAL'`, [id])).length;
 
-  test('keeps notifications that wait for a suspended or recovered partner', async () => {
+  test('does not give up notifications that wait for a suspended or recovered partner', async () => {
     const [down, suspended, back] = subscribed;
     for (const one of subscribed) await retried(one, 3, `${HOURS + 1} hours`);
     await become(down, 'DOWN');
@@ -133,7 +133,7 @@ describe('giving up', () => {
     expect(await manual(lately)).toBe(0);
   });
 
-  test('does not read notifications that are not due to be given up, however many there are', async () => {
+  test('the queue upkeep does not read notifications that are too new to be given up, however many there are', async () => {
     const [suspended, once] = subscribed;
     await retried(suspended, 4000, '60 hours');
     await become(suspended, 'DOWN', `, state = 'SUSPENDED', suspended_datetime = now() - interval '50 hours'`);

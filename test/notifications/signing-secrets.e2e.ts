@@ -30,7 +30,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** Sets the sandbox's clock this far ahead. */
+/** Sets the sandbox's clock ahead by the given number of hours. */
 async function setClock(hours: number): Promise<void> {
   for (const { app: process } of [app, other]) await process.get(Clock).moveTo(hours * HOUR_MS);
 }
@@ -76,12 +76,12 @@ test('keeps signing with a replaced signing secret for 24 hours, even if its suc
   expect(await signing()).toEqual([0]);
 });
 
-test('signs notifications with the five newest secrets after many rotations', async () => {
+test('signs notifications with the five newest secrets of a subscription after many rotations', async () => {
   for (let n = 0; n < 7; n++) await rotate();
   expect(await signing()).toEqual([0, 1, 2, 3, 4]);
 });
 
-test('signs notifications with both new secrets when two processes rotate at once', async () => {
+test('signs notifications with both new secrets when two processes rotate a signing secret at once', async () => {
   await Promise.all([rotate(), rotate(other)]);
   expect([await signing(), new Set(secrets).size]).toEqual([[0, 1, 2], 3]);
 });

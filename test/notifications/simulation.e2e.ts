@@ -6,7 +6,7 @@ import { SimulatedService, type Surroundings } from '../proof/simulation/service
 import { SimulatedTime } from '../proof/simulation/simulated-time';
 import type { FairSemaphore } from '../proof/simulation/turns';
 
-test('leaves neither files nor a PostgreSQL when a simulation cannot start', async () => {
+test('npm run simulate leaves neither files nor a running PostgreSQL when it cannot start', async () => {
   const [folder, before] = [mkdtempSync(join(tmpdir(), 'cannot-start-')), process.env['TMPDIR']];
   chmodSync(folder, 0o755);
   process.env['TMPDIR'] = folder;

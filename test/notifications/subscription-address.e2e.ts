@@ -92,7 +92,7 @@ describe('credentials of a subscription whose host changes', () => {
   });
 
   test.each([`${OLD}/v2`, 'https://partner.example:8443/hooks', 'https://PARTNER.example./hooks'])(
-    'treats %s as the same host as before',
+    'a subscription keeps its credentials when its address changes to %s, on the same host',
     async (partner_url) => {
       const { id } = (await create(OLD, { auth: { type: 'bearer', token: 'x' } })).body;
       expect((await call('PATCH', `/${id}`, { partner_url })).status).toBe(200);
@@ -158,13 +158,16 @@ describe('the same address in another spelling', () => {
 });
 
 describe('an address that came into the database unchecked', () => {
-  test.each(['javascript:x=1', 'https://a..example'])('can be read and replaced: %s', async (unchecked) => {
-    const { id } = (await create('https://partner.example/hooks')).body;
-    await app.given.sql('UPDATE subscriptions SET partner_url = $2 WHERE id = $1', [id, unchecked]);
-    expect((await call('GET', `/${id}`)).body.partner_url).toBe(unchecked);
-    const replaced = await call('PATCH', `/${id}`, { partner_url: 'https://partner.example/hooks' });
-    expect([replaced.status, replaced.body.state]).toEqual([200, 'UNVERIFIED']);
-  });
+  test.each(['javascript:x=1', 'https://a..example'])(
+    'a subscription with an invalid address in the database can be read and changed: %s',
+    async (unchecked) => {
+      const { id } = (await create('https://partner.example/hooks')).body;
+      await app.given.sql('UPDATE subscriptions SET partner_url = $2 WHERE id = $1', [id, unchecked]);
+      expect((await call('GET', `/${id}`)).body.partner_url).toBe(unchecked);
+      const replaced = await call('PATCH', `/${id}`, { partner_url: 'https://partner.example/hooks' });
+      expect([replaced.status, replaced.body.state]).toEqual([200, 'UNVERIFIED']);
+    },
+  );
 });
 
 describe('a setting that can only fail', () => {
@@ -203,7 +206,7 @@ describe('a setting that can only fail', () => {
       expect((await create(`https://${host}/`)).status).toBe(201);
   });
 
-  test('refuses an expired client certificate, and a certificate with another key', async () => {
+  test('refuses a subscription with an expired client certificate, or with a certificate and a key that do not match', async () => {
     const { expired, client, foreignClient } = await sharedCertificates();
     const pairs: [object, string, string][] = [
       [{ client_cert_pem: expired.certPem, client_key_pem: expired.keyPem }, '/client_cert_pem', 'certificate_expired'],

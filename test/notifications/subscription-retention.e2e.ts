@@ -53,7 +53,7 @@ test('keeps everything of a deleted subscription until NOTIFICATION_RETENTION_DA
   await other.stop();
 });
 
-test('removes a deleted partner, and no other, from the loop and the metrics', async () => {
+test('removes a deleted partner, and no other, from the delivery loop and the metrics', async () => {
   const other = await Subscribed.start(app);
   for (const one of [subscribed, other]) {
     await one.booking();
@@ -75,7 +75,7 @@ test('removes a deleted partner, and no other, from the loop and the metrics', a
   await other.stop();
 });
 
-test('keeps the suspensions of a subscription as long as they count towards giving up', async () => {
+test('keeps the suspensions of a subscription as long as they affect when notifications are given up', async () => {
   const hours = (ago: number) => new Date(Date.now() - ago * 3600_000).toISOString();
   const suspensions = async () =>
     (
@@ -103,7 +103,7 @@ test('keeps the suspensions of a subscription as long as they count towards givi
        VALUES (gen_random_uuid(), $1, $2, 'BOOKING_CREATED', 'X', 1, now(), '{}', 'ERROR_QUEUE', 'AUTO', 'server_error', 500, $3)`,
       [subscribed.id, subscribed.scene.account, hours(ago)],
     );
-  // The subscription was suspended for 60 of these hours.
+  // The subscription was suspended for 60 of these 83.9 hours.
   await queue(83.9);
   await queue(84.1);
   await app.given.sql(

@@ -17,7 +17,7 @@ afterAll(() => app.close());
 
 const outcomes = (body: any) => body.steps.map(({ outcome }: any) => outcome);
 
-test('signs and sends a sample of any change without storing a notification, reports each step, and writes an audit row', async () => {
+test('signs and sends a sample of any kind of event without storing a notification, reports each step, and writes an audit row', async () => {
   const { status, body } = await subscribed.post('sample', { change_reason: 'EXAM_COMPLETED' });
   expect(status).toBe(200);
   expect(body).toMatchObject({
@@ -58,7 +58,7 @@ test.each([
   expect(body.steps.find(({ outcome }: any) => outcome === 'FAILED').step).toBe(step);
 });
 
-test('a sample shows a certificate that is not accepted, and sends no notification', async () => {
+test('the report of a sample shows a certificate that is not accepted, and no request is sent', async () => {
   const { certPem } = await selfSigned('somebody.example');
   await subscribed.patch({ ca_pem: certPem });
   const { body } = await subscribed.post('sample', {});
@@ -68,7 +68,7 @@ test('a sample shows a certificate that is not accepted, and sends no notificati
   expect(subscribed.partner.requests).toEqual([]);
 });
 
-test('a sample reports an unknown host name, an address that refuses connections, and a forbidden address', async () => {
+test('the report of a sample names an unknown host name, an address that refuses connections, and a forbidden address', async () => {
   await subscribed.patch({ partner_url: 'https://nobody.invalid/hooks' });
   const unknown = (await subscribed.post('sample', {})).body;
   expect([unknown.failure, ...outcomes(unknown)]).toEqual(['dns', 'FAILED', ...Array(4).fill('NOT_REACHED')]);
@@ -106,7 +106,7 @@ test('a sample fails at the step TLS when the address accepts connections withou
   }
 });
 
-test('explains that a sample requires a 200 when the partner answers 400', async () => {
+test('the report of a sample that the partner answers with 400 explains that a 200 is required', async () => {
   await subscribed.patch({ partner_url: `${subscribed.partner.url}/new` });
   subscribed.partner.answer({ status: 400, body: 'no such candidate' });
   const { body } = await subscribed.post('verify');
@@ -124,7 +124,7 @@ test('explains that a sample requires a 200 when the partner answers 400', async
   expect((await subscribed.post('verify')).body.detail).not.toContain('SAMPLE-CANDIDATE');
 });
 
-test('makes the subscription ACTIVE only after a 200 with `verify`', async () => {
+test('a sample makes the subscription ACTIVE only with `verify` and after a 200', async () => {
   await subscribed.patch({ partner_url: `${subscribed.partner.url}/new` });
   expect((await subscribed.post('sample', {})).body.delivered).toBe(true);
   expect(await subscribed.subscription()).toMatchObject({ state: 'UNVERIFIED' });
@@ -136,7 +136,7 @@ test('makes the subscription ACTIVE only after a 200 with `verify`', async () =>
   expect(await subscribed.subscription()).toMatchObject({ state: 'ACTIVE' });
 });
 
-test('only operators and staff of the account may send a sample', async () => {
+test('only operators and the account’s support staff may send a sample', async () => {
   const support = await app.given.token([subscribed.scene.account], ['support']);
   const path = `/admin/subscriptions/${subscribed.id}/sample`;
   expect((await app.call('POST', path, { token: support, body: {} })).status).toBe(200);

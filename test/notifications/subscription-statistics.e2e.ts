@@ -26,7 +26,7 @@ async function bookedIn(days: number): Promise<{ code: string; on: string }> {
   return { code: await subscribed.booking({ booking_on: on }), on };
 }
 
-test('returns every hour of seven days with zero attempts for a partner without deliveries', async () => {
+test('the statistics of a subscription without deliveries return every hour of seven days with zero attempts', async () => {
   const { hours, ...rest } = await statistics();
   expect(rest).toEqual({
     subscription_id: subscribed.id,
@@ -114,7 +114,7 @@ test('the statistics of a subscription do not return a past exam as the next exa
   expect(await statistics()).toMatchObject({ bookings_waiting: 1, next_booking_on: null });
 });
 
-test('returns the expiry of the certificate that the partner presented last, at a verification or a delivery', async () => {
+test('a subscription shows the expiry of the certificate that the partner presented last, at a verification or a delivery', async () => {
   const shown = (await statistics()).certificate_not_after;
   await app.given.sql('UPDATE subscriptions SET certificate_not_after = NULL WHERE id = $1', [subscribed.id]);
   await subscribed.booking();

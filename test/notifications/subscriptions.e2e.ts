@@ -128,7 +128,7 @@ test.each([
   expect(row['row']).not.toContain(Buffer.from(secret).toString('hex'));
 });
 
-test('a partner has a name, which a change replaces or clears', async () => {
+test('a subscription has a name for the partner, which a PATCH replaces or clears', async () => {
   const { id, ...created } = (await call('POST', '', minimal({ name: 'State Board of Ohio' }))).body;
   expect(created.name).toBe('State Board of Ohio');
   expect((await call('PATCH', `/${id}`, { wait_ms: 2000 })).body.name).toBe('State Board of Ohio');
@@ -282,7 +282,7 @@ test('reports all faults in the addresses and certificates of a subscription at 
   }
 });
 
-test("verify sends a complete, signed sample with the partner's authentication, and stores no notification", async () => {
+test("POST verify sends a complete, signed sample with the partner's authentication, and stores no notification", async () => {
   const created = await call('POST', '', {
     account_code: account,
     partner_url: partner.url,
@@ -313,7 +313,7 @@ test("verify sends a complete, signed sample with the partner's authentication, 
   }
 });
 
-test('signs client assertions with a key of the key set, which only the token service receives', async () => {
+test('signs client assertions with a key of the key set, and sends them only to the token endpoint', async () => {
   const issuer = await startPartner({ oauth: { clientId: 'svc', clientSecret: 'unused' } });
   issuer.answerToken({ body: JSON.stringify({ access_token: 'abc', token_type: 'Bearer', expires_in: 60 }) });
   const other = await startPartner();
@@ -339,7 +339,7 @@ test('signs client assertions with a key of the key set, which only the token se
   await Promise.all([issuer.stop(), other.stop()]);
 });
 
-test('a failed verify returns the response of the partner', async () => {
+test('a POST verify that fails returns the response of the partner', async () => {
   const other = await startPartner();
   other.answer({ status: 418, body: 'I am a teapot' });
   const created = await call('POST', '', { account_code: account, partner_url: other.url, ca_pem: other.caPem });
@@ -393,7 +393,7 @@ test('a PATCH changes only the members that it contains, and null restores the d
   ]);
 });
 
-test('answers 404 for a deleted or unknown subscription', async () => {
+test('answers 404 to a request for a deleted or unknown subscription', async () => {
   const created = await call('POST', '', minimal());
   expect((await call('DELETE', `/${created.body.id}`)).status).toBe(204);
   for (const id of [created.body.id, 'nothing']) {

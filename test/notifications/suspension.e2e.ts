@@ -20,7 +20,7 @@ afterAll(async () => {
   await first.close();
 });
 
-test('begins no attempt once POST suspend has answered: other processes release the notifications that they claimed', async () => {
+test('once POST suspend has answered, no process starts an attempt, and claimed notifications are released', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   // Waits until the claims that followed the delivery have found nothing and ended.
@@ -64,13 +64,13 @@ test('sends a busy partner nothing more once POST suspend has answered', async (
   const answeredAt = Date.now();
   await Promise.all(bookings);
   await pause(1500);
-  // An attempt that was being sent may still arrive.
+  // An attempt that was already being sent may still arrive after the suspension.
   expect(subscribed.partner.requests.filter(({ at }) => at > answeredAt + 200)).toHaveLength(0);
   await subscribed.post('resume');
   await subscribed.partner.received(30, 20_000);
 });
 
-test('does not count the time of a suspension towards giving up', async () => {
+test('the time of a suspension does not count towards giving up notifications', async () => {
   subscribed.partner.answer({ status: 500 });
   await subscribed.booking();
   await eventually(async () => expect((await subscribed.queue()).map((row) => row['retry'])).toEqual(['AUTO']));
@@ -88,7 +88,8 @@ test('does not count the time of a suspension towards giving up', async () => {
   await subscribed.post('resume');
   await pause(2500);
   expect((await subscribed.queue()).map((row) => row['retry'])).toEqual(['AUTO']);
-  // 20 of the hours count, because the partner was not suspended then; it is given up after at most four more.
+  // Only 20 of the hours count, because the partner was suspended during the others. The notification is given up after
+  // at most four more hours.
   await first.given.sql(
     `UPDATE notifications SET queued_datetime = now() - interval '55 hours' WHERE subscription_id = $1`,
     [id],

@@ -36,7 +36,7 @@ async function listeners(n: number): Promise<void> {
   );
 }
 
-/** Creates first events of other bookings, as a killed process leaves them. */
+/** Creates the first events of other bookings without notifications, as a killed process leaves them. */
 async function leftOver(n: number, changes = ''): Promise<void> {
   await app.given.sql(
     `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
@@ -68,7 +68,7 @@ test('translates a burst of events for many subscriptions completely, and serves
   await other.stop();
 });
 
-test('sends the first event of a booking under the claim with which its notification was created', async () => {
+test('the notification of a booking’s first event is created already claimed, and sent under this claim', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   const loop = app.app.get(DeliveryLoop);
@@ -134,7 +134,7 @@ describe('an event that cannot be translated', () => {
     expect((await app.call('GET', '/health/ready')).status).toBe(200);
   });
 
-  test('translates a repaired event after it was queued again', async () => {
+  test('translates an event into notifications after an operator has repaired it', async () => {
     await leftOver(13);
     await eventually(async () => expect(await count('domain_events WHERE set_aside_at IS NOT NULL')).toBe(1), 30_000);
     await app.given.sql('DROP TRIGGER refuse_one ON notifications');
@@ -144,7 +144,7 @@ describe('an event that cannot be translated', () => {
   });
 });
 
-test('creates the same notification when an event is translated again, as after a restore to an earlier moment', async () => {
+test('creates the same notification when an event is translated again after a restore to an earlier moment', async () => {
   const booking = await subscribed.booking();
   const [before] = await subscribed.partner.received(1);
   await eventually(async () => expect(await count('deliveries')).toBe(0));
@@ -169,7 +169,7 @@ test('leaves an event that only a newer release knows to processes of that relea
   expect(await untranslated()).toBe(1);
 });
 
-test('skips an event that a second process has locked, and delays no other event', async () => {
+test('the translation skips an event that a second process has locked, and delays no other event', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   await leftOver(3);
@@ -179,11 +179,11 @@ test('skips an event that a second process has locked, and delays no other event
   await eventually(async () => expect(await count(`notifications WHERE booking_code LIKE 'LEFT%'`)).toBe(3), 15_000);
 });
 
-test('turns readiness red when events stay untranslated for a minute, however often the sweep runs', async () => {
+test('/health/ready turns red when events stay untranslated for a minute, however often the sweep runs', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   await app.given.sql('ALTER TABLE notifications ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID');
-  // Prevents setting events aside, because the fault concerns all events and the test needs them untranslated.
+  // The constraint prevents the service from setting events aside, because the test needs all of them untranslated.
   await app.given.sql('ALTER TABLE domain_events ADD CONSTRAINT none_aside CHECK (set_aside_at IS NULL)');
   await leftOver(1, `- interval '2 minutes'`);
   await app.app.get(DeliveryInvariant).check();

@@ -31,19 +31,19 @@ beforeEach(() => tamper('TRUNCATE audit_log, audit_seals'));
 const sql = (text: string, values: unknown[] = []) => app.given.sql(text, values);
 const secretsOf = (keys: string) =>
   new Secrets(new Config({ DATABASE_URL: app.databaseUrl, SECRETS_KEY: keys }).secrets);
-/** Returns the sealing of a process that has these keys in `SECRETS_KEY`. */
+/** Returns the object that seals the audit log in a process with these keys in `SECRETS_KEY`. */
 const sealsOf = (keys: string) => new AuditSeals(app.app.get(Database), secretsOf(keys), app.app.get(Logger));
 const seal = (keys = key) => sealsOf(keys).seal();
 const verify = (anchor: string | null = null, keys = key) => verifyAudit(app.databaseUrl, secretsOf(keys), anchor);
 
-/** Changes rows like the owner of the tables, who can remove the triggers. */
+/** Changes rows as the owner of the tables could, who can remove the triggers. */
 async function tamper(statement: string, values: unknown[] = []): Promise<void> {
   for (const table of ['audit_log', 'audit_seals']) await sql(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
   await sql(statement, values);
   for (const table of ['audit_log', 'audit_seals']) await sql(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
 }
 
-/** Adds rows and seals them; returns their ids and the seal. */
+/** Adds rows to the audit log and seals them; returns the ids of the rows, and the seal. */
 async function sealed(rows = 2, keys = key): Promise<{ ids: number[]; seal: string }> {
   const ids: number[] = [];
   for (let at = 0; at < rows; at++) {
@@ -55,7 +55,7 @@ async function sealed(rows = 2, keys = key): Promise<{ ids: number[]; seal: stri
   return { ids, seal: hash as string };
 }
 
-/** Moves the times of the seals, and signs the seals again like a holder of the key. */
+/** Moves the times of the seals, and signs the seals again as a holder of the key could. */
 async function shift(interval: string): Promise<void> {
   await tamper('UPDATE audit_seals SET at = at + $1::interval', [interval]);
   for (const row of (await sql(`SELECT ${SIGNED_COLUMNS} FROM audit_seals`)) as unknown as SignedSeal[])
@@ -78,7 +78,7 @@ async function command(argv: string[], by = app): Promise<[code: number, out: st
 }
 
 describe('an audit seal that was copied to another place', () => {
-  it('finds a copied seal in an audit history that has grown since', async () => {
+  it('finds a copied seal in an audit log that has grown since the copy', async () => {
     const first = await sealed();
     const last = await sealed(1);
     expect(await verify(first.seal)).toMatchObject({ agrees: true, rows: 3, upToAnchor: { rows: 2, seals: 1 } });
@@ -102,7 +102,7 @@ describe('an audit seal that was copied to another place', () => {
     ]);
   });
 
-  it('detects by a copied seal that the audit history was emptied, or that its rows were changed and sealed again', async () => {
+  it('detects by a copied seal that the audit log was emptied, or that its rows were changed and sealed again', async () => {
     const { seal: kept } = await sealed();
     await tamper('TRUNCATE audit_seals');
     await tamper(`UPDATE audit_log SET actor = 'nobody'`);
@@ -113,7 +113,7 @@ describe('an audit seal that was copied to another place', () => {
     expect(await verify(kept)).toMatchObject({ agrees: false, because: NOT_THERE });
   });
 
-  it('reports that the audit history agrees up to a copied seal when only a later row was changed', async () => {
+  it('reports that the audit log agrees with its seals up to a copied seal when only a later row was changed', async () => {
     const first = await sealed();
     const { ids } = await sealed();
     await tamper(`UPDATE audit_log SET actor = 'nobody' WHERE id = $1`, [ids[0]]);
@@ -213,7 +213,7 @@ describe('the signature of a seal', () => {
 });
 
 describe('the sealed history', () => {
-  it('detects that the first rows were deleted together with their seals', async () => {
+  it('detects that the first rows of the audit log were deleted together with their seals', async () => {
     const first = await sealed();
     const { ids } = await sealed();
     await tamper('DELETE FROM audit_log WHERE id = ANY ($1)', [first.ids]);
@@ -221,7 +221,7 @@ describe('the sealed history', () => {
     expect(await verify()).toMatchObject({ agrees: false, fromRow: ids[0], because: CHANGED });
   });
 
-  it('the audit history agrees where rolled back rows left gaps, until a row is inserted into a gap', async () => {
+  it('the audit log agrees with its seals where rolled back rows left gaps, until a row is inserted into a gap', async () => {
     await sealed(1);
     const [{ id: gap }] = await sql(`SELECT nextval(pg_get_serial_sequence('audit_log', 'id'))::int AS id`);
     await sealed(1);
@@ -239,7 +239,7 @@ describe('the sealed history', () => {
     });
   });
 
-  it('the audit history agrees after the clock was set back and a row was committed late', async () => {
+  it('the audit log agrees with its seals after the clock was set back and a row was committed late', async () => {
     const [{ id: late }] = await sql(`SELECT nextval(pg_get_serial_sequence('audit_log', 'id'))::int AS id`);
     await sealed();
     await shift('1 hour');
@@ -258,7 +258,7 @@ describe('the metrics of seals', () => {
     return app.app.get(Metrics).registry.metrics();
   };
 
-  it('the metrics of seals show the newest seal of the previous minute, and the last sealed row', async () => {
+  it('the metrics of audit seals show the newest seal of the previous minute, and the last sealed row', async () => {
     expect(await figures()).toMatch(/^audit_sealed_through 0$/m);
     const first = await sealed();
     await shift('-2 minutes');
@@ -274,7 +274,7 @@ describe('the metrics of seals', () => {
     expect(await figures()).toMatch(new RegExp(`^audit_sealed_through ${first.ids[1]}$`, 'm'));
   });
 
-  it('the metrics of seals have no value until the database has answered, because 0 would mean that the history shrank', async () => {
+  it('the metrics of seals have no value until the database has answered, because 0 would mean that the audit log shrank', async () => {
     const metrics = new Metrics(app.config.observability, app.config.process);
     const figures = new AuditMetrics(app.app.get(Database), app.app.get(Logger), metrics);
     expect(await metrics.registry.metrics()).not.toMatch(/^audit_seal/m);

@@ -138,14 +138,14 @@ describe('the seals of the audit log', () => {
   const verify = (anchor: string | null = null, keys = key) =>
     verifyAudit(sealed.databaseUrl, new Secrets(configWith(keys).secrets), anchor);
   const state = async () => sealed.call('GET', '/admin/audit/seals', { token: await sealed.given.operator() });
-  /** Changes rows like the owner of the tables, whom the trigger cannot stop. */
+  /** Changes rows as the owner of the tables could, whom the trigger cannot stop. */
   const tamper = async (statement: string, values: unknown[] = []) => {
     const table = /audit_(log|seals)/.exec(statement)![0];
     await sealed.given.sql(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
     await sealed.given.sql(statement, values);
     await sealed.given.sql(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
   };
-  /** Makes the seals older: after more than ten minutes, no transaction of their time matters. */
+  /** Makes the seals older: after more than ten minutes, no transaction that ran at their time can still commit. */
   const pass = async (minutes = 1) => {
     await tamper(`UPDATE audit_seals SET at = at - interval '${minutes} minutes'`);
     const seals = await sealed.given.sql(`SELECT ${SIGNED_COLUMNS} FROM audit_seals`);
@@ -154,7 +154,7 @@ describe('the seals of the audit log', () => {
       await tamper('UPDATE audit_seals SET key_id = $2, mac = $3 WHERE seal_id = $1', [seal.seal_id, key_id, mac]);
     }
   };
-  /** Stops the background sealing: from now on only the test adds seals. */
+  /** Stops the background sealing: so that only the test adds seals. */
   const still = () => {
     for (const { app: one } of [sealed, other]) {
       const registry = one.get(SchedulerRegistry, { strict: false });
@@ -175,7 +175,7 @@ describe('the seals of the audit log', () => {
     expect(new Set(ids.map(({ id }) => id)).size).toBe(41);
   });
 
-  it('seals rows that were committed after later rows had been sealed', async () => {
+  it('seals audit rows that were committed after later rows had been sealed', async () => {
     still();
     const slow = new pg.Client({ connectionString: sealed.databaseUrl });
     await slow.connect();
@@ -276,7 +276,7 @@ describe('the seals of the audit log', () => {
     expect((await sealed.call('GET', '/admin/audit/seals', { token: support })).status).toBe(403);
   });
 
-  it('the database prevents changes of audit seals and audit rows', async () => {
+  it('the database refuses changes of audit seals and audit rows', async () => {
     await add('row');
     await seal();
     for (const statement of ['UPDATE audit_seals SET at = now()', 'DELETE FROM audit_log', 'TRUNCATE audit_seals'])
@@ -285,7 +285,7 @@ describe('the seals of the audit log', () => {
 });
 
 describe('npm run admin -- grants', () => {
-  it('prints the SQL of a role that runs the service, but can neither rewrite the audit log nor change the schema', async () => {
+  it('npm run admin -- grants prints the SQL for a role that can run the service, but can neither rewrite the audit log nor change the schema', async () => {
     const secretsKey = randomKey();
     const owner = await startApp({ env: { SECRETS_KEY: secretsKey } });
     const role = `least "rights" ${Date.now()}`;

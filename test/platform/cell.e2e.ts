@@ -4,7 +4,7 @@ import { cloneDatabase } from '../support/database';
 import { accountBody, Deliveries, registrationBody } from '../support/deliveries';
 import { eventually } from '../support/eventually';
 
-/** Contract section 13: with CELL, the content of a call shows its cell. */
+/** Contract section 13: with CELL, the tokens and codes in a request show its cell. */
 let app: TestApp;
 
 beforeAll(async () => {
@@ -37,7 +37,8 @@ it("generated values begin with the cell's letter, and are as long and as random
   const refreshed = await grant({ grant_type: 'refresh_token', refresh_token: granted[1] });
   expect(refreshed).toEqual(generated);
   const [token] = refreshed;
-  // After the letter, 43 characters of base64url hold 256 bits, as without a cell; all tokens differ.
+  // After the letter of the cell, 43 characters of base64url contain 256 bits, as in a token without a cell. All tokens
+  // differ.
   const behind = [...granted, ...refreshed].map((one) => one.slice(1));
   expect(behind.map((one) => Buffer.from(one, 'base64url').length)).toEqual([32, 32, 32, 32]);
   expect(new Set(behind).size).toBe(4);
@@ -87,7 +88,7 @@ it("codes that an import generates begin with the cell's letter", async () => {
   expect(letters).toEqual(['B', 'B', 'B']);
 });
 
-it('accepts values that were generated before CELL was set until they expire', async () => {
+it('tokens and codes that were generated before CELL was set are accepted until they expire', async () => {
   const database = await cloneDatabase();
   const secret = Buffer.alloc(32, 7).toString('base64');
   const before = await startApp({ databaseUrl: database.url, env: { SECRETS_KEY: secret } });

@@ -17,7 +17,7 @@ afterAll(() => app.close());
 const delivered = (withinMs?: number) =>
   eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === 1, withinMs);
 
-/** The amounts by which the clock was ahead. */
+/** The times by which the database's clock was ahead. */
 const DISTANCES = ['25 hours', '1 hour'];
 
 test.each(DISTANCES)(
@@ -38,7 +38,7 @@ test.each(DISTANCES)(
 );
 
 test.each(DISTANCES)(
-  'once the clock is right, ignores a pause that was set while the clock was %s ahead',
+  'once the clock is right, ignores a pause of a busy partner that began while the clock was %s ahead',
   async (ahead) => {
     subscribed.partner.answer({ status: 429, headers: { 'retry-after': '3' } });
     await subscribed.booking();
@@ -58,7 +58,7 @@ test('a lease that was granted while the clock was an hour ahead expires after t
   await subscribed.post('suspend');
   await subscribed.booking();
   await eventually(async () => (await subscribed.notifications()).length === 1);
-  // Sets a lease on the notification, as a killed process leaves it.
+  // The notification gets a lease, as a process leaves it that is killed.
   await app.given.sql(
     `UPDATE deliveries SET lease_token = 1, leased_until = now() + interval '1 hour' WHERE subscription_id = $1`,
     [subscribed.id],
@@ -73,13 +73,16 @@ test('a lease that was granted while the clock was an hour ahead expires after t
   }
 }, 40_000);
 
-test.each(DISTANCES)('publishes an event that was claimed while the clock was %s ahead', async (ahead) => {
-  const code = await subscribed.booking();
-  await delivered();
-  await app.given.sql(`DELETE FROM notifications WHERE subscription_id = $1`, [subscribed.id]);
-  await app.given.sql(
-    `UPDATE domain_events SET settled_at = NULL, claimed_until = now() + $2::interval WHERE stream = $1`,
-    [code, ahead],
-  );
-  await delivered();
-});
+test.each(DISTANCES)(
+  'once the clock is right, publishes an event that was claimed while the clock was %s ahead',
+  async (ahead) => {
+    const code = await subscribed.booking();
+    await delivered();
+    await app.given.sql(`DELETE FROM notifications WHERE subscription_id = $1`, [subscribed.id]);
+    await app.given.sql(
+      `UPDATE domain_events SET settled_at = NULL, claimed_until = now() + $2::interval WHERE stream = $1`,
+      [code, ahead],
+    );
+    await delivered();
+  },
+);

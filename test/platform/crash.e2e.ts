@@ -71,7 +71,7 @@ describe('kill -9 of service and database in the middle of the flow', () => {
     }, 60_000);
   });
 
-  it('stops with exit code 0 on SIGTERM, as soon as the current request is answered', async () => {
+  it('the service stops with exit code 0 on SIGTERM, as soon as the current request is answered', async () => {
     const body = 'grant_type=password';
     // Opens a keep-alive connection, which must not delay the stop.
     const socket = connect(Number(new URL(service.server.base_url).port), '127.0.0.1');
@@ -85,13 +85,13 @@ describe('kill -9 of service and database in the middle of the flow', () => {
     expect(String((await answered)[0])).toMatch(/^HTTP\/1\.1 401 /);
     const answeredAt = performance.now();
     expect(await stopped).toBe(0);
-    // The process does not wait for the ten seconds of its grace period.
+    // The process has not waited for the ten seconds of its grace period.
     expect(performance.now() - answeredAt).toBeLessThan(4_000);
     service = await ServiceProcess.start(folder.path);
     expect(service.output).toContain('Ready: ');
   });
 
-  it('prints no secret before or after kill -9', () => {
+  it('the service prints no secret before or after kill -9', () => {
     const { client, operator } = service.sandbox;
     for (const secret of [client.password, client.consumer_secret, operator.password, operator.consumer_secret])
       expect(service.output).not.toContain(secret);

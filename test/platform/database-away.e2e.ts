@@ -17,11 +17,11 @@ let relay: Relay;
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 
-/** A proxy between the service and PostgreSQL. */
+/** A proxy between the service and PostgreSQL, which can become silent. */
 class Relay {
   private readonly sockets = new Set<Socket>();
   private isSilent = false;
-  /** Counts periods of silence: connections of an earlier generation stay silent. */
+  /** The number of periods of silence so far. Connections that existed during an earlier period stay silent. */
   private generation = 0;
 
   private constructor(
@@ -51,7 +51,7 @@ class Relay {
     return relay;
   }
 
-  /** Accepts connections without forwarding anything. */
+  /** While it is true, the proxy accepts connections without forwarding anything. */
   set silent(isSilent: boolean) {
     this.isSilent = isSilent;
     this.generation += 1;
@@ -103,14 +103,14 @@ async function timed(call: () => Promise<Answer>): Promise<{ answer: Answer; ms:
   return { answer, ms: performance.now() - begun };
 }
 
-it('ends running requests soon and refuses new requests immediately while the database is silent, and recovers', async () => {
+it('ends running requests soon and refuses new requests immediately while the database server is silent, and recovers afterwards', async () => {
   expect((await read()).status).toBe(200);
   relay.silent = true;
   const first = await Promise.all(Array.from({ length: 30 }, () => timed(read)));
   for (const { answer, ms } of first) {
     expect([answer.status, answer.body.code]).toEqual([503, 'service_unavailable']);
     expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
-    // The call ended before the timeout of a statement.
+    // The request ended before the timeout of its statement.
     expect(ms).toBeLessThan(7_000);
   }
   for (const call of [read, create]) {

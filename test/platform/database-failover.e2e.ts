@@ -6,7 +6,10 @@ import { eventually } from '../support/eventually';
 import { PostgresServer } from '../support/servers';
 import { Subscribed } from '../support/subscribed';
 
-/** Contract section 13: a primary and two standbys, which follow it by streaming; the tests build on each other. */
+/**
+ * Tests section 13 of the contract with a primary and two standbys, which follow the primary by streaming. Each test
+ * continues with the servers of the previous one.
+ */
 let primary: PostgresServer;
 let one: PostgresServer;
 let two: PostgresServer;
@@ -98,7 +101,7 @@ it('loses no acknowledged change when the primary is killed under synchronous re
   await eventually(async () => expect(await create()).toBe(200));
   const ms = Math.round(performance.now() - promoted);
   await assertNothingIsLost();
-  // Printed only on request: a busy machine gives no reliable figures.
+  // The figures are printed only on request, because a busy machine gives no reliable ones.
   if (process.env['TEST_FIGURES']) process.stdout.write(`callers are answered ${ms} ms after the promotion\n`);
 });
 

@@ -36,7 +36,7 @@ async function doneBefore(work: () => Promise<unknown>, other: Caller | null): P
 
 /**
  * The kinds of work, with the number of requests of the flood that may end first: those that began earlier, and those
- * of one turn of the flooding caller.
+ * that the flooding caller may start in one turn.
  */
 const kinds: [string, () => Promise<unknown>, number][] = [
   ['statements', () => app.database.query(SHORT_WORK), FLOOD / 10],
@@ -44,7 +44,7 @@ const kinds: [string, () => Promise<unknown>, number][] = [
   [
     'units of work that share a transaction',
     () => app.app.get(UnitOfWork).runWithOthers(randomUUID(), () => app.database.query(SHORT_WORK)),
-    // Up to three transactions of up to fifty units run at a time.
+    // Up to three transactions, of up to fifty units of work each, run at a time.
     (2 * FLOOD) / 3,
   ],
 ];
@@ -53,7 +53,7 @@ describe.each(kinds)('%s', (_kind, work, most) => {
   it.each([
     ['another caller', callerOf('other')],
     ['background work', null],
-  ])('gives %s a connection before most requests of one caller’s flood', async (_who, other) => {
+  ])('%s gets a database connection before most requests of another caller’s flood', async (_who, other) => {
     expect(await doneBefore(work, other)).toBeLessThan(most);
   });
 });
@@ -76,7 +76,7 @@ it("updates a record of one tenant while most of another tenant's flood of updat
   expect(statuses.filter((status) => status !== 204 && status !== 503)).toEqual([]);
 });
 
-it('requests a connection once more if it opened while the process was too busy to notice', async () => {
+it('opens a database connection once more if the first one opened while the process was too busy to notice', async () => {
   const pool = new pg.Pool({ connectionString: app.databaseUrl, connectionTimeoutMillis: 1_000, max: 1 });
   shareFairly(pool);
   const connected = pool.connect();

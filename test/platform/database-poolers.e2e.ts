@@ -6,7 +6,7 @@ import { startApp, type TestApp } from '../support/app';
 import { cloneDatabase } from '../support/database';
 import { Pooler } from '../support/pooler';
 
-/** Contract section 13: tests the service behind a connection pooler. */
+/** Tests section 13 of the contract: the service behind a connection pooler. */
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 
 beforeAll(async () => {
@@ -60,7 +60,7 @@ describe('a pooler in session mode', () => {
     expect((await app.call('GET', '/health/ready')).status).toBe(200);
   });
 
-  it('sets the time limits of a connection after it is opened, also for units of work', async () => {
+  it('behind a pooler, the service sets the time limits of a connection after opening it, also for units of work', async () => {
     const limits = async () =>
       (
         await app.given.sql(
@@ -80,13 +80,13 @@ describe('a pooler in session mode', () => {
 });
 
 describe('a pooler in transaction mode', () => {
-  it('a pooler in transaction mode prevents the start with one line of explanation, and no lock stays behind', async () => {
+  it('a pooler in transaction mode prevents the start with one line of explanation, and leaves no lock behind', async () => {
     const pooler = await Pooler.before(database.url, 'transaction');
     const faults = await faultsOf(migrate(pooler.url));
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatch(/^DATABASE_URL .*session mode/);
     expect(faults[0]).not.toMatch(/\n/);
-    // The pooler still has its connections to the server, which would keep a session lock.
+    // The pooler still has its connections to the server, which would still hold a session lock if there were one.
     expect(pooler.idle.length).toBeGreaterThan(0);
     expect(await locks()).toBe(0);
     pooler.close();

@@ -41,7 +41,7 @@ it('ends running requests before their statement timeout and refuses new request
   expect((await timed()).status).toBe(200);
   server.freeze(true);
   const first = await Promise.all(Array.from({ length: 10 }, timed));
-  // The timeout of a statement is 7 seconds.
+  // The time limit is below the statement timeout, which is 7 seconds.
   expect(first.filter(({ status, ms }) => status !== 503 || ms > 7_000)).toEqual([]);
   const refusedAtOnce = async (): Promise<void> => {
     const { status, ms } = await timed();

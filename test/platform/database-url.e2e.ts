@@ -8,7 +8,7 @@ import { Authority } from '../support/certificates';
 import { cloneDatabase } from '../support/database';
 import { PostgresServer } from '../support/servers';
 
-/** Contract section 13: DATABASE_URL has libpq's meaning, and a fault is one line. */
+/** Contract section 13: DATABASE_URL has the same meaning as for libpq, and an error in it is reported in one line. */
 async function faultOf(url: string): Promise<string> {
   const error: unknown = await connectUsable(url).then(
     (client) => client.end(),
@@ -77,7 +77,7 @@ describe('a fault in DATABASE_URL', () => {
     expect(fault).not.toContain(new URL(database.url).password);
   });
 
-  it('reports within seconds that another program listens on the port', async () => {
+  it('reports within seconds that a program other than PostgreSQL listens on the port in DATABASE_URL', async () => {
     const server = createServer((socket) => socket.on('error', () => undefined));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { port: number };
@@ -133,7 +133,7 @@ describe('sslmode', () => {
     ['?sslmode=require', '127.0.0.1', true],
     ['?sslmode=verify-ca&sslrootcert=ROOT', '127.0.0.1', true],
     ['?sslmode=verify-full&sslrootcert=ROOT', 'localhost', true],
-  ])('sslmode "%s" connects to %s, by TLS: %s', async (query, host, tls) => {
+  ])('DATABASE_URL with "%s" connects to %s; the connection uses TLS: %s', async (query, host, tls) => {
     expect(await speaksTls(url(query.replace('ROOT', root), host))).toBe(tls);
   });
 
@@ -164,7 +164,7 @@ describe('sslmode', () => {
       /ERR_OSSL\w+\) has an sslcert or sslkey that cannot be used/,
     ],
     ['verify-full with another name', '?sslmode=verify-full&sslrootcert=ROOT', '127.0.0.1', /for another host/],
-  ])('the service reports in one line that it refuses %s', async (_, query, host, expected) => {
+  ])('the service reports in one line that it refuses the TLS setting %s', async (_, query, host, expected) => {
     const files = { ROOT: root, FOREIGN: foreignRoot, NONE: noCertificate, STRANGE: strangeKey };
     const address = url(
       Object.entries(files).reduce((filled, [name, path]) => filled.replace(name, path), query),

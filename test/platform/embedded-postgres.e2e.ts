@@ -32,7 +32,10 @@ const NOBODY = { uid: 65534, gid: 65534 };
 const isRoot = process.getuid?.() === 0;
 const asRoot = isRoot ? it : it.skip;
 
-/** A stand-in for the service: it starts, reports, and follows commands on its standard input. */
+/**
+ * A small program that replaces the service in these tests: it starts the embedded PostgreSQL, reports that, and
+ * follows commands on its standard input.
+ */
 const SERVICE = `
 const { startEmbeddedPostgres } = require('./embedded-postgres.js');
 const tell = (message) => process.stdout.write(JSON.stringify(message) + '\\n');
@@ -76,7 +79,7 @@ class Service {
     expect(await this.heard()).toEqual({ stopped: true });
   }
 
-  /** Signals the whole process group, like a terminal at Ctrl-C. */
+  /** Sends the signal to the whole process group, like a terminal after Ctrl-C. */
   async kill(signal: NodeJS.Signals): Promise<void> {
     const ended = new Promise((done) => this.process.once('exit', done));
     process.kill(-this.process.pid!, signal);
@@ -84,7 +87,10 @@ class Service {
   }
 }
 
-/** The stand-in's modules, readable for every user: the repository may be in a folder that only root may enter. */
+/**
+ * The folder with the modules of the substitute program. Every user can read it, whereas the repository may be in a
+ * folder that only root may enter.
+ */
 let modules: string;
 let room: string;
 let services: Service[];
@@ -215,7 +221,7 @@ const uidOf = (pid: number) => Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/
 const portOf = (url: string) => new URL(url).port;
 
 describe('starting an embedded PostgreSQL', () => {
-  it('creates a PostgreSQL cluster, and keeps the cluster and its port from run to run', async () => {
+  it('the service creates a PostgreSQL cluster, and keeps the cluster and its port from run to run', async () => {
     const data = join(room, 'data');
     const first = run(data);
     const { url, adopted } = await first.started();
@@ -233,7 +239,7 @@ describe('starting an embedded PostgreSQL', () => {
     await second.stop();
   });
 
-  it('makes the server durable, local and protected by its own secret', async () => {
+  it('the embedded PostgreSQL is durable, listens only locally, and requires a generated password', async () => {
     const data = join(room, 'data');
     const { url } = await run(data, { settings: { work_mem: '7MB' } }).started();
     const names = [
@@ -422,7 +428,7 @@ describe('the programs of PostgreSQL', () => {
 
 describe('a killed predecessor', () => {
   it.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)(
-    'a process that ends by %s leaves its PostgreSQL running for its successor',
+    'a process that ends by %s leaves its PostgreSQL running for the next process',
     async (signal) => {
       const data = join(room, 'data');
       const first = run(data);
@@ -541,7 +547,7 @@ describe('supervision of the server', () => {
     await service.stop();
   });
 
-  it('reports that PostgreSQL cannot be restarted', async () => {
+  it('reports that the embedded PostgreSQL cannot be restarted', async () => {
     const data = join(room, 'data');
     const service = run(data);
     await service.started();

@@ -12,7 +12,7 @@ import { eventually } from '../support/eventually';
 import { dateTime } from '../support/given';
 import { Subscribed } from '../support/subscribed';
 
-/** Contract section 13: the role that `npm run admin -- grants` creates, over time. */
+/** Contract section 13: tests the role that `npm run admin -- grants` creates, over two months. */
 const DAY_MS = 86_400_000;
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
@@ -82,7 +82,7 @@ it('grants the rights by `npm run migrate -- --grant-to`, or says in one line th
   );
 });
 
-it('the role with the fewest rights starts the service, serves, stores and deletes for two months, and starts the service again', async () => {
+it('the role with the fewest rights suffices to start the service, to store and delete data over two months, and to start the service again', async () => {
   // The owner of the tables installs the sandbox's clock, and moves it by SQL.
   await installClock(urlOf(owner));
   const name = new URL(database.url).pathname.slice(1);

@@ -16,7 +16,7 @@ describe('§14 the metrics of delivery', () => {
   });
   afterAll(() => app.close());
 
-  it('counts undelivered notifications by the time left to the exam, each in one bucket, and times attempts by partner', async () => {
+  it('the metrics count undelivered notifications by the time left until the exam, each once, and measure the duration of attempts by partner', async () => {
     const subscribed = await Subscribed.start(app);
     const minutes = (n: number) => ({ booking_on: dateTime(Date.now() + n * 60_000) });
     await subscribed.booking(minutes(60));
@@ -48,7 +48,7 @@ describe('§14 the metrics of a process', () => {
   });
   afterAll(() => app.close());
 
-  it('measures for each connection pool how long requests wait for a connection', async () => {
+  it('the metrics measure for each database connection pool how long requests wait for a connection', async () => {
     const acquired = async (pool: string) =>
       Number(
         new RegExp(`^database_pool_acquisition_seconds_count\\{pool="${pool}"\\} (\\d+)$`, 'm').exec(
@@ -63,7 +63,7 @@ describe('§14 the metrics of a process', () => {
     expect(await acquired('units_of_work')).toBeGreaterThan(units);
   });
 
-  it('measures each request by route pattern, method and class of status, never by its path', async () => {
+  it('the metrics count each HTTP request by route pattern, method and class of status, never by its path', async () => {
     await app.call('GET', '/health/live');
     await app.call('GET', '/accounts/ACCOUNT/candidates/ada-0001');
     await fetch(`${app.url}/nowhere/at/all`);
@@ -87,7 +87,7 @@ describe('§14 the metrics of a process', () => {
     expect(text).toMatch(/^build_info\{version="\d+\.\d+\.\d+[^"]*",node="v\d+[^"]*",roles="api,delivery"\} 1$/m);
   });
 
-  it('gives the metrics names and types that Prometheus accepts', async () => {
+  it('the metrics have names and types that Prometheus accepts', async () => {
     const named = namesIn(await metricsOf(app));
     expect(named.length).toBeGreaterThan(20);
     expect(named.filter(({ name, type }) => name.endsWith('_total') !== (type === 'counter'))).toEqual([]);

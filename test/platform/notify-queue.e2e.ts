@@ -11,8 +11,8 @@ import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
 /**
- * Contract section 13: a change never fails because a NOTIFY to other processes cannot be sent. The whole server shares
- * one NOTIFY queue.
+ * Tests section 13 of the contract: a change never fails because a NOTIFY to other processes cannot be sent. The whole
+ * server shares one NOTIFY queue.
  */
 const FULL = '54000';
 const env = { SANDBOX: 'true', SECRETS_KEY: randomBytes(32).toString('base64') };
@@ -36,7 +36,8 @@ beforeAll(async () => {
   stranger = new pg.Client({ connectionString: server.url.replace(/[^/]+$/, 'postgres') });
   await stranger.connect();
   await stranger.query('LISTEN something');
-  // A listener inside a transaction reads no notifications, so PostgreSQL keeps them and the queue fills.
+  // A connection that listens inside a transaction reads no messages of NOTIFY. PostgreSQL therefore keeps all
+  // messages, and its queue fills.
   await stranger.query('BEGIN');
   await stranger.query('SELECT 1');
   await fill();

@@ -31,18 +31,18 @@ describe('the schema', () => {
     return upQueries.map(({ query }) => query).filter((query) => !MIGRATIONS_ALONE.some((own) => own.test(query)));
   };
 
-  it('the schema matches the entities when the migrations have run', async () => {
+  it('the database schema that the migrations create matches the entities', async () => {
     expect(await drift()).toEqual([]);
   });
 
-  it('reports the schema as different when a column changes type, is added or is dropped', async () => {
+  it('the check of the database schema reports a column that changed its type, was added or was dropped', async () => {
     await dataSource.query('ALTER TABLE schools ADD COLUMN extra text');
     await dataSource.query('ALTER TABLE accounts ALTER COLUMN name DROP NOT NULL');
     await dataSource.query('ALTER TABLE tests DROP COLUMN exam_code');
     expect((await drift()).length).toBeGreaterThanOrEqual(3);
   });
 
-  it('the schema has an entity for every table', async () => {
+  it('every table of the database schema has an entity', async () => {
     const tables = await dataSource.query<{ tablename: string }[]>(
       `SELECT relname AS tablename FROM pg_class WHERE relnamespace = 'public'::regnamespace
          AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'migrations'`,
@@ -61,7 +61,7 @@ describe('the schema', () => {
     expect([...lines].sort()).toEqual(tables.map(({ tablename }) => tablename).sort());
   });
 
-  it('the schema has an explicit name for every constraint', async () => {
+  it('every constraint of the database schema has an explicit name', async () => {
     const unnamed = await dataSource.query<{ conname: string }[]>(
       `SELECT conname FROM pg_constraint JOIN pg_class ON pg_class.oid = conrelid
        WHERE connamespace = 'public'::regnamespace AND contype <> 'n' AND relname <> 'migrations'

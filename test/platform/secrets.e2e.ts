@@ -93,7 +93,7 @@ describe('after the whole flow', () => {
     folder.remove();
   });
 
-  it('the main flow leaves database rows, log lines and responses to search for secrets', () => {
+  it('the main flow produces database rows, log lines and responses that can be searched for secrets', () => {
     expect(Object.keys(secrets)).toHaveLength(14);
     expect(dump).toContain('EXAM_COMPLETED');
     expect(dump).toContain('Lovelace');
@@ -107,13 +107,13 @@ describe('after the whole flow', () => {
         expect({ name, found: dump.includes(form) }).toEqual({ name, found: false });
   });
 
-  it('no secret and no personal data are in the log', () => {
+  it('no secret and no personal data are in the log of the main flow', () => {
     for (const [name, secret] of Object.entries(secrets))
       expect({ name, found: service.output.includes(secret) }).toEqual({ name, found: false });
     for (const personal of ['Lovelace', '"S-1"', '/S-1']) expect(service.output).not.toContain(personal);
   });
 
-  it('no secret is in any response to operators', () => {
+  it('no secret is in any response to operators in the main flow', () => {
     for (const [name, secret] of Object.entries(secrets))
       expect({ name, found: answers.includes(secret) }).toEqual({ name, found: false });
   });

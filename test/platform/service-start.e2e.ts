@@ -12,7 +12,7 @@ import { dataFolder } from '../support/process';
 
 const root = join(__dirname, '../..');
 
-/** Runs a command in a separate data folder until the work is done. */
+/** Runs a command with a separate data folder, and ends it after the work is done. */
 async function withService(
   command: string[],
   work: (service: { dataDir: string; url: string; end: () => void }) => Promise<void>,
@@ -55,7 +55,7 @@ describe('§1 starting the service', () => {
   });
 
   it.each(['PORT', 'METRICS_PORT'])(
-    'a %s that is taken prevents the start with one line of explanation',
+    'if the port of %s is in use, the service does not start and prints one line of explanation',
     async (setting) => {
       const taken = createServer();
       taken.listen(0, '127.0.0.1');
@@ -82,7 +82,7 @@ describe('§1 starting the service', () => {
     },
   );
 
-  it('fails with one line of explanation before the dependencies are installed', async () => {
+  it('npm start fails with one line of explanation before the dependencies are installed', async () => {
     const fresh = mkdtempSync(join(tmpdir(), 'fresh-'));
     try {
       cpSync(join(root, 'scripts'), join(fresh, 'scripts'), { recursive: true });
@@ -96,7 +96,7 @@ describe('§1 starting the service', () => {
     }
   });
 
-  it('stopping npm also stops the service that npm has started', async () => {
+  it('when npm is stopped, the service that it has started also stops', async () => {
     await withService(['npm', 'start'], async ({ dataDir, url, end }) => {
       await eventually(async () => (await status(url)) === 200, 60_000);
       end();

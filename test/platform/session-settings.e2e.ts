@@ -10,7 +10,10 @@ import { dateTime } from '../support/given';
 import { importsOf } from '../support/imports';
 import { Subscribed } from '../support/subscribed';
 
-/** Contract section 13: a role for which another administrator has changed every possible setting. */
+/**
+ * Contract section 13: tests the service under a database role for which an administrator has changed every possible
+ * setting.
+ */
 const PRESCRIBED: Record<string, string> = {
   DateStyle: 'German, DMY',
   IntervalStyle: 'sql_standard',
@@ -138,7 +141,7 @@ describe('under a role with other settings', () => {
     expect(rows[0].synchronous_commit).toBe('remote_apply');
   });
 
-  it('creates, reads and updates records correctly under a role with other settings', async () => {
+  it('the service creates, reads and updates records correctly under a database role with other session settings', async () => {
     const record = await app.given.eligibility(scene, { eligibility_end_date: '2027-03-02T03:04:05Z' });
     const candidate = encodeURIComponent(record['candidate'].candidate_id);
     const { status, body } = await call('GET', `candidates/${candidate}`);
@@ -151,7 +154,7 @@ describe('under a role with other settings', () => {
     expect((await call('GET', 'eligibilities?status=active&updated_since=2026-01-02T03:04:05Z')).status).toBe(200);
   });
 
-  it('moves bookings of many records at the same time under a role with other settings', async () => {
+  it('the service moves bookings of many records at the same time under a database role with other session settings', async () => {
     const { scene } = subscribed;
     const codes = await Promise.all(Array.from({ length: 12 }, () => subscribed.booking()));
     for (let round = 0; round < 3; round++) await Promise.all(codes.map((code) => subscribed.reschedule(code)));
@@ -164,7 +167,7 @@ describe('under a role with other settings', () => {
     expect(body).toHaveLength(12 * 5);
   });
 
-  it('imports a file, imports its export again, and searches by name under a role with other settings', async () => {
+  it('the service imports a file, imports an export again, and searches by name under a database role with other session settings', async () => {
     const { exported, imported } = importsOf(app, () => scene);
     const end = dateTime(Date.now() + 86_400_000);
     const rows = Array.from({ length: 30 }, (_, n) => `hostile-${n},${scene.testCode},Zoë,O'Brien \\${n},US,${end}`);
@@ -177,7 +180,7 @@ describe('under a role with other settings', () => {
     expect(found.body).toHaveLength(30);
   });
 
-  it('the service is ready under a role with other settings, and the command line confirms that the audit log agrees with its seals', async () => {
+  it('the service is ready under a database role with other session settings, and the command line confirms that the audit log agrees with its seals', async () => {
     expect((await app.call('GET', '/health/ready')).status).toBe(200);
     const said: string[] = [];
     const write = jest.spyOn(process.stdout, 'write').mockImplementation((text) => said.push(String(text)) > 0);

@@ -61,7 +61,7 @@ describe('§14 with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     delete process.env['OTEL_BSP_SCHEDULE_DELAY'];
   });
 
-  it('connects the request, command, statements, outbox and the PUT to the partner in one trace', async () => {
+  it('one trace connects the request, the command, its statements, the outbox and the PUT to the partner', async () => {
     const subscribed = await Subscribed.start(app);
     const { scene } = subscribed;
     const eligibility = await app.given.eligibility(scene);
@@ -102,7 +102,7 @@ describe('§14 with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(JSON.stringify(inTrace())).not.toContain(eligibility['candidate'].candidate_id);
   });
 
-  it('a trace includes no work for other requests', async () => {
+  it('the trace of a request includes no work for other requests', async () => {
     const scene = await app.given.scene();
     const records = await Promise.all(Array.from({ length: 30 }, () => app.given.eligibility(scene)));
     const headers = (n: number) => ({ traceparent: `00-${n.toString(16).padStart(32, 'e')}-${PARENT}-01` });
@@ -126,7 +126,7 @@ describe('§14 with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(statements.sort()).toEqual([...new Set(statements)].sort());
   });
 
-  it('a trace includes no statement that serves several requests in one transaction', async () => {
+  it('the trace of a request includes no statement that serves several requests in one transaction', async () => {
     const scene = await app.given.scene();
     const traceOf = (n: number) => n.toString(16).padStart(32, 'd');
     const all = Array.from({ length: 20 }, (_, n) => n);

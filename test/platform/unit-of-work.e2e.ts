@@ -36,7 +36,7 @@ const audited = async (subject: string) =>
   (await app.given.sql('SELECT * FROM audit_log WHERE subject = $1', [subject])).length;
 
 describe('statements that a unit of work sends without waiting', () => {
-  it("commits sent statements in order, with the unit's events and audit rows", async () => {
+  it('a unit of work commits its sent statements in order, together with its events and audit rows', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['a']);
       unitOfWork.send(RENAME, ['a']);
@@ -54,7 +54,7 @@ describe('statements that a unit of work sends without waiting', () => {
     });
   });
 
-  it('fails the whole unit of work when the database refuses a sent statement: nothing is committed, and the error is thrown', async () => {
+  it('fails the whole unit of work when the database refuses a sent statement, so that nothing is committed and the error is thrown', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     let published = false;
     const work = unitOfWork.run(async () => {
@@ -80,7 +80,7 @@ describe('statements that a unit of work sends without waiting', () => {
     await expect(work).rejects.toMatchObject({ code: '23505' });
   });
 
-  it('leaves the connection usable after the database refused a sent statement', async () => {
+  it('a connection stays usable after the database refused a sent statement of a unit of work', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     for (let round = 0; round < 30; round++) {
       const refused = unitOfWork.run(() => Promise.resolve(unitOfWork.send(INSERT, ['taken'])));
@@ -105,7 +105,8 @@ describe('statements that a unit of work sends without waiting', () => {
         unitOfWork.send(RENAME, [second]);
       });
     await Promise.all([both('one', 'two'), both('two', 'one')]);
-    // At least one retry; PostgreSQL chooses the aborted transaction, and whether there is a second retry.
+    // There was at least one retry. PostgreSQL chooses which transaction it aborts, and a second deadlock may cause a
+    // second retry.
     expect(runs).toBeGreaterThanOrEqual(3);
     expect(await app.given.sql('SELECT name, seen FROM names ORDER BY name')).toEqual([
       { name: 'one', seen: 1 },
@@ -126,7 +127,7 @@ describe('rows that a unit of work buffers', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('rolls buffered rows back only with the part of the unit of work that buffered them', async () => {
+  it('buffered rows are rolled back only with the part of the unit of work that buffered them', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.keep(KEEP, { name: 'before' });
       const failing = unitOfWork.part(() => {
@@ -151,7 +152,7 @@ describe('units of work that share a transaction', () => {
         unitOfWork.audit('shared', subjectOf(name));
       }),
     );
-  /** Returns the names, grouped by the transaction that wrote them. */
+  /** Returns the inserted names, grouped by the transaction that wrote them. */
   const transactions = async () =>
     (
       (await app.given.sql(
@@ -164,9 +165,10 @@ describe('units of work that share a transaction', () => {
     );
   beforeEach(() => (round += 1));
 
-  it('commits several units of work in one transaction, each under the name of its own caller', async () => {
+  it('several units of work that share a transaction are each committed under the name of their own caller', async () => {
     await Promise.all(['a', 'b', 'c', 'd'].map((name) => shared(name)));
-    // The first unit finds no running transaction, so it begins alone; the others gather meanwhile.
+    // The first unit finds no running transaction and begins alone. The other units wait meanwhile, and then share a
+    // transaction.
     expect(await transactions()).toEqual([['a'], ['b', 'c', 'd']]);
     for (const name of ['a', 'b', 'c', 'd']) expect(await actorOf(name)).toEqual([name]);
   });
@@ -223,7 +225,7 @@ describe('units of work that share a transaction', () => {
     expect(await names()).toEqual(['a', 'b', 'c', 'waited for']);
   });
 
-  it('does not repeat units of work when the response to COMMIT is lost, whatever the error', async () => {
+  it('units of work are not repeated when the response to COMMIT is lost, whatever the error', async () => {
     let tries = 0;
     const lost = () => {
       tries++;
@@ -257,13 +259,13 @@ describe('units of work that share a transaction', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('runs a unit that needs a transaction of its own apart from the others', async () => {
+  it('a unit of work that needs a transaction of its own does not share one', async () => {
     const own = () => unitOfWork.run(() => database.execute({ text: `INSERT INTO names VALUES ('own')` }));
     await Promise.all([shared('a'), shared('b'), shared('own', own), shared('c')]);
     expect(await transactions()).toEqual([['a'], ['b', 'c'], ['own']]);
   });
 
-  it('reports the refusal of a unit only when its transaction has ended and released its locks', async () => {
+  it('the refusal of a unit of work is reported only when its transaction has ended and released its locks', async () => {
     const lock = async () => {
       const [{ locked }] = await database.query<{ locked: boolean }>({
         text: 'SELECT pg_try_advisory_xact_lock(4711) AS locked',
@@ -314,7 +316,7 @@ describe('units of work that share a transaction', () => {
         unitOfWork.recordNow();
       },
     ],
-  ])('runs a unit that %s in a transaction of its own', async (_what, work) => {
+  ])('a unit of work that %s runs in a transaction of its own', async (_what, work) => {
     await Promise.all([shared('a'), shared('alone', work), shared('b'), shared('c')]);
     expect(await transactions()).toEqual([['a'], ['alone'], ['b', 'c']]);
     expect(await actorOf('alone')).toEqual(['alone']);
@@ -322,7 +324,7 @@ describe('units of work that share a transaction', () => {
 });
 
 describe('units of work that wait for a lock', () => {
-  it('units of work that wait for a lock return their connections to other units, and requests beyond the limit are 503 with Retry-After', async () => {
+  it('units of work that wait for a lock return their connections to other units, and requests beyond the limit of waiting units get 503 with Retry-After', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('held')`);
     const holder = await database.pool.connect();
     await holder.query(`BEGIN; SELECT * FROM names WHERE name = 'held' FOR UPDATE`);
@@ -339,7 +341,7 @@ describe('units of work that wait for a lock', () => {
       holder.release();
     }
     const fulfilled = (await outcomes).flatMap(({ status }, n) => (status === 'fulfilled' ? [n] : []));
-    // When the first of two units that wait for a lock gives up, the second starts to wait anew.
+    // When the first of two units that wait for a lock gives up, the lock wait of the second unit begins again.
     expect(fulfilled.slice(0, 2)).toEqual([3, 4]);
     expect(await app.given.sql('SELECT seen FROM names')).toEqual([{ seen: fulfilled.length }]);
   });

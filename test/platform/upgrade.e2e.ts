@@ -14,10 +14,10 @@ import { startPartner } from '../support/partner';
 import { connected, fixtureOf, releases, restoreRelease, tableNames, type ReleaseFacts } from '../fixtures/dump';
 import { leaveDatabase } from '../fixtures/fill';
 
-/** Tables that always stay small: an index on them may be built under a lock. */
+/** The tables that always stay small, on which an index may be built under a lock. */
 const SMALL = ['accounts', 'tests', 'users', 'applications', 'subscriptions', 'jobs', 'signing_keys', 'migrations'];
 
-// Statements of a process of the last release; each is rolled back, so that the rows stay comparable.
+// SQL statements of a process of the last release. Each is rolled back, so that the rows can be compared afterwards.
 const TRAFFIC = [
   `INSERT INTO eligibilities (svc_eligiblity_id, account_code, candidate_id, test_code, status, approval_pending,
      portion_codes, first_name, last_name, special_accommodations, additional_attributes, created_datetime, updated_datetime)
@@ -49,7 +49,7 @@ const present = join(folder, 'present.json.gz');
 beforeAll(() => leaveDatabase(present, 120, 12), 120_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Restores a release's database, migrates it under traffic, and records the effects of the migrations. */
+/** Restores a release's database, runs the migrations during traffic, and records the effects of the migrations. */
 class Upgrade {
   readonly refused: unknown[] = [];
   rounds = 0;
@@ -124,7 +124,10 @@ class Upgrade {
   }
 }
 
-/** Changes that the next release may make; they run on a database of this release until there is a next one. */
+/**
+ * Changes that the next release may make; they run on a database of this release, as long as the next release does not
+ * exist.
+ */
 const GOOD = [
   next(async function Columns(runner) {
     await runner.query(`ALTER TABLE eligibilities ADD COLUMN planted text`);
@@ -148,7 +151,7 @@ describe.each([
   }, 60_000);
   afterAll(() => upgrade.database.drop());
 
-  it('the database of the earlier release has rows in every table', () => {
+  it('the database of the earlier release has rows in every table before the upgrade', () => {
     // These tables may be empty: their rows are short-lived, or exist only with an identity provider.
     const mayBeEmpty = [
       'login_attempts',
@@ -163,16 +166,16 @@ describe.each([
     expect(JSON.parse(upgrade.before.get('eligibilities')!).length).toBeGreaterThan(records);
   });
 
-  it('the migrations keep every row and every value', () => {
+  it('the migrations of an upgrade keep every row and every value', () => {
     expect(upgrade.changed()).toEqual([]);
   });
 
-  it('accepts every statement of a process of the earlier release during the migrations', () => {
+  it('during the migrations, the database accepts every statement of a process of the earlier release', () => {
     expect(upgrade.refused).toEqual([]);
     expect(upgrade.rounds).toBeGreaterThan(1);
   });
 
-  it('the migrations rewrite no table, and build indexes without a lock', () => {
+  it('the migrations of an upgrade rewrite no table, and build indexes without a lock', () => {
     expect(upgrade.rewritten).toEqual([]);
     expect(upgrade.locking).toEqual([]);
   });
@@ -205,13 +208,13 @@ describe.each([
       ['over', 'EXPIRED'],
       ['cancelled', 'CANCELLED'],
       ['launched', 'ELIGIBLE'],
-    ])('shows a record that is %s as %s', async (kind, status) => {
+    ])('after an upgrade, the service shows a record of the earlier release that is %s as %s', async (kind, status) => {
       const answer = await get(testOf(kind));
       expect([answer.status, answer.body[0].status]).toEqual([200, status]);
       expect(answer.body[0].svc_eligiblity_id).toBe(facts.records[kind].svc_eligiblity_id);
     });
 
-    it('shows a replaced record as EXPIRED next to its successor', async () => {
+    it('after an upgrade, a record of the earlier release that was replaced is EXPIRED next to its successor', async () => {
       const { body } = await get(testOf('replaced'));
       expect(body.map((record: { status: string }) => record.status)).toEqual(['ELIGIBLE', 'EXPIRED']);
     });
@@ -235,7 +238,7 @@ describe.each([
       expect(body[0].body.videoReviewLink).toMatch(/^https:\/\/video\.example\//);
     });
 
-    it('stores a new result for an exam that the earlier release completed as a further revision', async () => {
+    it('a new result for an exam that was completed under the earlier release is stored as a further revision', async () => {
       const { booking_code, svc_eligiblity_id } = facts.records['completed by registration'];
       const deliveries = new Deliveries(app);
       const body = registrationBody({ examMetaData: { examCode: booking_code }, marker: 'after the upgrade' });
@@ -243,7 +246,7 @@ describe.each([
       expect(await deliveries.revisions(svc_eligiblity_id)).toHaveLength(3);
     });
 
-    it('resends the notifications in the error queue byte for byte', async () => {
+    it('notifications in the error queue of the earlier release are resent byte for byte', async () => {
       const partner = await startPartner();
       const token = facts.operator_token;
       const subscription = `/admin/subscriptions/${facts.subscription_id}`;
@@ -272,19 +275,19 @@ describe('a migration of the next release', () => {
     return upgrade;
   }
 
-  it('reports a migration of the next release that rewrites a large table', async () => {
+  it('the check of migrations reports one that rewrites a large table', async () => {
     const { rewritten } = await found((runner) =>
       runner.query('ALTER TABLE bookings ALTER COLUMN event_sequence TYPE bigint'),
     );
     expect(rewritten).toEqual(['bookings']);
   });
 
-  it('reports a migration that builds an index under a lock', async () => {
+  it('the check of migrations reports one that builds an index under a lock', async () => {
     const { locking } = await found((runner) => runner.query('CREATE INDEX planted_ix ON bookings (status)'));
     expect(locking).toEqual(['CREATE INDEX planted_ix ON bookings']);
   });
 
-  it('reports a migration that refuses statements of a process of this release', async () => {
+  it('the check of migrations reports one after which statements of a process of this release fail', async () => {
     const { refused } = await found(async (runner) => {
       await runner.query(`ALTER TABLE audit_log ADD COLUMN planted text NOT NULL DEFAULT ''`);
       await runner.query('ALTER TABLE audit_log ALTER COLUMN planted DROP DEFAULT');
@@ -292,7 +295,7 @@ describe('a migration of the next release', () => {
     expect(refused).toContainEqual(expect.objectContaining({ code: '23502', table: 'audit_log' }));
   });
 
-  it('reports a migration that changes a value, or loses rows', async () => {
+  it('the check of migrations reports one that changes a value, or loses rows', async () => {
     const upgrade = await found(async (runner) => {
       await runner.query(`UPDATE eligibilities SET city = 'Oslo' WHERE status = 'PENDING'`);
       await runner.query('DELETE FROM notification_attempts');
@@ -302,7 +305,7 @@ describe('a migration of the next release', () => {
 });
 
 describe('a role without rights', () => {
-  it('a role without rights fails the start with one line that names the setting and the remedy', async () => {
+  it('with a database role without rights, the start fails with one line that names the setting and what to do', async () => {
     const database = await cloneDatabase({ migrated: false });
     const role = `poor_${Date.now()}`;
     await connected(database.url, async (client) => {
@@ -342,7 +345,7 @@ function rowsOf(url: string): Promise<Map<string, string>> {
   });
 }
 
-/** Returns the file of each table: a changed file shows that every row was rewritten. */
+/** Returns the name of each table's file. If the name has changed, every row was rewritten. */
 function filesOf(url: string): Promise<Map<string, string>> {
   return connected(url, async (client) => {
     const { rows } = await client.query<{ name: string; file: string }>(
@@ -353,7 +356,10 @@ function filesOf(url: string): Promise<Map<string, string>> {
   });
 }
 
-/** Returns the statements of the work that build an index under a lock on an existing, possibly large table. */
+/**
+ * Runs the work, and returns those of its SQL statements that build an index under a lock on an existing, possibly
+ * large table.
+ */
 async function recorded(work: () => Promise<void>): Promise<string[]> {
   const statements: string[] = [];
   const made = new Set<string>();

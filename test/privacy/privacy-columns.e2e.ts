@@ -6,7 +6,7 @@ import { cloneDatabase } from '../support/database';
 
 /**
  * Checks the effect of an erasure on every column. K: kept, without data about a candidate; P: replaced by a pseudonym
- * or a word; R: removed. A table listed by its name alone has nothing about candidates.
+ * or a word; R: removed. A table that is listed by its name alone contains no data about candidates.
  */
 const COLUMNS = readFileSync(join(__dirname, 'privacy-columns.txt'), 'utf8');
 
@@ -24,7 +24,7 @@ function declared(): Map<string, string> {
 }
 
 describe('the list of columns with personal data', () => {
-  it('the list says for every column of the schema what an erasure does with its values', async () => {
+  it('privacy-columns.txt says for every column of the schema how an erasure treats its values', async () => {
     const database = await cloneDatabase();
     const dataSource = await new DataSource(dataSourceOptions(database.url, 1)).initialize();
     try {

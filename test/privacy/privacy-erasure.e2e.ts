@@ -94,8 +94,8 @@ describe('the data of a candidate', () => {
   }
 
   /**
-   * Returns an operator's answers of all GET routes with their parameters filled in, except the stream, which has no
-   * data.
+   * Returns the responses of all GET routes to an operator, with the given values for the parameters. The event stream
+   * is omitted, because it contains no data.
    */
   async function readEverything(names: Record<string, string>) {
     const { paths } = openApiDocument(app.app, app.config);
@@ -110,7 +110,7 @@ describe('the data of a candidate', () => {
     return answers;
   }
 
-  /** Creates a candidate with all kinds of data; the exam is over, and another record is still open. */
+  /** Creates a candidate with all kinds of data, whose exam is over and who has another, open record. */
   async function known() {
     const values = planted();
     const { account, testCode, token } = subscribed.scene;
@@ -175,7 +175,7 @@ describe('the data of a candidate', () => {
     return { values, scene, created: created.body, open: open.body, booking };
   }
 
-  it('exports all data of a candidate, with photo and link, which writes an audit row', async () => {
+  it('an export contains all data of a candidate, with photo and video link, and writes an audit row', async () => {
     const { values, scene, created, booking } = await known();
     const answer = await admin('GET', ofCandidate(scene.account, values.candidate_id, 'export'));
     expect(answer.status).toBe(200);
@@ -261,7 +261,7 @@ describe('the data of a candidate', () => {
     expect(audit.body).toHaveLength(1);
   });
 
-  /** Returns the markers of the unmatched results in an export of the candidate. */
+  /** Exports the data of a candidate, and returns the markers of the unmatched results in it. */
   async function unmatchedOf(account: string, id: string): Promise<unknown[]> {
     const { body } = await admin('GET', ofCandidate(account, id, 'export'));
     return body.unmatched_results.map((result: any) => result.body.marker as unknown);
@@ -317,16 +317,17 @@ describe('the data of a candidate', () => {
     expect(await unmatchedOf(mine.account, id)).toEqual([]);
     await erase(mine.account, id);
     expect((await keptUnmatched()).filter((kept) => kept === marker)).toHaveLength(2);
-    // Results with the candidate's own ids, and those that name the record itself, still belong to the candidate.
+    // Results with the candidate's own ids, and results that name the candidate's record, still belong to the
+    // candidate.
     const again = await app.given.eligibility(mine, { candidate: { email: `${marker}@example.org` } });
     await deliveries.register(other.token, body({ examCode: again['svc_eligiblity_id'] }));
     expect(await unmatchedOf(mine.account, again['candidate'].candidate_id as string)).toEqual([marker]);
   });
 
-  it('erases the candidate in a second attempt when a deadlock ends the first attempt', async () => {
+  it('an erasure succeeds in a second attempt when a deadlock ends the first attempt', async () => {
     const { account } = subscribed.scene;
     const record = await app.given.eligibility(subscribed.scene);
-    // A sequence counts the attempts, because a rollback does not reset it.
+    // A sequence counts the attempts of the erasure, because a rollback does not reset a sequence.
     await app.given.sql('CREATE SEQUENCE goes');
     await app.given.sql(`CREATE FUNCTION deadlock_once() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
@@ -360,7 +361,7 @@ describe('the data of a candidate', () => {
     ]);
   });
 
-  it("erases a candidate without reading other candidates' rows, however long the account's history", async () => {
+  it("an erasure does not read other candidates' rows, however long the account's history", async () => {
     const { account, testCode } = subscribed.scene;
     const eligibility = await app.given.eligibility(subscribed.scene);
     await app.given.sql(
@@ -483,7 +484,7 @@ describe('the retention of an account', () => {
     );
   });
 
-  it('deletes photos, links and candidates when their retention ends, and nothing else', async () => {
+  it('deletes photos, video links and candidates when their retention ends, and nothing else', async () => {
     const operator = await app.given.operator();
     const scene = await app.given.scene();
     const old = await app.given.eligibility(scene, { candidate: { candidate_id: 'old' } });
@@ -511,7 +512,8 @@ describe('the retention of an account', () => {
       token: operator,
       body: { photo_retention_days: 30 },
     });
-    // Creates more recent records than one statement reads, which sort before the relevant records.
+    // Creates newer records, more than one statement reads, which are sorted before the records whose retention has
+    // ended.
     await app.given.records(5100, scene, {
       candidate_id: `'0-' || n`,
       status: `'COMPLETED'`,
@@ -546,7 +548,7 @@ describe('the retention of an account', () => {
     await app.given.sql(`DELETE FROM eligibilities WHERE first_name = 'Recent'`);
   });
 
-  it('deletes photos and links of unmatched results at the end of their retention, too', async () => {
+  it('also deletes photos and video links of unmatched results at the end of their retention', async () => {
     const operator = await app.given.operator();
     const scene = await app.given.scene();
     const other = await app.given.scene();
@@ -583,7 +585,7 @@ describe('the retention of an account', () => {
     }
   });
 
-  it("deletes data whose retention has ended every ten minutes of the service's clock", async () => {
+  it('every ten minutes, the service deletes data whose retention has ended', async () => {
     const operator = await app.given.operator();
     const scene = await app.given.scene();
     const eligibility = await app.given.eligibility(scene);

@@ -156,7 +156,8 @@ describe('an erasure', () => {
     const { scene, who } = await known();
     const path = `accounts/${scene.account}/candidates/${encodeURIComponent(who.id)}/erase`;
     const calls = await Promise.all(Array.from({ length: 5 }, () => admin('POST', path, { reason: 'asked for' })));
-    // The first erasure may finish before the last request arrives, which then finds no candidate with this id.
+    // The first erasure may have finished before the last request arrives. That request then finds no candidate with
+    // this id.
     for (const { status } of calls) expect([202, 404]).toContain(status);
     const begun = calls.filter(({ status }) => status === 202);
     expect(begun).not.toHaveLength(0);
@@ -187,7 +188,7 @@ describe('a result for an erased record', () => {
     note: `note${mark}`,
   });
 
-  it('stores without personal members, photo and link a revised registration result for an erased record', async () => {
+  it('a revised registration result for an erased record is stored without personal members, photo and video link', async () => {
     const { scene, who, svcId } = await known();
     const meta = { examCode: svcId, extRecordLocator: `Loc${who.mark}` };
     await deliveries.register(scene.token, registrationBody({ examMetaData: meta }));
@@ -212,7 +213,7 @@ describe('a result for an erased record', () => {
     expect(await whereIs(who.mark)).toEqual([]);
   });
 
-  it('stores without personal members a revised account result that the result_id assigns to an erased record', async () => {
+  it('a revised account result that its result_id assigns to an erased record is stored without personal members', async () => {
     const { scene, who, svcId } = await known();
     const body = accountBody(who.id, { result_id: `R${who.mark}` });
     expect((await deliveries.put(scene, body)).status).toBe(200);
@@ -225,7 +226,7 @@ describe('a result for an erased record', () => {
     expect(await whereIs(who.mark)).toEqual([]);
   });
 
-  it('stores without personal members an unmatched result that an operator accepts for an erased record', async () => {
+  it('an unmatched result that an operator accepts for an erased record is stored without personal members', async () => {
     const { scene, who, svcId } = await known();
     await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: svcId } }));
     await erase(scene.account, who.id);
@@ -243,7 +244,7 @@ describe('a result for an erased record', () => {
     expect(await whereIs(who.mark)).toEqual([]);
   });
 
-  it('stores without personal members two results for an erased record that arrive at the same moment', async () => {
+  it('two results for an erased record that arrive at the same moment are stored without personal members', async () => {
     for (let round = 0; round < 6; round++) {
       const { scene, who, svcId } = await known();
       await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: svcId } }));
@@ -258,7 +259,7 @@ describe('a result for an erased record', () => {
     }
   });
 
-  it('stores a result without personal members when the erasure cancelled its record', async () => {
+  it('a result for a record that an erasure cancelled is stored without personal members', async () => {
     for (let round = 0; round < 3; round++) {
       const { scene, who, svcId } = await known();
       const body = registrationBody({ ...secret(who.mark), examMetaData: { examCode: svcId } });

@@ -3,7 +3,7 @@
  * database.
  *
  * 1. The main flow and both result routes work through the proxy in each cell, routed by the content of the calls.
- * 2. A caller of one cell gets the same answer for an account of the other as for any other foreign account.
+ * 2. A caller of one cell gets the same response for an account of the other cell as for any foreign account.
  * 3. A call without a letter is routed by the name of the cell's own address.
  * 4. When one cell stops, its callers get 503, and callers of the other cell are not affected.
  *
@@ -28,7 +28,7 @@ interface Asked {
   readonly headers?: Record<string, string>;
 }
 
-/** Calls through the proxy, each with its expected cell; HAProxy's log has the actual choice. */
+/** Calls through the proxy, each with its expected cell; HAProxy's log shows the cell that it actually chose. */
 class Front {
   readonly wrong: string[] = [];
   calls = 0;
@@ -38,7 +38,7 @@ class Front {
     private readonly log: () => string,
   ) {}
 
-  /** @param status the expected status @param cell the expected cell */
+  /** @param cell the cell that must answer @param status the expected status */
   async call(cell: Letter, status: number, method: string, path: string, asked: Asked = {}): Promise<any> {
     const { token, body, headers = {} } = asked;
     this.calls += 1;

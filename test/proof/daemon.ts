@@ -66,7 +66,7 @@ export class Daemon {
   }
 }
 
-/** Waits until the check holds (no exception, not false). */
+/** Waits until the check neither throws an error nor returns false. */
 export async function until(what: string, check: () => unknown, withinMs: number): Promise<void> {
   const giveUpAt = Date.now() + withinMs;
   for (;;) {

@@ -1,7 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 
-/** Debian programs that a drill needs: a file that shows whether it is installed, and its package. */
+/**
+ * The Debian programs that a drill needs. Each has a file that shows whether the program is installed, and the name of
+ * its package.
+ */
 const PROGRAMS = {
   postgres: ['/usr/lib/postgresql/15/bin/postgres', 'postgresql-15'],
   patroni: ['/usr/bin/patroni', 'patroni'],
@@ -20,7 +23,7 @@ const POLICY = '/usr/sbin/policy-rc.d';
 
 /**
  * Installs missing programs.
- * @throws on a machine where they cannot be installed
+ * @throws Error on a machine where they cannot be installed
  */
 export function installPrograms(...names: (keyof typeof PROGRAMS)[]): void {
   const missing = names.map((name) => PROGRAMS[name]).filter(([file]) => !existsSync(file));

@@ -3,10 +3,15 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Daemon } from './daemon.js';
 
-/** The folder of the deployment files, which are used without containers, with addresses instead of names. */
+/**
+ * The folder of the deployment files, which are used here without containers, so that addresses replace the host names.
+ */
 const DEPLOY = join(__dirname, '../../../deploy');
 
-/** Starts HAProxy with these files of deploy/haproxy; each `names` member must occur in one of them. */
+/**
+ * Starts HAProxy with these files of deploy/haproxy; `names` maps host names in these files to addresses, and each name
+ * must occur in one of them.
+ */
 export function haproxy(folder: string, files: readonly string[], names: Readonly<Record<string, string>>): Daemon {
   const unused = new Set(Object.keys(names));
   const written = files.map((file) => {
@@ -29,7 +34,7 @@ export function haproxy(folder: string, files: readonly string[], names: Readonl
 
 export interface PoolerOptions {
   readonly database: { readonly host: string; readonly port: number };
-  /** The database role that connects through the pooler. */
+  /** The database role whose connections go through pgbouncer. */
   readonly user: string;
   readonly password: string;
   readonly port: number;

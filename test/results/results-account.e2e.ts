@@ -53,7 +53,7 @@ async function accountResults(): Promise<string[]> {
   return rows.map((row) => row['svc_eligiblity_id'] as string);
 }
 
-/** Returns the exam of the result, or the code of the refusal. */
+/** Delivers an account result; returns the exam to which it was assigned, or the code of the refusal. */
 async function deliver(changes: Record<string, unknown> = {}, candidateId: string | null = candidate): Promise<string> {
   const before = (await accountResults()).length;
   const answer = await deliveries.put(scene, accountBody(candidateId, { marker: app.given.unique('m'), ...changes }));
@@ -67,7 +67,7 @@ async function deliver(changes: Record<string, unknown> = {}, candidateId: strin
 }
 
 describe('the result_id of an account result', () => {
-  it('finds the exam of a result_id that was seen in this account with the same candidate or none', async () => {
+  it('finds the exam of a result_id that this account has accepted before, if the candidate is the same or is omitted', async () => {
     const id = await anExam();
     const result_id = app.given.unique('R-');
     expect(await deliver({ result_id })).toBe(id);
@@ -77,7 +77,7 @@ describe('the result_id of an account result', () => {
     expect((await deliveries.revisions(id)).map(({ revision }) => revision as number)).toEqual([1, 2, 3]);
   });
 
-  it('refuses a result_id that was seen in this account with another candidate with result_id_conflict', async () => {
+  it('refuses with result_id_conflict a result_id that this account has accepted before for another candidate', async () => {
     await anExam();
     const other = app.given.unique('C-');
     await anExam({ candidate: other });
@@ -97,7 +97,7 @@ describe('the result_id of an account result', () => {
     expect(await deliver({ result_id })).toBe(id);
   });
 
-  it('compares a result_id exactly as it was sent', async () => {
+  it('compares the result_id of an account result exactly, with regard to case', async () => {
     const first = await anExam();
     const second = await anExam({ bookedAt: hoursFromNow(5) });
     const result_id = app.given.unique('r-');
@@ -120,7 +120,7 @@ describe('the result_id of an account result', () => {
 });
 
 describe('the candidate_id of an account result', () => {
-  it('requires a candidate_id that the account knows, otherwise answers candidate_exam_not_found', async () => {
+  it('answers candidate_exam_not_found to an account result without a candidate_id that the account knows', async () => {
     await anExam();
     expect(await deliver({}, null)).toBe('candidate_exam_not_found');
     expect(await deliver({}, '')).toBe('candidate_exam_not_found');
@@ -148,7 +148,7 @@ describe("the candidate's exams are searched group by group", () => {
   });
 
   it.each([['ELIGIBLE'], ['PENDING'], ['EXPIRED'], ['ABSENT']])(
-    "group (d) of a candidate's exams contains %s exams",
+    "group (d) of a candidate's exams contains exams whose status is %s",
     async (status) => {
       const id = await anExam(status === 'ELIGIBLE' ? {} : { status });
       expect(await deliver()).toBe(id);
@@ -157,7 +157,7 @@ describe("the candidate's exams are searched group by group", () => {
     },
   );
 
-  it('the exam with the latest booking_on is chosen within a group', async () => {
+  it('within a group of a candidate’s exams, an account result is assigned to the exam with the latest booking_on', async () => {
     const early = await anExam({ bookedAt: hoursFromNow(-9), status: 'COMPLETED' });
     const late = await anExam({ bookedAt: hoursFromNow(-1), status: 'COMPLETED' });
     const soon = await anExam({ bookedAt: hoursFromNow(1) });
@@ -166,20 +166,20 @@ describe("the candidate's exams are searched group by group", () => {
     expect(went).toEqual([late, early, later, soon]);
   });
 
-  it('two exams with the same booking_on are candidate_exam_ambiguous', async () => {
+  it('an account result is refused with candidate_exam_ambiguous when two exams have the same booking_on', async () => {
     const bookedAt = hoursFromNow(3);
     const exams = [await anExam({ bookedAt }), await anExam({ bookedAt })];
     expect(await deliver()).toBe('candidate_exam_ambiguous');
     for (const id of exams) expect(await deliveries.status(id)).toBe('SCHEDULED');
   });
 
-  it('more than one exam in group (d) is candidate_exam_ambiguous', async () => {
+  it('an account result is refused with candidate_exam_ambiguous when group (d) contains more than one exam', async () => {
     await anExam({ status: 'ABSENT' });
     await anExam({ status: 'EXPIRED' });
     expect(await deliver()).toBe('candidate_exam_ambiguous');
   });
 
-  it('a candidate whose exams are all cancelled or have their result is candidate_exam_not_found', async () => {
+  it('an account result is refused with candidate_exam_not_found when the candidate’s exams are all cancelled or have a result', async () => {
     await anExam({ status: 'CANCELLED' });
     expect(await deliver()).toBe('candidate_exam_not_found');
     const id = await anExam();
@@ -189,7 +189,7 @@ describe("the candidate's exams are searched group by group", () => {
 });
 
 describe('an account result without result_id', () => {
-  it('compares the hash of a result without result_id first, so a second delivery of the same body is 200', async () => {
+  it('compares the hash of an account result without result_id first, so that a second delivery of the same body is 200', async () => {
     const first = await anExam();
     const body = accountBody(candidate);
     expect((await deliveries.put(scene, body)).status).toBe(200);
@@ -238,7 +238,7 @@ it('stores twenty simultaneous PUTs of different bodies with one result_id, and 
   expect(await deliveries.completions(id)).toBe(1);
 });
 
-it('assigns two different simultaneous results to two exams, never both to the same exam', async () => {
+it('assigns two different simultaneous account results to two exams, never both to the same exam', async () => {
   const exams = [await anExam({ bookedAt: hoursFromNow(-1) }), await anExam({ bookedAt: hoursFromNow(-2) })];
   const answers = await Promise.all([1, 2].map((n) => deliveries.put(scene, accountBody(candidate, { n }))));
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);

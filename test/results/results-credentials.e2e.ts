@@ -35,7 +35,7 @@ const audited = async (action: string, subject: string) =>
   (await app.call('GET', `/admin/audit?action=${action}&subject=${subject}`, { token: operator })).body as object[];
 
 describe('examPassword and extExamToken', () => {
-  it('shows examPassword and extExamToken, which are stored apart, only to callers with the scope results', async () => {
+  it('stores examPassword and extExamToken apart from the body, and shows them only to callers with the scope results', async () => {
     const scene = await app.given.scene();
     const record = await app.given.eligibility(scene);
     const id = record['svc_eligiblity_id'] as string;
@@ -59,7 +59,7 @@ describe('examPassword and extExamToken', () => {
     expect(await audited('result.read-video-link', id)).toHaveLength(1);
   });
 
-  it('stores examPassword and extExamToken of unmatched results apart, and reading a single result writes audit rows', async () => {
+  it('stores examPassword and extExamToken of an unmatched result apart from its body, and audits each read of them', async () => {
     const scene = await app.given.scene();
     const body = bodyFor('NOWHERE');
     expect((await deliveries.register(scene.token, body)).status).toBe(400);
@@ -83,7 +83,7 @@ describe('examPassword and extExamToken', () => {
     expect(await audited('unmatched-result.read-video-link', listed.id as string)).toHaveLength(1);
   });
 
-  it('leaves credentials, photo and link out for operators without the scope results, and writes no audit row', async () => {
+  it('leaves the credentials, photo and video link of a result out for operators without the scope results, and writes no audit row', async () => {
     const scene = await app.given.scene();
     const record = await app.given.eligibility(scene);
     const id = record['svc_eligiblity_id'] as string;
@@ -138,7 +138,7 @@ describe('examPassword and extExamToken', () => {
 });
 
 describe('the unmatched results that support sees', () => {
-  it('support sees unmatched results of its accounts, and registration results that their users sent or that name their exams', async () => {
+  it('support staff see unmatched results of their accounts, and registration results that the accounts’ users sent or that name the accounts’ exams', async () => {
     const mine = await app.given.scene();
     const foreign = await app.given.scene();
     const support = await app.given.token([mine.account], ['support']);
@@ -175,7 +175,7 @@ describe('commands for encryption and signing keys', () => {
     }
   };
 
-  it('reencrypt encrypts everything under the newest key, after which the old key can be removed', async () => {
+  it('npm run admin -- reencrypt encrypts everything under the newest key, after which the old key can be removed', async () => {
     const scene = await app.given.scene();
     const record = await app.given.eligibility(scene);
     const body = bodyFor(record['svc_eligiblity_id'] as string);
@@ -205,7 +205,7 @@ describe('commands for encryption and signing keys', () => {
     await alone.close();
   });
 
-  it('rotate-launch-key signs with a new key immediately, and the key set keeps the previous key for a day', async () => {
+  it('npm run admin -- rotate-launch-key makes a new key sign immediately, and the key set keeps the previous key for a day', async () => {
     const keys = async () =>
       ((await app.call('GET', '/.well-known/jwks.json')).body.keys as { kid: string }[]).map(({ kid }) => kid);
     const [before] = await keys();

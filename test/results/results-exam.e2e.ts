@@ -74,7 +74,7 @@ describe('every accepted body becomes a revision', () => {
     expect(await numbers()).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it('creates three revisions for the bodies A, B and A, because a body is compared only with the newest of its source', async () => {
+  it('creates three revisions for the bodies A, B and A, because a body is compared only with the newest body from the same source', async () => {
     await register({ n: 'A' });
     await register({ n: 'B' });
     await register({ n: 'A' });
@@ -95,7 +95,7 @@ describe('every accepted body becomes a revision', () => {
     ]);
   });
 
-  it('records the time and the sender of a revision, and an audit row', async () => {
+  it('records the time and the sender of a result revision, and writes an audit row', async () => {
     const begun = Date.now();
     await register();
     const [revision] = await deliveries.revisions(id);
@@ -136,7 +136,7 @@ describe('the first accepted result of an exam', () => {
     ]);
   });
 
-  it('books an exam without a booking: the booking has delivery_mode null, and its code and time are in the event', async () => {
+  it('a result for an exam without a booking creates a booking with delivery_mode null, whose code and time are in the event', async () => {
     await register();
     const [booking, ...more] = await deliveries.bookings(id);
     expect(more).toEqual([]);
@@ -183,7 +183,7 @@ describe('a late result', () => {
     expect(await deliveries.status(newer['svc_eligiblity_id'] as string)).toBe('ELIGIBLE');
   });
 
-  it('a late result completes an ABSENT exam under the missed booking', async () => {
+  it('a late result completes an ABSENT exam under the booking that the candidate missed', async () => {
     const { booking_code } = await app.given.booking(scene, eligibility);
     const path = `/accounts/${scene.account}/bookings/${booking_code}/absence`;
     expect((await app.call('POST', path, { token: scene.token, body: { excused: false } })).status).toBe(204);
@@ -220,14 +220,14 @@ describe('results of both sources for one exam', () => {
 });
 
 describe('results in parallel for one exam', () => {
-  it('creates one revision and one event for 20 identical results in parallel', async () => {
+  it('20 identical simultaneous results create one revision and one event', async () => {
     const body = registrationBody({ examMetaData: { examCode: id, extRecordLocator: app.given.unique('L-') } });
     const answers = await Promise.all(Array.from({ length: 20 }, () => deliveries.register(scene.token, body)));
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
     expect([await numbers(), await deliveries.completions(id)]).toEqual([[1], 1]);
   });
 
-  it('creates 20 revisions and one event for 20 different results in parallel', async () => {
+  it('20 different simultaneous results create 20 revisions and one event', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => register({ n })));
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
     expect([await numbers(), await deliveries.completions(id)]).toEqual([
@@ -236,7 +236,7 @@ describe('results in parallel for one exam', () => {
     ]);
   });
 
-  it('creates 20 revisions and one event for 20 different results with large photos in parallel', async () => {
+  it('20 different simultaneous results with large photos create 20 revisions and one event', async () => {
     const photo = (n: number) => Buffer.alloc(400_000, n).toString('base64');
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) => register({ userPhotoBase64String: photo(n) })),
@@ -256,7 +256,7 @@ describe('results in parallel for one exam', () => {
       ]);
       const bookings = await deliveries.bookings(id);
       if (result.status === 400) {
-        // The cancellation came first, so the booking code finds no exam.
+        // The cancellation came first, so that no exam has the booking code any more.
         expect([round % 2, cancelled.status, result.body.code]).toEqual([0, 204, 'registration_not_found']);
         expect(result.body.unmatched_result_id).toEqual(expect.any(String));
         expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['ELIGIBLE', 0]);
@@ -273,7 +273,7 @@ describe('results in parallel for one exam', () => {
     }
   });
 
-  it('stores the result while the exam is being booked', async () => {
+  it('stores a result that arrives while the exam is being booked', async () => {
     for (let round = 0; round < 5; round++) {
       eligibility = await app.given.eligibility(scene);
       id = eligibility['svc_eligiblity_id'] as string;
@@ -428,7 +428,7 @@ describe('unusual bodies that real drivers send', () => {
     expect(await deliveries.status(id)).toBe('COMPLETED');
   });
 
-  it('refuses a result that cannot be stored as sent with 400 and the pointers of all faults, and assigns it to no exam', async () => {
+  it('answers 400 with the pointers of all faults to a result that cannot be stored as sent, and assigns it to no exam', async () => {
     const before = await snapshot();
     const answer = await register({
       examDate: 20150715,

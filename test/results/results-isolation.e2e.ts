@@ -1,7 +1,10 @@
 import { startApp, type Answer, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** Contract section 4: the staff of an account sees only its results, regardless of the sender. */
+/**
+ * Tests section 4 of the contract: the staff of an account sees only the results of this account, regardless of the
+ * sender.
+ */
 let app: TestApp;
 let deliveries: Deliveries;
 let a: Scene;
@@ -55,7 +58,10 @@ async function registrationResult(examCode: string, token = driver): Promise<str
   return idOf(marker);
 }
 
-/** Checks that staff actions on another account's result are answered like for an unknown one, and change nothing. */
+/**
+ * Checks that staff actions on another account's result get the same response as for an unknown result, and change
+ * nothing.
+ */
 async function expectHidden(id: string, token: string): Promise<void> {
   const row = () => app.given.sql('SELECT * FROM unmatched_results WHERE id = $1', [id]);
   const before = await row();
@@ -89,7 +95,7 @@ describe('an account result sent by a driver of two accounts', () => {
     expect([await counted(staffOfA), await counted(staffOfZ)]).toEqual([atA + 1, atZ]);
   });
 
-  it('the staff of the account in the path can read and reject an account result', async () => {
+  it('the staff of the account in the path of an unmatched account result can read and reject it', async () => {
     const id = await accountResult(a);
     expect((await ask(staffOfA, 'GET', `/admin/unmatched-results/${id}`)).body).toMatchObject({
       account_code: a.account,
@@ -116,13 +122,13 @@ describe('a registration result', () => {
     expect(await listed(staffOfA)).toContain(id);
   });
 
-  it('shows a result of a user of one account to the staff of this account', async () => {
+  it('shows a registration result from a user of only one account to the staff of this account', async () => {
     const id = await registrationResult('NOWHERE', await app.given.token([a.account], ['results']));
     await expectHidden(id, staffOfZ);
     expect(await listed(staffOfA)).toContain(id);
   });
 
-  it('shows a result that an operator sent only to operators, whatever accounts the sender has', async () => {
+  it('a registration result that an operator sent is shown only to operators, whatever accounts the sender has', async () => {
     const id = await registrationResult('NOWHERE', await app.given.token([a.account], ['results', 'admin']));
     await expectHidden(id, staffOfA);
     expect(await listed(operator)).toContain(id);

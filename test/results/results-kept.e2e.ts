@@ -29,7 +29,7 @@ beforeEach(async () => {
   candidate = record['candidate'].candidate_id as string;
 });
 
-/** Sends raw bytes. */
+/** Sends raw bytes as a result to one of the two routes. */
 async function send(route: 'REGISTRATION' | 'ACCOUNT', bytes: string | Buffer, headers: Record<string, string> = {}) {
   const path = route === 'ACCOUNT' ? `/accounts/${scene.account}` : '/registrations/registration/results';
   const answer = await fetch(app.url + path, {
@@ -82,7 +82,7 @@ describe('a wrong type in a member that identifies the exam or is a score', () =
   );
 });
 
-it('stores a result as sent, and reports the fault, when a member that neither identifies the exam nor is a score is wrong', async () => {
+it('stores a result as sent, and reports the fault, when the only invalid member neither identifies the exam nor is a score', async () => {
   const body = registrationBody({
     examMetaData: { examCode: id },
     examDate: { of: 1 },
@@ -197,14 +197,14 @@ describe('a body that is not a JSON object', () => {
     },
   );
 
-  it('shows the bytes of a body only to callers with the scope results', async () => {
+  it('shows the bytes of a result body that is not a JSON object only to callers with the scope results', async () => {
     const { body } = await send('ACCOUNT', `{ ${app.given.unique('m')}`);
     const token = await app.given.token([scene.account], ['support']);
     const path = `/admin/unmatched-results/${body['unmatched_result_id']}/raw`;
     expect((await app.call('GET', path, { token })).body.code).toBe('insufficient_scope');
   });
 
-  it('stores a valid result that is refused because of its query string, too', async () => {
+  it('also stores a valid result that is refused because of its query string', async () => {
     const data = accountBody(candidate, { marker: app.given.unique('m') });
     const answer = await app.call('PUT', `/accounts/${scene.account}?mistyped=1`, { token: scene.token, body: data });
     expect([answer.status, answer.body.errors[0].code]).toEqual([400, 'unknown_parameter']);
@@ -212,7 +212,7 @@ describe('a body that is not a JSON object', () => {
   });
 });
 
-it('shows which exam a typed code belongs to before an operator accepts the result', async () => {
+it('shows an operator the exam to which a typed code belongs before the result is accepted for it', async () => {
   const { body: problem } = await send('REGISTRATION', JSON.stringify({ marker: app.given.unique('m') }));
   const exam = (code: string, token = operator) =>
     app.call('GET', `/admin/unmatched-results/${problem['unmatched_result_id']}/exam?code=${code}`, { token });
@@ -244,7 +244,7 @@ it('shows which exam a typed code belongs to before an operator accepts the resu
 });
 
 describe('one body of a result', () => {
-  it('one result body completes one exam, whether the driver’s retry or the operator’s acceptance for a different exam comes first', async () => {
+  it('one result body completes one exam, whether the test driver’s retry or an operator’s acceptance for a different exam comes first', async () => {
     for (let round = 0; round < 8; round++) {
       const code = app.given.unique('LATE-');
       const body = registrationBody({ examMetaData: { examCode: code, extRecordLocator: app.given.unique('L-') } });
@@ -272,7 +272,7 @@ describe('one body of a result', () => {
 });
 
 describe('any body that a driver may send', () => {
-  /** Generates null `nulls` times as often as other values. */
+  /** Generates null, and `nulls` times less often a value of the given generator. */
   const rarely = <T>(nulls: number, arbitrary: fc.Arbitrary<T>) =>
     fc.oneof({ weight: nulls, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
   const asKept = (text: string) => Object.fromEntries(keptMembers(JSON.parse(text) as Record<string, unknown>));

@@ -9,7 +9,7 @@ import { ResultReader } from '../../src/results/body/result-reader';
 import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** Large bodies share memory: slow or disconnected senders must not block others. */
+/** Large bodies share a limited amount of memory. Slow or disconnected senders must not block other senders. */
 let app: TestApp;
 let deliveries: Deliveries;
 let scene: Scene;
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Announces a body of 7 MiB, sends the given number of bytes of it, and stops. */
+/** Announces a body of 7 MiB, sends the given number of its bytes, and then stops sending. */
 async function slowSender(sent = 100_000): Promise<Socket> {
   const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
   await once(socket, 'connect');
@@ -54,7 +54,7 @@ it('serves the same tenant and others while twelve clients send large results sl
   for (const socket of slow) socket.destroy();
 });
 
-it('clients that stop just before the end of a body delay only their own tenant', async () => {
+it('clients that stop sending just before the end of a large result delay only their own tenant', async () => {
   const slow = await Promise.all(Array.from({ length: 12 }, () => slowSender(6 * 1024 * 1024)));
   await pause(500);
   const other = await app.given.scene();
@@ -69,7 +69,7 @@ it('small results do not wait for large results', async () => {
   for (const socket of slow) socket.destroy();
 });
 
-it('releases the capacity of clients that disconnect while sending or waiting', async () => {
+it('releases the memory reserved for clients that disconnect while sending or waiting', async () => {
   const gone = await Promise.all(Array.from({ length: 8 }, () => slowSender()));
   await pause(100);
   for (const socket of gone.reverse()) socket.destroy();

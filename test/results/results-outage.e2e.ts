@@ -79,10 +79,13 @@ const UNAVAILABLE = {
   request_id: expect.any(String),
 };
 
-/** Runs a delivery until it waits for the locked table, and then cuts its database connection. */
+/**
+ * Delivers a result, waits until its statement waits for the locked table, and then cuts the statement's database
+ * connection.
+ */
 async function cutOff(table: string, statement: string, deliver: () => Promise<Answer>): Promise<Answer> {
   const blocker = await connect();
-  // A separate connection watches, because pg_stat_activity does not change within a transaction.
+  // A separate connection reads pg_stat_activity, because this view does not change within a transaction.
   const watcher = await connect();
   try {
     await blocker.query(`BEGIN; LOCK TABLE ${table} IN EXCLUSIVE MODE`);
@@ -130,7 +133,7 @@ describe.each(routes)('%s', (_route, deliver) => {
     },
   );
 
-  it('answers 500 instead of the refusal when an unmatched result cannot be stored for an operator', async () => {
+  it('answers 500 instead of refusing a result when the unmatched result cannot be stored for an operator', async () => {
     await app.given.sql(`UPDATE eligibilities SET status = 'CANCELLED' WHERE svc_eligiblity_id = $1`, [id]);
     const answer = await cutOff('unmatched_results', 'INSERT INTO unmatched_results', deliver);
     expect(answer.body).toMatchObject(UNAVAILABLE);
@@ -138,7 +141,7 @@ describe.each(routes)('%s', (_route, deliver) => {
   });
 });
 
-it('immediately answers 500 on both result routes and 503 elsewhere while the database is down, and counts each result once afterwards', async () => {
+it('while the database is down, both result routes immediately answer 500 and other routes 503, and each result is stored once afterwards', async () => {
   await server.stop();
   const begun = Date.now();
   for (const [, deliver] of routes) {
@@ -155,7 +158,7 @@ it('immediately answers 500 on both result routes and 503 elsewhere while the da
   expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['COMPLETED', 1]);
 });
 
-it('answers 500 with Retry-After on both result routes when a lock is held for too long', async () => {
+it('answers 500 with Retry-After on both result routes when another transaction locks the record for too long', async () => {
   const holder = await connect();
   await holder.query('BEGIN');
   await holder.query('LOCK TABLE result_revisions IN ACCESS EXCLUSIVE MODE');

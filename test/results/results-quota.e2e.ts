@@ -31,7 +31,7 @@ function expectQuota(answer: Answer): void {
   expect(Math.abs(((seconds - left + 43_200) % 86_400) - 43_200)).toBeLessThan(60);
 }
 
-it('stores each unmatched result once, up to their share of the daily quota', async () => {
+it('stores unmatched results, each once, up to their share of the daily quota', async () => {
   const scene = await app.given.scene();
   expect(refusal(await deliver(scene, 'nowhere', 'first'))).toEqual([400, 'registration_not_found']);
   // A second delivery of the same body uses no quota.
@@ -71,7 +71,7 @@ it('stores result revisions of an account up to its daily quota, however many ar
   expectQuota(account);
 });
 
-it('resets the quota on the next day, and deletes the old counts', async () => {
+it('resets the quota of results on the next day, and deletes the old counts', async () => {
   const scene = await app.given.scene();
   await deliver(scene, 'nowhere', 'first');
   expectQuota(await deliver(scene, 'nowhere', 'second'));

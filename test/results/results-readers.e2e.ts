@@ -5,7 +5,10 @@ import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody, type Scene } from '../support/deliveries';
 import { eventually } from '../support/eventually';
 
-/** Readers that stop reading occupy slots of their own application: neither memory nor connections of others. */
+/**
+ * Clients that stop reading a response occupy only slots of their own application. They use up neither the memory nor
+ * the connections of other clients.
+ */
 let app: TestApp;
 
 beforeAll(async () => {
@@ -33,7 +36,7 @@ async function silentReader(path: string, token: string): Promise<Socket> {
   return socket;
 }
 
-it('serves other tenants, and holds no database connection, while 110 clients do not read their answers', async () => {
+it('serves other tenants, and holds no database connection, while 110 clients do not read the responses with results', async () => {
   const [hostile, other] = [await app.given.scene(), await app.given.scene()];
   const [big, mine] = [await examWithResult(hostile), await examWithResult(other)];
   const readers = await Promise.all(Array.from({ length: 110 }, () => silentReader(big, hostile.token)));
@@ -48,8 +51,8 @@ it('serves other tenants, and holds no database connection, while 110 clients do
     'service_unavailable',
     '5',
   ]);
-  // Readers that waited for a slot had queried nothing: a result that was never sent was not read. Six at a time are
-  // read, and as many again when the sockets' memory holds a whole answer.
+  // Requests that waited for a slot had queried nothing, because a result that was never sent must not have been read.
+  // Six requests at a time are served, and as many again if the sockets' buffers can hold a whole response.
   const read = `SELECT count(*)::int AS rows FROM audit_log WHERE action = 'result.read-photo' AND account_code = $1`;
   const [{ rows }] = await app.given.sql(read, [hostile.account]);
   expect(rows).toBeGreaterThanOrEqual(6);
@@ -59,7 +62,7 @@ it('serves other tenants, and holds no database connection, while 110 clients do
   expect((await app.call('GET', big, { token: hostile.token })).status).toBe(200);
 });
 
-it('closes a connection whose client reads nothing, within twice the idle timeout', async () => {
+it('closes the connection of a client that does not read its response, within twice the idle timeout', async () => {
   const server = app.app.getHttpServer();
   expect(server.timeout).toBe(30_000);
   server.setTimeout(2_000);

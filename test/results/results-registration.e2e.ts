@@ -19,7 +19,7 @@ const anExam = async (changes: Parameters<typeof app.given.eligibility>[1] = {},
   (await app.given.eligibility(where, changes))['svc_eligiblity_id'] as string;
 const aLocator = () => app.given.unique('Loc-');
 
-/** Returns the exam of the result, or the code of the refusal. */
+/** Delivers a registration result; returns the exam to which it was assigned, or the code of the refusal. */
 async function deliver(body: Record<string, unknown>, token = scene.token): Promise<string> {
   const before = await newestRevision();
   const answer = await deliveries.register(token, registrationBody({ ...body, marker: app.given.unique('m') }));
@@ -41,18 +41,18 @@ const meta = (examCode: string | null, extRecordLocator: string | null = null) =
 });
 
 describe('the exam code of a registration result', () => {
-  it('finds the exam by svc_eligiblity_id', async () => {
+  it('finds the exam of a registration result by svc_eligiblity_id', async () => {
     const id = await anExam();
     expect(await deliver(meta(id))).toBe(id);
   });
 
-  it('finds the exam by booking code', async () => {
+  it('finds the exam of a registration result by booking code', async () => {
     const eligibility = await app.given.eligibility(scene);
     const { booking_code } = await app.given.booking(scene, eligibility);
     expect(await deliver(meta(booking_code as string))).toBe(eligibility['svc_eligiblity_id']);
   });
 
-  it('finds no exam by the code of a cancelled booking, and completes no later booking', async () => {
+  it('a registration result with the code of a cancelled booking is assigned to no exam, and completes no later booking', async () => {
     const eligibility = await app.given.eligibility(scene);
     const { booking_code } = await app.given.booking(scene, eligibility);
     await app.call('DELETE', `/accounts/${scene.account}/bookings/${booking_code}`, { token: scene.token });
@@ -60,13 +60,13 @@ describe('the exam code of a registration result', () => {
     expect(await deliver(meta(booking_code as string))).toBe('registration_not_found');
   });
 
-  it('finds the exam by client_eligibility_id', async () => {
+  it('finds the exam of a registration result by client_eligibility_id', async () => {
     const clientId = app.given.unique('ce-');
     const id = await anExam({ client_eligibility_id: clientId });
     expect(await deliver(meta(clientId))).toBe(id);
   });
 
-  it('tries the exam code as svc_eligiblity_id, booking code and client_eligibility_id, in that order', async () => {
+  it('tries the exam code of a registration result as svc_eligiblity_id, booking code and client_eligibility_id, in that order', async () => {
     const first = await app.given.eligibility(scene);
     const { booking_code } = await app.given.booking(scene, first);
     const id = first['svc_eligiblity_id'] as string;
@@ -77,7 +77,7 @@ describe('the exam code of a registration result', () => {
     expect(await deliver(meta(id))).toBe(id);
   });
 
-  it('reads the exam code from examMetaData, otherwise from examApiData', async () => {
+  it('reads the exam code of a registration result from examMetaData, otherwise from examApiData', async () => {
     const [first, second] = [await anExam(), await anExam()];
     expect(await deliver({ examApiData: { examCode: second } })).toBe(second);
     expect(await deliver({ examMetaData: { examCode: first }, examApiData: { examCode: second } })).toBe(first);
@@ -85,7 +85,7 @@ describe('the exam code of a registration result', () => {
     expect(await deliver({ examMetaData: { examCode: null }, examApiData: { examCode: second } })).toBe(second);
   });
 
-  it('answers registration_ambiguous to a client_eligibility_id of two of the caller’s accounts', async () => {
+  it('answers registration_ambiguous when two of the caller’s accounts have the client_eligibility_id of the result', async () => {
     const clientId = app.given.unique('ce-');
     const id = await anExam({ client_eligibility_id: clientId });
     const other = await app.given.scene();
@@ -96,7 +96,7 @@ describe('the exam code of a registration result', () => {
     expect(await deliver(meta(clientId), await app.given.operator())).toBe('registration_ambiguous');
   });
 
-  it('finds no exam of another account, whatever kind of code it is', async () => {
+  it('a registration result is never assigned to an exam of a foreign account, whatever kind of code it contains', async () => {
     const other = await app.given.scene();
     const clientId = app.given.unique('ce-');
     const eligibility = await app.given.eligibility(other, {
@@ -114,7 +114,7 @@ describe('the exam code of a registration result', () => {
     expect(await deliver(meta(null, locator))).toBe('registration_not_found');
   });
 
-  it('finds exams of any account for an operator', async () => {
+  it('a registration result from an operator can be assigned to an exam of any account', async () => {
     const id = await anExam();
     const clientId = app.given.unique('ce-');
     const second = await anExam({ client_eligibility_id: clientId });
@@ -143,7 +143,7 @@ describe('the record locator of a registration result', () => {
     expect(await deliver(meta(id, locator.toUpperCase()))).toBe(id);
   });
 
-  it('answers registration_mismatch when locator and code find different registrations', async () => {
+  it('answers registration_mismatch when the record locator and the exam code find different registrations', async () => {
     const [first, second] = [await anExam(), await anExam()];
     const locator = aLocator();
     await deliver(meta(first, locator));
@@ -152,21 +152,21 @@ describe('the record locator of a registration result', () => {
     expect(await deliveries.status(second)).toBe('ELIGIBLE');
   });
 
-  it('answers registration_mismatch when the registration already has a different locator', async () => {
+  it('answers registration_mismatch when the registration already has a different record locator', async () => {
     const id = await anExam();
     await deliver(meta(id, aLocator()));
     expect(await deliver(meta(id, aLocator()))).toBe('registration_mismatch');
     expect(await deliver(meta(id))).toBe(id);
   });
 
-  it('finds the registration by the locator alone when the code is unknown', async () => {
+  it('finds the registration by the record locator alone when the exam code is unknown', async () => {
     const id = await anExam();
     const locator = aLocator();
     await deliver(meta(id, locator));
     expect(await deliver(meta('NOWHERE', locator))).toBe(id);
   });
 
-  it('assigns a locator to only one of two concurrent registrations that contain it', async () => {
+  it('assigns a record locator to only one registration when two simultaneous results contain it', async () => {
     const [first, second] = [await anExam(), await anExam()];
     const locator = aLocator();
     const codes = await Promise.all(
@@ -180,7 +180,7 @@ describe('the record locator of a registration result', () => {
 describe('when neither code nor locator finds a registration', () => {
   const byTest = (email: string) => ({ ...meta(scene.testCode), examTakerEmail: email });
 
-  it('the examCode as test_code with examTakerEmail finds the exam if exactly one live record matches', async () => {
+  it('a registration result whose examCode is a test_code is matched by examTakerEmail if exactly one live record matches', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     const id = await anExam({ candidate: { email } });
     await anExam({ candidate: { email: 'somebody.else@example.org' } });
@@ -199,14 +199,17 @@ describe('when neither code nor locator finds a registration', () => {
     ['jörg.ÅSTRÖM', 'JÖRG.åström'],
     ['ΝΊΚΟΣ.παπάς', 'νίκος.ΠΑΠΆΣ'],
     ['иван', 'ИВАН'],
-  ])('e-mail addresses are compared without case by Unicode’s rules: %s, %s', async (kept, delivered) => {
-    const mark = app.given.unique('u');
-    const id = await anExam({ candidate: { email: `${kept}.${mark}@example.org` } });
-    await anExam({ candidate: { email: `jorg.astrom.${mark}@example.org` } });
-    expect(await deliver(byTest(`${delivered}.${mark}@example.org`))).toBe(id);
-  });
+  ])(
+    'e-mail addresses in results are compared without regard to case, by the rules of Unicode: %s, %s',
+    async (kept, delivered) => {
+      const mark = app.given.unique('u');
+      const id = await anExam({ candidate: { email: `${kept}.${mark}@example.org` } });
+      await anExam({ candidate: { email: `jorg.astrom.${mark}@example.org` } });
+      expect(await deliver(byTest(`${delivered}.${mark}@example.org`))).toBe(id);
+    },
+  );
 
-  it('a match by e-mail address also assigns the locator to the registration', async () => {
+  it('a match by e-mail address also assigns the result’s record locator to the registration', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     const id = await anExam({ candidate: { email } });
     const locator = aLocator();
@@ -214,7 +217,7 @@ describe('when neither code nor locator finds a registration', () => {
     expect(await deliver(meta(null, locator))).toBe(id);
   });
 
-  it('answers registration_ambiguous when more than one live record matches', async () => {
+  it('answers registration_ambiguous when more than one live record has the test and the e-mail address of the result', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     const [first, second] = [await anExam({ candidate: { email } }), await anExam({ candidate: { email } })];
     expect(await deliver(byTest(email))).toBe('registration_ambiguous');
@@ -222,7 +225,7 @@ describe('when neither code nor locator finds a registration', () => {
     expect(await deliver(byTest(email))).toBe(second);
   });
 
-  it('answers registration_not_found when no live record matches', async () => {
+  it('answers registration_not_found when no live record has the test and the e-mail address of the result', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     expect(await deliver(byTest(email))).toBe('registration_not_found');
     const id = await anExam({ candidate: { email } });
@@ -235,7 +238,7 @@ describe('when neither code nor locator finds a registration', () => {
     expect(await deliver(byTest(email))).toBe('registration_not_found');
   });
 
-  it('names are never used to find the exam', async () => {
+  it('the names in a registration result are never used to find the exam', async () => {
     await anExam();
     expect(await deliver({ ...meta(scene.testCode), examTakerFirstName: 'Ada', examTakerLastName: 'Lovelace' })).toBe(
       'registration_not_found',
@@ -252,7 +255,7 @@ describe('when neither code nor locator finds a registration', () => {
   });
 });
 
-it('never matches CANCELLED records', async () => {
+it('a registration result is never matched with a CANCELLED record', async () => {
   const clientId = app.given.unique('ce-');
   const email = `${app.given.unique('a')}@example.org`;
   const eligibility = await app.given.eligibility(scene, { client_eligibility_id: clientId, candidate: { email } });
@@ -273,17 +276,20 @@ it('never matches CANCELLED records', async () => {
 });
 
 describe('a simulatedExam', () => {
-  it.each([[true], ['True'], ['tRuE']])('stores a simulated exam and changes no state: %j', async (simulatedExam) => {
-    const id = await anExam();
-    const locator = aLocator();
-    expect(await deliver({ examMetaData: { examCode: id, extRecordLocator: locator, simulatedExam } })).toBe(id);
-    expect(await deliveries.revisions(id)).toEqual([expect.objectContaining({ revision: 1, simulated: true })]);
-    expect(await deliveries.status(id)).toBe('ELIGIBLE');
-    expect(await deliveries.bookings(id)).toEqual([]);
-    expect(await deliver(meta(null, locator))).toBe('registration_not_found');
-  });
+  it.each([[true], ['True'], ['tRuE']])(
+    'stores the result of a simulated exam and changes no state: %j',
+    async (simulatedExam) => {
+      const id = await anExam();
+      const locator = aLocator();
+      expect(await deliver({ examMetaData: { examCode: id, extRecordLocator: locator, simulatedExam } })).toBe(id);
+      expect(await deliveries.revisions(id)).toEqual([expect.objectContaining({ revision: 1, simulated: true })]);
+      expect(await deliveries.status(id)).toBe('ELIGIBLE');
+      expect(await deliveries.bookings(id)).toEqual([]);
+      expect(await deliver(meta(null, locator))).toBe('registration_not_found');
+    },
+  );
 
-  it('accepts the real result after a simulated exam', async () => {
+  it('accepts the result of the real exam after that of a simulated exam', async () => {
     const id = await anExam();
     await deliver({ examMetaData: { examCode: id, extRecordLocator: aLocator(), simulatedExam: 'True' } });
     expect(

@@ -67,7 +67,7 @@ describe('a body that matched no exam', () => {
     expect(Date.parse(first['received_datetime'] as string)).toBeGreaterThanOrEqual(begun);
   });
 
-  it('stores an unmatched body whatever the code of the refusal', async () => {
+  it('stores the body of a refused result whatever the code of the refusal is', async () => {
     const locator = app.given.unique('L-');
     const other = (await app.given.eligibility(scene))['svc_eligiblity_id'] as string;
     await deliveries.register(
@@ -98,7 +98,7 @@ describe('a body that matched no exam', () => {
     ]);
   });
 
-  it('stores an unmatched body once, however often it arrives', async () => {
+  it('stores the body of an unmatched result once, however often the body arrives', async () => {
     const body = registrationBody({ examMetaData: { examCode: 'NOWHERE' }, marker: app.given.unique('m') });
     await Promise.all(Array.from({ length: 10 }, () => deliveries.register(scene.token, body)));
     expect((await list()).filter((row) => row['body']?.marker === body['marker'])).toHaveLength(1);
@@ -166,7 +166,7 @@ describe('a body that matched no exam', () => {
     expect(none.status).toBe(400);
   });
 
-  it('lets only operators read unmatched results', async () => {
+  it('refuses unmatched results to every caller who is neither an operator nor support staff', async () => {
     const unmatched = await refused();
     for (const [method, path] of [
       ['GET', '/admin/unmatched-results'],
@@ -208,14 +208,14 @@ describe('accepting an unmatched result as an operator', () => {
     ]);
   });
 
-  it('accepts a result by booking_code', async () => {
+  it('an operator can accept an unmatched result for the exam of a booking_code', async () => {
     const { booking_code } = await app.given.booking(scene, eligibility);
     const unmatched = await refused();
     expect((await accept(unmatched, { booking_code })).status).toBe(204);
     expect(await deliveries.bookings(id)).toEqual([expect.objectContaining({ booking_code, status: 'COMPLETED' })]);
   });
 
-  it('after an operator accepts an account result, finds the exam by its result_id', async () => {
+  it('after an operator has accepted an account result, later results with its result_id are assigned to the same exam', async () => {
     const result_id = app.given.unique('R-');
     const unmatched = await refusedAccount('TYPO', { result_id });
     expect((await accept(unmatched, { svc_eligiblity_id: id })).status).toBe(204);
@@ -248,7 +248,8 @@ describe('accepting an unmatched result as an operator', () => {
       expect([answer.status, answer.text]).toEqual([200, '']);
     expect(await deliveries.revisions(id)).toHaveLength(2);
     expect([...(await waiting(marker)), ...(await waiting(accountMarker))]).toEqual([]);
-    // The body is still refused from a driver of a different account, and once a newer body has superseded it.
+    // The body is still refused from a driver of a different account, and also from the same test driver once a newer
+    // body has superseded it.
     const other = await app.given.scene();
     expect((await deliveries.register(other.token, body)).body.code).toBe('registration_not_found');
     await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: id }, marker: 'newer' }));
@@ -256,14 +257,14 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await waiting(marker)).toHaveLength(2);
   });
 
-  it('stores an accepted simulated exam and changes no state', async () => {
+  it('an accepted result of a simulated exam is stored and changes no state', async () => {
     const unmatched = await refused({ examMetaData: { simulatedExam: 'True' } });
     expect((await accept(unmatched, { svc_eligiblity_id: id })).status).toBe(204);
     expect(await deliveries.revisions(id)).toEqual([expect.objectContaining({ simulated: true })]);
     expect(await deliveries.status(id)).toBe('ELIGIBLE');
   });
 
-  it('accepting a result with registration_mismatch leaves the locator at its registration', async () => {
+  it('accepting a result that was refused with registration_mismatch leaves the record locator at its registration', async () => {
     const locator = app.given.unique('L-');
     const other = (await app.given.eligibility(scene))['svc_eligiblity_id'] as string;
     const body = (examCode: string) => ({ examMetaData: { examCode, extRecordLocator: locator } });
@@ -275,7 +276,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await deliveries.revisions(id)).toHaveLength(1);
   });
 
-  it('answers 409 when a result is accepted a second time, in sequence or at the same moment', async () => {
+  it('answers 409 when an unmatched result is accepted a second time, later or at the same moment', async () => {
     const unmatched = await refused();
     const answers = await Promise.all([1, 2, 3].map(() => accept(unmatched, { svc_eligiblity_id: id })));
     expect(answers.map(({ status }) => status).sort()).toEqual([204, 409, 409]);
@@ -299,7 +300,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect((await list())[0]['id']).toBe(unmatched);
   });
 
-  it('refuses to accept a result for an exam of an account other than that of the delivery with 403 forbidden_operation', async () => {
+  it('answers 403 forbidden_operation when an operator accepts a result for an exam of another account than that of the delivery', async () => {
     const unmatched = await refusedAccount('TYPO', { marker: app.given.unique('m') });
     const other = (await app.given.eligibility(await app.given.scene()))['svc_eligiblity_id'] as string;
     expect((await accept(unmatched, { svc_eligiblity_id: other })).body.code).toBe('forbidden_operation');
@@ -339,7 +340,7 @@ describe('rejecting an unmatched result as an operator', () => {
   const reject = (unmatched: string, body: unknown = { reason: 'A rehearsal.' }, token = operator) =>
     app.call('POST', `/admin/unmatched-results/${unmatched}/reject`, { token, body });
 
-  it('removes a rejected result from the list; the same body is not listed again, and can still be accepted', async () => {
+  it('a rejected result disappears from the list, even if the same body arrives again, and can still be accepted', async () => {
     const body = registrationBody({ marker: app.given.unique('m') });
     await deliveries.register(scene.token, body);
     const [{ id: unmatched }] = await list();

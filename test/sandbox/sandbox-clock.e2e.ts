@@ -47,7 +47,7 @@ describe('the clock of the sandbox', () => {
   const timeOf = async (app: TestApp) =>
     Date.parse((await app.call('GET', '/sandbox/clock', { token: await one.given.operator() })).body.now);
 
-  it('advances the clock in every process immediately, and writes an audit row', async () => {
+  it('a request advances the sandbox’s clock in every process immediately, and writes an audit row', async () => {
     expect(Math.abs((await timeOf(one)) - Date.now())).toBeLessThan(5_000);
     const answer = await move({ advance_s: DAY_S });
     const shown = Date.parse(answer.body.now);
@@ -86,7 +86,7 @@ describe('the clock of the sandbox', () => {
     expect(await timeOf(two)).toBeGreaterThanOrEqual(Date.parse(before) + 10_000);
   });
 
-  it('lets only an operator move the clock, and only in a sandbox', async () => {
+  it('only an operator can move the clock, and only in a sandbox', async () => {
     const { token } = await one.given.scene();
     expect((await one.call('GET', '/sandbox/clock', { token })).status).toBe(403);
     expect((await one.call('GET', '/sandbox/clock')).status).toBe(401);
@@ -105,7 +105,7 @@ describe('the clock of the sandbox', () => {
     }
   });
 
-  it('moving the clock closes windows, and the change feed reports the expiries', async () => {
+  it('moving the sandbox’s clock closes the windows of records, and the change feed reports the expiries', async () => {
     const scene = await one.given.scene();
     const now = await timeOf(one);
     const record = await one.given.eligibility(scene, { eligibility_end_date: dateTime(now + 2 * DAY_S * 1000) });
@@ -126,7 +126,7 @@ describe('the clock of the sandbox', () => {
     });
   });
 
-  it('moving the clock expires tokens and launch links', async () => {
+  it('moving the sandbox’s clock makes tokens and launch links expire', async () => {
     const scene = await one.given.scene();
     const now = await timeOf(one);
     const record = await one.given.eligibility(scene, { eligibility_end_date: dateTime(now + 9 * DAY_S * 1000) });
@@ -138,7 +138,7 @@ describe('the clock of the sandbox', () => {
     const redeemed = await fetch(early, { redirect: 'manual' });
     expect(redeemed.status).toBe(303);
     const { iat, exp } = decodeJwt(new URL(redeemed.headers.get('location')!).searchParams.get('launch_token')!);
-    // The statement has the time of the sandbox's clock, which the sandbox's test driver uses, too.
+    // The launch statement contains the time of the sandbox's clock, which the sandbox's test driver uses as well.
     expect([iat! >= begun, iat! - begun < 60, exp! - iat!]).toEqual([true, true, 60]);
     const late = (await launch()).body.launch_url as string;
     await advance(301);
@@ -150,7 +150,7 @@ describe('the clock of the sandbox', () => {
     );
   });
 
-  it('moving the clock makes the next probe of a DOWN partner due, and later gives up its notifications', async () => {
+  it('moving the sandbox’s clock makes the next probe of a DOWN partner due, and later gives up its notifications', async () => {
     const subscribed = await startSubscribed();
     const { partner } = subscribed;
     partner.answer({ status: 500 });
@@ -172,7 +172,7 @@ describe('the clock of the sandbox', () => {
     );
   });
 
-  it('moving the clock expires no lease: a running attempt is not started again', async () => {
+  it('moving the sandbox’s clock makes no lease expire, so that a running attempt is not repeated', async () => {
     const subscribed = await startSubscribed();
     let answer = (): void => undefined;
     subscribed.partner.answer(async () => {
@@ -184,7 +184,7 @@ describe('the clock of the sandbox', () => {
     await one.given.booking(subscribed.scene, record, { booking_on: dateTime((await timeOf(one)) + DAY_S * 1000) });
     await subscribed.partner.received(1);
     await advance(DAY_S);
-    // Makes both processes look for work after the clock has moved.
+    // Waits until both processes have looked for due notifications after the clock was moved.
     const looked = `SELECT count(*)::int AS n FROM deliveries WHERE leased_until > pg_catalog.now()`;
     await two.app.get(DeliverySchedule).sweep();
     await one.app.get(DeliverySchedule).sweep();
@@ -200,12 +200,12 @@ describe('the clock of the sandbox', () => {
       expect(rows).toEqual([{ state: 'DELIVERED', at_new_time: false }]);
     });
     expect(subscribed.partner.requests).toHaveLength(1);
-    // The signature's timestamp is real time, because partners compare it with their own clocks.
+    // The timestamp of the notification's signature is real time, because partners compare it with their own clocks.
     const sent = Number(subscribed.partner.requests[0].headers['webhook-timestamp']);
     expect(Math.abs(sent - Date.now() / 1000)).toBeLessThan(60);
   });
 
-  it('moving the clock ends retention periods, and the change feed records an event that occurs years later', async () => {
+  it('moving the sandbox’s clock by years ends retention periods, and the change feed records the events afterwards', async () => {
     expect(await one.given.sql(`SELECT 1 FROM notifications WHERE state = 'DELIVERED'`)).toHaveLength(1);
     await advance(95 * DAY_S);
     await eventually(

@@ -59,33 +59,36 @@ const start = (url: string, env: Record<string, string>) =>
 
 const marksIn = (url: string) => sql(url, `SELECT nspname FROM pg_namespace WHERE nspname = 'sandbox'`);
 
-// Tests are slow, because each starts several processes.
+// The tests are slow, because each test starts several processes.
 jest.setTimeout(300_000);
 
 describe('SANDBOX=true', () => {
   it.each([
     ['accounts', `INSERT INTO accounts (account_code, name) VALUES ('ACMEACMEACME', 'Acme')`],
     ['users', null],
-  ])('refuses a database that has %s and is not a sandbox, before it changes anything', async (_what, insert) => {
-    const url = await database();
-    if (insert) await sql(url, insert);
-    else {
-      const app = await startApp({ databaseUrl: url });
-      await app.given.operator();
-      await app.close();
-    }
-    for (const program of [[], ['admin', 'unlock-user', '--username', 'nobody']])
-      expect(await run(program, { DATABASE_URL: url, SANDBOX: 'true' })).toEqual([1, NOT_EMPTY]);
-    expect(await marksIn(url)).toEqual([]);
-    expect(await sql(url, 'SELECT abs(extract(epoch FROM now() - pg_catalog.now()))::int AS ahead')).toEqual([
-      { ahead: 0 },
-    ]);
-    const service = await start(url, { NODE_ENV: 'production' });
-    expect((await fetch(`${service.server.base_url}/health/ready`)).status).toBe(200);
-    await service.stop();
-  });
+  ])(
+    'SANDBOX=true refuses a database that has %s and is not a sandbox, before it changes anything',
+    async (_what, insert) => {
+      const url = await database();
+      if (insert) await sql(url, insert);
+      else {
+        const app = await startApp({ databaseUrl: url });
+        await app.given.operator();
+        await app.close();
+      }
+      for (const program of [[], ['admin', 'unlock-user', '--username', 'nobody']])
+        expect(await run(program, { DATABASE_URL: url, SANDBOX: 'true' })).toEqual([1, NOT_EMPTY]);
+      expect(await marksIn(url)).toEqual([]);
+      expect(await sql(url, 'SELECT abs(extract(epoch FROM now() - pg_catalog.now()))::int AS ahead')).toEqual([
+        { ahead: 0 },
+      ]);
+      const service = await start(url, { NODE_ENV: 'production' });
+      expect((await fetch(`${service.server.base_url}/health/ready`)).status).toBe(200);
+      await service.stop();
+    },
+  );
 
-  it('makes an empty database a sandbox, after which other processes cannot use the database or a copy of it', async () => {
+  it('SANDBOX=true makes an empty database a sandbox, after which other processes cannot use the database or a copy of it', async () => {
     const url = await database({ migrated: false });
     const sandbox = await start(url, { SANDBOX: 'true' });
     const token = await sandbox.token(sandbox.sandbox.operator);
@@ -98,7 +101,7 @@ describe('SANDBOX=true', () => {
     for (const env of others)
       for (const program of [[], ['admin', 'verify-audit']])
         expect(await run(program, { DATABASE_URL: url, ...env })).toEqual([1, NO_SANDBOX]);
-    // The copy is like a restored dump: it has the schema of the clock, but not the settings of roles.
+    // The copy is like a restored dump: it has the schema of the clock, but not the settings of database roles.
     const copy = url.replace(/[^/]+$/, `copy_${randomBytes(6).toString('hex')}`);
     const [source, name] = [url, copy].map((one) => one.split('/').at(-1)!);
     const server = url.replace(/[^/]+$/, 'postgres');
@@ -111,7 +114,7 @@ describe('SANDBOX=true', () => {
     await again.stop();
   });
 
-  it('the command line can create the first operator of an empty database before the service creates the rest', async () => {
+  it('the command line can create the first operator of an empty database before the service creates the sandbox’s other data', async () => {
     const url = await database({ migrated: false });
     const env = { DATABASE_URL: url, SANDBOX: 'true' };
     const made = await run(['admin', 'create-operator', '--username', 'olga'], env, 'seven grey herons wait\n');

@@ -77,7 +77,7 @@ describe('the tools of the sandbox', () => {
     });
   });
 
-  it("the sandbox's tools complete an exam by a result that can be read; a result from a test driver is a further revision", async () => {
+  it("the sandbox's tools complete an exam with a result that clients can read, and a later result from a test driver is a further revision", async () => {
     const code = await booking();
     expect((await raise(code, 'EXAM_COMPLETED')).status).toBe(202);
     const { candidate_id, test_code } = (
@@ -115,7 +115,7 @@ describe('the tools of the sandbox', () => {
     expect((await raise(code, 'EXAM_COMPLETED')).status).toBe(409);
   });
 
-  it("the sandbox's tools move a booking to the same time when the window contains no other time", async () => {
+  it("the sandbox's tools raise the event of a move without a new time when the window of the record contains no other time", async () => {
     const end = new Date(Date.now() + 7 * 86_400_000 + 60_000).toISOString().slice(0, 19) + 'Z';
     const code = await booking({ eligibility_end_date: end });
     expect((await raise(code, 'BOOKING_RESCHEDULED')).status).toBe(202);
@@ -198,7 +198,7 @@ describe('the tools of the sandbox', () => {
     expect(bodies).toEqual(Array.from({ length: 100 }, (_, index) => 100_200 - index));
   });
 
-  it("keeps the address and certificate of the sandbox's partner for a second process in the same folder", async () => {
+  it("the sandbox's partner has the same address and certificate in a second process with the same folder", async () => {
     const { partner_url, ca_pem } = own();
     const file = join(app.config.process.dataDir, 'sandbox-partner.json');
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ cert: ca_pem });

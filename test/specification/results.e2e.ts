@@ -6,7 +6,7 @@ import { testSentences } from './sentences';
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 let deliveries: Deliveries;
-/** Sends a body with every member of the specification; returns it, and the body that is read back. */
+/** Sends a body with every member of the specification; returns the sent body, and the body that is read back. */
 let registration: [sent: any, read: any];
 let account: [sent: any, read: any];
 
@@ -57,7 +57,10 @@ async function delivered(bodyOf: (record: Record<string, any>) => object, byAcco
   return [body, read.body];
 }
 
-/** Tests rows that say "optional, kept as sent": each is read back unchanged. */
+/**
+ * Tests the rows of the specification that say "optional, kept as sent": the value of each member is read back
+ * unchanged.
+ */
 function rowsOf(
   section: number,
   at: Record<string, string>,

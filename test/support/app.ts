@@ -15,18 +15,18 @@ import { documentChecker, type Answer, type DocumentChecker } from './openapi-ch
 
 export type { Answer };
 
-// When this file runs from source, the threads need the TypeScript loader.
+// When this file runs from source, the threads of the service need the TypeScript loader.
 if (__filename.endsWith('.ts')) ResultReader.execArgv.push('--require', join(__dirname, 'run-typescript.cjs'));
 
 export interface CallOptions {
   token?: string;
-  /** The body of the request: sent as JSON unless it is a string or a Buffer. */
+  /** The body of the request, which is sent as JSON unless it is a string or a Buffer. */
   body?: unknown;
   headers?: Record<string, string>;
   redirect?: 'manual' | 'follow';
 }
 
-/** The application with real HTTP and its own database. Every answer is checked against the OpenAPI document. */
+/** The application with real HTTP and its own database. Every response is checked against the OpenAPI document. */
 export class TestApp {
   readonly given: Given;
   private readonly checker: DocumentChecker;
@@ -77,9 +77,9 @@ export class TestApp {
 const CHECKERS = Symbol.for('checkers of the OpenAPI document');
 
 /**
- * Returns the checker of an application. To build the document takes as long as to start the application, and the
- * document depends only on a few settings. Therefore all test files of a worker share it in a global, whose symbol
- * survives a test file.
+ * Returns the checker of responses for an application. Building the OpenAPI document takes as long as starting the
+ * application, and the document depends only on a few settings. Therefore all test files of a worker share it in a
+ * global, whose symbol survives a test file.
  */
 function checkerOf(app: NestExpressApplication, config: Config): DocumentChecker {
   const shared = globalThis as { [CHECKERS]?: Map<string, DocumentChecker> };
@@ -97,7 +97,7 @@ function checkerOf(app: NestExpressApplication, config: Config): DocumentChecker
 
 export interface StartOptions {
   env?: Record<string, string>;
-  /** The database of a second application, to share it. */
+  /** The URL of a database that this application shares with another one. */
   databaseUrl?: string;
 }
 

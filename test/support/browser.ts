@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 
-// Two candidates for node_modules, because the compiled version of this file is one folder deeper.
+// The possible parent folders of node_modules, because the compiled version of this file is one folder deeper.
 const MODULES = ['../..', '../../..']
   .map((up) => join(__dirname, up, 'node_modules'))
   .find((folder) => existsSync(join(folder, '@sparticuz')))!;
@@ -13,8 +13,8 @@ const { version } = JSON.parse(readFileSync(join(CHROMIUM, 'package.json'), 'utf
 const HOME = join(MODULES, '.cache', `chromium-${version}`);
 
 /**
- * Starts a real Chromium from the npm dependencies, with its own libraries and font: it needs no system package. It
- * only talks to loopback.
+ * Starts a real Chromium from the npm dependencies, with its own libraries and font: it needs no system package. The
+ * browser can connect only to loopback addresses.
  */
 export async function startBrowser(more: readonly string[] = []): Promise<Browser> {
   await unpackOnce();
@@ -44,8 +44,8 @@ export async function startBrowser(more: readonly string[] = []): Promise<Browse
 }
 
 /**
- * Unpacks the package into the process's temporary directory and renames it; among several processes, the first rename
- * wins.
+ * Unpacks the package into the process's temporary directory and renames it; if several processes do this, the first
+ * rename succeeds.
  */
 async function unpackOnce(): Promise<void> {
   if (existsSync(join(HOME, 'chromium'))) return;
@@ -55,7 +55,7 @@ async function unpackOnce(): Promise<void> {
   const draft = mkdtempSync(`${HOME}-`);
   try {
     await promisify(execFile)(process.execPath, ['-e', 'require(process.argv[1]).executablePath()', CHROMIUM], {
-      // The package unpacks its libraries only for a Lambda function.
+      // The package unpacks its libraries only if it seems to run in an AWS Lambda function.
       env: { TMPDIR: draft, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs20.x' },
     });
     writeFileSync(
@@ -75,8 +75,8 @@ export interface WatchedPage {
   /** Console errors and warnings, uncaught exceptions, and violations of the content security policy. */
   readonly complaints: string[];
   /**
-   * Answers of 400 and above as `status METHOD path`: the browser reports them as errors, even when a test expects
-   * them.
+   * Responses with a status of 400 and above, as `status METHOD path`: the browser reports them as errors, even when a
+   * test expects them.
    */
   readonly refusals: string[];
 }

@@ -1,6 +1,6 @@
 import type { Caller } from '../../src/platform/context/caller';
 
-/** Returns a caller of this application without any right. */
+/** Returns a caller that belongs to this application and has no rights. */
 export function callerOf(consumerKey: string): Caller {
   return {
     username: consumerKey,

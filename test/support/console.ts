@@ -7,10 +7,16 @@ import { openPage, startBrowser, type WatchedPage } from './browser';
 import { OAuth, type Login } from './oauth';
 
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-/** The directory for screenshots of the pages: wide and narrow, light and dark. */
+/**
+ * The folder to which screenshots of the pages are written, wide and narrow, light and dark; none are written without
+ * it.
+ */
 const PICTURES = process.env['CONSOLE_PICTURES'];
 
-/** Drives the console as an operator in a real browser. A partner's or candidate's text must never become markup. */
+/**
+ * Drives the console as an operator in a real browser. It checks that texts of partners and candidates never become
+ * markup.
+ */
 export class ConsoleDriver {
   static readonly MARKUP = '<img src=x onerror="window.hacked = true">';
 
@@ -55,7 +61,7 @@ export class ConsoleDriver {
     await this.browser.close();
   }
 
-  /** @param path below `/console`: `/queue?retry=MANUAL` */
+  /** @param path the path below `/console`, such as `/queue?retry=MANUAL` */
   async goTo(path: string): Promise<void> {
     await this.page.goto(`${this.app.url}/console${path}`);
   }
@@ -67,7 +73,7 @@ export class ConsoleDriver {
     await this.page.getByRole('navigation', { name: 'Areas' }).or(this.page.getByRole('alert')).first().waitFor();
   }
 
-  /** Ends the operator's session like its idle timeout; the page learns it from its next call. */
+  /** Ends the operator's session as its idle timeout would. The page notices that at its next request. */
   async expire(): Promise<void> {
     await this.app.given.sql(
       `UPDATE access_tokens SET expires_at = now() - interval '1 second'
@@ -100,7 +106,7 @@ export class ConsoleDriver {
     return this.dialog().getByRole('button', { name });
   }
 
-  /** Waits for the page's heading. */
+  /** Waits until the page has this heading. */
   title(name: string | RegExp): Promise<void> {
     return this.page.getByRole('heading', { level: 1, name }).waitFor();
   }
@@ -110,7 +116,7 @@ export class ConsoleDriver {
     return this.page.getByRole('status').filter({ hasText: text }).first().waitFor();
   }
 
-  /** Returns the answers of 400 and above since the last call, as `status METHOD path`. */
+  /** Returns the responses with a status of 400 and above since the last call, as `status METHOD path`. */
   refusals(): string[] {
     return this.watched.refusals.splice(0);
   }

@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Waits until the check holds (no exception, not false); otherwise throws its last failure. */
+/**
+ * Waits until the check neither throws an error nor returns false. After the time limit, throws the check's last error.
+ */
 export async function eventually<T>(check: () => Promise<T> | T, withinMs = 10_000): Promise<T> {
   const until = Date.now() + withinMs;
   for (;;) {

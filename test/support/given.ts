@@ -15,7 +15,7 @@ export interface TestSetup {
 
 const DAY_MS = 86_400_000;
 
-/** The parts of the application that the arrangements use. */
+/** The parts of the application that {@link Given} uses. */
 interface RunningApp {
   readonly database: Database;
   readonly databaseUrl: string;
@@ -101,10 +101,10 @@ export class Given {
     }
   }
 
-  /** Returns the number of rows of the records and their search keys that PostgreSQL reads for this work. */
+  /** Returns the number of rows of the records and their search keys that PostgreSQL reads during this work. */
   async recordsRead(work: () => Promise<unknown>): Promise<number> {
     const read = async () => {
-      // Waits, because a connection reports its reads only after a second of idleness.
+      // The pause is needed, because a connection reports its reads only after a second of idleness.
       await pause(1500);
       const [row] = await this.sql(
         `SELECT sum(seq_tup_read + idx_tup_fetch) AS n FROM pg_stat_user_tables
@@ -262,7 +262,7 @@ export class Given {
     return ok(answer, 201);
   }
 
-  /** Holds the locks of a statement on a separate connection; returns the function that releases them. */
+  /** Runs a statement on a separate connection, and holds its locks; returns the function that releases them. */
   async lock(text: string): Promise<() => Promise<void>> {
     const client = new pg.Client({ connectionString: this.app.databaseUrl });
     await client.connect();
@@ -272,7 +272,8 @@ export class Given {
   }
 
   /**
-   * Waits until every transaction of the server that runs now has ended: it may hold back entries of the change feed.
+   * Waits until every transaction of the server that runs now has ended: such a transaction may hold back entries of
+   * the change feed.
    */
   async settled(): Promise<void> {
     const [{ xmax }] = await this.sql('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xmax');

@@ -44,7 +44,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** The cookies of one browser, shared by all hosts, and its navigation. */
+/** Simulates a browser: its cookies, which all hosts share, and its navigation. */
 export class CookieJar {
   private readonly cookies = new Map<string, string>();
 

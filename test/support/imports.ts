@@ -7,7 +7,7 @@ export type ReportLine = Record<string, string>;
 
 const CSV = { 'content-type': 'text/csv' };
 
-/** Uploads files for an account, and reads the results. */
+/** Uploads import files for an account, and reads the state and the reports of the imports. */
 export function importsOf(app: TestApp, scene: () => Scene) {
   const path = () => `/accounts/${scene().account}/eligibility-imports`;
   const send = (body: string | Buffer, headers: Record<string, string> = {}) =>

@@ -11,7 +11,7 @@ export interface Operation {
   name: string;
   method: string;
   path: string;
-  /** The scopes of which a token needs one; empty for an open route. */
+  /** The scopes that the route accepts, of which a token needs one; empty for an open route. */
   scopes: Scope[];
   filters: string[];
   hasBody: boolean;
@@ -21,13 +21,16 @@ interface Caller {
   name: string;
   token: string | undefined;
   scopes: readonly Scope[];
-  /** The status with which every call of this caller is answered, regardless of the parameters. */
+  /** The status of every response to this caller, regardless of the parameters. */
   always?: number;
-  /** Whether it is staff of an account without data: its answers must equal those from before there was any data. */
+  /**
+   * Whether the caller is staff of an account without data. The responses to this caller must equal those from before
+   * there was any data.
+   */
   hasNothing?: boolean;
 }
 
-/** The path and body of a call. */
+/** The path and the body of a request. */
 interface Asked {
   path: string;
   body?: unknown;
@@ -55,7 +58,7 @@ const filters = (at: Places) =>
     { ...REASON, filter: { [member]: at[member] } },
   ]);
 
-/** The request bodies of operations that clients or staff may call, with the ids and codes of a place. */
+/** The request bodies of operations that clients or staff may call, with the ids and codes of one account's objects. */
 const BODIES: Record<string, (at: Places) => unknown[]> = {
   'POST /admin/subscriptions/{id}/sample': () => [{}],
   'POST /admin/error-queue/{notification_id}/resend': () => [REASON],
@@ -93,14 +96,14 @@ const BODIES: Record<string, (at: Places) => unknown[]> = {
 const OPEN: Places = { code: 'validation_error', launch_code: 'hT3kq0Qm6mS8m1v5pX2wZr9aYc4dLfJgNbVtUoEiKsA' };
 /** Parameters of operators' routes: any value works, because it is never looked up. */
 const OPERATORS: Places = { username: 'somebody', consumer_key: 'K7MWQ2XA9PDRB7K2M9QX' };
-/** The query parameters that lists require. */
+/** The query parameters that some lists require. */
 const NEEDED: Record<string, string> = {
   'GET /admin/candidates': 'q=Side',
   'GET /admin/eligibilities': 'waiting_for=HOLD',
   'GET /accounts/{account_code}/candidates/{candidate_id}/eligibilities': 'status=all',
 };
 const STREAM = 'GET /admin/events';
-/** Filters whose values belong to no account. */
+/** The filters whose values do not identify data of an account. */
 const PLAIN = new Set(
   'limit cursor after kind state from to change_reason failure reason http_status retry outcome status updated_since waiting_for media action dry_run organisation'.split(
     ' ',
@@ -108,8 +111,8 @@ const PLAIN = new Set(
 );
 
 /**
- * Tests isolation: every caller without rights on the account Z calls every operation of the document. `faults` lists
- * answers with data of Z, differences from the answers for unknown objects, and changes of Z's data.
+ * Tests isolation: every caller without rights on the account Z calls every operation of the OpenAPI document. `faults`
+ * lists responses with data of Z, differences from the responses for unknown objects, and changes of Z's data.
  */
 export class Isolation {
   readonly operations: Operation[];
@@ -143,7 +146,7 @@ export class Isolation {
       this.before.set(operation.name, shape(await this.ask(operation, staffOfB, { path: this.plain(operation) })));
     const drivers: string[] = [];
     const driverOf = async (account: string) => {
-      // One driver user serves both accounts, and gets each account when that account is created.
+      // One test driver's user serves both accounts, and gets access to each account when it is created.
       if (drivers.length === 0) drivers.push(await given.token([account], ['results']));
       else
         await given.sql(
@@ -178,7 +181,7 @@ export class Isolation {
     }
   }
 
-  /** Returns the faults of an operation; throws when it is not known how to call it. */
+  /** Returns the isolation faults of an operation; throws an error when this class does not know how to call it. */
   async faults(operation: Operation): Promise<string[]> {
     const faults: string[] = [];
     for (const caller of this.callers) {
@@ -267,7 +270,7 @@ export class Isolation {
     return cases;
   }
 
-  /** Checks that a stream of staff without data reports nothing while everything of Z changes. */
+  /** Checks that the event stream of staff without data reports nothing while all data of Z is changed. */
   private async streamFaults(operation: Operation, caller: Caller): Promise<string[]> {
     if (!caller.hasNothing) return [];
     const abort = new AbortController();
@@ -340,7 +343,10 @@ export class Isolation {
     return this.app.given.token([this.z.account], others);
   }
 
-  /** Returns a response without request data, in which both places have the same names. */
+  /**
+   * Returns a response without data of the request, and with the same names for the objects of either account, so that
+   * responses can be compared.
+   */
   private comparable({ status, text }: Answer): string {
     let told = text.replace(/"(request_id|instance)":"[^"]*",?/g, '');
     for (const at of [this.z.places, NOWHERE])
@@ -386,7 +392,7 @@ for (const name of ['svc_eligibility_code', 'subject', 'open_id', 'svc_id']) KIN
 for (const name of ['actor', 'username']) KINDS[name] = 'user';
 for (const name of ['q', 'result_id']) KINDS[name] = 'name';
 
-/** Returns an answer without times. */
+/** Returns a response without the times in it, so that responses can be compared. */
 function shape({ status, text }: Answer): string {
   return `${status} ${text.replace(TIMES, '<time>')}`;
 }

@@ -43,7 +43,7 @@ export class OAuth {
     return this.commands.execute(new CreateApplication('test', scopes, grants));
   }
 
-  /** Posts a form as the client; a string is sent unchanged. */
+  /** Sends a form by POST, authenticated as the client; a string is sent unchanged. */
   post(
     path: string,
     client: Client | null,
@@ -69,14 +69,17 @@ export class OAuth {
     return this.post('/token', client, { grant_type: 'refresh_token', refresh_token: refreshToken, ...more });
   }
 
-  /** Returns the answer of a successful password grant. */
+  /** Requests tokens by the password grant, and returns the body of the successful response. */
   async tokens(login: Login, more: Record<string, string> = {}): Promise<Record<string, string>> {
     const answer = await this.byPassword(login, more);
     if (answer.status !== 200) throw new Error(`No tokens: ${answer.status} ${answer.text}`);
     return answer.body as Record<string, string>;
   }
 
-  /** Returns the answer of a protected route of the account: 404 when the token is admitted. */
+  /**
+   * Calls a protected route of the account with the token; returns the response, which is 404 when the token is
+   * accepted.
+   */
   async knock(login: Login, token: string): Promise<Answer> {
     return this.app.call('GET', `/accounts/${login.account}/candidates/nobody`, { token });
   }

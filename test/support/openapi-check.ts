@@ -26,7 +26,7 @@ export interface DocumentChecker {
   check(method: string, path: string, answer: Answer): void;
 }
 
-/** Headers that any response or connection may have; the OpenAPI document lists all other headers. */
+/** The headers that any response may have and that the OpenAPI document does not list. */
 const UNTOLD = new Set([
   ...['cache-control', 'connection', 'content-length', 'content-type', 'date', 'expires', 'keep-alive', 'pragma'],
   ...['content-security-policy', 'cross-origin-opener-policy', 'cross-origin-resource-policy', 'origin-agent-cluster'],
@@ -35,11 +35,14 @@ const UNTOLD = new Set([
   ...['x-xss-protection'],
 ]);
 
-/** Checks answers against the OpenAPI document: the status is documented, and the body matches its schema. */
+/**
+ * Builds a function that checks responses against the OpenAPI document: the status is documented, and the body matches
+ * its schema.
+ */
 export function documentChecker(document: OpenAPIObject): DocumentChecker {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats(ajv);
-  // ajv-formats lacks the format `iri`.
+  // The package ajv-formats lacks the format `iri`.
   ajv.addFormat('iri', true);
   ajv.addSchema({ $id: 'openapi', components: document.components as object });
   const validators = new Map<object, ValidateFunction>();

@@ -26,7 +26,7 @@ export interface Schema {
 
 const LONGEST_TEXT = 60;
 const MOST_ITEMS = 3;
-/** Values of all JSON types, which replace valid values. */
+/** Values of all JSON types, which replace valid values in invalid inputs. */
 const MISFITS = [
   null,
   true,
@@ -46,7 +46,7 @@ const MISFITS = [
   { a: 1 },
 ];
 
-/** Generates inputs from the schemas of a document: valid ones, and nearly valid ones. */
+/** Generates inputs from the schemas of a document: valid inputs, and nearly valid inputs. */
 export class SchemaInputs {
   private readonly ajv = new Ajv2020({ strict: false });
 
@@ -162,7 +162,7 @@ function textOf({ format, pattern, minLength = 0, maxLength = LONGEST_TEXT }: Sc
 
 type Holder = Record<string | number, unknown>;
 
-/** Returns every nested member and item with its container. */
+/** Returns every nested member and list item of a value, with the object or list that contains it. */
 function placesIn(value: unknown): [Holder, string][] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(

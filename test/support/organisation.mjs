@@ -32,7 +32,7 @@ const provider = new Provider(issuer, {
   interactions: { url: () => '/interaction' },
   cookies: { keys: ['of this run'] },
   findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub, ...people.get(sub) }) }),
-  // The provider grants everything that the client requests.
+  // The provider grants every scope and claim that the client requests.
   async loadExistingGrant({ oidc }) {
     const grant = new oidc.provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId });
     grant.addOIDCScope('openid profile email groups');

@@ -14,13 +14,13 @@ export interface PartnerRequest {
   raw: Buffer;
   /** The body of the request as parsed JSON; null when it is not JSON. */
   json: ReturnType<typeof JSON.parse>;
-  /** Milliseconds since 1970, with fractions. */
+  /** The time of the request's arrival, in milliseconds since 1970, with fractions. */
   at: number;
   /** The common name of the client certificate, if the client presented one. */
   tlsClientCert: string | null;
   /** Whether the connection of the request resumed an earlier TLS session. */
   tlsResumed: boolean;
-  /** The number of the connection on which the request arrived. */
+  /** The number of the connection on which the request arrived, counted from the start of the partner. */
   connection: number;
 }
 
@@ -28,29 +28,32 @@ export interface PartnerAnswer {
   status?: number;
   headers?: Record<string, string | string[]>;
   body?: string | Buffer;
-  /** The delay before anything of the answer is sent. */
+  /** The delay, in milliseconds, before any part of the response is sent. */
   delayMs?: number;
   /** The interval in milliseconds at which the body, or the bytes, are sent byte by byte. */
   drip?: number;
-  /** Resets the connection: before the answer, after part of its head, or after its head and the given body. */
+  /** Resets the connection: before the response, after part of its head, or after its head and the given body. */
   rst?: 'before' | 'head' | 'body';
   /** The part of the response that never ends: nothing is sent at all, or the head or the body has no end. */
   endless?: 'silence' | 'head' | 'body';
-  /** Bytes to send instead of an answer; the connection is closed after them unless `keep` is set. */
+  /** Bytes to send instead of a response; the connection is closed after them unless `keep` is set. */
   bytes?: string | Buffer;
   keep?: boolean;
 }
 
 export interface PartnerOptions {
-  /** By default a valid certificate for localhost, 127.0.0.1 and ::1, issued by the authority in `partner.caPem`. */
+  /**
+   * The certificate of the partner. By default, it is a valid one for localhost, 127.0.0.1 and ::1, issued by the
+   * authority in `partner.caPem`.
+   */
   tls?: Identity;
-  /** Requires a client certificate of this authority. */
+  /** If set, the partner requires a client certificate from this authority. */
   clientCaPem?: string;
   maxTlsVersion?: SecureVersion;
   minTlsVersion?: SecureVersion;
-  /** Serves `POST /token`, and accepts only the bearer tokens issued there. */
+  /** If set, the partner serves `POST /token`, and accepts only the bearer tokens that it issued there. */
   oauth?: { clientId: string; clientSecret: string; expiresIn?: number };
-  /** By default 127.0.0.1. */
+  /** The address on which the partner listens; 127.0.0.1 by default. */
   host?: string;
   /** By default a free port. */
   port?: number;
@@ -65,7 +68,9 @@ export function sharedCertificates(): ReturnType<typeof testCertificates> {
   return (certificates ??= testCertificates());
 }
 
-/** Starts a partner's HTTPS server on loopback, which records requests and gives the answers that the test has set. */
+/**
+ * Starts a partner's HTTPS server on loopback, which records requests and sends the responses that the test has set.
+ */
 export async function startPartner(options: PartnerOptions = {}): Promise<Partner> {
   const { authority, good } = await sharedCertificates();
   const partner = new Partner(options.tls ?? good, authority.certPem, options);
@@ -74,10 +79,10 @@ export async function startPartner(options: PartnerOptions = {}): Promise<Partne
 }
 
 export class Partner {
-  /** Notifications in arrival order. */
+  /** The received notifications, in the order of their arrival. */
   readonly requests: PartnerRequest[] = [];
   readonly tokenRequests: PartnerRequest[] = [];
-  /** Accepted connections, with or without a completed TLS handshake. */
+  /** The number of accepted connections, with or without a completed TLS handshake. */
   connections = 0;
   private readonly server: Server;
   private readonly sockets = new Map<number, Socket>();
@@ -90,7 +95,7 @@ export class Partner {
 
   constructor(
     tls: Identity,
-    /** The `ca_pem` by which this partner is trusted. */
+    /** The `ca_pem` of a subscription that trusts this partner. */
     readonly caPem: string,
     private readonly options: PartnerOptions,
   ) {
@@ -104,7 +109,7 @@ export class Partner {
         rejectUnauthorized: options.clientCaPem !== undefined,
         maxVersion: options.maxTlsVersion,
         minVersion: options.minTlsVersion,
-        // Tests of TLS 1.1 need weaker ciphers.
+        // OpenSSL accepts TLS 1.1 only with weaker ciphers.
         ciphers: options.maxTlsVersion === 'TLSv1.1' ? 'DEFAULT@SECLEVEL=0' : undefined,
         keepAliveTimeout: 60_000,
       },
@@ -126,7 +131,7 @@ export class Partner {
     });
   }
 
-  /** The partner_url. */
+  /** The partner's address, for the `partner_url` of a subscription. */
   get url(): string {
     return `https://localhost:${this.port}`;
   }
@@ -296,7 +301,7 @@ export class Partner {
     response.end();
   }
 
-  /** Sends RST instead of FIN: only the socket below TLS can do that. */
+  /** Closes the connection with RST instead of FIN, which only the socket below TLS can do. */
   private reset(socket: Socket): void {
     this.sockets.get(socket.remotePort ?? 0)?.resetAndDestroy();
   }

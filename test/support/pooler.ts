@@ -18,7 +18,7 @@ const READY_FOR_QUERY = 0x5a;
 const ENDS_A_BATCH = new Set([0x51, 0x53]);
 const TERMINATE = 0x58;
 
-/** A connection of the pooler to PostgreSQL, signed in by the client that opened it. */
+/** A connection of the pooler to PostgreSQL, which is authenticated as the client that opened it. */
 interface Upstream {
   readonly socket: Socket;
   user: Session | null;
@@ -63,7 +63,7 @@ class Session {
   private upstream: Upstream | null = null;
   private readonly fromClient = new Messages(false);
   private signedIn = false;
-  /** The number of message batches without an answer. */
+  /** The number of message batches to which PostgreSQL has not responded. */
   private outstanding = 0;
 
   constructor(

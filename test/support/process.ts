@@ -101,7 +101,7 @@ export class ServiceProcess {
     return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
   }
 
-  /** Kills the process immediately. */
+  /** Kills the process of the service immediately. */
   async kill(): Promise<void> {
     this.child.kill('SIGKILL');
     await this.ended();

@@ -24,13 +24,13 @@ export function exportedBy(metrics: object[]): Exported {
   return exported;
 }
 
-/** Returns the faults of a query: invalid PromQL, an unexported metric, or a label that its metrics lack. */
+/** Returns the faults of a query: invalid PromQL, a metric that is not exported, or a label that its metrics lack. */
 export function unknownIn(query: string, exported: Exported): string[] {
   // Grafana replaces this variable by a duration; other variables may have any value.
   const text = query.replaceAll('$__rate_interval', '5m');
   const unknown: string[] = [];
   const textOf = (node: { from: number; to: number }) => text.slice(node.from, node.to);
-  /** The labels of the metrics inside each open selector or aggregation. */
+  /** The labels of the metrics inside each open selector or aggregation of the query. */
   const open: { labels: Set<string>; named: string[] }[] = [];
   parser.parse(text).iterate({
     enter: (ref) => {

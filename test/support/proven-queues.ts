@@ -1,6 +1,6 @@
 import type { PartnerQueues } from '../../src/notifications/delivery/partner-queues.js';
 
-/** Starts every attempt that may start; returns the partners in the order of their starts. */
+/** Starts every attempt that may start; returns the partners in the order in which their attempts started. */
 export function startAll(queues: PartnerQueues<number>): string[] {
   const started: string[] = [];
   for (let queue = queues.next(); queue !== null; queue = queues.next()) {
@@ -11,7 +11,7 @@ export function startAll(queues: PartnerQueues<number>): string[] {
   return started;
 }
 
-/** Queues the given number of items for a partner. */
+/** Adds the given number of items to a partner's queue. */
 export function fill(queues: PartnerQueues<number>, id: string, items: number): void {
   const queue = queues.of(id);
   queue.fill(

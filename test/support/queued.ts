@@ -20,7 +20,8 @@ export async function refused(subscribed: Subscribed, n: number): Promise<Record
 }
 
 /**
- * Writes the given number of queued notifications to the database, each of a different booking, as refused with 400.
+ * Writes the given number of queued notifications to the database, each of a different booking, as if the partner had
+ * refused it with 400.
  */
 export async function queueMany({ app, id, scene }: Subscribed, n: number): Promise<void> {
   await app.given.sql(
@@ -34,7 +35,7 @@ export async function queueMany({ app, id, scene }: Subscribed, n: number): Prom
   );
 }
 
-/** Handles bulk jobs over HTTP. */
+/** Starts, steers and reads bulk jobs over HTTP. */
 export class BulkJobs {
   constructor(
     private readonly app: TestApp,
@@ -72,7 +73,7 @@ export class BulkJobs {
     return answer.body;
   }
 
-  /** Returns the outcomes of a job's items, in processing order. */
+  /** Returns the outcomes of a job's items, in the order in which the job processes them. */
   async outcomes(id: string): Promise<string[]> {
     const { body } = await this.call('GET', `jobs/${id}/items?limit=200`);
     return (body as { outcome: string }[]).map(({ outcome }) => outcome);

@@ -6,11 +6,14 @@ import { WorkerThread } from '../../src/platform/worker-thread';
 export interface Hold {
   /** Resolves when the process has reached the point. */
   readonly reached: Promise<void>;
-  /** Continues the held process; later arrivals at the point pass. */
+  /** Continues the held process; processes that arrive at the point later are not held. */
   release(): void;
 }
 
-/** Holds the next arrival of this process at the point, and later ones until the release, unless `others` is false. */
+/**
+ * Holds this process at the race point when it next arrives there. Later arrivals before the release are held as well,
+ * unless `others` is false.
+ */
 export function holdAt({ app }: { app: INestApplicationContext }, point: RacePoint, others = true): Hold {
   const points = app.get(RacePoints);
   const before = points.reached.bind(points);
@@ -28,7 +31,10 @@ export function holdAt({ app }: { app: INestApplicationContext }, point: RacePoi
   return { reached, release };
 }
 
-/** Does the same as {@link holdAt} for the first process that reaches the point; the others are held as well. */
+/**
+ * Does the same as {@link holdAt} for the first process that reaches the point; the other processes are held as well
+ * when they reach the point.
+ */
 export function holdAny(processes: readonly { app: INestApplicationContext }[], point: RacePoint): Hold {
   const holds = processes.map((process) => holdAt(process, point));
   return {
@@ -39,11 +45,11 @@ export function holdAny(processes: readonly { app: INestApplicationContext }[], 
   };
 }
 
-/** Held password hashing: passwords wait until the release. */
+/** The state of password hashing that a test holds: passwords wait until the release. */
 export interface HeldHashes {
-  /** The passwords that have reached a hashing thread, in order. */
+  /** The passwords that have reached a hashing thread, in the order of their arrival. */
   readonly begun: string[];
-  /** Lets waiting and future hashes continue. */
+  /** Lets the waiting and all later hashes continue. */
   release(): void;
 }
 
@@ -56,7 +62,7 @@ export function holdHashing(): HeldHashes {
   let release!: () => void;
   const released = new Promise<void>((resolve) => (release = resolve));
   WorkerThread.prototype.run = async function (this: object, job: { password?: string; known?: unknown }, ...rest: []) {
-    // Jobs with `known` are estimates of password-strength.ts, not hashes.
+    // Jobs with the member `known` estimate the strength of a password (password-strength.ts), and do not hash.
     if (typeof job.password === 'string' && !('known' in job)) {
       begun.push(job.password);
       await released;

@@ -7,7 +7,10 @@ export interface RawAnswer {
   text: string;
 }
 
-/** Sends a request that `fetch` refuses: any method, any path, any header, chunks as given. */
+/**
+ * Sends a request that `fetch` refuses: with any method, any path and any headers, and with the body in the given
+ * chunks.
+ */
 export function rawCall(
   baseUrl: string,
   method: string,

@@ -81,7 +81,7 @@ export class PostgresServer {
     await this.query('SELECT pg_promote(true)');
   }
 
-  /** Makes a different server the primary from now on. */
+  /** Makes this server a standby that follows the given primary. */
   async follow(primary: PostgresServer): Promise<void> {
     const connection = `host=127.0.0.1 port=${primary.port} user=postgres password=${primary.secret}`;
     await this.query(`ALTER SYSTEM SET primary_conninfo = '${connection}'`);
@@ -99,7 +99,7 @@ export class PostgresServer {
     await this.launch();
   }
 
-  /** Freezes the server, which then answers nothing, or continues it. */
+  /** Freezes the server, so that it answers nothing, or lets it continue. */
   freeze(frozen: boolean): void {
     this.signal(frozen ? 'SIGSTOP' : 'SIGCONT');
   }

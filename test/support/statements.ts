@@ -2,7 +2,7 @@ import { requestContext } from '../../src/platform/context/request-context';
 import type { Statement } from '../../src/platform/database/database';
 import type { TestApp } from './app';
 
-/** Does the work, and returns the SQL statements of requests meanwhile, without those of background work. */
+/** Runs the work, and returns the SQL statements that requests execute meanwhile, without those of background work. */
 export async function whatIsAsked<T>(
   { database }: TestApp,
   work: () => Promise<T>,

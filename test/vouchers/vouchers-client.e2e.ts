@@ -34,7 +34,7 @@ const uses = async (code: string) =>
   )[0]['uses'];
 
 describe('§5 Vouchers', () => {
-  it('a JSON array or {"voucher_codes": […]} replaces the vouchers of the record with 204, and [] removes them', async () => {
+  it('a JSON array or {"voucher_codes": […]} replaces the vouchers of a record with 204, and [] removes them', async () => {
     const [a, b, c] = [
       await app.given.voucher(scene.account),
       await app.given.voucher(scene.account),
@@ -93,7 +93,7 @@ describe('§5 Vouchers', () => {
     expect(faultsOf(create)).toEqual(faultsOf(wrapped));
   });
 
-  it('a voucher of the record can be kept after it expired or was used up', async () => {
+  it('a PUT of vouchers can keep a voucher of the record that has expired or was used up', async () => {
     const code = await app.given.voucher(scene.account);
     const more = await app.given.voucher(scene.account);
     const record = await app.given.eligibility(scene, { voucher_codes: [code] });
@@ -170,7 +170,7 @@ describe('§5 Vouchers', () => {
     expect((await put(record, ['NONE'])).body).toMatchObject({ status: 403, code: 'eligibility_booked' });
   });
 
-  it('GET of vouchers shows the record that PUT changes: the expired record, even if a newer record was cancelled', async () => {
+  it('GET of vouchers reads the record that PUT changes, which is the expired record even if a newer record was cancelled', async () => {
     const [first, second, third] = [
       await app.given.voucher(scene.account),
       await app.given.voucher(scene.account),
@@ -185,7 +185,7 @@ describe('§5 Vouchers', () => {
     await set(`status = 'CANCELLED'`, expired);
     const newer = await app.given.eligibility(scene, { ...body, voucher_codes: [second] });
     await set(`status = 'CANCELLED'`, newer);
-    // The window of the record is over, but its expiry is not stored yet.
+    // The window of the record is over, but the status EXPIRED is not yet stored.
     await set(`status = 'ELIGIBLE', eligibility_end_date = now() - interval '1 second'`, expired);
     const shown = async () =>
       (

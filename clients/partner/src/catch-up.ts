@@ -1,6 +1,7 @@
 /**
  * Reads missed changes from the account's change feed: changes pushed while you were offline, or lost when your
- * database was restored. Store the cursor in the same database as your records: after a restore it matches them.
+ * database was restored. Store the cursor in the same database as your records: after a restore, the cursor then
+ * matches the records.
  */
 import { UnknownRecord, type NotificationReceiver } from './notification-receiver.js';
 import { parseNotification, type NotificationRequest } from './notification-request.js';
@@ -12,18 +13,21 @@ export interface FeedOptions {
   /** Returns a valid access token with the scope `read`; called before every page. */
   accessToken: () => Promise<string>;
   /**
-   * The end of the last catch-up. Without a cursor, reading starts at the oldest entry kept; `now` reads only later
-   * changes.
+   * The cursor that the last catch-up returned. Without a cursor, reading starts at the oldest entry that the service
+   * keeps; with `now`, only later changes are read.
    */
   cursor?: string;
   /** Called after each page whose notifications are processed. */
   keepCursor?: (cursor: string) => Promise<void>;
-  /** Called for a notification that your work does not know (`UnknownRecord`); the catch-up continues. */
+  /**
+   * Called for a notification about a candidate or an exam that your work does not know (`UnknownRecord`); the catch-up
+   * continues.
+   */
   onUnknown?: (notification: NotificationRequest) => void;
   signal?: AbortSignal;
 }
 
-/** The feed did not answer 200. For the `code` `cursor_expired`, start again without a cursor. */
+/** Thrown when the change feed did not answer 200. For the `code` `cursor_expired`, start again without a cursor. */
 export class FeedUnavailable extends Error {
   override readonly name = 'FeedUnavailable';
 
@@ -41,7 +45,8 @@ interface Entry {
 }
 
 /**
- * Processes all notifications up to the end of the feed, with the same store as the pushes: known ones are skipped.
+ * Processes all notifications up to the end of the feed, with the same store as the notifications that the service
+ * sends: known ones are skipped.
  * @returns the cursor for the next catch-up
  * @throws FeedUnavailable
  */

@@ -20,7 +20,7 @@ import type { NotificationStore, Outcome, Received } from './notification-store.
 import { headerOf, InvalidSignature, keyOf, verifySignature, type Headers } from './signature.js';
 
 /**
- * Thrown by your work when it does not know the candidate or the exam. The answer is 400, and an operator of the
+ * Thrown by your work when it does not know the candidate or the exam. The response is 400, and an operator of the
  * service decides.
  */
 export class UnknownRecord extends Error {
@@ -31,11 +31,14 @@ export interface ReceiverOptions<Transaction> {
   /** The signing secret, `whsec_…`; during a change of secrets, the old and the new secret. */
   secrets: string | readonly string[];
   store: NotificationStore<Transaction>;
-  /** Handles a change: called once per change, in the order of its booking, in the transaction of the store. */
+  /**
+   * Handles a change of a booking. It is called once for each change, in the order of its booking, in the transaction
+   * of the store.
+   */
   work: (notification: NotificationRequest, transaction: Transaction) => Promise<void>;
-  /** Maximum deviation of the timestamp, in seconds; 300 by default. */
+  /** The maximum difference between the timestamp of a request and the current time, in seconds; 300 by default. */
   toleranceS?: number;
-  /** Called for every refusal and failure, for your log. */
+  /** Called with the error of every refused or failed notification, for your log. */
   onFault?: (error: Error) => void;
 }
 

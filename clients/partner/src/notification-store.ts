@@ -2,9 +2,9 @@ import type { NotificationRequest } from './notification-request.js';
 
 /** A received notification, from a push or from the change feed. */
 export interface Received {
-  /** `webhook-id`, the same on every attempt; null from the feed. */
+  /** The value of `webhook-id`, which is the same on every attempt; null for a notification from the change feed. */
   id: string | null;
-  /** `event-sequence`: 1, 2, 3 … within the booking. */
+  /** The value of `event-sequence`: 1, 2, 3 … within the booking. */
   sequence: number;
   notification: NotificationRequest;
 }
@@ -13,7 +13,7 @@ export interface Received {
  * The outcome of a notification:
  *
  * - `applied`: it is new and the newest of its booking; the work was done.
- * - `late`: a newer one of the booking is known, so nothing changes.
+ * - `late`: a newer notification of the booking is known, so that nothing changes.
  * - `repeat`: it was processed before.
  */
 export type Outcome = 'applied' | 'late' | 'repeat';
@@ -35,7 +35,7 @@ export interface NotificationStore<Transaction> {
   once(received: Received, work: (transaction: Transaction) => Promise<void>): Promise<Outcome>;
 }
 
-/** Stores in memory only, for a first try and for tests. */
+/** Stores processed notifications in memory only, for a first try and for tests. */
 export class MemoryStore implements NotificationStore<undefined> {
   private readonly ids = new Set<string>();
   private readonly last = new Map<string, number>();
@@ -64,7 +64,10 @@ export class MemoryStore implements NotificationStore<undefined> {
   }
 }
 
-/** Decides the outcome of a notification with a new id, from the last known sequence of its booking (0: none). */
+/**
+ * Decides the outcome of a notification with a new id, from the last known sequence of its booking (0 if none is
+ * known).
+ */
 export function outcomeAfter(last: number, { id, sequence }: Pick<Received, 'id' | 'sequence'>): Outcome {
   if (sequence > last) return 'applied';
   return id === null && sequence === last ? 'repeat' : 'late';

@@ -12,8 +12,8 @@ export interface PostgresPool<Client extends PostgresClient> {
 }
 
 /**
- * Creates the tables. Run it once, or add it to your migrations. Keep rows of `taken_notifications` for as long as you
- * may receive repeats.
+ * Creates the tables. Run it once, or add it to your migrations. Keep the rows of `taken_notifications` for as long as
+ * you may receive the same notification again.
  */
 export const POSTGRES_SCHEMA = `
 CREATE TABLE IF NOT EXISTS taken_notifications (
@@ -54,7 +54,7 @@ async function take<Client extends PostgresClient>(
   work: (client: Client) => Promise<void>,
 ): Promise<Outcome> {
   const { booking_code } = notification;
-  // The booking's row serializes the notifications of one booking.
+  // The lock on the booking's row serializes the notifications of one booking.
   await client.query('INSERT INTO notified_bookings VALUES ($1, 0) ON CONFLICT DO NOTHING', [booking_code]);
   const { rows } = await client.query(
     'SELECT event_sequence FROM notified_bookings WHERE booking_code = $1 FOR UPDATE',

@@ -1,6 +1,6 @@
 /**
- * Adapts the receiver to servers. The signature covers the received bytes, so that each server must be kept from
- * parsing them: parsed and rewritten JSON differs.
+ * Adapts the receiver to servers. The signature covers the received bytes, so that the server must not parse them
+ * first: JSON that was parsed and written again has other bytes.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NotificationReceiver } from './notification-receiver.js';
@@ -54,7 +54,9 @@ interface FastifyReply {
   send(body: string): unknown;
 }
 
-/** The members of Fastify in use, so that the package does not depend on it. */
+/**
+ * The members of Fastify that the plugin uses. They are declared here, so that the package does not depend on Fastify.
+ */
 interface FastifyScope {
   addContentTypeParser(
     type: string,

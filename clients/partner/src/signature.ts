@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 const PREFIX = 'whsec_';
 const TOLERANCE_S = 300;
 
-/** Headers in Node's form: names in lower case. */
+/** The headers of a request in the form of Node.js, with names in lower case. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Thrown for a request that is not from the service or is too old; `code` is one of four words for logs. */
@@ -19,7 +19,7 @@ export class InvalidSignature extends Error {
 }
 
 export interface VerifyOptions {
-  /** Maximum deviation of the timestamp, in seconds; 300 by default. */
+  /** The maximum difference between the timestamp of a request and the current time, in seconds; 300 by default. */
   toleranceS?: number;
   /** The current time in milliseconds since 1970. */
   now?: number;
@@ -50,7 +50,7 @@ export function verifySignature(
   if (!genuine.includes(true)) throw new InvalidSignature('signature_wrong', 'No signature is right.');
 }
 
-/** Builds `webhook-signature` like the service, for your own tests: one signature for each secret. */
+/** Builds the header `webhook-signature` as the service does, for your own tests: one signature for each secret. */
 export function sign(secrets: string | readonly string[], id: string, timestampS: number, body: Uint8Array): string {
   return (typeof secrets === 'string' ? [secrets] : secrets)
     .map((secret) => `v1,${digest(secret, id, String(timestampS), body).toString('base64')}`)
@@ -74,7 +74,7 @@ function isEqual(signature: string, expected: Buffer): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** Returns a required header; it must occur exactly once. */
+/** Returns a required header; the header must occur exactly once. */
 export function headerOf(headers: Headers, name: string): string {
   const value = headers[name];
   if (typeof value !== 'string' || value === '') throw new InvalidSignature('header_missing', `${name} is missing.`);

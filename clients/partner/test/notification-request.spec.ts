@@ -38,11 +38,11 @@ describe('the package’s NotificationRequest', () => {
     expect(isSample(parseNotification(sample))).toBe(true);
   });
 
-  it('accepts and keeps unknown members of a notification', () => {
+  it('the package accepts and keeps unknown members of a notification', () => {
     expect(parseNotification({ ...sample, seat: 7 })).toHaveProperty('seat', 7);
   });
 
-  it.each(Object.keys(REQUIRED_MEMBERS))('refuses a notification without %s', (name) => {
+  it.each(Object.keys(REQUIRED_MEMBERS))('the package refuses a notification without %s', (name) => {
     expect(() => parseNotification({ ...sample, [name]: undefined })).toThrow(MalformedNotification);
   });
 
@@ -55,7 +55,7 @@ describe('the package’s NotificationRequest', () => {
     null,
     [],
     'text',
-  ])('refuses to parse %j as a notification', (value) => {
+  ])('the package refuses to parse %j as a notification', (value) => {
     expect(() => parseNotification(value)).toThrow(MalformedNotification);
   });
 });

@@ -15,7 +15,7 @@ interface Setup {
   signedBy?: string[];
   body?: string;
   timestampS?: number;
-  /** Headers that replace the service's; null removes one. */
+  /** Headers that replace the service's headers; the value null removes a header. */
   headers?: Record<string, string | null>;
   received?: string;
   fault?: string;

@@ -1,7 +1,7 @@
 /**
  * Manages one access token for all calls:
  *
- * 1. The first call requests it by password; concurrent calls wait for the same answer.
+ * 1. The first call requests it by password; concurrent calls wait for the same response.
  * 2. Shortly before its expiry, the next call refreshes it, once for all.
  * 3. A refused refresh (used, expired) is followed by the password.
  * 4. A call that was answered with 401 drops the token that it used, unless that was done already, and requests a new

@@ -11,7 +11,7 @@ export type ImportProgress = components['schemas']['ImportModel'];
 export interface ClientOptions {
   /** The base URL, with or without a trailing slash. */
   baseUrl: string;
-  /** The address of `/token`; below the base URL by default. */
+  /** The address of the token endpoint; by default, `/token` below the base URL. */
   tokenUrl?: string;
   credentials: Credentials;
   retries?: Retries;
@@ -25,25 +25,28 @@ interface Answered<T> {
 
 export interface ChangePage {
   entries: Change[];
-  /** The cursor after this page. Store it in the transaction in which you apply the entries of the page. */
+  /**
+   * The cursor that continues after this page. Store it in the transaction in which you apply the entries of the page.
+   */
   next: string;
 }
 
 export interface ImportOptions {
   type: 'text/csv' | 'application/x-ndjson';
   dryRun?: boolean;
-  /** Called once the file has been received, with the id of the import. */
+  /** Called once the service has received the file, with the id of the import. */
   onStart?: (importId: string) => void;
   /** Aborts the import: before the file has been received nothing changes; later, finished rows stay. */
   signal?: AbortSignal;
-  /** The Idempotency-Key of the upload: a second upload with the same key returns the first import. */
+  /** The Idempotency-Key of the upload: a second upload with the same key returns the import of the first upload. */
   idempotencyKey?: string;
   /** Called with the progress at each poll, the last time with the final figures. */
   onProgress?: (progress: ImportProgress) => void;
   /** The polling interval in milliseconds; 500 by default. */
   pollMs?: number;
   /**
-   * The destination of a long report: the returned report is then empty. A function is called once there is a report.
+   * The stream to which a long report is written; the returned report is then empty. A function is called for the
+   * stream once there is a report.
    */
   reportTo?: WritableStream<Uint8Array> | (() => WritableStream<Uint8Array>);
 }
@@ -98,7 +101,7 @@ export class EligibilityClient {
   /**
    * Yields the change feed page by page up to its end; with `followMs` it never ends, and waits `followMs` milliseconds
    * after an empty page.
-   * @param after the end of the last reading; `now`; or undefined for the beginning
+   * @param after the cursor of the last page that was read; `now` for later changes only; undefined for the beginning
    */
   async *changes(
     account_code: string,

@@ -9,7 +9,8 @@ export class ProblemError extends Error {
   constructor(
     readonly status: number,
     /**
-     * A code of the error catalogue; `unreadable` when the answer was not a problem document, for example from a proxy.
+     * A code of the error catalogue; `unreadable` when the response was not a problem document, for example from a
+     * proxy.
      */
     readonly code: string,
     readonly problem: Problem | null,

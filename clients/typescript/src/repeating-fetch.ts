@@ -1,13 +1,14 @@
 /**
- * Retries calls as docs/clients.md allows: after no answer, 500, 503, 429 and 409 `idempotency_key_in_use`. The wait is
- * `Retry-After` or doubles each time. A POST is retried only when its idempotency key prevents a second change (below).
+ * Retries calls as docs/clients.md allows: after no response, 500, 503, 429 and 409 `idempotency_key_in_use`. The wait
+ * is `Retry-After` or doubles each time. A POST is retried only when its idempotency key prevents a second change
+ * (below).
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AccessToken } from './access-token.js';
 
 export interface Retries {
-  /** Maximum number of retries; 4 by default, 0 for none. */
+  /** The maximum number of retries; 4 by default, 0 for none. */
   most?: number;
   /** The first wait in milliseconds, doubled each time; 200 by default. */
   firstWaitMs?: number;
@@ -15,7 +16,7 @@ export interface Retries {
 
 const LONGEST_WAIT_MS = 60_000;
 
-/** Paths of the POSTs that accept an `Idempotency-Key`. */
+/** Matches the paths of the POST requests that accept an `Idempotency-Key`. */
 export const KEYED_POSTS =
   /\/(candidates|bookings|absence|eligibility-imports|candidates\/[^/]+\/erase|replay|error-queue\/(resend|resolve)|error-queue\/[^/]+\/(resend|resolve)|(resends|jobs|imports)\/[^/]+\/(pause|resume|abort))$/;
 

@@ -8,7 +8,7 @@ const { paths } = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8
 };
 
 describe('the client’s package', () => {
-  it('has the same version as the service, the other client package and the OpenAPI document, as `npm version` sets it', () => {
+  it('the TypeScript client has the same version as the service, the other client package and the OpenAPI document, as `npm version` sets it', () => {
     const versionOf = (path: string) => {
       const { version, info } = JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as {
         version?: string;
@@ -21,7 +21,7 @@ describe('the client’s package', () => {
       expect([file, versionOf(file)]).toEqual([file, versionOf('package.json')]);
   });
 
-  it('retries only POST requests that accept an Idempotency-Key', () => {
+  it('the TypeScript client retries only POST requests that accept an Idempotency-Key', () => {
     const posts = Object.entries(paths).filter(([, { post }]) => post !== undefined);
     const keyed = posts.filter(([, { post }]) => JSON.stringify(post!.parameters ?? []).includes('Idempotency-Key'));
     expect(keyed.length).toBeGreaterThan(5);

@@ -13,7 +13,7 @@ describe('PasswordStrength', () => {
     'integrationuser1',
     'aaaaaaaaaaaaaaaa',
     'qwertyuiop123',
-  ])('refuses %j', async (password) => expect(await judge(password)).toBe('password_weak'));
+  ])('refuses the weak password %j', async (password) => expect(await judge(password)).toBe('password_weak'));
 
   it('accepts passwords that are hard to guess, even many concurrently', async () => {
     const judged = await Promise.all(

@@ -6,7 +6,7 @@ import { AccessTokenLookup } from './access-token-lookup.js';
 const config = { operatorPasswords: true } as AuthConfig;
 
 describe('AccessTokenLookup', () => {
-  it('sends no query for a text that cannot be a token', async () => {
+  it('sends no database query for a text that cannot be an access token', async () => {
     const query = jest.fn();
     const lookup = new AccessTokenLookup({ pool: { query } } as unknown as Database, config);
     for (const text of ['', 'x', 'a'.repeat(42), 'a'.repeat(44), `${'a'.repeat(42)}\0`, `${'a'.repeat(42)}=`])
@@ -14,7 +14,7 @@ describe('AccessTokenLookup', () => {
     expect(query).not.toHaveBeenCalled();
   });
 
-  it('looks a token up once for simultaneous requests, and gives each request its own result', async () => {
+  it('looks an access token up once for simultaneous requests, and gives each request its own result object', async () => {
     const asked: Buffer[] = [];
     const query = jest.fn(({ values: [hashes] }: { values: [Buffer[]] }) => {
       asked.push(...hashes);

@@ -14,12 +14,12 @@ test.each([
   [['exam-admins'], ['admin'], []],
   [['exam-support-ACME', 'exam-support-ACME', 'exam-support-GONE', 'other'], ['support'], ['ACME']],
   [['exam-admins', 'exam-support-ACME'], ['admin', 'support'], ['ACME']],
-])('the groups %j give %j for %j', (groups, scopes, accountCodes) => {
+])('the identity provider’s groups %j grant the scopes %j, for the accounts %j', (groups, scopes, accountCodes) => {
   expect(rightsOf(groups, ['ACME', 'OTHER'], settings)).toEqual({ scopes, accountCodes });
 });
 
 test.each([[[]], [['exam-admin']], [['EXAM-ADMINS']], [['exam-support-']], [['exam-support-GONE']]])(
-  'the groups %j give no rights',
+  'the identity provider’s groups %j grant no scopes',
   (groups) => expect(rightsOf(groups, ['ACME'], settings)).toBeNull(),
 );
 
@@ -29,7 +29,7 @@ test('a group setting that is omitted grants no rights', () => {
   expect(accountsNamedBy(['ACME'], none)).toEqual([]);
 });
 
-test('reads groups from a list or from a single name, and treats a missing claim as no groups', () => {
+test('reads the groups of a user from a list or a single name in a claim, and treats a missing claim as no groups', () => {
   expect(groupsIn({ groups: ['a', 'b'] }, 'groups')).toEqual(['a', 'b']);
   expect(groupsIn({ groups: 'a' }, 'groups')).toEqual(['a']);
   expect(groupsIn({ groups: [] }, 'groups')).toEqual([]);
@@ -47,11 +47,11 @@ test.each([
   [{ groups: [{ name: 'a' }] }],
   [{ groups: 7 }],
   [{ groups: { a: true } }],
-])('reports the groups as unknown, not as none, for the claims %j', (claims) =>
+])('reports the groups of a user as unknown, not as empty, for the claims %j', (claims) =>
   expect(groupsIn(claims, 'groups')).toBeNull(),
 );
 
 test.each(['exam-support-A\u0000B', 'exam-support-A B', `exam-support-${'A'.repeat(65)}`])(
-  'the group %j names no account',
+  'the group name %j contains no valid account code',
   (group) => expect(accountsNamedBy([group], settings)).toEqual([]),
 );

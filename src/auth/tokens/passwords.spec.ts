@@ -11,7 +11,7 @@ describe('Passwords', () => {
   beforeAll(() => passwords.onModuleInit());
   afterAll(() => passwords.onApplicationShutdown());
 
-  it('hashes with argon2id at the configured cost', async () => {
+  it('hashes passwords with argon2id at the configured cost', async () => {
     const hashed = await passwords.hash('correct horse battery');
     expect(hashed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     await expect(passwords.verify(FLOW, hashed, 'correct horse battery')).resolves.toBe(true);
@@ -22,7 +22,7 @@ describe('Passwords', () => {
     await expect(passwords.verify(FLOW, null, 'correct horse battery')).resolves.toBe(false);
   });
 
-  it('refuses an entry that waits longer than 20 s', async () => {
+  it('refuses a password check that waits longer than 20 s', async () => {
     const hashed = await passwords.hash('correct horse battery');
     const held = holdHashing();
     const begun = Array.from({ length: THREADS }, () => passwords.verify(FLOW, hashed, 'wrong'));
@@ -35,12 +35,12 @@ describe('Passwords', () => {
     clock.mockRestore();
   }, 60_000);
 
-  it('continues to check passwords after a hash that cannot be parsed', async () => {
+  it('continues to check passwords after a stored hash that cannot be parsed', async () => {
     await expect(passwords.verify(FLOW, 'no hash', 'correct horse battery')).rejects.toThrow();
     await expect(passwords.verify(FLOW, null, 'correct horse battery')).resolves.toBe(false);
   });
 
-  it('hashes in threads of lower priority, on Linux', async () => {
+  it('hashes passwords in threads of lower priority, on Linux', async () => {
     if (process.platform !== 'linux') return;
     await passwords.hash('correct horse battery');
     const threads = readdirSync('/proc/self/task').map((id) => readFileSync(`/proc/self/task/${id}/stat`, 'utf8'));
@@ -50,7 +50,7 @@ describe('Passwords', () => {
     expect(nice).toEqual(expect.arrayContaining([getPriority(), 10]));
   });
 
-  it('immediately refuses entries of the caller with the longest queue when the queue is full, and serves other callers fairly', async () => {
+  it('when the queue of password checks is full, refuses checks for the caller with the most queued checks, and serves other callers fairly', async () => {
     const hashed = await passwords.hash('correct horse battery');
     const held = holdHashing();
     const refused: DomainError[] = [];

@@ -4,11 +4,11 @@ describe('grantedScopes', () => {
   const user = ['update', 'read', 'admin'] as const;
   const application = ['read', 'update', 'create'] as const;
 
-  it('grants every scope that all holders have, sorted, when none is requested', () => {
+  it('grants every scope that both user and application have, sorted, when no scope is requested', () => {
     expect(grantedScopes(undefined, application, user)).toEqual(['read', 'update']);
   });
 
-  it('grants exactly the requested scopes, sorted and without repeats', () => {
+  it('grants exactly the requested scopes, sorted and without duplicates', () => {
     expect(grantedScopes('update read update', application, user)).toEqual(['read', 'update']);
     expect(grantedScopes('read', application, user)).toEqual(['read']);
   });
@@ -24,11 +24,11 @@ describe('grantedScopes', () => {
     ['another separator', 'read,update'],
     ['a character outside of the grammar', 'read "update"'],
     ['a name of Object.prototype', 'constructor'],
-  ])('grants nothing at all for %s', (_what, asked) => {
+  ])('grants no scope at all when the request contains %s', (_what, asked) => {
     expect(grantedScopes(asked, application, user)).toBeNull();
   });
 
-  it('grants nothing when the holders have no scope in common', () => {
+  it('grants no scope when user and application have no scope in common', () => {
     expect(grantedScopes(undefined, ['read'], ['update'])).toBeNull();
     expect(grantedScopes(undefined, [], ['update'])).toBeNull();
   });

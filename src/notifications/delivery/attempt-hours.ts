@@ -7,16 +7,18 @@ import { CountAttempts, type AttemptCount } from '../notifications.queries.js';
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
 /**
- * The number of latest hours whose counts may still change: an attempt is recorded when it ends, which may be after its
- * hour.
+ * The number of latest hours whose counts may still change: an attempt counts in the hour in which it started, but is
+ * recorded when it ends.
  */
 const OPEN_HOURS = 2;
-/** The maximum share of time for counting attempts, which is slow for many attempts. */
+/**
+ * The maximum share of the process's time that is spent on counting attempts, because counting many attempts is slow.
+ */
 const SHARE = 1 / 20;
 
 /**
- * Counts attempts by account and hour. $1: the start of the first hour. For each partner, one range of a covering index
- * is read.
+ * Counts delivery attempts by account and hour. $1: the start of the first hour. For each partner, one range of a
+ * covering index is read.
  */
 const COUNT = prepared(
   'attempt-hours-count',
@@ -29,7 +31,7 @@ const COUNT = prepared(
   acrossAccounts.figures,
 );
 
-/** Counts attempts by account and hour. A process counts each past hour only once. */
+/** Counts delivery attempts by account and hour. A process counts each past hour only once. */
 @Injectable()
 @QueryHandler(CountAttempts)
 export class AttemptHours implements IQueryHandler<CountAttempts> {

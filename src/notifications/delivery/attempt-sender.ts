@@ -12,7 +12,10 @@ import { isBusy, retryAfter } from './outcome.rules.js';
 import type { Outcome } from './outcome-writer.js';
 import { tracedPut } from './traced-put.js';
 
-/** Sends a claimed notification as soon as a slot and a connection are free, unless its attempt may no longer start. */
+/**
+ * Sends a claimed notification as soon as one of the partner's concurrency slots and a connection to the partner are
+ * free, unless its attempt may no longer start.
+ */
 export class AttemptSender {
   constructor(
     private readonly client: PartnerClient,
@@ -22,8 +25,8 @@ export class AttemptSender {
   ) {}
 
   /**
-   * Sends the notification. Returns null if it may not start, or failed through an error of the service instead of the
-   * partner; the notification then stays due.
+   * Sends the notification. Returns null if the attempt may not start, or if an error of this service, not of the
+   * partner, made it fail; the notification then stays due.
    */
   async send(item: Held, profile: PartnerProfile, queue: PartnerQueue<Held>): Promise<AttemptOutcome | null> {
     try {
@@ -45,8 +48,8 @@ export class AttemptSender {
   private async put(item: Held, profile: PartnerProfile, { pace }: PartnerQueue<Held>): Promise<AttemptOutcome> {
     if (item.job_id !== null && !(await this.gate.mayBegin(item))) throw new AttemptNotBegun();
     if (item.progress === 'REVOKED' || performance.now() - item.claimedAt > MAY_START_MS) throw new AttemptNotBegun();
-    // The condition is checked again once the connection is ready, because the partner may have answered "busy"
-    // meanwhile.
+    // Whether the attempt may start is checked again once the connection is open, because the partner may have answered
+    // "busy" meanwhile.
     const mayBegin = () => performance.now() >= pace.wallUntil && this.underWay.begin(item);
     return tracedPut(item.traceparent, profile.headers(item), (headers) =>
       this.client.put(profile.endpoint, headers, item.body, mayBegin),
@@ -54,7 +57,7 @@ export class AttemptSender {
   }
 }
 
-/** Returns the outcome of an attempt, from the attempt's result and the pace of its partner. */
+/** Returns the outcome of an attempt, from the result of its HTTP request and the partner's current request rate. */
 export function judged(
   item: Held,
   at: Date,

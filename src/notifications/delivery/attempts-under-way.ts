@@ -3,21 +3,21 @@ import type { Logger } from '../../platform/observability/logger.js';
 import { BEGUN, type Claimed } from './delivery-statements.js';
 
 /**
- * The duration of a pause of the process after which waiting attempts are revoked: the process may have missed the
- * suspension of a partner.
+ * The length of a pause of this process (as by SIGSTOP) after which waiting attempts are revoked: the process may have
+ * missed the suspension of a partner.
  */
 const STOPPED_MS = 5_000;
 
 /**
- * A claimed notification with the time of the claim's request, on the clock of this process. The lease began no
- * earlier.
+ * A claimed notification, with the time at which this process requested the claim, on its own clock. The lease began no
+ * earlier than that.
  */
 export interface Held extends Claimed {
   claimedAt: number;
   probe: boolean;
   /**
-   * `WAITING`: for a slot or a connection. `BEGUN`: the request is being sent. `REVOKED`: the attempt may no longer
-   * start.
+   * `WAITING`: the attempt waits for a slot or a connection. `BEGUN`: the request is being sent. `REVOKED`: the attempt
+   * may no longer start.
    */
   progress: 'WAITING' | 'BEGUN' | 'REVOKED';
 }
@@ -27,8 +27,8 @@ export function heldFrom(row: Claimed, claimedAt: number, probe: boolean): Held 
 }
 
 /**
- * Groups the rows of a claim by partner, in the order of their creation. They must be sorted, because UPDATE returns
- * rows in no order.
+ * Groups the rows of a claim by partner, in the order of their creation. The function sorts the rows, because UPDATE
+ * returns them in no defined order.
  */
 export function heldByPartner(rows: Claimed[], claimedAt: number): Map<string, Held[]> {
   const held = new Map<string, Held[]>();
@@ -74,7 +74,7 @@ export class AttemptsUnderWay {
 
   /**
    * Checks, several times a second, that the process was not paused. After a pause, attempts that had not started are
-   * revoked; returns these items, which must be released.
+   * revoked; returns their notifications, whose claims must be released.
    */
   check(now: number): Held[] {
     const revoked = now - this.lastLook > STOPPED_MS ? this.revoke(() => true) : [];
@@ -83,8 +83,8 @@ export class AttemptsUnderWay {
   }
 
   /**
-   * Revokes the waiting attempts that are concerned, and marks the begun ones in the database. Returns the revoked
-   * items, which must be released.
+   * Revokes the waiting attempts for which `concerned` returns true, and marks the begun ones in the database. Returns
+   * the notifications of the revoked attempts, whose claims must be released.
    */
   revoke(concerned: (item: Held) => boolean): Held[] {
     const items = [...this.items].filter(concerned);

@@ -5,7 +5,10 @@ import { ClockWatch } from './clock-watch';
 
 const HOUR_MS = 3600_000;
 
-/** Watches a simulated database whose clock is ahead by the given amounts, one for each check. */
+/**
+ * Runs the clock watch against a simulated database. For each check, the database's clock is ahead by the next of the
+ * given amounts.
+ */
 async function aheadAfter(...looks: number[]): Promise<number> {
   let aheadMs = 0;
   const database = {
@@ -28,6 +31,6 @@ test.each([
   ['a clock that was ahead at the start and is set back is right', [25, 0], 0],
   ['a clock that was set back and was corrected is right again', [0, -1, 0], 0],
   ['a clock that is slewed has not jumped', [0, 0.001, 0.002], 0],
-])('detects how far a clock is ahead: %s', async (_, looks, hours) => {
+])('detects how far the clock of the database is ahead: %s', async (_, looks, hours) => {
   expect(await aheadAfter(...looks)).toBe(hours);
 });

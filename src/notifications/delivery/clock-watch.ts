@@ -5,18 +5,21 @@ import { Logger } from '../../platform/observability/logger.js';
 import { LEASE_EXTRA_S } from './delivery-lease.js';
 import { RELEASE } from './delivery-statements.js';
 
-/** The smallest difference between two checks that counts as a jump. Clock slewing stays below it. */
+/**
+ * The smallest change of the difference between the two clocks that counts as a jump. Gradual corrections by NTP (clock
+ * slewing) stay below it.
+ */
 const JUMP_MS = 5_000;
 /**
- * The additional time, after the wait time, before a lease with an implausible end is released. By then, its attempt
- * has ended and been recorded.
+ * The additional time, after the partner's wait time, before a lease that ends implausibly late is released. By then,
+ * the attempt under this lease has ended and been recorded.
  */
 const LEFT_ALONE_MS = 15_000;
 const MOST_LEASES = 1000;
 
 const NOW = prepared('clock-now', `SELECT (date_part('epoch', ${MACHINE_TIME}) * 1000)::float8 AS ms`);
 
-/** Finds leases that end later than any lease that is granted now. $1: the default wait time. */
+/** Finds leases that end later than a lease that is granted now could end. $1: the default wait time. */
 const TOO_LONG = prepared(
   'clock-leases-too-long',
   `SELECT d.subscription_id, d.notification_position AS position, d.lease_token AS token,
@@ -39,9 +42,9 @@ interface Lease {
  *
  * 1. A forward jump must not age notifications. The time after which they are given up is extended by the jump, until
  *    the clock has jumped back or that time has passed.
- * 2. After a backward jump, and at the start, leases are found that end too late. They are timed by this process's
- *    clock, and released when their attempts must have ended. Never release such a lease immediately: its worker may be
- *    sending.
+ * 2. After a backward jump, and at the start, leases are found that end too late. The process measures their remaining
+ *    time on its own clock, and released when their attempts must have ended. Never release such a lease immediately:
+ *    its worker may be sending.
  */
 @Injectable()
 export class ClockWatch {
@@ -63,7 +66,7 @@ export class ClockWatch {
     return Math.max(0, this.jumps.reduce((sum, { ms }) => sum + ms, 0) / 3600_000);
   }
 
-  /** Compares the clocks; called about once a second. */
+  /** Compares the database's clock with this process's clock; called about once a second. */
   async check(): Promise<void> {
     const before = performance.now();
     const { ms } = (await this.database.queryOne<{ ms: number }>(NOW))!;

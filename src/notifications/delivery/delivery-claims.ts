@@ -5,7 +5,7 @@ import { leaseToken } from './delivery-lease.js';
 import { CLAIM, CLAIM_PROBES, type Claimed } from './delivery-statements.js';
 import type { ReplicationGate } from './replication-gate.js';
 
-/** The claimed rows, and a time just before the claim. The leases began no earlier. */
+/** The claimed rows, and a time just before they were claimed, so that their leases began no earlier. */
 export interface Claim {
   rows: Claimed[];
   claimedAt: number;
@@ -23,7 +23,7 @@ export class Claims {
 
   /**
    * Claims due notifications of these partners.
-   * @param capacities the number to claim for each partner
+   * @param capacities the number of notifications to claim for each partner
    */
   async of(capacities: ReadonlyMap<{ readonly id: string }, number>): Promise<Claim> {
     const ids = [...capacities.keys()].map(({ id }) => id);
@@ -36,7 +36,7 @@ export class Claims {
 
   /**
    * Claims the next probes of DOWN partners.
-   * @param most the maximum number of partners
+   * @param most the maximum number of partners to probe
    */
   async probes(most: number): Promise<Claim> {
     const claimedAt = performance.now();
@@ -45,7 +45,10 @@ export class Claims {
     return { rows: (await this.areReplicated(rows)) ? rows : [], claimedAt };
   }
 
-  /** Returns whether the claimed notifications may be sent. If not, they are released. */
+  /**
+   * Returns whether enough standby databases have the claimed notifications, so that they may be sent. If not, releases
+   * the claims.
+   */
   async areReplicated(rows: readonly Claimed[]): Promise<boolean> {
     const may = rows.length === 0 || (await this.replication.confirmed().catch(() => false));
     if (!may) this.giveBack([...rows]);

@@ -3,13 +3,14 @@ import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../../platform
 import { DeliveryMetrics } from './delivery-metrics.js';
 import { EVENT_NAMES } from './translation-statement.js';
 
-/** The time for which due notifications may wait for a worker. */
+/** The time for which due notifications may wait for a worker before they count as overdue. */
 const PATIENCE_S = 60;
 const MOST_COUNTED = 100_000;
 
 /**
- * Finds overdue work: partners with due notifications that no worker has claimed, DOWN partners without probes, and the
- * age of those events of $1 that were not translated into notifications. A slow partner with a long queue is no fault.
+ * Finds overdue work: partners with due notifications that no worker has claimed, DOWN partners to which no probe is
+ * sent, and events that were not translated into notifications. $1: the names of the events that this release can
+ * translate. A slow partner with a long queue is no fault.
  */
 const OVERDUE = prepared(
   'delivery-overdue',
@@ -69,8 +70,8 @@ export class DeliveryInvariant {
   ) {}
 
   /**
-   * Whether delivery is broken: events are not translated. Overdue notifications of a partner do not count, because a
-   * lock on one row can cause them; they are in the metrics.
+   * Whether delivery is broken: events are not translated. Overdue notifications of a partner do not count as broken,
+   * because a lock on one row can cause them. They appear in the metrics.
    */
   get isBroken(): boolean {
     return this.untranslatedS > PATIENCE_S;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { MACHINE_TIME } from '../../platform/database/database.js';
 
-/** The time, in seconds, by which a lease is longer than the wait time. */
+/** The time, in seconds, by which a lease lasts longer than the partner's wait time. */
 export const LEASE_EXTRA_S = 20;
 /**
  * The time after the claim within which an attempt may start. The rest of the lease's additional time is for recording
@@ -13,8 +13,8 @@ export const MAY_START_MS = 12_000;
 export const FREE = `(d.leased_until IS NULL OR d.leased_until < ${MACHINE_TIME})`;
 
 /**
- * Returns a fencing token for all rows that one statement claims. It is random, because a sequence can repeat values
- * after a failover to a standby that lagged behind.
+ * Returns a fencing token for all rows that one statement claims. The token is random, because a database sequence can
+ * repeat values after a failover to a standby that lagged behind.
  */
 export function leaseToken(): number {
   return Number(randomBytes(8).readBigUInt64BE() >> 11n);

@@ -51,11 +51,11 @@ export class DeliveryLoop {
   private readonly sender: AttemptSender;
   private readonly claims: Claims;
   private readonly paces: PaceKeeper<Held>;
-  /** Called with the partners that have just answered that they are busy. */
+  /** Called with the ids of the partners that have just answered that they are busy. */
   onBusy: (subscriptionIds: string[]) => void = () => undefined;
-  /** Called when attempts of bulk jobs have been recorded. */
+  /** Called when the outcomes of bulk jobs' attempts have been recorded. */
   onJobProgress: () => void = () => undefined;
-  /** Claims run outside the context of a request, because they belong to none. */
+  /** Claims run outside the context of a single HTTP request, because one claim serves many requests. */
   private readonly claim = AsyncResource.bind((): void => void this.claimOnce());
   private claiming = false;
   isRunning = false;
@@ -109,7 +109,7 @@ export class DeliveryLoop {
     this.startAllowed();
   }
 
-  /** Releases attempts that were claimed under old settings of the subscription. A new address also lifts a pause. */
+  /** Releases notifications that were claimed under old settings. A new address also ends the partner's "busy" pause. */
   changed(subscriptionId: string, isNewAddress: boolean): void {
     const queue = this.queues.of(subscriptionId);
     queue.changed(isNewAddress);
@@ -119,7 +119,7 @@ export class DeliveryLoop {
     this.wake([subscriptionId]);
   }
 
-  /** Closes the queue of a partner that answered another process that it is busy. */
+  /** Closes the queue of a partner that sent a "busy" response to another process. */
   busy(subscriptionId: string): void {
     const queue = this.queues.of(subscriptionId);
     queue.pace.close(performance.now());
@@ -132,7 +132,7 @@ export class DeliveryLoop {
     for (const queue of this.queues.all()) this.paces.checkAgain(queue);
   }
 
-  /** Checks the running attempts; called several times a second. */
+  /** Finds attempts to revoke and partners that do not answer; called several times a second. */
   check(): void {
     const now = performance.now();
     this.writer.release(this.underWay.check(now));
@@ -150,7 +150,7 @@ export class DeliveryLoop {
       if ((queue.first()?.claimedAt ?? Infinity) < oldest) this.writer.release(queue.empty());
   }
 
-  /** Sends the probes that are due. */
+  /** Sends the due probes of DOWN partners. */
   async probe(): Promise<void> {
     const capacity = this.queues.probeCapacity(this.underWay.probes);
     if (!this.isRunning || !this.replication.isOpen || capacity <= 0) return;
@@ -175,8 +175,8 @@ export class DeliveryLoop {
   }
 
   /**
-   * Stops the loop. It first waits for the started attempts until their deadlines, because a partner's 200 counts. Then
-   * it waits at most `graceMs` until their outcomes are recorded.
+   * Stops the loop. It first waits for the started attempts until their deadlines, because a partner's late 200 counts.
+   * Then it waits at most `graceMs` until the outcomes are recorded.
    */
   async drain(graceMs: number): Promise<void> {
     this.isRunning = false;
@@ -192,7 +192,7 @@ export class DeliveryLoop {
     if (this.claiming || !this.isRunning || !this.replication.isOpen || wanting.length === 0) return;
     const capacities = new Map(wanting.map((queue) => [queue, queue.capacity]));
     this.claiming = true;
-    // The queue's state changes before the claim, so that a wake during the claim is not lost.
+    // Each queue's state is changed before the claim starts, so that a wake-up during the claim is not lost.
     for (const queue of wanting) queue.claiming();
     try {
       const { rows, claimedAt } = await this.claims.of(capacities);
@@ -208,13 +208,13 @@ export class DeliveryLoop {
     this.claim();
   }
 
-  /** @param capacities the number that was requested for each partner */
+  /** @param capacities the number of notifications that was requested for each partner */
   private async fill(rows: Claimed[], capacities: ReadonlyMap<Queue, number>, claimedAt: number): Promise<void> {
     const held = heldByPartner(rows, claimedAt);
     await this.directory.learn(rows);
     for (const [queue, capacity] of capacities) {
       const items = held.get(queue.id) ?? [];
-      // Since the claim, the partner has gone DOWN or its settings have changed.
+      // After the claim began, the partner has gone DOWN or its settings have changed.
       const stale = queue.mode === 'HALTED' || claimedAt < queue.staleBefore;
       if (stale) this.writer.release(items);
       queue.fill(stale ? [] : items, capacity, queue.inFlight > 0 || this.writer.isBusy);
@@ -239,7 +239,8 @@ export class DeliveryLoop {
   private startNext(queue: Queue): void {
     const item = queue.take()!;
     const profile = this.directory.known(item.subscription_id, item.version);
-    // The item is too old for its lease, or has old settings. The next sweep wakes the partner again.
+    // Too much of the lease has passed to start an attempt, or the notification was claimed under old settings. The
+    // next sweep wakes the partner's queue again.
     if (profile === null || performance.now() - item.claimedAt > MAY_START_MS)
       this.writer.release([item, ...queue.empty()]);
     else this.attempt(queue, item, profile);
@@ -252,9 +253,9 @@ export class DeliveryLoop {
     void this.sender.send(item, profile, queue).then((result) => {
       const isOurs = item.progress !== 'REVOKED';
       if (result === null && isOurs) this.writer.release([item]);
-      // The item of the job may have blocked other items of its booking.
+      // While this notification was leased for a bulk job, it may have blocked other notifications of its booking.
       if (result === null && item.job_id !== null) queue.wake();
-      // An item that was released before it started has no outcome.
+      // A notification that was released before its attempt started has no outcome.
       this.ended(queue, item, attempt, result && isOurs ? judged(item, at, result, profile, queue) : null);
     });
   }
@@ -285,7 +286,7 @@ export class DeliveryLoop {
       const queue = this.queues.of(item.subscription_id);
       if (isBusyNow !== null) busy.add(queue.id);
       if (retry === 'AUTO' || isBusyNow !== null) queue.resume();
-      // This delivery means that the partner is up again.
+      // This successful delivery shows that the DOWN partner is up again.
       else if (retry === null && item.down) queue.wake();
       queue.retryClaim();
     }

@@ -6,14 +6,14 @@ import type { FailureClass } from '../partner/partner-connection.js';
 import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 
 /**
- * The bucket limits in seconds, from the response time of a nearby partner to that of a partner that uses its whole
- * time limit.
+ * The bucket limits of the response-time histogram, in seconds, from the response time of a nearby partner to that of a
+ * partner that uses its whole time limit.
  */
 const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
- * The metrics of the delivery loop. Labels have few different values: a subscription's id, but never an account or a
- * booking.
+ * The metrics of the delivery loop. Each label has few different values: a label may be a subscription's id, but never
+ * an account or a booking.
  */
 @Injectable()
 export class DeliveryMetrics {

@@ -19,8 +19,8 @@ import { JobRunner } from './job-runner.js';
 import { UndeliveredFigures } from './undelivered-figures.js';
 
 /**
- * Analyses the work queue when it has grown. It is usually empty, and a burst must not wait until autovacuum replaces
- * plans that were made for an empty table.
+ * Runs ANALYZE on the `deliveries` table when it has grown. The table is usually empty, and a burst must not wait until
+ * autovacuum replaces plans that were made for an empty table.
  */
 const ANALYSE_GROWN = prepared('statistics-analyse-grown', 'SELECT analyse_grown_tables(), doubt_empty_deliveries()');
 
@@ -32,8 +32,8 @@ const RETENTION_MS = 10 * 60_000;
 const STALLED_MS = 30_000;
 
 /**
- * Starts, schedules and drains the delivery loop in a process with the role for delivery. Sweeps find work that a
- * crash, a lost signal or another process left. A task does not start again while its last round is running.
+ * Starts, schedules and drains the delivery loop in a process with the role `delivery`. Sweeps find work that a crash,
+ * a lost signal or another process left. A periodic task does not start again while its last round is running.
  */
 @Injectable()
 export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -78,7 +78,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     void this.sweep();
   }
 
-  /** Delivery is drained before the shutdown closes the database connections. */
+  /** The delivery loop is drained here, before the shutdown closes the database connections. */
   async beforeApplicationShutdown(): Promise<void> {
     if (!this.active) return;
     this.active = false;
@@ -122,13 +122,14 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
   }
 
   /**
-   * Analyses tables that are much larger than PostgreSQL's statistics say, so that their statements are planned again.
+   * Runs ANALYZE on tables that are much larger than PostgreSQL's statistics say, so that their statements are planned
+   * again.
    */
   async analyseGrown(): Promise<void> {
     await this.database.query(ANALYSE_GROWN);
   }
 
-  /** Wakes the partners whose notifications became due when the sandbox's clock was moved. */
+  /** Wakes the queues of the partners whose notifications became due when the sandbox's clock was moved. */
   private async catchUp(): Promise<void> {
     this.loop.timeMoved();
     await this.sweep();

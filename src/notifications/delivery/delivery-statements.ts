@@ -32,7 +32,10 @@ import { IN_PACE, isOver, MAY_BE_ASKED, ONE_MORE, PACE } from './pace-statements
 import type { Trigger } from './delivery.entity.js';
 import { PACED_S } from './partner-queue.js';
 
-/** The SQL condition that an operator resends a single notification. Resends by bulk jobs have no priority. */
+/**
+ * The SQL condition that an operator resends a single notification. Such a resend has priority over other deliveries,
+ * but the resends of bulk jobs have none.
+ */
 const BY_OPERATOR = (row: string) => `(${row}.trigger = 'MANUAL' AND ${row}.job_id IS NULL)`;
 
 /**
@@ -49,8 +52,8 @@ const IN_TURN = `NOT EXISTS (
       ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END) OFFSET 0)`;
 
 /**
- * The SQL condition that makes the planner read the index with the partner's rows in order. By its statistics, the
- * planner might otherwise prefer to sort all rows of the partner.
+ * The SQL condition that makes PostgreSQL's planner read the index with the partner's rows in order. Because of its
+ * statistics, the planner might otherwise sort all rows of the partner.
  */
 const FROM_THE_OLDEST = expectingFew('d.notification_position');
 
@@ -62,8 +65,8 @@ const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.tr
 const WITH_PARTNER = `picked.*, s.version, s.health, s.health_changed_at, s.wait_ms, s.pace`;
 
 /**
- * Keeps those `picked` rows that the other rows of their booking allow. The statement locks and updates those other
- * rows; see 7 above. {@link TAKEN} checks that a picked row itself is unchanged.
+ * Keeps those `picked` rows that no other row of the same booking blocks. The statement locks and updates those other
+ * rows; see point 7 at the top of the file. {@link TAKEN} checks that a picked row itself is unchanged.
  */
 const ALONE = `
    other AS MATERIALIZED (
@@ -115,12 +118,14 @@ export interface Claimed {
   pace: number | null;
 }
 
-/** The SQL expression that limits a paced partner's rows to those that can be sent well before their leases expire. */
+/**
+ * The SQL expression that limits a paced partner's rows to the number that can be sent well before the leases expire.
+ */
 const MOST = `least(s.most, ceil(${PACED_S} * s.pace)::int)`;
 
 /**
- * Claims due notifications. $1: subscriptions; $2: the number for each; $3: the default wait time; $4: the fencing
- * token. From a DOWN partner, only manual resends are claimed.
+ * Claims due notifications. $1: subscriptions; $2: the number of notifications for each; $3: the default wait time; $4:
+ * the fencing token. From a DOWN partner, only manual resends are claimed.
  */
 export const CLAIM = prepared(
   'delivery-claim',
@@ -152,7 +157,7 @@ export const CLAIM = prepared(
   acrossAccounts.workers,
 );
 
-/** The number of consecutive failures after which an event may be the only one that its partner cannot process. */
+/** The number of consecutive failures after which an event may be the only event that its partner cannot process. */
 export const SUSPECT_AFTER = 3;
 
 /** The SQL condition that the probe of a DOWN subscription `s` is due. */
@@ -160,8 +165,9 @@ export const PROBE_IS_DUE = isOver('s.probe_from', 's.next_probe_at');
 
 /**
  * Claims probes: of each partner whose probe is due, the first event or, without events, an item of a bulk job. $1: the
- * default wait time; $2: the maximum number; $3: the fencing token. An event with three consecutive failures yields to
- * other bookings, whose result can show that the event itself is at fault (record-statements.ts).
+ * default wait time; $2: the maximum number; $3: the fencing token. After three consecutive failures of an event, an
+ * event of another booking is probed instead: if the partner accepts that one, the first event itself is at fault
+ * (record-statements.ts).
  */
 export const CLAIM_PROBES = prepared(
   'delivery-claim-probes',
@@ -209,8 +215,8 @@ export const CLAIM_PROBES = prepared(
 );
 
 /**
- * Marks attempts as begun. $1: subscriptions; $2: positions; $3: tokens. A row that was claimed again since is not
- * marked.
+ * Marks attempts as begun. $1: subscriptions; $2: positions; $3: tokens. A row that another worker has claimed since
+ * then is not marked.
  */
 export const BEGUN = prepared(
   'delivery-begun',
@@ -220,8 +226,8 @@ export const BEGUN = prepared(
 );
 
 /**
- * Releases rows that were claimed and not sent. $1: subscriptions; $2: positions; $3: tokens. An item that its bulk job
- * already counts as sent waits again.
+ * Releases the claims of notifications that were not sent. $1: subscriptions; $2: positions; $3: tokens. A notification
+ * that its bulk job already counts as sent is waiting again.
  */
 export const RELEASE = prepared(
   'delivery-release',
@@ -239,7 +245,10 @@ export const RELEASE = prepared(
    WHERE p.job_id = u.job_id AND p.subscription_id = u.subscription_id`,
 );
 
-/** Finds the subscriptions with rows that can be claimed, by one index look-up for each subscription with work. */
+/**
+ * Finds the subscriptions with rows that can be claimed, by one index look-up for each subscription with rows in
+ * `deliveries`.
+ */
 export const FIND_WORK = prepared(
   'delivery-find-work',
   `WITH RECURSIVE queue AS (

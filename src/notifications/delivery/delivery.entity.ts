@@ -41,11 +41,14 @@ export class Delivery {
   @Column('timestamptz', { nullable: true })
   leased_until: Date | null;
 
-  /** Whether the request of the leased attempt is being sent. It is set only if another process must know it. */
+  /**
+   * Whether the request of the leased attempt is being sent. The column is set only if another process must know that
+   * the attempt has begun.
+   */
   @Column('boolean', { default: false })
   begun: boolean;
 
-  /** The number of consecutive attempts after which the partner counted as down. */
+  /** The number of consecutive attempts for this notification after which the partner counted as down. */
   @Column('int', { default: 0 })
   failures: number;
 

@@ -1,6 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** The table has no key: a trigger on `notifications` appends changes of the counts, and readers add them up. */
+/**
+ * The counts of the error queue by cause. The table has no key: a trigger on `notifications` appends changes of the
+ * counts, and readers add them up.
+ */
 @Entity('error_queue_causes')
 export class ErrorQueueCause {
   @PrimaryColumn('uuid')

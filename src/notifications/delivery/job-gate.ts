@@ -5,8 +5,9 @@ import type { Claimed } from './delivery-statements.js';
 import { BEGIN_ITEMS } from './job-statements.js';
 
 /**
- * Asks, just before an attempt, whether an item of a bulk job may start. Pauses by operators, failures of the partner
- * and the count of sent items therefore concern only attempts that start. One statement asks about all items of a turn
+ * Asks the database, just before an attempt, whether a notification of a bulk job may still be sent. An operator's
+ * pause of the job and a failure of the partner therefore stop every attempt that has not started, and the count of
+ * sent notifications contains only started attempts. One statement asks about all notifications that arrive in one turn
  * of the event loop.
  */
 export class JobGate {

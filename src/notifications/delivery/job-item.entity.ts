@@ -1,13 +1,13 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * WAITING: the attempt has not started. SENT: the attempt has started and is not yet recorded. The other outcomes are
- * final.
+ * The states of a bulk job's notification. WAITING: the attempt has not started. SENT: the attempt has started and its
+ * outcome is not yet recorded. The other states are final.
  */
 export const ITEM_OUTCOMES = ['WAITING', 'SENT', 'DELIVERED', 'FAILED', 'SKIPPED', 'RESOLVED'] as const;
 export type ItemOutcome = (typeof ITEM_OUTCOMES)[number];
 
-/** A notification of a bulk job. */
+/** A notification that a bulk job resends, replays or resolves. */
 @Entity('job_items')
 export class JobItem {
   @PrimaryColumn('uuid')

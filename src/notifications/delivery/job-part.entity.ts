@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * The state of a job's part. TRYING: one item at a time until the first success. OPEN: no restriction. PAUSED: the
- * partner failed.
+ * The state of a job's part. TRYING: one notification at a time is sent until the first success. OPEN: no such
+ * restriction. PAUSED: the partner failed.
  */
 export type JobPartState = 'TRYING' | 'OPEN' | 'PAUSED';
 
@@ -22,7 +22,7 @@ export class JobPart {
   @Column('text', { nullable: true })
   paused_because: string | null;
 
-  /** The number of consecutive failures with the HTTP status `alike_status`. */
+  /** The number of consecutive failures with the same HTTP status, which is in `alike_status`. */
   @Column('int', { default: 0 })
   alike: number;
 

@@ -4,7 +4,7 @@ import type { Job, JobKind } from '../../platform/jobs/job.entity.js';
 import { acrossOf, conditionsOf, type NotificationConditions } from './notification-filter.js';
 
 const BATCH = 5_000;
-/** The time limit of an exact count, after which a lower bound is returned. */
+/** The time limit of an exact count, in milliseconds, after which a lower bound of the count is returned. */
 const COUNT_MS = 400;
 const AT_LEAST = 10_000;
 const QUERY_CANCELED = '57014';
@@ -18,15 +18,18 @@ const SUBJECT = (kind: JobKind, since: string): string =>
     : `n.queued_datetime IS NOT NULL AND n.queued_datetime <= ${since}`;
 
 /**
- * The number of notifications that match a filter. If counting took too long, `matched` is null and there is a lower
- * bound.
+ * The number of notifications that match a filter. If counting took too long, `matched` is null and another member has
+ * a lower bound.
  */
 export interface Count {
   matched: number | null;
   matched_at_least?: number;
 }
 
-/** The filter conditions that can be evaluated on the counts of the error queue's causes. */
+/**
+ * The filter conditions for which the matches can be counted in the table of the error queue's causes, without reading
+ * the notifications.
+ */
 const OF_CAUSES: readonly string[] = [
   'account_codes',
   'account_code',
@@ -46,7 +49,7 @@ function isOfCauses(filter: NotificationConditions): boolean {
   return Object.entries(filter).every(([name, value]) => value == null || OF_CAUSES.includes(name));
 }
 
-/** Collects the items of bulk jobs, and counts matching notifications in advance. */
+/** Collects the notifications of a bulk job, and counts the matching notifications before a job is created. */
 @Injectable()
 export class JobPreparation {
   constructor(private readonly database: Database) {}
@@ -109,7 +112,7 @@ export class JobPreparation {
         if ((error as { code?: unknown }).code === QUERY_CANCELED) return null;
         throw error;
       } finally {
-        // The rollback also resets the settings that the count changed.
+        // The rollback also resets the settings that counting has changed.
         await this.database.execute({ text: 'ROLLBACK TO counting' });
       }
     };

@@ -28,7 +28,10 @@ const REMOVE_JOBS = prepared(
   acrossAccounts.sweep,
 );
 
-/** Deletes ended bulk jobs and their items, NOTIFICATION_RETENTION_DAYS after the job's creation, in batches. */
+/**
+ * Deletes ended bulk jobs with their lists of notifications, NOTIFICATION_RETENTION_DAYS after the job's creation, in
+ * batches.
+ */
 @Injectable()
 export class JobRetention {
   constructor(

@@ -26,8 +26,8 @@ const ACTIVE = prepared(
 
 const OWN_ROUTES = /^[^?]*\/admin\/jobs/i;
 /**
- * The maximum pause after a step. It is limited, because most of a step's time may be waiting for a partner rather than
- * work.
+ * The maximum pause of the job runner after a step of a job. The pause is proportional to the step's duration, but
+ * limited, because a step may mostly wait for a partner.
  */
 const MOST_REST_MS = 500;
 
@@ -57,12 +57,12 @@ const MOST_REST_MS = 500;
 export class JobRunner implements OnApplicationBootstrap {
   private running: Promise<void> | null = null;
   private again = false;
-  /** The time at which the last round began, and whether that round did any work. */
+  /** The time at which the last round began, and whether that round made progress on any job. */
   private began = 0;
   private worked = false;
   /**
-   * For each job that resolves, the position up to which its items are resolved. Running attempts are checked again
-   * from the beginning.
+   * For each job that resolves notifications, the position up to which its notifications are resolved. Notifications
+   * with a running attempt were skipped, so that the search for them starts again at the beginning.
    */
   private readonly resolvedTo = new Map<string, number>();
   private readonly otherCalls = new OtherCalls(OWN_ROUTES);
@@ -80,14 +80,17 @@ export class JobRunner implements OnApplicationBootstrap {
     this.otherCalls.watch(this.http);
   }
 
-  /** Does all work that is possible now. If it is called during a run, the run checks for work once more. */
+  /**
+   * Runs steps of all bulk jobs until none can proceed. If it is called during such a run, that run checks all jobs
+   * once more.
+   */
   advance(): Promise<void> {
     this.again = true;
     this.running ??= this.run().finally(() => (this.running = null));
     return this.running;
   }
 
-  /** Starts `advance` in the background. After an error, the next round retries. */
+  /** Starts `advance` in the background. An error is only logged, because the next scheduled round retries. */
   wake(): void {
     this.advance().catch(() => undefined);
   }
@@ -108,7 +111,7 @@ export class JobRunner implements OnApplicationBootstrap {
     }
   }
 
-  /** Does one step of a job; returns whether there may be more work now. */
+  /** Runs one step of a bulk job; returns whether the job may have more steps that can run now. */
   private async step(job: Job): Promise<boolean> {
     if (job.state === 'PREPARING') return this.preparation.prepare(job);
     let more = false;

@@ -6,7 +6,10 @@ import { acrossAccounts, expectingFew, unestimated, prepared } from '../../platf
 import { FREE } from './delivery-lease.js';
 import { PROBE_IS_DUE } from './delivery-statements.js';
 
-/** The maximum number of deliveries of a job that are due for one partner, and of partners in one step. */
+/**
+ * The maximum number of a job's deliveries that are due for one partner, and the maximum number of partners in one
+ * step.
+ */
 const WINDOW = 128;
 const PARTNERS = 64;
 const RESOLVE_BATCH = 500;
@@ -55,7 +58,7 @@ const DUE = `part AS MATERIALIZED (
     SELECT next.*, n.state, n.booking_code, n.event_sequence
     FROM next JOIN notifications n ON n.position = next.position FOR UPDATE OF n SKIP LOCKED)`;
 
-/** SQL: skips the items whose notification was settled in another way, or deleted. */
+/** SQL: skips the items whose notification was delivered or resolved outside the job, or deleted. */
 const SKIP = (state: string) => `skipped AS (
     UPDATE job_items i SET outcome = 'SKIPPED'
     FROM next LEFT JOIN notifications n ON n.position = next.position
@@ -72,7 +75,7 @@ const HANDED_OVER = `SELECT (SELECT count(*) FROM skipped) AS skipped,
 
 export interface HandedOver {
   skipped: number;
-  /** The partners for which this step made notifications due. */
+  /** The ids of the partners for which this step made notifications due. */
   woken: string[];
 }
 
@@ -99,8 +102,8 @@ export const HAND_OVER_RESENDS = prepared(
 );
 
 /**
- * Makes the next replays of job $1 due: one notification per booking at a time, when nothing else is due for the
- * booking.
+ * Makes the next replays of job $1 due: one notification per booking at a time, when no other notification of the
+ * booking is due.
  */
 export const HAND_OVER_REPLAYS = prepared(
   'job-hand-over-replays',
@@ -171,8 +174,8 @@ export const RESOLVE_ITEMS = prepared(
 );
 
 /**
- * Ends the items of job $1 whose delivery is missing. Either the partner was deleted, or a killed process left an
- * attempt without a record and the notification was then settled in another way.
+ * Ends the items of job $1 whose delivery is missing. This happens when the partner was deleted, or when a process was
+ * killed during an attempt and the notification was then delivered or resolved outside the job.
  */
 export const END_ORPHANS = prepared(
   'job-end-orphans',
@@ -210,8 +213,9 @@ export const SETTLE = prepared(
 );
 
 /**
- * SQL: takes back the deliveries of the `dropped` rows (job_id, subscription_id, position, retry). Automatic retries
- * continue, and an item whose started attempt was lost waits again. `begun` names the items that this statement starts.
+ * SQL: takes the deliveries in `dropped` (job_id, subscription_id, position, retry) out of their jobs. An automatic
+ * retry stays due without the job. An item whose started attempt was lost waits again. `begun` names the items that
+ * this statement starts.
  */
 const TAKEN_BACK = (begun: string) => `
    returned AS (
@@ -234,7 +238,7 @@ const TAKEN_BACK = (begun: string) => `
        GROUP BY job_id, subscription_id) m
      WHERE p.job_id = m.job_id AND p.subscription_id = m.subscription_id)`;
 
-/** Withdraws the due items of job $1 that no worker has claimed, after an operator has stopped the job. */
+/** Takes the due notifications that no worker has claimed out of job $1, after an operator has stopped the job. */
 export const WITHDRAW = prepared(
   'job-withdraw',
   `WITH free AS MATERIALIZED (
@@ -247,15 +251,15 @@ export const WITHDRAW = prepared(
   acrossAccounts.workers,
 );
 
-/** Resumes the parts of job $1. The cause of the pause may remain, so that each partner first gets a single item. */
+/** Resumes the parts of job $1, each with a single notification first: the cause of the pause may still exist. */
 export const TRY_AGAIN = prepared(
   'job-try-again',
   `UPDATE job_parts SET state = 'TRYING', paused_because = NULL, alike = 0 WHERE job_id = $1 AND state <> 'TRYING'`,
 );
 
 /**
- * Starts items that this process is about to send. $1: jobs; $2: subscriptions; $3: positions; $4: tokens. Marks and
- * returns those that may start; the others are taken back.
+ * Marks the notifications of bulk jobs that this process is about to send as sent. $1: jobs; $2: subscriptions; $3:
+ * positions; $4: tokens. Returns those that may be sent, and takes the others out of `deliveries`.
  */
 export const BEGIN_ITEMS = prepared(
   'job-begin-items',

@@ -2,7 +2,10 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { AttemptTrigger } from './delivery.entity.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 
-/** The table has no key: attempts are only appended, and are read by their notification. */
+/**
+ * An attempt to deliver a notification. The table has no key: attempts are only appended, and are read by their
+ * notification.
+ */
 @Entity('notification_attempts')
 export class NotificationAttempt {
   @PrimaryColumn('bigint')

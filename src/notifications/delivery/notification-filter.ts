@@ -3,7 +3,7 @@ import { acrossAccounts, type AcrossAccounts } from '../../platform/database/dat
 import type { FailureClass } from '../partner/partner-connection.js';
 import type { Retry } from './notification.entity.js';
 
-/** The value with which a filter selects notifications without a failure class or reason. */
+/** The filter value that selects notifications without a failure class or without a failure reason. */
 export const NONE = 'none';
 
 /** The conditions of a filter on notifications; all of them must match. */
@@ -24,8 +24,8 @@ export interface NotificationConditions {
 }
 
 /**
- * Returns the reason why a query with this filter is not limited to accounts: without account conditions, the filter
- * comes from an operator (filter-bounds.ts).
+ * Returns, for the check of SQL texts, the reason why a query with this filter may read all accounts: without account
+ * conditions, the filter comes from an operator (filter-bounds.ts).
  */
 export function acrossOf({ account_codes, account_code }: NotificationConditions): AcrossAccounts | undefined {
   return account_codes === undefined && account_code == null ? acrossAccounts.operators : undefined;
@@ -46,13 +46,13 @@ export function conditionsOf(filter: NotificationConditions, values: unknown[]):
   add('n.account_code =', filter.account_code);
   add('n.subscription_id =', filter.subscription_id);
   add('n.change_reason =', filter.change_reason);
-  // The notification was not yet attempted, or not since it was put back into the queue.
+  // Without a failure, the notification was not yet attempted, or not attempted since it was put back into the queue.
   if (filter.failure === NONE) conditions.push(`(n.failure IS NULL AND n.state <> 'DELIVERED')`);
   else add('n.failure =', filter.failure);
   if (filter.reason === NONE) conditions.push('n.failure_reason IS NULL');
   else add('n.failure_reason =', filter.reason);
   const status = filter.http_status == null ? null : Number(filter.http_status);
-  // A delivered notification was answered with 200, but its status column is null; see the entity.
+  // A delivered notification was answered with 200, but its status column is null (notification.entity.ts).
   add(status === 200 ? `n.state = 'DELIVERED' OR n.http_status =` : 'n.http_status =', status);
   add('n.retry =', filter.retry);
   add('n.created_datetime >=', filter.from);

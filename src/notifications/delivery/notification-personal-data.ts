@@ -23,13 +23,14 @@ const REWRITE = {
          WHERE notifications.position = rewritten.position`,
   across: acrossAccounts.keyInHand,
 };
-// Deletes the excerpts of partners' answers, because an answer may repeat the body of the request.
+// Deletes the excerpts of partners' responses, because a response may repeat the request's body with the candidate's
+// data.
 const FORGET_EXCERPTS = {
   text: `UPDATE notification_attempts SET excerpt = NULL
          WHERE notification_position = ANY ($1::bigint[]) AND excerpt IS NOT NULL`,
 };
-// Finds the reasons of resends and resolutions that may name the candidate: all of the candidate's own notifications,
-// and others with a reason (notifications_reason_ix).
+// Finds the reasons that operators gave for resends and resolutions and that may name the candidate. It reads all of
+// the candidate's own notifications, and all other notifications with a reason (index notifications_reason_ix).
 const FIND_REASONS = {
   text: 'SELECT position, booking_code, reason FROM notifications WHERE account_code = $1 AND reason IS NOT NULL',
 };
@@ -44,7 +45,7 @@ interface Row {
   body: string;
 }
 
-/** Handles the personal data in a candidate's notifications and in the partners' answers. */
+/** Handles the personal data in a candidate's notifications and in the partners' responses. */
 @Injectable()
 export class NotificationPersonalData extends PersonalData {
   constructor(

@@ -5,13 +5,15 @@ import type { FailureClass } from '../partner/partner-connection.js';
 export type NotificationState = 'PENDING' | 'DELIVERED' | 'ERROR_QUEUE' | 'RESOLVED';
 export type Retry = 'AUTO' | 'MANUAL';
 
-/** A notification: one event for one subscription, as operators see it. `position` increases with the creation time. */
+/**
+ * A notification: one event for one subscription. Operators see its state. `position` increases with the creation time.
+ */
 @Entity('notifications')
 export class Notification {
   @PrimaryColumn({ type: 'bigint', insert: false, update: false })
   position: number;
 
-  /** The id of the message, which is sent as `webhook-id`. */
+  /** The id of the message, which is sent in the `webhook-id` header. */
   @Column('uuid')
   id: string;
 
@@ -57,8 +59,8 @@ export class Notification {
   failure_reason: string | null;
 
   /**
-   * The HTTP status of the last failure. Null after a delivery, which always means 200: an index contains this column,
-   * and a delivery must not change it.
+   * The HTTP status of the last failure. The value is null after a delivery, whose status was always 200. A delivery
+   * must not change this column, because an index contains it.
    */
   @Column('int', { nullable: true })
   http_status: number | null;

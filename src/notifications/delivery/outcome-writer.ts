@@ -19,11 +19,11 @@ export interface Outcome {
   readonly result: AttemptOutcome;
   readonly retry: Retry | null;
   /**
-   * Set if the partner is busy: the seconds of its pause, and the number of its successful answers to this process in
-   * the last second.
+   * Set if the partner sent a "busy" response: the seconds for which nothing is sent to it, and the number of
+   * successful responses that this process got from it in the last second.
    */
   readonly busy: { readonly waitS: number; readonly good: number } | null;
-  /** Whether other attempts were waiting for the partner's pace when this attempt ended. */
+  /** Whether other attempts were waiting for the partner's next send time when this attempt ended. */
   readonly othersWait: boolean;
 }
 
@@ -39,8 +39,8 @@ const GATHER_MOST = 256;
 /**
  * Records outcomes in batches. An outcome that must stop a partner, or release another notification, is written
  * immediately. Deliveries may wait briefly for one another, because only the next event of their booking waits for
- * them. While the database is unavailable, all outcomes are kept and retried; the fencing token decides whether they
- * still count.
+ * them. While the database is unavailable, all outcomes are kept in memory and written again later; the fencing token
+ * decides whether they are still accepted.
  *
  * A batch that waits too long for a lock (of one partner's rows, say) is split by partner, and the parts are written
  * separately. Only later outcomes of a partner whose part is still being written wait for it.
@@ -49,7 +49,7 @@ export class OutcomeWriter {
   private delivered: Outcome[] = [];
   private failed: Outcome[] = [];
   private released: Claimed[] = [];
-  /** The writers of partners whose outcomes are written separately, with the outcomes that arrive for them. */
+  /** The separate writers of single partners, by subscription id, which also get the outcomes that arrive later. */
   private readonly apart = new Map<string, OutcomeWriter>();
   private running: Promise<void> | null = null;
   private pendingStart: NodeJS.Timeout | null = null;
@@ -70,7 +70,7 @@ export class OutcomeWriter {
     private readonly isApart = false,
   ) {}
 
-  /** Whether a write is running or is to follow. */
+  /** Whether outcomes are being written or wait to be written. */
   get isBusy(): boolean {
     return this.running !== null || this.hasWork();
   }
@@ -79,14 +79,14 @@ export class OutcomeWriter {
     const apart = this.apart.get(outcome.item.subscription_id);
     if (apart) return apart.add(outcome);
     (outcome.retry === null ? this.delivered : this.failed).push(outcome);
-    // The recovery of a partner, or the result of an operator's resend, should be visible immediately.
+    // The recovery of a partner, or the result of an operator's resend, should be visible to operators immediately.
     if (outcome.item.down || outcome.item.trigger === 'MANUAL') this.start();
     else this.startInTime();
   }
 
   /**
-   * Releases items that were claimed and not sent. They are released after all earlier outcomes, which may stop the
-   * partner.
+   * Releases notifications that were claimed and not sent. They are released after all earlier outcomes are written,
+   * because such an outcome may stop the partner's deliveries.
    */
   release(items: Claimed[]): void {
     const here = items.filter((item) => !this.apart.has(item.subscription_id));
@@ -106,7 +106,10 @@ export class OutcomeWriter {
     }
   }
 
-  /** Stops writing. The leases of unrecorded outcomes expire, because nothing waits for these outcomes any more. */
+  /**
+   * Stops writing. Outcomes that are not yet recorded are lost; the leases of their notifications expire, and the
+   * notifications are claimed again.
+   */
   stop(): void {
     this.stopped = true;
     for (const writer of this.apart.values()) writer.stop();
@@ -131,12 +134,12 @@ export class OutcomeWriter {
   }
 
   private async run(): Promise<void> {
-    // A pause of one turn of the event loop records answers together that arrived together.
+    // After one turn of the event loop, outcomes that arrived at the same time are written in one batch.
     await pause(0);
     await this.races.reached('attempt ended');
     do {
-      // Items are released only when no failed outcome remains: the outcome that caused the release must be written
-      // first.
+      // Unsent notifications are released only when no failure remains to be written: the outcome that caused the
+      // release must be written first.
       const failed = this.failed.splice(0, LARGEST_WRITE);
       const delivered = this.delivered.splice(0, LARGEST_WRITE);
       const released = this.failed.length === 0 ? this.released.splice(0, LARGEST_WRITE) : [];
@@ -157,8 +160,8 @@ export class OutcomeWriter {
         if (isTimedOut(error) && !this.isApart) return this.setApart(outcomes);
         if (!isDatabaseUnavailable(error) && !isConcurrency(error)) {
           this.logger.error({ err: error, outcomes: outcomes.length }, 'outcomes of attempts cannot be recorded');
-          // One outcome causes the error, and the others must not suffer from it. If a single outcome fails, its
-          // notification is claimed again later.
+          // One outcome causes the error, so that each is written alone and the others succeed. If a single outcome
+          // cannot be written, its notification is claimed again later.
           if (outcomes.length > 1) for (const one of outcomes) await this.write([one], record);
           else this.onRecorded(outcomes, []);
           return;
@@ -184,7 +187,7 @@ export class OutcomeWriter {
       }
       writer.add(outcome);
     }
-    // Items are released after the outcomes that caused the release.
+    // Unsent notifications are released after the failures that stopped their partner are written.
     const released = this.released;
     this.released = [];
     this.release(released);
@@ -235,7 +238,7 @@ export class OutcomeWriter {
         items.map((item) => item.position),
         items.map((item) => item.lease_token),
       ])
-      // The error is only logged: the leases of these items expire anyway.
+      // The error is only logged: the leases of these notifications expire anyway.
       .catch((error: unknown) => this.logger.warn({ err: error }, 'claimed notifications could not be released'));
   }
 }
@@ -259,7 +262,7 @@ function later(at: Date, ms: number): Date {
   return ms === 0 ? at : new Date(at.getTime() + ms);
 }
 
-/** Returns the earlier HTTP requests of an attempt as JSON for the statements; null if there were none. */
+/** Returns the earlier HTTP requests of an attempt as JSON for the SQL statements; null if there were none. */
 function earlierOf({ at, result: { earlier } }: Outcome): string | null {
   if (earlier.length === 0) return null;
   return JSON.stringify(

@@ -36,7 +36,7 @@ describe('the retry after a failure', () => {
     ['protocol', 201, 'MANUAL', 'MANUAL'],
     ['blocked', null, 'MANUAL', 'MANUAL'],
   ] as const)(
-    'is, after %s %s, %s by default and %s when everything is retried',
+    'a failure of class %s with status %s has the retry %s by default, and %s when the subscription retries every cause',
     (failure, status, byDefault, widened) => {
       expect(retryAfter(outcome(failure, status), ['500', '429'])).toBe(byDefault);
       expect(retryAfter(outcome(failure, status), everything)).toBe(widened);
@@ -54,7 +54,7 @@ test.each([
   ['token_dns_ENOTFOUND', 'MANUAL', 'AUTO'],
   ['token_malformed', 'MANUAL', 'MANUAL'],
 ] as const)(
-  'is, after the token error %s, %s by default and %s when everything is retried',
+  'the token error %s has the retry %s by default, and %s when the subscription retries every cause',
   (reason, byDefault, widened) => {
     const failed = { ...outcome('auth'), reason };
     expect(retryAfter(failed, ['500', '429'])).toBe(byDefault);
@@ -62,14 +62,14 @@ test.each([
   },
 );
 
-test('a 429 means that the partner is busy, and so does a 503 if it is retried', () => {
+test('a 429 means that the partner is busy, and so does a 503 if the subscription retries it', () => {
   expect(isBusy(outcome('client_error', 429), ['500'])).toBe(true);
   expect(isBusy(outcome('server_error', 503), ['500', '429'])).toBe(false);
   expect(isBusy(outcome('server_error', 503), ['500', '503'])).toBe(true);
   expect(isBusy(outcome('server_error', 500), ['500', '503'])).toBe(false);
 });
 
-test('a token endpoint that answers 429 or 503 with Retry-After is busy if the status is retried', () => {
+test('a token endpoint that answers 429 or 503 with Retry-After counts as busy if the subscription retries that status', () => {
   const failed = (status: number, retryAfterS: number | null) =>
     isBusy({ ...outcome('auth'), reason: `token_http_${status}`, retryAfterS }, ['500', '429']);
   expect([failed(429, 3), failed(429, null), failed(503, 3), failed(500, 3)]).toEqual([true, false, false, false]);
@@ -78,13 +78,13 @@ test('a token endpoint that answers 429 or 503 with Retry-After is busy if the s
   expect(isBusy({ ...outcome('auth', 401), reason, retryAfterS: 3 }, ['500', '503'])).toBe(false);
 });
 
-test('only a client error is attributed to the event instead of the partner', () => {
+test('only a 4xx status is attributed to the event instead of the partner', () => {
   expect(isPartnerLevel(outcome('client_error', 400))).toBe(false);
   expect(isPartnerLevel(outcome('tls'))).toBe(true);
   expect(isPartnerLevel(outcome(null, 200))).toBe(false);
 });
 
-test('a timeout or failed connection means overload, at the token endpoint too; a refusal does not', () => {
+test('a timeout or a failed connection means overload, also at the token endpoint; an error status does not', () => {
   const failures: (FailureClass | null)[] = ['timeout', 'connect', 'dns', 'tls', 'auth', 'server_error', null];
   expect(failures.map((failure) => isOverload(outcome(failure)))).toEqual([true, true, true, ...Array(4).fill(false)]);
   const reasons = [

@@ -7,7 +7,10 @@ const TOKEN_CAUSES: readonly [RegExp, string][] = [
   [/^token_(connect|dns)_/, 'connection'],
 ];
 
-/** Returns the cause under which the settings allow an automatic retry of a failure; null if there is none. */
+/**
+ * Returns the cause in the setting `auto_retry_on` that allows an automatic retry of this failure; null if there is
+ * none.
+ */
 function autoRetryCause({ failure, httpStatus, reason }: AttemptOutcome): string | null {
   if (failure === 'server_error' || httpStatus === 429 || httpStatus === 408) return String(httpStatus);
   if (failure === 'timeout') return 'timeout';
@@ -28,8 +31,8 @@ export function retryAfter(outcome: AttemptOutcome, autoRetryOn: readonly string
 }
 
 /**
- * Returns whether the partner is busy: neither is the event at fault, nor is the partner down. The same applies to a
- * token endpoint that says when to call it again.
+ * Returns whether the failure means that the partner is busy, so that neither the event is at fault nor the partner is
+ * down. A token endpoint that sends `Retry-After` counts as busy, too.
  */
 export function isBusy(outcome: AttemptOutcome, autoRetryOn: readonly string[]): boolean {
   if (outcome.failure === 'auth') {
@@ -47,10 +50,13 @@ export function isPartnerLevel({ failure }: AttemptOutcome): boolean {
   return failure !== null && failure !== 'client_error';
 }
 
-/** The reasons of failed token requests to an endpoint that was late or unreachable. */
+/** The reasons of failed token requests to a token endpoint that did not answer in time or was unreachable. */
 const TOKEN_OVERDUE = /^token_(late|answer_late|(timeout|connect|dns)_)/;
 
-/** Returns whether more concurrency would only pile up requests, at the partner or at its token endpoint. */
+/**
+ * Returns whether the failure shows an overload: more concurrent requests would only pile up at the partner or at its
+ * token endpoint.
+ */
 export function isOverload({ failure, reason }: AttemptOutcome): boolean {
   if (failure === 'auth') return reason !== null && TOKEN_OVERDUE.test(reason);
   return failure === 'timeout' || failure === 'connect' || failure === 'dns';

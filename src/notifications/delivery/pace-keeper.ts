@@ -3,23 +3,24 @@ import type { Logger } from '../../platform/observability/logger.js';
 import type { PartnerQueue } from './partner-queue.js';
 import { RESERVE, type Reserved } from './pace-statements.js';
 
-/** The time after a failed query until it is retried. */
+/** The time in milliseconds after which a failed database query is retried. */
 const ASK_AGAIN_MS = 250;
-/** The tolerance for timers, which may fire slightly early. */
+/** The tolerance, in milliseconds, for timers that fire slightly early. */
 const EARLY_MS = 1;
-/** The longest timer, after which the database is asked again. */
+/** The longest time, in milliseconds, after which the database is asked again for send times. */
 const LONGEST_MS = 15_000;
 
 /**
- * Opens the closed queues of this process. A paused queue opens when its pause is over; other queues open at the send
- * times that the database reserves for all processes in turn (pace-statements.ts).
+ * Opens the closed queues of partners in this process. A paused queue opens when its pause is over; other queues open
+ * at the send times that the database reserves for all processes in turn (pace-statements.ts).
  */
 export class PaceKeeper<Item> {
   private readonly arranged = new Map<PartnerQueue<Item>, NodeJS.Timeout | null>();
 
   /**
    * Creates the keeper.
-   * @param opened called when a queue may start an attempt, or when there may be more to claim for it
+   * @param opened called when a queue may start an attempt, or when there may be more notifications to claim for its
+   * partner
    */
   constructor(
     private readonly database: Database,
@@ -48,8 +49,8 @@ export class PaceKeeper<Item> {
   }
 
   /**
-   * Lifts the pause of the partner and checks again, because the sandbox's clock was moved or the partner has a new
-   * address.
+   * Lifts the pause of the partner and checks its queue again, because the sandbox's clock was moved or the partner has
+   * a new address.
    */
   checkAgain(queue: PartnerQueue<Item>): void {
     if (!queue.pace.dropWall()) return;
@@ -63,8 +64,8 @@ export class PaceKeeper<Item> {
         this.arranged.delete(queue);
         if (queue.pace.isOpen(performance.now())) this.opened(queue);
         else {
-          // The database is asked, because another process may already have ended the pause, for example after a new
-          // address.
+          // The database is asked again, because another process may already have ended the pause, for example after
+          // the partner's address was changed.
           queue.pace.dropWall();
           this.arrange(queue);
         }
@@ -74,7 +75,7 @@ export class PaceKeeper<Item> {
     this.arranged.set(queue, timer.unref());
   }
 
-  /** Reserves send times for the queue; returns the milliseconds until its next check. */
+  /** Reserves send times for the queue; returns the milliseconds until the queue must be checked again. */
   private async reserve(queue: PartnerQueue<Item>): Promise<number> {
     const asked = performance.now();
     try {

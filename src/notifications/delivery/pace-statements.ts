@@ -2,30 +2,31 @@
  * Statements for the pace of a partner, which the database stores for all processes.
  *
  * 1. A "busy" answer (429, or 503 if the partner's 503 is retried) pauses the partner: until `paused_until`, nothing is
- *    claimed or reserved. The successful answers of the last second tell the partner's throughput, the ceiling. The pace
- *    becomes half of it.
+ *    claimed or reserved. The successful responses of the last second tell the partner's throughput, the ceiling. The
+ *    pace becomes half of it.
  * 2. A partner with a pace, or with an operator's upper limit, gets its requests evenly spaced. Each process reserves
  *    its send times (`RESERVE`); `paced_to` is the end of all reservations.
- * 3. Successful answers raise the pace: quickly to nearly the ceiling and, after a waiting period, exponentially beyond
- *    it, until the partner is busy again. The waiting period doubles if the ceiling turns out to be the same as before.
- * 4. A busy answer costs `DEBT` successful answers. The pace rises beyond the ceiling only without debt, so that only a
- *    few of a slow partner's answers are "busy".
+ * 3. Successful responses raise the pace: quickly to nearly the ceiling and, after a waiting period, exponentially
+ *    beyond it, until the partner is busy again. The waiting period doubles if the ceiling turns out to be the same as
+ *    before.
+ * 4. A busy response costs `DEBT` successful responses. The pace rises beyond the ceiling only without debt, so that
+ *    only a few of a slow partner's responses are "busy".
  *
  * Never compare a stored time with the current time without the time at which it was stored: the clock may have been
  * set since.
  */
 import { acrossAccounts, prepared } from '../../platform/database/database.js';
 
-/** The maximum difference between the clocks that two statements of one server see. */
+/** The maximum difference, in seconds, between the clock readings of two statements on one server. */
 const SKEW_S = 5;
-/** The period for which one reservation contains send times. */
+/** The period, in seconds, for which a process reserves send times at once. */
 const AHEAD_S = 0.1;
-/** The pace from which the limit is removed, and the lowest pace. */
+/** The pace, in requests per second, from which the limit is removed; then the lowest pace. */
 const UNBOUNDED = 4000;
 const SLOWEST = 0.05;
-/** The pace stays at this fraction of the ceiling for a while. */
+/** The fraction of the ceiling at which the pace stays for a while. */
 const SAFE = 0.97;
-/** The fraction of a pace that proved too high. */
+/** The factor by which a pace that proved too high is reduced. */
 const REDUCED = 0.95;
 /**
  * The pace below which one answer more or less changes the throughput of a second much, and the smallest fraction of it
@@ -33,21 +34,29 @@ const REDUCED = 0.95;
  */
 const SLOW = 2;
 const SLOW_REDUCED = 0.75;
-/** The growth of the pace for each successful answer: up to the ceiling, beyond it, and once the throughput has risen. */
+/**
+ * The growth of the pace for each successful response: up to the ceiling, beyond it, and once the throughput has risen.
+ */
 const REGAIN = 4;
 const PROBE = 1;
 const RISING = 4;
-/** The multiple of the ceiling from which the partner's throughput counts as higher than before. */
+/** If the pace exceeds the ceiling by this factor, the partner's throughput counts as higher than before. */
 const RISEN = 1.15;
 /**
- * The seconds of successful answers that are awaited before the pace rises beyond a new ceiling, and the number of times
- * that this period is doubled for a ceiling that proves right.
+ * The period, in seconds, of successful responses before the pace rises beyond a new ceiling. Then the maximum number
+ * of times that the period is doubled for a ceiling that proves right.
  */
 const PATIENCE_S = 7.5;
 const DOUBLINGS = 1;
-/** The doublings for the first ceiling. It is a guess, because other processes have yet to record their answers. */
+/**
+ * The number of doublings of that period for the first ceiling. That ceiling is a guess, because other processes have
+ * yet to record their responses.
+ */
 const GUESSED = -2;
-/** The successful answers for each busy answer, and the busy answers that are remembered at most. */
+/**
+ * The number of successful responses that make up for one "busy" response, and the maximum number of "busy" responses
+ * that are remembered.
+ */
 const DEBT = 29;
 const REMEMBERED = 2;
 
@@ -55,7 +64,7 @@ const REMEMBERED = 2;
 export const isOver = (from: string, until: string): string =>
   `(${until} IS NULL OR ${until} <= statement_timestamp() OR ${from} > statement_timestamp() + interval '${SKEW_S} seconds')`;
 
-/** The SQL condition that no pause of the subscription `s` is in effect. */
+/** The SQL condition that the partner of the subscription `s` is not paused after a "busy" response. */
 export const MAY_BE_ASKED = isOver('s.paused_from', 's.paused_until');
 
 /** The SQL expression for the allowed requests per second of a subscription `s`; null means no limit. */
@@ -69,12 +78,12 @@ const GIVEN_OUT_TO = `CASE WHEN s.paced_to > statement_timestamp() AND s.paced_t
 
 /** The SQL condition that a subscription `s` may get its next request now. */
 export const IN_PACE = `(${PACE} IS NULL OR ${GIVEN_OUT_TO} <= statement_timestamp())`;
-/** The SQL expression with which an UPDATE reserves one more send time. */
+/** The SQL expression with which an UPDATE reserves one more send time of the partner. */
 export const ONE_MORE = `${GIVEN_OUT_TO} + make_interval(secs => 1 / ${PACE})`;
 
 const HOLD = `greatest(0, ${PATIENCE_S} * s.pace_ceiling * power(2, least(s.pace_confirmed, ${DOUBLINGS})) - ${DEBT})`;
 
-/** The SQL expression for the pace of a subscription `s` after a number of successful answers. */
+/** The SQL expression for the pace of a subscription `s` after a number of successful responses. */
 export const GROWN = (answers: string): string => {
   const grown = `CASE WHEN s.pace < ${SAFE} * s.pace_ceiling
       THEN least(${SAFE} * s.pace_ceiling, s.pace + ${REGAIN} * ${answers})
@@ -84,10 +93,10 @@ export const GROWN = (answers: string): string => {
 };
 
 /**
- * The SQL expression for the new ceiling of a busy subscription `s`: the successful answers of the last second, because
- * the partner then accepted as much as it could. A pace above the ceiling was a trial, and a failed trial does not lower
- * the ceiling. A pace below it proved too high.
- * @param good SQL for the successful answers that the writing process got in the last second
+ * The SQL expression for the new ceiling of a busy subscription `s`: the successful responses of the last second,
+ * because the partner then accepted as much as it could. A pace above the ceiling was a trial, and a failed trial does
+ * not lower the ceiling. A pace below it proved too high.
+ * @param good SQL for the successful responses that the writing process got in the last second
  */
 export const CEILING = (good: string): string => {
   const since = (seconds: string) => `greatest(${good}, (SELECT count(*) FROM notification_attempts a
@@ -109,19 +118,19 @@ export const CONFIRMED = (ceiling: string): string =>
     WHEN ${ceiling} BETWEEN 0.75 * s.pace_ceiling AND 1.25 * s.pace_ceiling THEN greatest(0, s.pace_confirmed + 1)
     ELSE 0 END`;
 
-/** The SQL expression for the successful answers of a subscription `s`, less its debt, after a busy answer. */
+/** The SQL expression for the successful responses of a subscription `s`, less its debt, after a busy response. */
 export const INDEBTED = `CASE WHEN s.pace_ceiling IS NULL THEN 0
     ELSE greatest(-${REMEMBERED * DEBT}, least(0, s.pace_good) - ${DEBT}) END`;
 
 /** The send times that a process has reserved at a partner. Times are in milliseconds from now. */
 export interface Reserved {
-  /** The allowed requests per second; null means no limit. */
+  /** The allowed requests to the partner per second; null means no limit. */
   pace: number | null;
-  /** The number of reserved requests; 0 means none for now. */
+  /** The number of reserved send times; 0 means none for now. */
   requests: number;
   /** The time of the first reserved request, or of the next reservation. */
   from_ms: number;
-  /** The time until the pause of a busy partner ends. */
+  /** The time until the pause after a partner's "busy" response ends. */
   wall_ms: number;
 }
 

@@ -9,7 +9,7 @@ describe('a partner with a limited rate', () => {
     return { queues, closed, queue: queues.of('a') };
   };
 
-  test('no request is sent before its permitted time, and none after the last permitted time', () => {
+  test('a partner with a limited rate gets each request no earlier than its reserved send time, and none after the last reserved time', () => {
     const { pace } = paced().queue;
     pace.allow(1000, 3, 10);
     expect([999, 1000].map((now) => pace.isOpen(now))).toEqual([false, true]);
@@ -19,7 +19,7 @@ describe('a partner with a limited rate', () => {
     expect(pace.opensAt(1_000_000)).toBeNull();
   });
 
-  test('no request is sent before the end of a pause, even if a time was permitted earlier', () => {
+  test('a busy partner gets no request before the end of its pause, even if a send time was reserved earlier', () => {
     const { pace } = paced().queue;
     pace.allow(1000, 3, 10);
     pace.close(5000);
@@ -27,7 +27,7 @@ describe('a partner with a limited rate', () => {
     expect([pace.isOpen(4999), pace.opensAt(1000), pace.opensAt(5000)]).toEqual([false, 5000, null]);
   });
 
-  test('a partner gets no turn before its next permitted time', () => {
+  test('the queue of a partner with a limited rate starts no attempt before the next reserved send time', () => {
     const { queues, closed, queue } = paced();
     queue.pace.bound(5);
     fill(queues, 'a', 3);
@@ -39,14 +39,14 @@ describe('a partner with a limited rate', () => {
     expect(startAll(queues)).toEqual(['a']);
   });
 
-  test('the queue of a partner holds only as many notifications as may be sent within a few seconds', () => {
+  test('the queue of a partner with a limited rate holds only as many notifications as may be sent within a few seconds', () => {
     const { queue } = paced();
     queue.pace.bound(2);
     expect(queue.capacity).toBe(8);
     expect(queue.isReadyFor(1)).toBe(false);
   });
 
-  test('counts the successful answers of the last second', () => {
+  test('counts the successful responses of a partner in the last second', () => {
     const { pace } = paced().queue;
     for (const at of [100, 950, 1050, 1099]) pace.answeredWell(at);
     expect([1099, 1100, 1999, 5000].map((now) => pace.goodAnswers(now))).toEqual([4, 3, 2, 0]);

@@ -1,4 +1,4 @@
-/** The age at which an unused send time expires. Saved-up send times would allow a burst. */
+/** The age at which an unused send time expires. If unused send times were kept, a burst of requests could follow. */
 const LOST_MS = 300;
 const BUCKET_MS = 100;
 const BUCKETS = 10;
@@ -7,14 +7,14 @@ const BUCKETS = 10;
  * Tracks the pace of one partner in a worker: whether requests to the partner are limited, and the reserved send times.
  */
 export class PartnerPace {
-  /** Whether the partner is paced: each request then needs one of the reserved send times in `moments`. */
+  /** Whether the partner's requests are spaced: each request then needs one of the reserved send times in `moments`. */
   isPaced = false;
   /** The maximum number of requests per second; Infinity if no limit is known. */
   rate = Infinity;
-  /** The end of the partner's pause, on the worker's clock; until then nothing is sent. */
+  /** The end of the pause after the partner's "busy" response, on the worker's clock; until then nothing is sent. */
   wallUntil = -Infinity;
   private moments: number[] = [];
-  /** The number of successful answers in each tenth of the last second. */
+  /** The number of successful responses in each tenth of the last second. */
   private readonly good = new Int32Array(BUCKETS);
   private bucket = 0;
 
@@ -25,13 +25,16 @@ export class PartnerPace {
     return now >= this.wallUntil && this.moments.length > 0 && this.moments[0] <= now;
   }
 
-  /** Returns the time of the next check; null if no send time is left and more must be reserved. */
+  /**
+   * Returns the time at which to check again whether a request may be sent; null if no send time is left and more must
+   * be reserved.
+   */
   opensAt(now: number): number | null {
     if (now < this.wallUntil) return this.wallUntil;
     return this.moments.length > 0 ? this.moments[0] : null;
   }
 
-  /** Uses up a send time for a request. */
+  /** Uses up one of the partner's reserved send times for a request. */
   use(): void {
     if (this.isPaced) this.moments.shift();
   }
@@ -48,7 +51,7 @@ export class PartnerPace {
     this.moments = Array.from({ length: requests }, (_, index) => from + (index * 1000) / rate);
   }
 
-  /** Pauses a busy partner, and drops its send times. */
+  /** Pauses the requests to a busy partner, and drops its reserved send times. */
   close(until: number): void {
     this.isPaced = true;
     this.moments = [];
@@ -74,7 +77,7 @@ export class PartnerPace {
     this.good[this.bucket % BUCKETS] += 1;
   }
 
-  /** Returns the number of the partner's successful answers in the last second. */
+  /** Returns the number of the partner's successful responses in the last second. */
   goodAnswers(now: number): number {
     this.forget(now);
     return this.good.reduce((sum, count) => sum + count, 0);

@@ -2,24 +2,28 @@ import { PartnerPace } from './partner-pace.js';
 
 const LARGEST_BATCH = 512;
 /**
- * The age from which a change of the partner's health is ignored, if this worker has not sent to the partner before.
+ * The age, in milliseconds, from which a worker that has not sent to the partner before ignores a change of the
+ * partner's health.
  */
 const RECENT_MS = 10_000;
-/** A paced partner's notifications are claimed for this many seconds in advance. */
+/** For a partner with a limited request rate, the notifications for this many seconds are claimed in advance. */
 export const PACED_S = 4;
-/** The growth of the concurrency limit at each success, until the partner has handled the maximum. */
+/**
+ * The amount by which each success raises the partner's concurrency limit, until the partner has handled the maximum.
+ */
 const FIRST_GROWTH = 0.5;
 /**
- * A partner counts as hanging if an attempt has had no answer for this time and for this multiple of its typical
+ * A partner counts as hanging if an attempt has had no response for this time and for this multiple of its typical
  * response time.
  */
 const SILENT_MS = 1_000;
 const SILENT_TIMES = 3;
 
 /**
- * The state of a partner's queue in this worker. `IDLE`: the last claim took everything. `ASKING`: there may be more to
- * claim. `CLAIMING`: a claim is running. `STALLED`: a claim found nothing, perhaps because an unrecorded outcome
- * blocked it. `HALTED`: an outcome that stops the partner is being recorded; until then nothing is claimed or started.
+ * The state of a partner's queue in this worker. `IDLE`: the last claim took all due notifications. `ASKING`: there may
+ * be more notifications to claim. `CLAIMING`: a claim is running. `STALLED`: a claim found nothing, perhaps because an
+ * unrecorded outcome blocked it. `HALTED`: an outcome that stops the partner is being recorded; until then nothing is
+ * claimed or started.
  */
 export type QueueMode = 'IDLE' | 'ASKING' | 'CLAIMING' | 'STALLED' | 'HALTED';
 
@@ -31,39 +35,48 @@ const MAY_FOLLOW: Record<QueueMode, readonly QueueMode[]> = {
   HALTED: ['ASKING'],
 };
 
-/** The latest experience of this worker with a partner: it answers, it hangs, or no attempt has ended yet. */
+/**
+ * The latest experience of this worker with a partner: the partner answers, it does not answer in time (hangs), or no
+ * attempt has ended yet.
+ */
 export type Trust = 'ANSWERS' | 'UNTRIED' | 'HANGS';
 
-/** A running attempt with its start, on the worker's clock. */
+/** A running attempt, with the time of its start on the worker's clock. */
 export interface Attempt {
   readonly since: number;
 }
 
-/** A worker's queue of claimed items for one partner, in the order of the claims, with a concurrency limit. */
+/**
+ * A worker's queue of claimed notifications (items) for one partner, in the order of the claims, with a concurrency
+ * limit.
+ */
 export class PartnerQueue<Item> {
   private items: Item[] = [];
   private head = 0;
   private current: QueueMode = 'ASKING';
   private readonly attempts = new Set<Attempt>();
-  /** The time at which the partner's health last changed, as far as known; null if it never did. */
+  /** The time at which the partner's health last changed, as far as this worker knows; null if it never changed. */
   private changedAt: number | null = null;
-  /** The typical response time of the partner. */
+  /** The typical response time of the partner, in milliseconds. */
   private typicalMs = 0;
   trust: Trust = 'UNTRIED';
   readonly pace = new PartnerPace();
-  /** Items that were claimed before this time, on the worker's clock, have outdated settings. */
+  /** Items that were claimed before this time, on the worker's clock, were claimed under outdated settings. */
   staleBefore = -Infinity;
-  /** Answers to items that were claimed before this time come from an address that the partner no longer uses. */
+  /**
+   * Responses to notifications that were claimed before this time come from an address that the partner no longer uses.
+   */
   movedAt = -Infinity;
-  /** The maximum number of items in the queue. */
+  /** The maximum number of notifications in the queue. */
   batch: number;
   /**
-   * The concurrency limit of attempts, rounded down when it is used. It grows with every success, and shrinks when the
-   * partner does not keep up. It starts at 1, so that a slow partner gets few requests before it answers "busy".
+   * The maximum number of concurrent attempts to the partner, rounded down when it is used. The limit grows with every
+   * success, and shrinks when the partner does not keep up. The limit starts at 1, so that a slow partner gets few
+   * requests before it answers "busy".
    */
   limit = 1;
   private isProven = false;
-  /** Whether the limit may be low only because the partner is new to this worker. */
+  /** Whether the concurrency limit may be low only because the partner is new to this worker. */
   private isLearning = true;
 
   constructor(
@@ -85,7 +98,7 @@ export class PartnerQueue<Item> {
     return this.items.length - this.head;
   }
 
-  /** The number of items to claim now: 0 while the queue is at least half full. */
+  /** The number of notifications to claim now: 0 while the queue is at least half full. */
   get capacity(): number {
     const held = Math.min(this.batch, Math.ceil(PACED_S * this.pace.rate));
     return this.current === 'ASKING' && this.waiting <= held / 2 ? held - this.waiting : 0;
@@ -102,7 +115,7 @@ export class PartnerQueue<Item> {
     return this.waiting + this.inFlight === 0 && this.current !== 'CLAIMING' && this.current !== 'HALTED';
   }
 
-  /** Notes that there may be items to claim. */
+  /** Notes that there may be notifications to claim for the partner. */
   wake(): void {
     if (this.current !== 'HALTED') this.become('ASKING');
   }
@@ -122,12 +135,15 @@ export class PartnerQueue<Item> {
     this.become('HALTED');
   }
 
-  /** Resumes the halted queue, after that outcome was recorded. */
+  /** Resumes the halted queue, after the outcome that halted it was recorded. */
   resume(): void {
     if (this.current === 'HALTED') this.become('ASKING');
   }
 
-  /** Allows a new claim, after one that unrecorded outcomes may have blocked. */
+  /**
+   * Allows a new claim, after a claim found nothing, perhaps because running attempts whose outcome was not yet
+   * recorded blocked it.
+   */
   retryClaim(): void {
     if (this.current === 'STALLED') this.become('ASKING');
   }
@@ -148,9 +164,11 @@ export class PartnerQueue<Item> {
   }
 
   /**
-   * Adds the items of a claim to the queue. After a claim that was fully served, the next one is larger.
-   * @param asked the number that was to be claimed
-   * @param outstanding whether unrecorded outcomes may have blocked the claim
+   * Adds the notifications of a claim to the queue. If the claim found as many notifications as it asked for, the next
+   * claim asks for more.
+   *
+   * @param asked the number of notifications that the claim asked for
+   * @param outstanding whether attempts whose outcome was not yet recorded may have blocked the claim
    */
   fill(items: Item[], asked: number, outstanding: boolean): void {
     this.items = this.head === 0 ? this.items : this.items.slice(this.head);
@@ -164,7 +182,7 @@ export class PartnerQueue<Item> {
     }
   }
 
-  /** Removes and returns the items whose attempts have not started. */
+  /** Removes and returns the queued notifications, whose attempts have not started. */
   empty(): Item[] {
     const items = this.items.slice(this.head);
     this.items = [];
@@ -187,14 +205,17 @@ export class PartnerQueue<Item> {
   }
 
   /**
-   * Raises the limit to the maximum for a slow partner that has never answered "busy": its answers come too late to
-   * learn from them.
+   * Raises the concurrency limit to the maximum for a slow partner that has never answered "busy": its responses come
+   * too late to learn from them.
    */
   open(): void {
     if (this.isLearning && !this.pace.isPaced) this.limit = this.most;
   }
 
-  /** Halves the limit for a partner that does not keep up, because more concurrency would only pile up requests. */
+  /**
+   * Halves the concurrency limit of a partner that does not keep up, because more concurrency would only pile up
+   * requests.
+   */
   overloaded(): void {
     this.isLearning = false;
     this.limit = Math.max(1, Math.floor(this.limit / 2));
@@ -205,15 +226,15 @@ export class PartnerQueue<Item> {
     this.typicalMs = this.typicalMs === 0 ? ms : 0.8 * this.typicalMs + 0.2 * ms;
   }
 
-  /** Returns whether an attempt has been without an answer for too long. */
+  /** Returns whether a running attempt has had no response for too long. */
   isSilent(now: number): boolean {
     const [oldest] = this.attempts;
     return oldest !== undefined && now - oldest.since > Math.max(SILENT_MS, SILENT_TIMES * this.typicalMs);
   }
 
   /**
-   * Resets the limit after a change of the partner's health. A recovered partner starts with one attempt, and the limit
-   * doubles with every round of successes.
+   * Resets the concurrency limit after a change of the partner's health. A recovered partner starts with one attempt,
+   * and the limit doubles with every round of successes.
    */
   partnerChangedAt(at: number | null, now: number): void {
     if (this.changedAt === at) return;

@@ -2,7 +2,7 @@ import { PartnerQueue } from './partner-queue';
 import { fill, startAll } from '../../../test/support/proven-queues';
 import { PartnerQueues } from './partner-queues';
 
-/** Queues of partners that have already handled the maximum concurrency. */
+/** The queues of partners that have already handled the maximum number of concurrent attempts. */
 class ProvenQueues extends PartnerQueues<number> {
   private readonly proven = new Set<string>();
 
@@ -14,18 +14,18 @@ class ProvenQueues extends PartnerQueues<number> {
   }
 }
 
-/** Makes the partners count as answering, by one answered attempt each. */
+/** Makes the partners count as answering, by recording one answered attempt for each of them. */
 function answering(queues: PartnerQueues<number>, ...ids: string[]): void {
   for (const id of ids) queues.ended(queues.of(id), queues.started(queues.of(id), 0), true, 1);
 }
 
-test('a partner uses no more than its own slots', () => {
+test('a partner uses no more concurrent attempts than the limit per partner', () => {
   const queues = new ProvenQueues(64, 16);
   fill(queues, 'a', 100);
   expect(startAll(queues)).toHaveLength(16);
 });
 
-test('partners are served in turn', () => {
+test('the attempts of several partners start in turn', () => {
   const queues = new ProvenQueues(64, 16);
   answering(queues, 'a', 'b');
   fill(queues, 'a', 3);
@@ -33,7 +33,7 @@ test('partners are served in turn', () => {
   expect(startAll(queues)).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
 });
 
-test('a share of the slots is reserved for partners with hardly any running attempts', () => {
+test('a share of the worker’s concurrent attempts is reserved for partners with hardly any running attempts', () => {
   const queues = new ProvenQueues(64, 16);
   answering(queues, 'a', 'b', 'c', 'd', 'e', 'f');
   for (const id of ['a', 'b', 'c', 'd', 'e']) fill(queues, id, 100);
@@ -45,7 +45,7 @@ test('a share of the slots is reserved for partners with hardly any running atte
 describe('however many partners hang', () => {
   const hanging = Array.from({ length: 1000 }, (_, number) => `hanging ${number}`);
 
-  test('hanging partners leave slots for a responsive partner and, within a second, for a partner that was never tried', () => {
+  test('however many partners hang, slots remain for a responsive partner and, within a second, for a partner that was never tried', () => {
     const queues = new ProvenQueues(64, 16);
     answering(queues, 'known');
     for (const id of hanging) fill(queues, id, 3);
@@ -58,7 +58,7 @@ describe('however many partners hang', () => {
     expect(startAll(queues)[0]).toBe('new');
   });
 
-  test('partners that all stop answering at the same moment delay others only until this is noticed', () => {
+  test('partners that all stop answering at the same moment delay other partners only until the worker notices it', () => {
     const queues = new ProvenQueues(64, 16);
     answering(queues, ...hanging, 'healthy');
     for (const id of hanging.slice(0, 200)) fill(queues, id, 1);
@@ -77,7 +77,7 @@ describe('however many partners hang', () => {
     expect(queues.of('healthy').inFlight).toBe(1);
   });
 
-  test('partners known to hang use at most a quarter of the slots, in turn', () => {
+  test('partners that are known to hang share at most a quarter of the slots, in turn', () => {
     const queues = new ProvenQueues(64, 16);
     const few = hanging.slice(0, 70);
     for (const id of few) {
@@ -94,7 +94,7 @@ describe('however many partners hang', () => {
     expect(queues.inFlight).toBe(32);
   });
 
-  test('a partner that answers again is treated like any other', () => {
+  test('a hanging partner that answers again gets slots like any other partner', () => {
     const queues = new ProvenQueues(64, 16);
     const queue = queues.of('a');
     const attempt = queues.started(queue, 0);
@@ -109,7 +109,7 @@ describe('however many partners hang', () => {
   });
 });
 
-test('no partner is examined while all slots are taken, however many partners wait', () => {
+test('while all slots of the worker are in use, no queue is checked for a next attempt, however many partners wait', () => {
   const queues = new ProvenQueues(64, 16);
   const ids = Array.from({ length: 1000 }, (_, number) => `partner ${number}`);
   answering(queues, ...ids);
@@ -121,14 +121,14 @@ test('no partner is examined while all slots are taken, however many partners wa
   looks.mockRestore();
 });
 
-test('a worker for one partner uses all of its slots', () => {
+test('a worker with a single partner uses all of the slots for this partner', () => {
   const queues = new ProvenQueues(64, 64);
   answering(queues, 'a');
   fill(queues, 'a', 100);
   expect(startAll(queues)).toHaveLength(64);
 });
 
-test('a partner that answers too slowly gets fewer simultaneous attempts, down to one, and regains them', () => {
+test('a partner that answers too slowly gets fewer simultaneous attempts, down to one, and gets more again when it answers faster', () => {
   const queues = new ProvenQueues(64, 16);
   const queue = queues.of('a');
   for (let i = 0; i < 10; i++) queue.overloaded();
@@ -137,7 +137,7 @@ test('a partner that answers too slowly gets fewer simultaneous attempts, down t
   expect(queue.limit).toBe(16);
 });
 
-test('a partner that has recovered starts slowly, unlike a partner that was always available', () => {
+test('a partner that has recovered from DOWN starts with one attempt, unlike a partner that was always UP', () => {
   const queues = new ProvenQueues(64, 16);
   const [fresh, back, known] = [queues.of('fresh'), queues.of('back'), queues.of('known')];
   fresh.partnerChangedAt(null, 100_000);
@@ -160,7 +160,7 @@ test('a partner that was never tried gets one attempt at first, and a few more w
   expect(queue.limit).toBe(16);
 });
 
-test('a partner that was never tried and does not answer within a second gets as many simultaneous attempts as others', () => {
+test('a partner that was never tried and does not answer within a second gets as many simultaneous attempts as other partners', () => {
   const queues = new PartnerQueues<number>(64, 16);
   const [fresh, back] = [queues.of('fresh'), queues.of('back')];
   back.partnerChangedAt(100_000, 100_000);
@@ -171,7 +171,7 @@ test('a partner that was never tried and does not answer within a second gets as
   expect([fresh.limit, back.limit]).toEqual([16, 1]);
 });
 
-test('a queue is refilled when it is half empty, and in larger batches while more is waiting', () => {
+test('the queue of a partner is refilled when it is half empty, and with larger claims while more notifications are due', () => {
   const queue = new ProvenQueues(64, 16).of('a');
   expect(queue.capacity).toBe(32);
   queue.claiming();
@@ -190,13 +190,13 @@ describe('a partner that can receive a new notification without a claim', () => 
     return queue;
   };
 
-  test('a partner is ready when its last claim found nothing and enough attempts may start', () => {
+  test('a partner can receive a new notification without a claim when its last claim found nothing and enough attempts may start', () => {
     const queue = asked(new ProvenQueues(64, 16).of('a'));
     expect(queue.isReadyFor(16)).toBe(true);
     expect(queue.isReadyFor(17)).toBe(false);
   });
 
-  test('a partner is not ready while notifications may be claimable or are queued, or while an outcome stops the partner', () => {
+  test('a partner cannot receive a new notification without a claim while other notifications may be due or are queued, or while an outcome stops the partner', () => {
     const queues = new ProvenQueues(64, 16);
     expect(queues.of('unknown').isReadyFor(1)).toBe(false);
     const halted = asked(queues.of('halted'));
@@ -207,7 +207,7 @@ describe('a partner that can receive a new notification without a claim', () => 
     expect(behind.isReadyFor(1)).toBe(false);
   });
 
-  test('a partner is not ready for more notifications than it may receive concurrently', () => {
+  test('a partner cannot receive more notifications without a claim than it may receive concurrently', () => {
     const queues = new ProvenQueues(64, 2);
     const queue = asked(queues.of('a'));
     queues.started(queue, 0);
@@ -218,7 +218,7 @@ describe('a partner that can receive a new notification without a claim', () => 
 describe('the mode of a queue', () => {
   const queueOf = () => new ProvenQueues(64, 16).of('a');
 
-  test('a wake-up during a claim is not lost', () => {
+  test('a wake-up of a partner’s queue during a claim is not lost', () => {
     const queue = queueOf();
     queue.claiming();
     queue.wake();
@@ -226,7 +226,7 @@ describe('the mode of a queue', () => {
     expect(queue.mode).toBe('ASKING');
   });
 
-  test('a claim that found nothing is repeated after outstanding outcomes are recorded', () => {
+  test('a claim that found nothing is repeated after the outcomes of running attempts are recorded', () => {
     const queue = queueOf();
     queue.claiming();
     queue.fill([], 32, true);
@@ -235,7 +235,7 @@ describe('the mode of a queue', () => {
     expect(queue.mode).toBe('ASKING');
   });
 
-  test('a halted queue claims nothing before the outcome is recorded', () => {
+  test('a halted queue claims nothing until the outcome that halted it is recorded', () => {
     const queue = queueOf();
     queue.halt();
     queue.wake();
@@ -245,7 +245,7 @@ describe('the mode of a queue', () => {
     expect(queue.mode).toBe('ASKING');
   });
 
-  test('an invalid change of mode throws an error', () => {
+  test('an invalid change of a queue’s mode throws an error', () => {
     const queue = queueOf();
     queue.claiming();
     queue.fill([], 1, false);

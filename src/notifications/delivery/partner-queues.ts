@@ -1,10 +1,10 @@
 import { PartnerQueue, type Attempt, type Trust } from './partner-queue.js';
 
-/** The number of attempts that every answering partner may run, however many slots others use. */
+/** The number of concurrent attempts that every answering partner may have, however many slots other partners use. */
 const GUARANTEED = 2;
 
 /**
- * Shares the slots of a worker fairly among partners.
+ * Shares the concurrent attempts (slots) of a worker fairly among partners.
  *
  * 1. No partner gets more than `perPartner`. Some slots are reserved for partners with hardly any running attempt.
  * 2. All hanging partners together may start attempts while they use less than a quarter of the slots. A partner that
@@ -17,7 +17,10 @@ const GUARANTEED = 2;
  */
 export class PartnerQueues<Item> {
   private readonly queues = new Map<string, PartnerQueue<Item>>();
-  /** The queues that are ready to start an attempt, by their partners' state. The first one is the next in turn. */
+  /**
+   * The queues that are ready to start an attempt, by their partners' state. The first queue of a set is the next in
+   * turn.
+   */
   private readonly ready: Record<Trust, Set<PartnerQueue<Item>>> = {
     ANSWERS: new Set(),
     UNTRIED: new Set(),
@@ -47,7 +50,7 @@ export class PartnerQueues<Item> {
     return this.taken + this.held.HANGS;
   }
 
-  /** The number of slots in use. Attempts of hanging partners use none. */
+  /** The number of slots in use. Attempts to hanging partners use none. */
   private get taken(): number {
     return this.held.ANSWERS + this.held.UNTRIED;
   }
@@ -95,7 +98,7 @@ export class PartnerQueues<Item> {
 
   /**
    * Records the end of an attempt.
-   * @param answered whether the partner answered; null if the attempt does not show that
+   * @param answered whether the partner answered; null if the attempt shows neither
    */
   ended(queue: PartnerQueue<Item>, attempt: Attempt, answered: boolean | null, now: number): void {
     queue.ended(attempt);
@@ -107,16 +110,15 @@ export class PartnerQueues<Item> {
   }
 
   /**
-   * Returns the number of probes to DOWN partners that may be sent now. Probes may hang as well, and have their own
-   * quarter of the slots.
+   * Returns the number of probes to DOWN partners that may be sent now. A probe may stay without a response as well, so
+   * that all probes together get only a quarter of the slots.
    */
   probeCapacity(probing: number): number {
     return Math.min(this.quarter - probing, this.slots - this.taken);
   }
 
   /**
-   * Finds the queues with an attempt that has been without an answer for too long, and frees their slots for other
-   * partners.
+   * Finds the queues with an attempt that has had no response for too long, and frees their slots for other partners.
    */
   check(now: number): void {
     for (const queue of this.busy) {
@@ -135,8 +137,8 @@ export class PartnerQueues<Item> {
   }
 
   private nextOf(trust: Trust): PartnerQueue<Item> | null {
-    // The limit is checked once for all queues: with thousands of queues, a check for each would cost more than an
-    // attempt.
+    // The limit is checked once for all queues: with thousands of queues, a check for each queue would cost more time
+    // than an attempt.
     if (this.isFull(trust)) return null;
     const ready = this.ready[trust];
     const now = performance.now();
@@ -153,13 +155,13 @@ export class PartnerQueues<Item> {
       if (next !== null && trust !== 'UNTRIED') break;
     }
     if (next === null) return null;
-    // The chosen queue moves behind the others.
+    // The chosen queue moves behind the other ready queues.
     ready.delete(next);
     ready.add(next);
     return next;
   }
 
-  /** Returns whether the slots allow no further attempt to partners in this state. */
+  /** Returns whether all slots for partners in this state are in use. */
   private isFull(trust: Trust): boolean {
     if (trust === 'HANGS') return this.held.HANGS >= this.quarter;
     if (this.taken >= this.slots) return true;

@@ -11,7 +11,7 @@ const GIVEN_UP = 'GIVEN_UP';
 
 /**
  * Moves notifications of DOWN partners to the error queue: those that were created just before the partner went DOWN,
- * or by transactions that did not see it.
+ * or by transactions that did not yet see this change.
  */
 const QUEUE_PENDING = prepared(
   'queue-pending-of-down',
@@ -39,8 +39,8 @@ export const COUNTED_FROM = `(
   WHERE after_s <= $1::float8 * 3600 AND after_s + length_s > $1::float8 * 3600)`;
 
 /**
- * Gives up old notifications, which then wait for an operator. $1: hours, in which suspensions of the partner do not
- * count. Notifications of a suspended partner stay; after the suspension, the partner gets all of them.
+ * Gives up old notifications, which then wait for an operator. $1: the age in hours, in which suspensions of the
+ * partner do not count. Notifications of a suspended partner stay; after the suspension, the partner gets all of them.
  */
 const GIVE_UP = prepared(
   'queue-give-up',
@@ -64,8 +64,8 @@ const GIVE_UP = prepared(
 );
 
 /**
- * Gives up notifications of a partner that was busy for $1 hours (suspensions do not count) and accepted nothing.
- * Unsent notifications wait behind the oldest one, and have waited as long.
+ * Gives up notifications of a partner that answered only "busy" for $1 hours (suspensions do not count). Its unsent
+ * notifications are given up with the oldest one, behind which they have waited.
  */
 const GIVE_UP_BUSY = prepared(
   'queue-give-up-busy',
@@ -122,8 +122,8 @@ const RESOLVE_QUEUED = prepared(
 );
 
 /**
- * Replaces the rows of a cause by a single row, if that saves many. Causes without changes are not rewritten. Only one
- * process at a time runs it.
+ * Merges the count rows of an error-queue cause into a single row, if that saves many rows. Causes without new rows are
+ * not rewritten. Only one process at a time runs it.
  */
 const CAUSE = `(c.subscription_id, c.retry, coalesce(c.failure, ''), coalesce(c.reason, ''), coalesce(c.http_status, 0))`;
 const FOLD_CAUSES = prepared(
@@ -141,8 +141,9 @@ const FOLD_CAUSES = prepared(
 );
 
 /**
- * Changes queued notifications that no attempt changes. It works in small batches of one kind after another, so that
- * neither deliveries nor other kinds wait for a large batch.
+ * Changes queued notifications when no attempt does so: it gives up old ones and moves others to the error queue. It
+ * works in small batches, one kind of change after the other, so that neither deliveries nor other changes wait for a
+ * large batch.
  */
 @Injectable()
 export class QueueUpkeep {
@@ -152,7 +153,7 @@ export class QueueUpkeep {
     private readonly clock: ClockWatch,
   ) {}
 
-  /** Runs one round of upkeep, which takes at most a few seconds. */
+  /** Runs one round of the queue's upkeep, which takes at most a few seconds. */
   async run(): Promise<void> {
     const endAt = performance.now() + ROUND_MS;
     let wholeBatches: number;

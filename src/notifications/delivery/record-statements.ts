@@ -87,18 +87,18 @@ export const RECORD_DELIVERED = prepared(
 
 /**
  * The SQL expression for the wait before the next probe of a subscription `s`, after `step` probes. A wait that the
- * partner has asked for takes precedence.
+ * partner has asked for with `Retry-After` takes precedence.
  */
 const WAIT = (step: string) =>
   `make_interval(secs => coalesce(turn.retry_after_s,
      ($13::float8[])[least(${step}, cardinality($13::float8[]))] * turn.stretch))`;
 const FALLS = `turn.fails AND s.health = 'UP'`;
 const WAS_PROBED = `s.health = 'DOWN' AND s.probe_token = turn.probe_token`;
-/** The SQL condition that a busy answer starts a pause, or extends the current one. */
+/** The SQL condition that a "busy" response starts a pause of deliveries to the partner, or extends the current one. */
 const CLOSES_WALL = `(turn.is_busy AND (${isOver('s.paused_from', 's.paused_until')} OR turn.wall_until > s.paused_until))`;
 /**
- * The SQL condition that the answer is news: its request was sent after the last pause. Answers to earlier requests
- * contain no new information.
+ * The SQL condition that a "busy" response is new information, because its request was sent after the last pause began.
+ * The partner's responses to earlier requests are expected to be "busy" as well.
  */
 const IS_NEWS = `(turn.is_busy AND (s.paused_from IS NULL OR s.paused_from > statement_timestamp() OR turn.began >= s.paused_until))`;
 
@@ -115,7 +115,7 @@ const STOPS = `(ended.failure IS NOT NULL OR ${ALIKE_NOW} >= ${ALIKE})`;
  * probe, partner_level, reason, stretch, busy, retry_after_s, good, partner_url; $13: RETRY_SCHEDULE_S. With AUTO, the
  * delivery is kept, and the partner goes DOWN or, if it is busy, gets a lower pace. With MANUAL, the delivery ends. A
  * replayed notification that fails stays delivered. An item of a bulk job for a busy partner is sent again as part of
- * the job. An answer from an address that the partner has left does not change the partner's state.
+ * the job. A response from an address that the partner has left does not change the partner's state.
  *
  * If an UP partner answers 500 to an event with three consecutive failures, it has answered 200 to a different event in
  * between. The fault is then the event's own, and an operator decides.

@@ -19,15 +19,15 @@ import { Logger } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 
 /**
- * The time for which a claim waits for the standbys. It is much shorter than the time in which an attempt must start
- * (delivery-statements.ts).
+ * The time, in milliseconds, for which a claim waits for the standby databases. It is much shorter than the time in
+ * which an attempt must start (delivery-statements.ts).
  */
 const PATIENCE_MS = 3_000;
 const POLL_MS = 5;
 
 /**
- * Compares log positions. $1: the number of standbys. Visible rows are flushed on this server, unless commits do not
- * wait for the flush.
+ * Compares log positions. $1: the number of standbys. Rows that are visible have been flushed to this server's log,
+ * unless commits do not wait for the flush.
  */
 const PROGRESS = prepared(
   'delivery-replication',
@@ -79,7 +79,7 @@ export class ReplicationGate {
     return this.open;
   }
 
-  /** Returns whether the standbys have everything that is visible now. If not, the gate closes. */
+  /** Returns whether enough standby databases have every change that is visible now. If not, closes the gate. */
   async confirmed(): Promise<boolean> {
     if (this.wanted === 0) return true;
     const giveUpAt = performance.now() + PATIENCE_MS;
@@ -92,7 +92,10 @@ export class ReplicationGate {
     return this.turn((progress.flushed ?? -1) >= written);
   }
 
-  /** Checks a closed gate again; returns whether the gate is open. */
+  /**
+   * Checks again whether the standbys have caught up with a closed gate's log position; returns whether the gate is now
+   * open.
+   */
   async reopens(): Promise<boolean> {
     if (this.open) return true;
     const { written, flushed } = await this.readProgress();

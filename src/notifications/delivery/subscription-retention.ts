@@ -7,8 +7,8 @@ import { COUNTED_FROM } from './queue-upkeep.js';
 const BATCH = 1000;
 
 /**
- * Selects the subscriptions that were deleted at least $1 days ago and that nothing needs any more: no delivery, no
- * unsettled work, and no bulk job that names them.
+ * Selects the subscriptions that were deleted at least $1 days ago and that are no longer needed: they have no delivery
+ * and no notification in the error queue, and no bulk job names them.
  */
 const GONE = `gone AS MATERIALIZED (
   SELECT s.id FROM subscriptions s WHERE s.deleted_datetime < statement_timestamp() - make_interval(days => $1)
@@ -44,7 +44,7 @@ const FORGET_SUSPENSIONS = prepared(
   acrossAccounts.sweep,
 );
 
-/** Finds the deleted subscriptions among those in $1. */
+/** Finds the deleted subscriptions among the subscriptions in $1. */
 const FIND_DELETED = prepared(
   'subscription-retention-deleted',
   `SELECT id FROM unnest(${unestimated('$1::uuid[]')}) AS known (id)
@@ -53,8 +53,8 @@ const FIND_DELETED = prepared(
 );
 
 /**
- * Deletes the remains of a deleted subscription after NOTIFICATION_RETENTION_DAYS, and old suspensions. The delivery
- * loop forgets a deleted subscription immediately.
+ * Deletes the remaining rows of a deleted subscription after NOTIFICATION_RETENTION_DAYS, and old suspensions. The
+ * delivery loop forgets a deleted subscription immediately.
  */
 @Injectable()
 export class SubscriptionRetention {

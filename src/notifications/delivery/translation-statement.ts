@@ -21,12 +21,15 @@ export const EVENT_NAMES = [
   Absent,
 ].map(storedNameOf);
 
-/** The maximum number of notifications that one statement creates. Only a single event may create more. */
+/**
+ * The maximum number of notifications that one statement creates. It may be exceeded only by a statement for a single
+ * event.
+ */
 const MOST_NOTIFICATIONS = 2000;
 
 /**
  * The SQL condition that an event `e` is the only one of its booking, so that no other event is in delivery or about to
- * be. An event that was set aside and is translated late has later events.
+ * be. An event that was set aside and is translated late does not meet the condition, because later events follow it.
  */
 const IS_ALONE = `e.sequence = 1 AND e.occurred_at > statement_timestamp() - interval '1 day'
   AND NOT EXISTS (SELECT FROM domain_events later WHERE later.stream = e.stream AND later.sequence > 1)`;
@@ -34,7 +37,7 @@ const IS_ALONE = `e.sequence = 1 AND e.occurred_at > statement_timestamp() - int
 /**
  * The SQL expression that derives a notification's id from the event and the subscription. If an event is translated
  * again after a restore or failover, partners recognize the id. The id begins with the event's time, so that the newest
- * ids are at the end of their index (RFC 9562 §5.8, version 8).
+ * ids are at the end of the index (RFC 9562 §5.8, version 8).
  */
 const HASH = `encode(sha256(convert_to(event_id || ' ' || subscription_id, 'UTF8')), 'hex')`;
 const ID = `overlay(overlay(left(replace(event_id::text, '-', ''), 12) || left(${HASH}, 20)
@@ -45,7 +48,7 @@ const ID = `overlay(overlay(left(replace(event_id::text, '-', ''), 12) || left($
  * address of the subscription is being changed.
  */
 const LISTENS = `s.deleted_datetime IS NULL AND (s.state <> 'UNVERIFIED' OR s.suspended_datetime IS NOT NULL)`;
-/** The SQL condition that a notification of this subscription may be sent when it is the next one. */
+/** The SQL condition that a notification of this subscription may be sent when it is the next one of its booking. */
 const MAY_BE_SENT = `s.state = 'ACTIVE' AND s.health = 'UP'`;
 
 /**

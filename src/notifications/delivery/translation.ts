@@ -12,7 +12,7 @@ import { leaseToken } from './delivery-lease.js';
 import type { Claimed } from './delivery-statements.js';
 import { EVENT_NAMES, TRANSLATE } from './translation-statement.js';
 
-/** A booking, and the sequence of its last event to translate. */
+/** A booking, and the sequence number of its last event that is to be translated. */
 type Wanted = readonly [bookingCode: string, upTo: number];
 
 /**
@@ -28,15 +28,15 @@ interface Progress {
 }
 
 /**
- * A row of the statement's answer. The answer has at least one row, which contains only the counts if no notification
- * was created.
+ * A row of the translation statement's result. The result has at least one row, which contains only the counts if no
+ * notification was created.
  */
 type Row = Progress & (Made | { position: null });
 
 const MOST_BOOKINGS = 500;
 /**
- * The number of concurrent translations. The second one keeps a translation that waits for a lock from delaying other
- * bookings; it is not for speed.
+ * The number of concurrent translations. The purpose of the second one is not speed: it serves other bookings while the
+ * first one waits for a lock.
  */
 const AT_ONCE = 2;
 const SETTLING_MS = 50;
@@ -57,8 +57,8 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
   private next: Promise<void> | null = null;
   private readonly running = new Set<Promise<void>>();
   /**
-   * Bookings whose events are being translated. Further commands for them wait; otherwise the statement would skip
-   * their locked events.
+   * Bookings whose events are being translated. Further commands for these bookings wait, because the translation
+   * statement would skip the locked events.
    */
   private readonly underWay = new Set<string>();
 
@@ -78,7 +78,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
     while (this.waiting.has(bookingCode));
   }
 
-  /** Starts the translation of the waiting bookings as soon as a slot is free. */
+  /** Starts the translation of the waiting bookings as soon as fewer than `AT_ONCE` translations are running. */
   private begin(): Promise<void> {
     const mayNow = this.running.size < AT_ONCE && [...this.waiting.keys()].some((code) => !this.underWay.has(code));
     const turn = mayNow ? Promise.resolve() : Promise.race(this.running);
@@ -137,7 +137,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
       const { events_done, events_left } = await this.translateSome(bookings);
       if (events_left === 0) return;
       if (events_done > 0) continue;
-      // Another process is settling these events. If it fails, the sweep retries them.
+      // Another process is translating these events. If it fails, the outbox's sweep publishes them again.
       patience -= 1;
       await pause(SETTLING_MS);
     }

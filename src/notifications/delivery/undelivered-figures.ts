@@ -7,7 +7,7 @@ import { acrossAccounts, Database } from '../../platform/database/database.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import { CountUndelivered, EXAM_IN, type UndeliveredCount } from '../notifications.queries.js';
 
-/** The maximum share of time for the count, which is slow for a long error queue. */
+/** The maximum share of the process's time that is spent on counting, which is slow for a long error queue. */
 const SHARE = 1 / 20;
 
 /**
@@ -29,7 +29,7 @@ const COUNT = `
     count(*)::int AS count, min(u.created_datetime) AS oldest
   FROM undelivered u LEFT JOIN bookings b USING (booking_code) GROUP BY 1, 2`;
 
-/** Counts undelivered notifications by the time until their exam. */
+/** Counts undelivered notifications by the time that is left until the candidate's exam. */
 @Injectable()
 @QueryHandler(CountUndelivered)
 export class UndeliveredFigures implements IQueryHandler<CountUndelivered> {
@@ -59,7 +59,7 @@ export class UndeliveredFigures implements IQueryHandler<CountUndelivered> {
     });
   }
 
-  /** Returns the last counts, or new ones if the last are too old. */
+  /** Returns the last counts, or counts again if they are too old. */
   async execute(): Promise<readonly UndeliveredCount[]> {
     if (performance.now() < this.notBefore) return this.counts;
     return (this.underWay ??= this.ask().finally(() => (this.underWay = null)));

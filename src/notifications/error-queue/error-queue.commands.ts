@@ -33,7 +33,7 @@ export class StartJob extends Command<StartedJob> {
   }
 }
 
-/** The new bulk job and its count. `jobId` is null after a dry run. */
+/** The id of the new bulk job, and the number of its notifications. `jobId` is null after a dry run. */
 export interface StartedJob extends Count {
   jobId: string | null;
 }

@@ -18,8 +18,8 @@ const LOCK = prepared(
 );
 
 /**
- * Resends a notification that no attempt is sending. $1: position; $2: reason. An item that waits in a bulk job is
- * taken from the job.
+ * Resends a notification that no attempt is sending. $1: position; $2: reason. A notification that waits in a bulk job
+ * is removed from that job.
  */
 const RESEND = prepared(
   'error-queue-resend',

@@ -8,8 +8,8 @@ import { assertMayUse } from '../../platform/account-access.js';
 import type { NotificationConditions } from '../delivery/notification-filter.js';
 
 /**
- * Finds the account of a subscription, also of a deleted one, whose notifications can still be filtered. A subscription
- * of another account is treated like an unknown one.
+ * Finds the account of a subscription. Deleted subscriptions are included, because their notifications can still be
+ * filtered. A subscription of another account is treated like an unknown one.
  */
 const ACCOUNT_OF = prepared(
   'filter-subscription-account',
@@ -33,7 +33,7 @@ export class FilterBounds {
 
   /**
    * Returns the filter, limited to the caller's accounts.
-   * @param where the pointer or parameter that a fault about the filter's account names
+   * @param where the JSON pointer or the query parameter that an error about the filter's account names
    * @throws DomainError `account_forbidden`, `account_not_found`
    */
   async of(filter: NotificationConditions, where: Pick<Fault, 'pointer' | 'parameter'>): Promise<Bounded> {

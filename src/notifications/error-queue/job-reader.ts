@@ -13,7 +13,7 @@ import type { JobItemModel, JobModel, JobQuery, ResendModel } from './jobs.dto.j
 
 /** A job with the sums of the counts of its parts. Jobs that are not about notifications have no parts. */
 interface CountedJob extends Job {
-  /** The partner that the filter names; null if it names none. */
+  /** The partner that the job's filter names; null if the filter names no partner. */
   subscription_id: string | null;
   subscription_name: string | null;
   partner_url: string | null;
@@ -25,7 +25,8 @@ interface CountedJob extends Job {
   resolved: number;
 }
 
-// The filter may name a partner of an account that the job does not concern; that partner is not shown.
+// A job's filter may name a partner of an account that the job does not concern; the name of such a partner is not
+// returned.
 const jobs = `SELECT j.*, p.*, s.id AS subscription_id, s.name AS subscription_name, s.partner_url
   FROM jobs j LEFT JOIN subscriptions s ON s.id = (j.filter->>'subscription_id')::uuid
     AND s.account_code = coalesce(j.account_code, s.account_code)
@@ -38,7 +39,7 @@ const jobs = `SELECT j.*, p.*, s.id AS subscription_id, s.name AS subscription_n
 
 /**
  * The SQL condition that the accounts in a parameter (null: all accounts) include every account that a job concerns. A
- * job whose filter names no account may concern any account.
+ * job whose filter names no account may concern any account, so that only callers with all accounts may see it.
  */
 const within = (accounts: string): string => `(${accounts}::text[] IS NULL OR j.account_code = ANY (${accounts})
   OR j.account_code IS NULL AND j.filter->'account_codes' <> '[]' AND j.filter->'account_codes' <@ to_jsonb(${accounts}))`;
@@ -57,7 +58,7 @@ export class JobReader {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns one job.
+   * Returns one bulk job.
    * @throws DomainError `not_found`
    */
   async get(id: string): Promise<CountedJob> {
@@ -90,13 +91,13 @@ export class JobReader {
 
   /**
    * Returns the jobs that have not ended, newest first.
-   * @param most the maximum number; null for all
+   * @param most the maximum number of jobs; null for all
    */
   active(most: number | null, allowedAccounts: AllowedAccounts): Promise<CountedJob[]> {
     return this.database.query<CountedJob>(ACTIVE, [most, allowedAccounts]);
   }
 
-  /** Returns a page of a job's items, in the order of processing. */
+  /** Returns a page of a job's items, in the order in which the job processes them. */
   items(id: string, outcome: ItemOutcome | undefined, { take, after }: Page): Promise<ItemRow[]> {
     const values: unknown[] = [id, after ?? 0, take];
     if (outcome !== undefined) values.push(outcome);

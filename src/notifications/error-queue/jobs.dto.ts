@@ -79,7 +79,7 @@ export class ResendStarted extends JobStarted {
   resend_id: string | null;
 }
 
-/** The path parameter of the routes for one job. */
+/** The path parameter of the routes for one bulk job. */
 export class JobPath {
   @Field(idInPath, { required: true })
   job_id: string;

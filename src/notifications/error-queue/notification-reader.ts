@@ -14,7 +14,8 @@ import { isUuid } from '../../platform/validation/identifiers.js';
 export const CANDIDATE_ID = `n.body::json->>'candidate_id'`;
 export const BOOKING_ON = `n.body::json->>'booking_on'`;
 
-// The start that the partner knew before the exam was moved, from the event before in the same booking.
+// SQL: the start of the exam that the partner knew before the exam was moved, from the event before in the same
+// booking.
 const PREVIOUS_BOOKING_ON = `CASE n.change_reason WHEN 'BOOKING_RESCHEDULED' THEN (
     SELECT before.body::json->>'booking_on' FROM notifications before
     WHERE before.booking_code = n.booking_code AND before.subscription_id = n.subscription_id
@@ -38,7 +39,10 @@ const ATTEMPTS = prepared(
    WHERE notification_position = $1 ORDER BY at`,
 );
 
-/** Returns the columns that make up a cause of the error queue; indexes begin with these columns. */
+/**
+ * Returns the columns by which notifications of the error queue are grouped into causes; indexes begin with these
+ * columns.
+ */
 const causeOf = (of: string, reason: string): string[] => [
   `${of}.subscription_id`,
   `${of}.retry`,
@@ -78,16 +82,19 @@ export const CAUSES = `SELECT subscription_id, retry, failure, reason, http_stat
 
 export const NOW = `to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
 /**
- * The number of notifications that are checked for the next exam. A booking may have been moved after one of its events
- * was queued.
+ * The number of notifications that are checked for the next exam. Several are checked, because a booking may have been
+ * moved after one of its events was queued.
  */
 const SOON = 10;
 
-/** Selects the next start of an exam among the bookings of a `cause`, from the newest event of each booking. */
+/**
+ * Selects the next start of an exam among the bookings that an error-queue `cause` affects, from the newest event of
+ * each booking.
+ */
 export const NEXT_EXAM = `SELECT min(booking_on) AS at FROM (${endOfCause('n.booking_code', BOOKING_ON, 'ASC', SOON, NOW)}) soon
   CROSS JOIN LATERAL (${lastNotified('soon.booking_code')}) notified WHERE booking_on >= ${NOW}`;
 
-/** Selects the start of a booking, from its newest event. */
+/** Selects the start of a booking's exam, from its newest event. */
 export function lastNotified(bookingCode: string): string {
   return `SELECT ${BOOKING_ON} AS booking_on FROM notifications n WHERE n.booking_code = ${bookingCode}
     ORDER BY n.position DESC LIMIT 1`;

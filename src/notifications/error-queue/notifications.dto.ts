@@ -93,7 +93,10 @@ export class NotificationFilter implements NotificationConditions {
   candidate_id?: string;
 }
 
-/** The query of the error queue's list. It is a single class, so that a refusal lists all faults of the query. */
+/**
+ * The query of the error queue's list. It is a single class, so that an error response lists all invalid parameters of
+ * a request.
+ */
 export class ErrorQueueQuery extends joined(NotificationFilter, PageQuery) {}
 
 export class NotificationQuery extends ErrorQueueQuery {

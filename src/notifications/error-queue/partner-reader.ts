@@ -19,7 +19,7 @@ export const lastHours = (count: number): string => `hour AS MATERIALIZED (
      SELECT "from" FROM generate_series(date_trunc('hour', statement_timestamp(), 'UTC') - interval '${count - 1} hours',
        statement_timestamp(), interval '1 hour') "from")`;
 
-/** The columns that describe the condition of a subscription `s`. */
+/** The SQL columns that describe the condition of a subscription `s`. */
 const CONDITION = `s.id AS subscription_id, s.account_code, s.name AS subscription_name,
   s.partner_url, s.state, s.health, s.health_changed_at,
   s.next_probe_at, s.paused_from, s.paused_until, s.pace, s.certificate_not_after, coalesce(queue.count, 0)::int AS queued, recent.failing_since`;
@@ -59,7 +59,7 @@ const LIST = prepared(
 
 export interface ListedPartner extends PartnerCondition {
   readonly position: number;
-  /** The start of the first hour in `delivered` and `failed`. */
+  /** The start of the first hour for which `delivered` and `failed` contain counts. */
   readonly hours_from: Date;
   readonly delivered: number[];
   readonly failed: number[];

@@ -12,7 +12,8 @@ import { JobReader, presentResend } from './job-reader.js';
 import { BulkBody, JobQuery, JobStarted, ResendModel, ResendPath, ResendStarted } from './jobs.dto.js';
 
 /**
- * Serves bulk actions on the error queue. Its `resends` routes show every bulk job, like the routes of `/admin/jobs`.
+ * Serves the routes for bulk actions on the error queue. Its `resends` routes return every bulk job, like the routes of
+ * `/admin/jobs`.
  */
 @ApiTags('Error queue')
 @Access('admin', 'support')

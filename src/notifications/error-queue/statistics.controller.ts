@@ -14,7 +14,7 @@ import { count } from './notifications.dto.js';
 import { lastHours } from './partner-reader.js';
 
 const HOURS = 7 * 24;
-/** The number of the oldest bookings waiting for a first attempt that are checked. */
+/** The maximum number of bookings without a first attempt that are checked, oldest first. */
 const MOST_PENDING = 10_000;
 
 class AttemptHour {

@@ -1,8 +1,8 @@
 import { PartnerFault } from './partner-connection.js';
 
-/** The maximum size of the headers of a partner's answer. */
+/** The maximum size of the headers of a partner's response. */
 const MAX_HEADER_BYTES = 64 * 1024;
-/** The maximum size of an answer's head: the status line and the headers. */
+/** The maximum size of a response's head: the status line and the headers. */
 export const MAX_HEAD_BYTES = MAX_HEADER_BYTES + 1024;
 
 const SHORTEST_STATUS_LINE = 'HTTP/1.1 200\r';
@@ -10,12 +10,12 @@ export const CR = 0x0d;
 export const LF = 0x0a;
 
 /**
- * Returns the status of an HTTP/1 answer (RFC 9112 §4); null while its status line is incomplete.
+ * Returns the status of an HTTP/1 response (RFC 9112 §4); null while its status line is incomplete.
  * @throws PartnerFault when the bytes are no status line
  */
 export function statusOf(head: Buffer): number | null {
   const come = head.toString('latin1', 0, SHORTEST_STATUS_LINE.length);
-  // Bytes of the status line that have not arrived yet are assumed to be valid.
+  // The bytes of the status line that have not yet arrived are assumed to be valid.
   const line = come + SHORTEST_STATUS_LINE.slice(come.length);
   if (!line.startsWith('HTTP/')) throw refused('not_http', head);
   if (!/^HTTP\/1\.\d[ \r\n]/.test(line)) throw refused('http_version_unknown', head);
@@ -36,8 +36,8 @@ export function assertLineEnds(head: Buffer): void {
 }
 
 /**
- * Normalizes the head of an answer for undici: a folded line becomes one line (RFC 9112 §5.2), equal lengths become one
- * (§6.3), and a newer minor version becomes 1.1 (RFC 9110 §2.5).
+ * Normalizes the head of a response for undici: a folded line becomes one line (RFC 9112 §5.2), equal lengths become
+ * one (§6.3), and a newer minor version becomes 1.1 (RFC 9110 §2.5).
  * @param end the position at which the head ends
  * @throws PartnerFault when the headers are too long, or the length is ambiguous
  */
@@ -55,7 +55,8 @@ function withOneLength(head: string, answer: Buffer): string {
   if (lengths.length === 0) return head;
   if (lengths.some((length) => !/^\d{1,15}$/.test(length))) throw refused('content_length_invalid', answer);
   if (new Set(lengths).size > 1) throw refused('content_lengths_differ', answer);
-  // RFC 9112 §6.3: such an answer may be an attempt at response splitting, and should be treated as an error.
+  // RFC 9112 §6.3: a response with both `Transfer-Encoding` and `Content-Length` may be an attempt at response
+  // splitting, and should be treated as an error.
   if (/\r\nTransfer-Encoding:/i.test(head)) throw refused('content_length_beside_chunks', answer);
   if (lengths.length === 1) return head;
   return head.replace(LENGTH_LINE, '').replace(/\r\n/, `\r\nContent-Length: ${lengths[0]}\r\n`);

@@ -2,14 +2,14 @@ import type { TLSSocket } from 'node:tls';
 import { assertLineEnds, CR, finalHead, LF, MAX_HEAD_BYTES, statusOf } from './answer-head.js';
 import { PartnerFault } from './partner-connection.js';
 
-/** A partner's answer to a request. */
+/** A partner's response to an HTTP request. */
 export interface Answer {
   status: number;
-  /** The body, at most its first 64 KiB. */
+  /** The first 64 KiB of the response's body. */
   body: Buffer;
   /**
-   * How the body ended. `cut`: it exceeds 64 KiB, and the connection was closed. `late`: it was incomplete at the
-   * deadline. `broken`: the connection was lost.
+   * How the body of the response ended. `cut`: it exceeds 64 KiB, and the connection was closed. `late`: it was
+   * incomplete at the deadline. `broken`: the connection was lost.
    */
   ending: 'complete' | 'cut' | 'late' | 'broken';
   /** The HTTP syntax error that broke the body; null if there was none. */
@@ -26,25 +26,25 @@ export interface Answer {
 }
 
 /**
- * The maximum size of a whole answer. It is needed because the time limit does not bound the size, and interim answers
- * and chunk extensions have no other limit.
+ * The maximum size of a whole response. It is needed because the time limit does not bound the size, and interim
+ * responses and chunk extensions have no other limit.
  */
 const MAX_ANSWER_BYTES = 256 * 1024;
 const END_OF_HEAD = '\r\n\r\n';
 const NOTHING: Buffer = Buffer.alloc(0);
 
 /**
- * Passes the bytes of a partner's answer to undici, without interim answers and with the final head in one piece
+ * Passes the bytes of a partner's response to undici, without interim responses and with the final head in one piece
  * (answer-head.ts). undici treats `100 Continue` as a fault and destroys the socket, although a server may send
- * unsolicited interim answers that clients must skip (RFC 9110 §15.2). Bytes that are not HTTP are refused here, with a
- * reason.
+ * unsolicited interim responses that clients must skip (RFC 9110 §15.2). Bytes that are not HTTP are refused here, with
+ * a reason.
  *
  * It replaces the socket's `read`, which undici calls (docs/decisions/0013-private-parts.md).
  */
 export class AnswerReader {
-  /** Whether any byte of the current answer has arrived. */
+  /** Whether any byte of the current response has arrived. */
   begun = false;
-  /** The current answer from its status line on, as far as it was read. */
+  /** The current response from its status line on, as far as it was read. */
   said = NOTHING;
   private bytes = 0;
   /** The bytes of an incomplete head; null after the final head was passed on to undici. */
@@ -53,7 +53,7 @@ export class AnswerReader {
   constructor(socket: TLSSocket) {
     const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
     socket.read = (size?: number) => {
-      // Node calls `read(0)` only to start the next read, and ignores the result.
+      // Node.js calls `read(0)` only to start the next read from the socket, and ignores the result.
       if (size === 0) return read(0);
       for (let chunk = read(); chunk !== null; chunk = read()) {
         try {
@@ -68,20 +68,20 @@ export class AnswerReader {
     };
   }
 
-  /** Prepares the reader for a new answer. */
+  /** Prepares the reader for a new response. */
   expectAnswer(): void {
     this.begun = false;
     this.bytes = 0;
     this.head = NOTHING;
   }
 
-  /** Drops the bytes of an ended answer, so that idle connections hold none. */
+  /** Drops the bytes of the last response, so that an idle connection holds no memory for them. */
   forget(): void {
     this.said = NOTHING;
   }
 
   /**
-   * Takes a chunk of the answer; returns the bytes to pass on, if there are any.
+   * Takes a chunk of the response; returns the bytes to pass on, if there are any.
    * @throws PartnerFault
    */
   private take(chunk: Buffer): Buffer | null {
@@ -92,11 +92,14 @@ export class AnswerReader {
     return this.fromFinalHead(this.head.length === 0 ? chunk : Buffer.concat([this.head, chunk]));
   }
 
-  /** Returns the bytes from the start of the final head; null while that head is incomplete. */
+  /**
+   * Returns the bytes from the start of the final response's head, after any interim responses; null while that head is
+   * incomplete.
+   */
   private fromFinalHead(bytes: Buffer): Buffer | null {
     let rest = bytes;
     for (;;) {
-      // A previous answer left these line breaks, which undici's parser skips, too.
+      // Line breaks may remain from the previous response. undici's parser skips them, too.
       while (rest[0] === CR || rest[0] === LF) rest = rest.subarray(1);
       this.said = rest;
       const status = statusOf(rest);

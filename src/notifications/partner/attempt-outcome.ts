@@ -5,22 +5,28 @@ import { retryAfterSeconds } from './retry-after.js';
 
 export interface AttemptOutcome {
   delivered: boolean;
-  /** The HTTP status of the partner's answer, even if its body failed; null without an answer. */
+  /** The HTTP status of the partner's response, even if its body failed; null without a response. */
   httpStatus: number | null;
   failure: FailureClass | null;
   /**
-   * A short code for the cause of the failure, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. It contains no data; null
-   * if the HTTP status is sufficient.
+   * A short code for the cause of the failure, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. The code contains no data
+   * of the partner; null if the HTTP status is sufficient.
    */
   reason: string | null;
-  /** At most 2 KiB of the partner's answer, as text that PostgreSQL accepts, without the service's own credentials. */
+  /**
+   * The first 2 KiB of the partner's response, as text that PostgreSQL can store. The service's own credentials are
+   * masked.
+   */
   excerpt: string | null;
   durationMs: number;
   /** The seconds after which the partner, or its token endpoint, asks to be called again; null if it does not ask. */
   retryAfterS: number | null;
   /** The earlier HTTP requests of the same attempt. The partner may have received each of them. */
   earlier: readonly EarlierPut[];
-  /** The milliseconds from the start of the attempt to the start of its last HTTP request; 0 if there was only one. */
+  /**
+   * The milliseconds from the start of the attempt to the start of its last HTTP request; 0 if there was only one
+   * request.
+   */
   beganMs: number;
 }
 
@@ -34,7 +40,7 @@ export type EarlierPut = Pick<
 export class Puts {
   private began: number;
   private readonly earlier: EarlierPut[] = [];
-  /** An answer with status 401 after which no other request has begun, and the duration of its request. */
+  /** The last response with status 401, until the next request of the attempt begins. */
   private open: Answer | null = null;
   private refusedAfterMs = 0;
 
@@ -45,21 +51,22 @@ export class Puts {
     this.began = start;
   }
 
-  /** Notes that another request begins. */
+  /** Notes that another HTTP request of the attempt begins. */
   begin(): void {
     if (this.open) this.earlier.push({ ...this.result(this.open), durationMs: this.refusedAfterMs });
     if (this.open) this.began = performance.now();
     this.open = null;
   }
 
-  /** Notes an answer with status 401, before a new token is requested. */
+  /** Notes a response with status 401, before a new token is requested. */
   refused(answer: Answer): void {
     this.refusedAfterMs = this.durationMs;
     this.open = answer;
   }
 
   /**
-   * Notes a request on a kept connection that was closed at that moment. The request is repeated on a new connection.
+   * Notes a request that was lost because the partner closed the kept connection at that moment. The request is then
+   * repeated on a new connection.
    */
   inVain({ failure, reason }: PartnerFault): void {
     const { durationMs, beganMs } = this;
@@ -99,8 +106,8 @@ export class Puts {
   }
 
   /**
-   * The start of the last request. For the first one, it is 0: its time includes the name look-up, the connection and
-   * the token.
+   * The start of the last request. For the first request, it is 0, because the time of this request includes the name
+   * look-up, the connection and the token.
    */
   private get beganMs(): number {
     const puts = this.earlier.length;
@@ -122,7 +129,7 @@ export class Puts {
   }
 }
 
-/** The reason for a status 400, in the words of the specification. */
+/** The reason for a status 400, as the specification names it. */
 export const NO_MATCHING_RECORD = 'NO_MATCHING_RECORD';
 
 /**
@@ -135,8 +142,8 @@ function reasonOfAnswer({ status, ending, syntax }: Answer, failure: FailureClas
 }
 
 /**
- * Returns the failure class of an answer; null if it counts as delivered. Only status 200 does, with a body that is
- * complete or too long to be read. For any other status, the status is sufficient.
+ * Returns the failure class of a response; null if it counts as delivered. Only status 200 does, with a body that is
+ * complete or too long to be read. For any other status, no failure class is needed.
  */
 function failureOf({ status, ending }: Answer): FailureClass | null {
   if (status === 200) {

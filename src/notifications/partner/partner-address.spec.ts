@@ -40,7 +40,7 @@ describe('a partner URL', () => {
     ],
     ['https://partner.example/%2541', 'https://partner.example/%2541', 'https://partner.example/%2541/notifications'],
     ['https://[2606:4700::1]/x', 'https://[2606:4700::1]/x', 'https://[2606:4700::1]/x/notifications'],
-  ])('%s is stored as %s and called at %s', (text, saved, called) => {
+  ])('the partner URL %s is stored as %s, and notifications are sent to %s', (text, saved, called) => {
     expect(parsePartnerUrl(text).href).toBe(saved);
     expect(notificationsUrl(text).href).toBe(called);
     expect(notificationsUrl(saved).href).toBe(called);
@@ -75,7 +75,7 @@ describe('a partner URL', () => {
     ['https://partner.example/#part', 'url_fragment'],
     ['https://partner.example/?', 'url_query'],
     ['https://partner.example/?tenant=1', 'url_query'],
-  ])('%j is refused as %s', (text, code) => {
+  ])('the partner URL %j is refused as %s', (text, code) => {
     expect(codeOf(() => parsePartnerUrl(text))).toBe(code);
   });
 
@@ -133,7 +133,7 @@ describe('the address guard', () => {
     ],
   ].flatMap(([kind, ...addresses]) => addresses.map((address) => [kind, address] as const));
 
-  it.each(refused)('refuses %s: %s', (_kind, address) => {
+  it.each(refused)('refuses to connect to the address %s: %s', (_kind, address) => {
     expect(closed.isAllowed(address)).toBe(false);
     expect(() => closed.assertAllowed(address)).toThrow(AddressBlockedError);
   });
@@ -172,18 +172,18 @@ describe('the address guard', () => {
     ['::', false],
     ['0.0.0.0', false],
     ['8.8.8.8', true],
-  ])('with the sandbox networks allowed, %s has the verdict %s', (address, allowed) => {
+  ])('the address guard with the networks of the sandbox allows a connection to %s: %s', (address, allowed) => {
     expect(sandbox.isAllowed(address)).toBe(allowed);
   });
 
-  it('checks the address behind an allowed NAT64 gateway', () => {
+  it('checks the IPv4 address behind an allowed NAT64 gateway', () => {
     const guard = new PartnerAddressGuard(['64:ff9b::/96']);
     expect(guard.isAllowed('64:ff9b::808:808')).toBe(true);
     expect(guard.isAllowed('64:ff9b::10.0.0.1')).toBe(false);
     expect(guard.isAllowed('64:ff9b::')).toBe(false);
   });
 
-  it('allows a single address given without a prefix length, and none of its neighbours', () => {
+  it('allows a configured address without a prefix length, and none of its neighbours', () => {
     const guard = new PartnerAddressGuard(['10.1.2.3', ' fd00::/8 ']);
     expect(['10.1.2.3', '10.1.2.4', 'fd12::1', 'fc00::1'].map((address) => guard.isAllowed(address))).toEqual([
       true,
@@ -193,7 +193,7 @@ describe('the address guard', () => {
     ]);
   });
 
-  it('does not allow IPv4 when all of IPv6 is allowed', () => {
+  it('allows no IPv4 address when all of IPv6 is allowed', () => {
     const guard = new PartnerAddressGuard(['::/0']);
     expect(guard.isAllowed('10.0.0.1')).toBe(false);
     expect(guard.isAllowed('::ffff:10.0.0.1')).toBe(false);
@@ -201,7 +201,7 @@ describe('the address guard', () => {
   });
 
   it.each(['', 'localhost', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '::/129', '10.0.0.0/-1', '10.0/8'])(
-    'does not accept %j as a network',
+    'does not accept %j as an allowed network',
     (network) => {
       expect(() => new PartnerAddressGuard([network])).toThrow(/is not a network/);
     },
@@ -221,11 +221,11 @@ describe('the address guard', () => {
     'https://[::ffff:127.0.0.1]',
     'https://[64:ff9b::7f00:1]',
     'https://169.254.169.254/latest/meta-data',
-  ])('refuses to save %s', (text) => {
+  ])('refuses to save the partner URL %s', (text) => {
     expect(() => closed.assertUrlAllowed(parsePartnerUrl(text))).toThrow(AddressBlockedError);
   });
 
-  it('checks a name only when it is resolved', async () => {
+  it('checks a host name only when it is resolved', async () => {
     closed.assertUrlAllowed(parsePartnerUrl('https://inside.example'));
     const nobodyAsks = () => Promise.reject(new Error('It is an address.'));
     await expect(closed.resolveAllowed('inside.example', () => Promise.resolve(['10.0.0.1']))).rejects.toThrow(
@@ -246,6 +246,6 @@ it.each([
   ['https://[::1]:8443/', '::1'],
   ['https://partner.example./', 'partner.example'],
   ['https://0x7f.1/', '127.0.0.1'],
-])('%s is called at the address %s', (url, host) => {
+])('a request to %s connects to the host %s', (url, host) => {
   expect(dialledHost(new URL(url))).toBe(host);
 });

@@ -18,7 +18,7 @@ export class PartnerUrlError extends Error {
   }
 }
 
-/** An address to which the service must not connect. */
+/** Thrown for an address to which the service must not connect. */
 export class AddressBlockedError extends Error {
   readonly failure = 'blocked';
 
@@ -45,8 +45,8 @@ function inOneSpelling(encoded: string): string {
 }
 
 /**
- * Returns the one spelling of a partner's address. An address is checked when it is saved; an invalid one was written by
- * other means, and is its own spelling.
+ * Returns the one spelling of a partner's address. An invalid address is returned unchanged: addresses are checked when
+ * they are saved, so that an invalid one was written directly into the database.
  */
 export function spellingOf(address: string): string {
   try {
@@ -89,8 +89,8 @@ export function notificationsUrl(partnerUrl: string): URL {
 }
 
 function parseHttpsUrl(text: string): URL {
-  // Such characters are refused, because `new URL` silently drops tabs and line breaks, and reads a backslash as a
-  // slash: the service would check an address that differs from the text.
+  // Control characters, blanks and backslashes are refused, because `new URL` silently drops tabs and line breaks, and
+  // reads a backslash as a slash: the service would check an address that differs from the text.
   if (/[\u0000-\u0020\u007f-\u009f\\]/.test(text) || !URL.canParse(text)) {
     throw new PartnerUrlError(
       'url_invalid',
@@ -145,9 +145,9 @@ const refusedIPv6 = [
   '::/3',
   '4000::/2',
   '8000::/1',
-  '2001::/23', // Teredo, benchmarking, ORCHID
+  '2001::/23', // Teredo, benchmarking and ORCHID addresses
   '2001:db8::/32',
-  '2002::/16', // 6to4
+  '2002::/16', // 6to4 addresses
   '3fff::/20',
 ];
 
@@ -190,15 +190,15 @@ function embeddedIPv4(address: string): string {
 }
 
 /**
- * Decides to which addresses of partners the service may connect. It checks addresses rather than names. Pass the
- * address of the actual connection, because a name may resolve differently the next time (DNS rebinding).
+ * Decides to which IP addresses of partners the service may connect. It checks IP addresses instead of host names. Pass
+ * the address of the actual connection, because a name may resolve differently the next time (DNS rebinding).
  */
 export class PartnerAddressGuard {
   private readonly allowed: Networks;
 
   /**
-   * @param allowedNetworks networks outside the public internet in which partners may be, in CIDR notation; throws if
-   * one is invalid
+   * @param allowedNetworks networks outside the public internet in which partners may be, in CIDR notation @throws
+   * Error when one of the networks is invalid
    */
   constructor(allowedNetworks: string[]) {
     this.allowed = new Networks(allowedNetworks);
@@ -221,7 +221,7 @@ export class PartnerAddressGuard {
   }
 
   /**
-   * Refuses a URL whose host is an IP address that is not allowed, in any spelling that `new URL` knows. A name is
+   * Refuses a URL whose host is an IP address that is not allowed, in any spelling that `new URL` knows. A host name is
    * checked when it is resolved.
    */
   assertUrlAllowed(url: URL): void {
@@ -230,9 +230,9 @@ export class PartnerAddressGuard {
   }
 
   /**
-   * Returns the addresses of a host to which to connect. If one address is not allowed, the name is refused: a
-   * partner's name never points to an internal address, and the result must not depend on the order of the addresses.
-   * Throws `AddressBlockedError`, or the error of the look-up.
+   * Returns the addresses of a host to which to connect. If one address is not allowed, the host is refused: a
+   * partner's host name never points to an internal address, and the result must not depend on the order of the
+   * addresses. Throws `AddressBlockedError`, or the error of the look-up.
    */
   async resolveAllowed(host: string, addressLookup: AddressLookup, signal?: AbortSignal): Promise<string[]> {
     const addresses = isIP(host) === 0 ? await addressLookup(host, signal) : [host];

@@ -20,7 +20,10 @@ import { type AssertionSigner, PartnerToken } from './partner-oauth.js';
 import { IdleConnections, partnerAdapter, PartnerPool, type PartnerRequestConfig } from './partner-transport.js';
 
 export interface PartnerEndpoint extends PartnerCertificates {
-  /** The key of the subscription and its settings, under which connections and tokens are cached. */
+  /**
+   * A key for the subscription and those of its settings on which connections and tokens depend. Both are cached under
+   * this key.
+   */
   key: string;
   /** The `partner_url`; requests go to `{url}/notifications`. */
   url: string;
@@ -39,31 +42,34 @@ export interface PartnerEndpoint extends PartnerCertificates {
 /** The time without a request after which the connections and the token of an endpoint are dropped. */
 const IDLE_MS = 10 * 60_000;
 const TOKEN_CONNECTIONS = 2;
-/** The headers of every request. No compression is requested, because a partner's answer is not decompressed. */
+/** The headers of every request. No compression is requested, because a partner's response is not decompressed. */
 const OWN_HEADERS = { 'user-agent': 'candidate-eligibility-service', 'accept-encoding': 'identity' };
 
 /**
  * The options for `HttpModule.register`: axios uses the partner transport instead of its own, and every status counts
- * as an answer.
+ * as a response.
  */
 export const partnerHttpOptions = { adapter: partnerAdapter, validateStatus: null } satisfies HttpModuleOptions;
 
-/** The state of an endpoint that is kept between attempts. */
+/** The connections, the token and the headers of a partner's endpoint, which are kept between attempts. */
 interface Session {
   path: string;
   connector: PartnerConnector;
   pool: PartnerPool;
   tokenPool: PartnerPool | null;
   token: PartnerToken | null;
-  /** The headers of every request: the partner's own, the service's, and the authorization if it needs no token. */
+  /**
+   * The headers of every request: those in the partner's `auth`, the service's own, and the `Authorization` header
+   * unless it contains an access token.
+   */
   headers: Record<string, string>;
   secrets: string[];
   lastUsed: number;
 }
 
 /**
- * Sends all requests to partners: samples, notifications and token requests. A fault of a partner is returned as an
- * outcome, and never thrown.
+ * Sends all HTTP requests to partners: samples, notifications and token requests. A failure at the partner is returned
+ * as an outcome, and never thrown.
  */
 @Injectable()
 export class PartnerClient implements OnApplicationShutdown {
@@ -114,7 +120,7 @@ export class PartnerClient implements OnApplicationShutdown {
     return this.sessions.get(key)?.connector.certificateNotAfter ?? null;
   }
 
-  /** Closes the connections of a key and drops its token, after the running attempts have ended. */
+  /** Closes the connections under a key and drops the token under it, after the running attempts have ended. */
   async forget(key: string): Promise<void> {
     const session = this.sessions.get(key);
     this.sessions.delete(key);
@@ -157,7 +163,7 @@ export class PartnerClient implements OnApplicationShutdown {
     return token === null ? send() : withToken(token, (authorization) => send({ authorization }), deadline, puts);
   }
 
-  /** Sends a token request by axios. Token requests are rare; for notifications, axios would be too slow. */
+  /** Sends a token request with axios. Token requests are rare; for notifications, axios would be too slow. */
   private async post(
     pool: PartnerPool,
     url: string,
@@ -184,8 +190,8 @@ export class PartnerClient implements OnApplicationShutdown {
     const { auth, waitMs } = endpoint;
     const url = readable('blocked', 'url_unusable', () => notificationsUrl(endpoint.url));
     const secureContext = readable('tls', 'certificates_unusable', () => secureContextOf(endpoint));
-    // The partner's certificates also apply to its token endpoint: a bundle in `ca_pem` can contain the roots of both.
-    // A client certificate is only shown to a verified server that asks for it.
+    // The subscription's certificates also apply to the partner's token endpoint: a bundle in `ca_pem` can contain the
+    // root certificates of both hosts. A client certificate is only shown to a verified server that asks for it.
     const connectorOf = (origin: URL) => new PartnerConnector(origin, secureContext, this.guard, this.addressLookup);
     const poolOf = (origin: URL, connector: PartnerConnector, size: number) =>
       new PartnerPool(origin.origin, connector, size, waitMs, this.idle);
@@ -246,7 +252,10 @@ async function withToken(
   return send(`Bearer ${renewed}`);
 }
 
-/** Returns the headers of requests: the partner's own, which are never sent to its token service, and the service's. */
+/**
+ * Returns the headers of a request to the partner: those that the partner's `auth` contains, which are never sent to
+ * its token endpoint, and the service's own.
+ */
 function headersOf(auth: PartnerAuth): Record<string, string> {
   const own: Record<string, string> = {};
   for (const { name, value } of auth.headers ?? []) own[name.toLowerCase()] = value;

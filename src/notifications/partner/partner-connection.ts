@@ -28,7 +28,7 @@ export interface OpenConnection {
   verifiedAt: number;
 }
 
-/** The class of a failed attempt, as it is stored and as operators see it. */
+/** The class of an attempt's failure. It is stored, and operators see it. */
 export type FailureClass =
   | 'dns'
   | 'connect'
@@ -42,8 +42,8 @@ export type FailureClass =
   | 'blocked';
 
 /**
- * A fault of the partner, its network or its settings. `reason` is a short code such as `ECONNREFUSED`, never a text
- * with data. `said` is the beginning of an answer that is not HTTP.
+ * A failure that the partner, its network or its settings caused. `reason` is a short code such as `ECONNREFUSED`,
+ * never a text with data. `said` is the beginning of a response that is not HTTP.
  */
 export class PartnerFault extends Error {
   constructor(
@@ -57,7 +57,10 @@ export class PartnerFault extends Error {
   }
 }
 
-/** Returns the more informative of two faults in an attempt: the fault of an address that accepted the connection. */
+/**
+ * Returns the more informative of two failures in one attempt: a failure at an address that accepted the connection is
+ * preferred.
+ */
 function graver(one: PartnerFault | null, other: PartnerFault): PartnerFault {
   return one === null || one.failure === 'connect' ? other : one;
 }
@@ -72,8 +75,8 @@ export function reasonOf(error: unknown): string {
 }
 
 /**
- * Returns a code such as `invalid_character_in_chunk_size`; null for an error that is no syntax error. undici's parser
- * errors have no code, but describe the fault in brackets.
+ * Returns a code for an HTTP syntax error in a response, such as `invalid_character_in_chunk_size`; null for any other
+ * error. undici's parser errors have no code, but describe the fault in brackets.
  */
 export function syntaxReason(error: unknown): string | null {
   if (!(error instanceof errors.HTTPParserError)) return null;
@@ -101,8 +104,8 @@ export function isNetworkFault(error: unknown): boolean {
 }
 
 /**
- * Returns whether the error is a TLS alert. It may arrive after the handshake: with TLS 1.3, a partner refuses a client
- * certificate only then.
+ * Returns whether the error is a TLS alert. The alert may arrive after the handshake: with TLS 1.3, a partner refuses a
+ * client certificate only then.
  */
 export function isTlsFault(error: unknown): boolean {
   return /^(ERR_SSL|ERR_TLS|EPROTO)/.test(reasonOf(error));
@@ -260,7 +263,7 @@ export class PartnerConnector {
         ALPNProtocols: ['http/1.1'],
         ...(session ? { session: session.ticket } : {}),
       });
-      // New tickets of a resumed session are ignored, because the certificate was not verified again.
+      // New tickets for a resumed session are ignored, because the certificate was not verified again.
       socket.on('session', (ticket: Buffer) => {
         if (!socket.isSessionReused()) this.session = { ticket, verifiedAt: performance.now() };
       });
@@ -269,7 +272,7 @@ export class PartnerConnector {
       signal.addEventListener('abort', abort, { once: true });
       let isOpen = false;
       socket.on('error', (error) => {
-        // If an open connection fails, its session can still be resumed, unless TLS refused it.
+        // If an open connection fails, its TLS session can still be resumed, unless the failure was a TLS error.
         if (!isOpen || isTlsFault(error)) this.session = null;
         reject(new PartnerFault(isNetworkFault(error) ? 'connect' : 'tls', reasonOf(error)));
       });

@@ -57,10 +57,11 @@ export class PemError extends Error {
 
 const certificatePattern = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
-/** Parses a text that consists of one or more certificates. Throws `PemError`. */
+/** Parses a text that consists of one or more certificates. Throws `PemError` if it is anything else. */
 function assertCertificatePem(member: keyof PartnerCertificates, pem: string): X509Certificate[] {
   const blocks = pem.match(certificatePattern) ?? [];
-  // OpenSSL skips parts that it cannot read, and would accept an incomplete chain as complete.
+  // Every part must be readable: OpenSSL skips parts that it cannot read, and would accept an incomplete chain as
+  // complete.
   if (blocks.length === 0 || pem.replace(certificatePattern, '').includes('-----')) {
     throw new PemError(member, 'certificate_invalid', 'must be one or more PEM certificates');
   }
@@ -91,7 +92,7 @@ export function assertCertificates({ caPem, clientCertPem, clientKeyPem }: Partn
 /** Checks that a client certificate has not expired when it is saved. Throws `PemError`. */
 export function assertNotExpired(clientCertPem: string): void {
   const [certificate] = assertCertificatePem('clientCertPem', clientCertPem);
-  // The machine's time counts, because partners use their own clocks, which no sandbox moves.
+  // The expiry is compared with the machine's clock, because partners use their own clocks, which no sandbox moves.
   if (Date.parse(certificate.validTo) < Date.now()) {
     throw new PemError('clientCertPem', 'certificate_expired', 'has expired');
   }
@@ -110,8 +111,8 @@ function readKey(pem: string) {
  * `assertCertificates` refuses.
  */
 export function secureContextOf(certificates: PartnerCertificates): SecureContext {
-  // The certificates are checked again: OpenSSL ignores an unreadable `ca`, and an empty one would restore the system's
-  // root certificates.
+  // The certificates are checked again: OpenSSL ignores an unreadable `ca`, and an empty `ca` would restore the
+  // system's root certificates.
   assertCertificates(certificates);
   return createSecureContext({
     ca: certificates.caPem ?? undefined,
@@ -176,12 +177,12 @@ function credentialOf(value: string): string[] {
   return credential === undefined ? [] : spellings(credential);
 }
 
-/** The minimum length of a masked sequence of Base64 letters. Shorter ones occur too often by chance. */
+/** The minimum length of a sequence of Base64 letters that is masked. Shorter sequences occur too often by chance. */
 const LEAST_LETTERS = 8;
 
 /**
- * Returns a secret as it is, and in the spellings of JSON, a form, a Basic header and a byte dump. `partner-excerpt.ts`
- * handles spellings that replace only some characters (HTML, percent-encoding, JSON).
+ * Returns a secret as it is, and as it is spelled in JSON, in a form, in a Basic header and in a byte dump.
+ * `partner-excerpt.ts` handles spellings that replace only some characters (HTML, percent-encoding, JSON).
  */
 export function spellings(secret: string, authorization?: string): string[] {
   const bytes = Buffer.from(secret, 'utf8');
@@ -200,7 +201,7 @@ export function spellings(secret: string, authorization?: string): string[] {
   return [...texts].filter((text) => text !== '').sort((a, b) => b.length - a.length);
 }
 
-/** Returns the Base64 letters that these bytes have inside a longer text, for each of the three possible offsets. */
+/** Returns the Base64 letters that encode these bytes inside a longer text, for each of the three possible offsets. */
 function withinBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((offset) => {
     const shifted = Buffer.concat([Buffer.alloc(offset), bytes]);

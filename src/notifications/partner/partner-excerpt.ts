@@ -3,11 +3,11 @@ import type { Answer } from './answer-reader.js';
 const EXCERPT_BYTES = 2048;
 const LINE_BREAKS = /[\t\r\n]+/g;
 const UNREADABLE = /\p{Cc}|\p{Cs}/gu;
-/** The length of the longest spelling of a character: `&#x00041;`. */
+/** The length of the longest encoded spelling of one character, such as `&#x00041;`. */
 const LONGEST_SPELLING = 10;
 
 /**
- * Returns the beginning of an answer as text for people. The text has no control characters, no invalid UTF-8 (which
+ * Returns the beginning of a response as text for people. The text has no control characters, no invalid UTF-8 (which
  * PostgreSQL would refuse), and none of the `secrets`, which a partner may echo. For a redirect, the text begins with
  * the `Location` header.
  */
@@ -21,7 +21,10 @@ export function excerptOf(
   return readable(leads + said, secrets, () => '');
 }
 
-/** Returns the beginning of an answer that is not HTTP, in the same form. Bytes that are not text appear as `\\x15`. */
+/**
+ * Returns the beginning of a response that is not HTTP as text, with the `secrets` masked. Bytes that are not text
+ * appear as `\\x15`.
+ */
 export function firstBytes(said: Buffer, secrets: string[]): string | null {
   return readable(beginningOf(said, secrets), secrets, (character) => {
     return [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
@@ -36,7 +39,7 @@ function beginningOf(bytes: Buffer, secrets: string[]): string {
 function readable(said: string, secrets: string[], unreadable: (character: string) => string): string | null {
   let text = said;
   // Secrets are masked before the text is truncated, because the first half of a truncated secret would not be
-  // recognized. The mask has the same length.
+  // recognized. A mask has the same length as the secret.
   for (const secret of secrets) text = text.replaceAll(secret, '*'.repeat(Buffer.byteLength(secret)));
   text = withoutSpelled(text, secrets).replace(LINE_BREAKS, ' ');
   return cutToBytes(text.replace(UNREADABLE, unreadable), EXCERPT_BYTES).trim() || null;
@@ -69,7 +72,7 @@ const NAMED: Record<string, string> = {
 };
 
 /**
- * Masks the secrets that contain characters in the spellings of {@link SPELLED}. The masks have the length of the
+ * Masks the secrets in which single characters are encoded as in {@link SPELLED}. The masks have the length of the
  * masked text.
  */
 function withoutSpelled(text: string, secrets: string[]): string {
@@ -111,7 +114,7 @@ function cutToBytes(text: string, bytes: number): string {
   const encoded = Buffer.from(text, 'utf8');
   if (encoded.length <= bytes) return text;
   let end = bytes;
-  // The end moves back to the first byte of a character.
+  // The end of the excerpt moves back to the first byte of a UTF-8 character.
   while ((encoded[end] & 0xc0) === 0x80) end -= 1;
   return encoded.toString('utf8', 0, end);
 }

@@ -26,7 +26,10 @@ export type PartnerRequest = Dispatcher.DispatchOptions & {
   body: string | Buffer;
   /** Called when the connection is open, before the first byte is written; false cancels the request. */
   mayBegin?: (() => boolean) | undefined;
-  /** Called before a lost request is written again, with the fault of the lost connection. */
+  /**
+   * Called before a request is written again over a new connection, with the failure of the connection on which it was
+   * lost.
+   */
   onRenewed?: ((fault: PartnerFault) => void) | undefined;
 };
 
@@ -39,21 +42,23 @@ const CLOSED_BEFORE_MS = 100;
 
 /** The pool that gets connections back when their exchanges have ended. */
 export interface ConnectionKeeper {
-  /** Takes a connection back after a complete answer. */
+  /** Takes a connection back into the pool after a complete response. */
   release(connection: PartnerConnection): void;
   /** Closes a connection that can no longer be used. */
   discard(connection: PartnerConnection): void;
-  /** Closes all idle connections, because they may be dead as well. */
+  /** Closes all idle connections to the partner, because they may be dead as well as the one that failed. */
   doubt(): void;
   /** Gives a new connection to an exchange whose kept connection was dead. */
   renew(exchange: Exchange, dead: PartnerConnection): void;
 }
 
-/** A connection to a partner. It opens for its first request, and again after the partner has closed it. */
+/**
+ * A connection to a partner. The connection is opened for its first request, and again after the partner has closed it.
+ */
 export class PartnerConnection {
   /**
-   * The number of complete answers over the current socket. Without any, a fault cannot be caused by a stale
-   * connection.
+   * The number of complete answers over the current socket. If there was none, the connection is new, and a failure
+   * cannot mean that the connection was stale.
    */
   answers = 0;
   private answeredAt = Infinity;
@@ -104,27 +109,27 @@ export class PartnerConnection {
     return performance.now() - this.verifiedAt > OLDEST_MS;
   }
 
-  /** Whether the last answer over the connection is so long ago that the connection may have been dropped. */
+  /** Whether the last response over the connection is so long ago that the connection may have been dropped. */
   get isQuiet(): boolean {
     return performance.now() - this.answeredAt > QUIET_MS;
   }
 
-  /** Whether any byte of the current answer has arrived. */
+  /** Whether any byte of the current response has arrived. */
   get begun(): boolean {
     return this.reader?.begun ?? false;
   }
 
-  /** The beginning of the current answer; null before its first byte. */
+  /** The beginning of the current response; null before its first byte. */
   get said(): Buffer | null {
     return this.begun ? this.reader!.said : null;
   }
 
-  /** Prepares the connection for a new answer. */
+  /** Prepares the connection for a new response. */
   expectAnswer(): void {
     this.reader?.expectAnswer();
   }
 
-  /** Notes that a complete answer has arrived. */
+  /** Notes that a complete response has arrived. */
   answered(): void {
     this.answers += 1;
     this.answeredAt = performance.now();
@@ -144,7 +149,7 @@ export class PartnerConnection {
   }
 }
 
-/** A request and its answer, or the fault that occurred instead. It settles once; later events are ignored. */
+/** A request and its response, or the fault that occurred instead. It settles once; later events are ignored. */
 export class Exchange implements Dispatcher.DispatchHandler {
   settled = false;
   connection: PartnerConnection | null = null;
@@ -193,7 +198,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    // If the end of the connection delimits the answer, a failed connection means that the answer is broken.
+    // If the body of the response ends with the connection, a failed connection means that the body is incomplete.
     if (!this.settled) this.answer(this.connection?.fault ? 'broken' : 'complete');
   }
 
@@ -211,7 +216,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   private breakOff(error: Error): void {
     this.syntax = syntaxReason(error);
-    // The error contains the bytes that are no chunk, and the excerpt will show them.
+    // The error contains the bytes that are no valid chunk; the excerpt shows them to operators.
     const { data } = error as { data?: unknown };
     if (this.syntax !== null && this.length === 0 && typeof data === 'string') this.chunks.push(Buffer.from(data));
     this.answer('broken');
@@ -219,7 +224,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /**
    * Returns whether the request may be repeated. A partner may close a kept connection at the moment of its reuse,
-   * before any byte of an answer.
+   * before any byte of a response.
    */
   private mayRenew(): boolean {
     const isKept = this.connection !== null && this.connection.answers > 0;
@@ -275,7 +280,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Returns the failure reason for a connection that ended within the head of an answer. */
+/** Returns the failure reason for a connection that ended before the headers of the response were complete. */
 function headReason(error: Error): string {
   const reason = reasonOf(error);
   return reason === 'UND_ERR_SOCKET' ? 'head_broken' : reason;

@@ -6,7 +6,7 @@ import { secureContextOf } from './partner-credentials.js';
 import type { PartnerEndpoint } from './partner-client.js';
 import type { AddressLookup } from './partner-names.js';
 
-/** The maximum number of certificates in the report; longer chains are truncated. */
+/** The maximum number of certificates in the inspection's report; longer chains are truncated. */
 const MOST_CERTIFICATES = 10;
 
 interface SeenCertificate {
@@ -22,7 +22,7 @@ interface SeenCertificate {
 export interface Inspection {
   host: string;
   addresses: string[];
-  /** The reason code if the name does not resolve, or if one of its addresses is not allowed; null otherwise. */
+  /** The reason code if the host name cannot be resolved, or if one of its addresses is not allowed; null otherwise. */
   nameFault: string | null;
   address: string | null;
   connectFault: string | null;
@@ -37,8 +37,9 @@ export interface Inspection {
 }
 
 /**
- * Inspects a partner's name, address and certificates, with the same checks as an attempt. The connection is closed
- * after the handshake without sending anything over it, so that even a certificate that is not accepted can be shown.
+ * Inspects a partner's name, address and certificates, with the same checks as a delivery attempt. The connection is
+ * closed after the handshake without sending anything over it, so that even a certificate that is not accepted can be
+ * shown.
  */
 export async function inspectPartner(
   endpoint: PartnerEndpoint,
@@ -76,7 +77,7 @@ export async function inspectPartner(
       // RFC 6066 §3: the server name is never an IP address.
       servername: isIP(host) === 0 ? host : '',
       secureContext: secureContextOf(endpoint),
-      // The certificate is only shown. `authorized` says whether an attempt would accept it.
+      // The certificate is only shown. `authorized` says whether a delivery attempt would accept the certificate.
       rejectUnauthorized: false,
       ALPNProtocols: ['http/1.1'],
       checkServerIdentity: () => undefined,

@@ -60,18 +60,18 @@ describe('PartnerNames', () => {
   });
   afterEach(() => server.stop());
 
-  it('resolves both address families, and alternates them', async () => {
+  it('resolves a host name in both address families, and alternates the addresses', async () => {
     expect(await names.lookup('both.example')).toEqual(['2001:db8::7', '192.0.2.7']);
     expect(await names.lookup('four.example')).toEqual(['192.0.2.7']);
   });
 
-  it('caches results, and resolves a name once for any number of simultaneous requests', async () => {
+  it('caches the addresses of a host name, and resolves it once for any number of simultaneous requests', async () => {
     await Promise.all([names.lookup('both.example'), names.lookup('BOTH.example')]);
     await names.lookup('both.example');
     expect(server.questions).toHaveLength(2);
   });
 
-  it('reports the reason why a name has no address', async () => {
+  it('reports the reason why a host name has no address', async () => {
     await expect(names.lookup('nowhere.example')).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
@@ -81,7 +81,7 @@ describe('PartnerNames', () => {
     expect(server.questions).toEqual([]);
   });
 
-  it('resolves names while any number of other names wait for a silent server', async () => {
+  it('resolves names while any number of other names wait for a silent name server', async () => {
     const abandons = Array.from({ length: 50 }, () => new AbortController());
     const silent = abandons.map(({ signal }, number) => names.lookup(`silent${number}.example`, signal));
     const failures = Promise.allSettled(silent);
@@ -93,7 +93,7 @@ describe('PartnerNames', () => {
     expect((await failures).every(({ status }) => status === 'rejected')).toBe(true);
   });
 
-  it('stops resolving a name whose server does not answer', async () => {
+  it('stops resolving a host name whose name server does not answer', async () => {
     await expect(names.lookup('silent.example')).rejects.toMatchObject({ code: 'ETIMEOUT' });
   }, 20_000);
 });

@@ -9,7 +9,7 @@ export type AddressLookup = (host: string, signal?: AbortSignal) => Promise<stri
 
 /** The time limit of a look-up, as usual for stub resolvers. */
 const LOOKUP_MS = 5_000;
-/** The time to wait for the second address family after the first one has answered (RFC 8305 §3). */
+/** The time to wait for the second address family after the first one has answered (RFC 8305 §3), in milliseconds. */
 const RESOLUTION_DELAY_MS = 50;
 const MOST_KEPT_MS = 30_000;
 const HOSTS_KEPT_MS = 1_000;
@@ -40,7 +40,7 @@ export class PartnerNames {
   private readonly underWay = new Map<string, LookUp>();
   private hosts: { names: Map<string, string[]>; until: number } = { names: new Map(), until: 0 };
 
-  /** @param servers name servers to use instead of the system's */
+  /** @param servers name servers that are used instead of the system's name servers */
   constructor(
     private readonly servers: readonly string[] | null = null,
     private readonly hostsFile = systemHostsFile(),
@@ -73,7 +73,7 @@ export class PartnerNames {
   }
 
   private begin(host: string): LookUp {
-    // Two tries suffice: a lost query costs only this attempt to connect, which is retried.
+    // Two tries per look-up suffice: if both DNS queries are lost, only this delivery attempt fails, which is retried.
     const resolver = new Resolver({ timeout: LOOKUP_MS / 2, tries: 2 });
     if (this.servers) resolver.setServers(this.servers);
     const limit = timeLimit(LOOKUP_MS, () => resolver.cancel());
@@ -86,7 +86,7 @@ export class PartnerNames {
         clearTimeout(limit);
         this.underWay.delete(host);
       });
-    // Waiting callers get the error. If none waits, the error is ignored.
+    // The callers that wait for the look-up get its error. If no caller waits, the error is ignored.
     found.catch(() => undefined);
     return { found, abandon: () => resolver.cancel(), waiting: 0 };
   }
@@ -130,7 +130,7 @@ async function ask(resolver: Resolver, host: string): Promise<Found> {
 
 /**
  * Returns the more informative of two errors. The error for a name without addresses of one family is less informative
- * than any other. A cancelled look-up counts as one that took too long.
+ * than any other. A look-up that was cancelled counts as one that took too long.
  */
 function theGraver(errors: NodeJS.ErrnoException[]): NodeJS.ErrnoException {
   const grave = errors.find(({ code }) => code !== 'ENODATA') ?? errors[0];

@@ -26,7 +26,7 @@ const UNPACK = {
 };
 
 /**
- * The assumed lifetime of a token if the answer states none (RFC 6749 §5.1 makes it optional), and the maximum
+ * The assumed lifetime of a token if the response states none (RFC 6749 §5.1 makes it optional), and the maximum
  * lifetime.
  */
 const ASSUMED_LIFE_S = 300;
@@ -34,13 +34,13 @@ const MAX_LIFE_S = 24 * 3600;
 
 /** The time for which a failed token endpoint is not called again, however many notifications need a token. */
 const OUT_MS = 500;
-/** The reasons for which a token endpoint counts as failed: no answer, or status 429 or 5xx. */
+/** The reasons for which a token endpoint counts as failed: no response, or status 429 or 5xx. */
 const OUT = /^token_(late|answer_late|(timeout|connect|dns)_|http_(429|5))/;
 
 /**
  * Manages the access token of one subscription (RFC 6749 §4.4). The token is cached until shortly before it expires.
- * Only one token request runs at a time, however many notifications wait for it. If the endpoint has failed, all of
- * them fail.
+ * Only one token request runs at a time, however many notifications wait for it. If the token endpoint has failed, the
+ * attempts for all of these notifications fail.
  */
 export class PartnerToken {
   private current: { token: string; usableUntil: number } | null = null;
@@ -61,8 +61,8 @@ export class PartnerToken {
   async get(deadline: number): Promise<string> {
     if (this.current && performance.now() < this.current.usableUntil) return this.current.token;
     if (this.out && performance.now() < this.out.until) throw this.out.fault;
-    // The token request has its own full time limit, because later attempts must not suffer from the deadline of the
-    // first one.
+    // The token request has its own full time limit, because later attempts that wait for the same token must not fail
+    // at the deadline of the first attempt.
     this.underWay ??= this.fetch(performance.now() + this.limitMs)
       .catch((fault: unknown) => {
         if (fault instanceof PartnerFault && OUT.test(fault.reason))
@@ -94,8 +94,8 @@ export class PartnerToken {
       throw new PartnerFault(failure, `token_${error.failure}_${error.reason}`);
     });
     const { token, lifeS } = await readToken(answer);
-    // The token is replaced before it expires: by a tenth of its lifetime, at most half a minute. Its lifetime is
-    // counted from the request.
+    // The token is replaced before it expires: earlier by a tenth of its lifetime, at most half a minute. Its lifetime
+    // is counted from the request.
     const usableS = lifeS - Math.min(30, lifeS / 10);
     this.current = { token, usableUntil: asked + usableS * 1000 };
     return token;
@@ -134,13 +134,13 @@ async function readToken(answer: Answer): Promise<{ token: string; lifeS: number
     throw new PartnerFault('auth', 'token_type_unknown');
   }
   if (!isHeaderSafeToken(fields.access_token)) throw new PartnerFault('auth', 'token_malformed');
-  // A missing lifetime is allowed (RFC 6749 §5.1); a negative or non-numeric one is a fault of the token service.
+  // A missing lifetime is allowed (RFC 6749 §5.1); a negative or non-numeric one is an error of the token endpoint.
   const life = Number(fields.expires_in ?? ASSUMED_LIFE_S);
   if (!(life >= 0)) throw new PartnerFault('auth', 'token_expires_in_invalid');
   return { token: fields.access_token, lifeS: Math.min(life, MAX_LIFE_S) };
 }
 
-/** Returns the body without its content coding. The service requests none, but some gateways add one. */
+/** Returns the body without its content coding. The service requests no content coding, but some gateways add one. */
 async function unpacked({ body, coding }: Answer): Promise<Buffer> {
   if (coding === null) return body;
   const unpack = Object.hasOwn(UNPACK, coding) ? UNPACK[coding as keyof typeof UNPACK] : undefined;
@@ -163,7 +163,7 @@ function before<T>(deadline: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(new PartnerFault('auth', 'token_late'));
     const timer = timeLimit(deadline - performance.now(), late);
-    // If the process was paused, the token may arrive long after the deadline; it must then not be used.
+    // If the process was paused, the token may arrive long after the deadline. The attempt must then not use the token.
     const inTime = (value: T) => (performance.now() < deadline ? resolve(value) : late());
     promise.then(inTime, reject).finally(() => clearTimeout(timer));
   });

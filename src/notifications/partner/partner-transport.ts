@@ -1,11 +1,14 @@
-// The types must match those of Nest, an ES module that imports axios as an ES module.
+// The imported types must match those of NestJS, an ES module that imports axios as an ES module.
 import type { AxiosAdapter } from 'axios' with { 'resolution-mode': 'import' };
 
 import { type PartnerConnector } from './partner-connection.js';
 import type { Answer } from './answer-reader.js';
 import { type ConnectionKeeper, Exchange, PartnerConnection, type PartnerRequest } from './partner-exchange.js';
 
-/** A request by axios, with its pool of connections and its deadline on the clock of `performance.now()`. */
+/**
+ * The configuration of a request by axios, with the pool of connections to use and the deadline on the clock of
+ * `performance.now()`.
+ */
 export interface PartnerRequestConfig {
   method: 'POST';
   /** The path and the query of the URL, whose origin is that of the pool. */
@@ -31,11 +34,11 @@ export const partnerAdapter: AxiosAdapter = async (config) => {
 
 /**
  * The maximum number of idle connections to all partners of a process, at some 80 KiB each. A maximum below the number
- * of partners would be useless.
+ * of partners would close each connection before it is used again.
  */
 const MOST_IDLE = 2000;
 
-/** The idle connections of all pools. If there are too many, the one that has been idle longest is closed. */
+/** The idle connections of all pools. If there are too many, the connection that has been idle longest is closed. */
 export class IdleConnections {
   private readonly pools = new Map<PartnerConnection, PartnerPool>();
 
@@ -63,8 +66,8 @@ export class PartnerPool implements ConnectionKeeper {
   private readonly connections = new Set<PartnerConnection>();
   private readonly waiting: Exchange[] = [];
   /**
-   * The connection that carries a request after a long idle time. Whether the connection was silently dropped is not
-   * known yet.
+   * The connection that was idle for a long time and now carries a request. It is not yet known whether the connection
+   * was silently dropped.
    */
   private onTrial: PartnerConnection | null = null;
   private closed = false;
@@ -112,7 +115,7 @@ export class PartnerPool implements ConnectionKeeper {
   async close(): Promise<void> {
     this.closed = true;
     if (this.busy) await new Promise<void>((resolve) => (this.drained = resolve));
-    // No exchange runs any more. An attempt that still waits for a token sends over a connection of its own.
+    // No exchange runs any more. An attempt that still waits for a token will later open its own connection.
     this.idle.length = 0;
     for (const connection of this.connections) this.drop(connection);
   }
@@ -157,8 +160,8 @@ export class PartnerPool implements ConnectionKeeper {
   }
 
   /**
-   * Returns an idle connection. Of those that were idle for long, only one at a time is tried, because a cause that
-   * drops one connection usually drops all.
+   * Returns an idle connection. Of the connections that were idle for a long time, only one at a time is tried, because
+   * a cause that drops one connection usually drops all.
    */
   private takeIdle(): PartnerConnection | undefined {
     let connection = this.idle.pop();

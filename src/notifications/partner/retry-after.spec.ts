@@ -24,6 +24,6 @@ test.each([
   expect(retryAfterSeconds(value, NOW)).toBe(seconds);
 });
 
-test('an answer without Retry-After sets no delay', () => {
+test('a response without Retry-After sets no delay', () => {
   expect(retryAfterSeconds(null, NOW)).toBeNull();
 });

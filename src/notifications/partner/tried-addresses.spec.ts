@@ -8,11 +8,11 @@ describe('the addresses of a partner', () => {
   });
   afterEach(() => jest.restoreAllMocks());
 
-  it('tries the addresses in order, each once', () => {
+  it('dials the addresses of a partner in order, each once', () => {
     expect(new TriedAddresses().inOrder(['b', 'a', 'b'])).toEqual(['b', 'a']);
   });
 
-  it('tries an address last for five minutes after it failed or was overtaken by a later address', () => {
+  it('dials an address last for five minutes after it failed or a later address connected first', () => {
     const addresses = new TriedAddresses();
     addresses.failed(['a']);
     addresses.worked('c', ['b']);
@@ -21,7 +21,7 @@ describe('the addresses of a partner', () => {
     expect(addresses.inOrder(['a', 'b', 'c', 'd'])).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('tries an address in its position again once it works', () => {
+  it('dials a failed address in its former position again once it works', () => {
     const addresses = new TriedAddresses();
     addresses.failed(['a', 'b']);
     addresses.worked('a', ['b']);

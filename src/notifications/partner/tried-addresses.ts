@@ -1,4 +1,4 @@
-/** The time for which an address is dialled last after it failed. */
+/** The time, in milliseconds, for which an IP address is dialled last after a failure. */
 const DOUBTED_MS = 5 * 60_000;
 
 /** Remembers the addresses of a partner to which no connection could be opened. */
@@ -17,7 +17,7 @@ export class TriedAddresses {
     for (const address of addresses) this.doubtedUntil.set(address, performance.now() + DOUBTED_MS);
   }
 
-  /** Notes that an address accepted the connection, and that those dialled before it did not. */
+  /** Notes that an address accepted the connection, and that the addresses that were dialled before it did not. */
   worked(address: string, before: readonly string[]): void {
     this.doubtedUntil.delete(address);
     this.failed(before);

@@ -8,7 +8,10 @@ const MOST_HEADERS = 10;
 
 /** The headers that the service itself sets on requests to partners. */
 const SET_BY_SERVICE = /^(webhook-.*|event-sequence|traceparent|tracestate|user-agent|content-.*|accept-encoding)$/;
-/** The headers that control a connection, a cache or the routing of a request (RFC 9110, RFC 9111, RFC 9112). */
+/**
+ * The headers that control a connection, a cache or the routing of a request, and that `auth` may therefore not set
+ * (RFC 9110, RFC 9111, RFC 9112).
+ */
 const STEERS =
   /^(host|connection|keep-alive|proxy-.*|transfer-encoding|te|trailer|upgrade|http2-settings|expect|max-forwards|via|forwarded|x-forwarded-.*|alt-.*|date|range|if-.*|cache-control|pragma|age|expires|etag|last-modified|vary|warning|surrogate-.*|cdn-.*)$/;
 
@@ -155,7 +158,7 @@ export const authRule: Rule = {
   },
 };
 
-/** Returns faults unless the client has exactly one of a secret and a signing key. */
+/** Returns validation errors unless `auth` has a client secret or uses a signing key, but not both. */
 function clientSecretFaults({ client_auth, client_secret }: Record<string, unknown>): Fault[] {
   if (client_auth === 'private_key_jwt')
     return client_secret == null
@@ -165,7 +168,8 @@ function clientSecretFaults({ client_auth, client_secret }: Record<string, unkno
 }
 
 /**
- * Returns a fault for an own header named `Authorization`, which the service sets for these types of authentication.
+ * Returns a validation error for a header named `Authorization`, which the service itself sets for these types of
+ * authentication.
  */
 function authorizationFaults({ headers }: Record<string, unknown>): Fault[] {
   if (!Array.isArray(headers)) return [];
@@ -214,12 +218,12 @@ function memberSchema({ rule, optional, writeOnly }: AuthMember): Schema {
   };
 }
 
-/** Returns the schemas of members of a type, as answers show them. */
+/** Returns the schemas of the members that HTTP responses show for a type of `auth`. */
 function shownMembers(type: string, ...names: string[]): Record<string, Schema> {
   return Object.fromEntries(names.map((name) => [name, memberSchema(AUTH[type][name])]));
 }
 
-/** The rule for `auth` in answers, which contain no secrets. */
+/** The rule for `auth` in HTTP responses, which contain no secrets. */
 export const shownAuthRule: Rule = {
   schema: {
     type: 'object',

@@ -26,14 +26,17 @@ const RECORD_CERTIFICATES = prepared(
   acrossAccounts.keyInHand,
 );
 
-/** A replaced signing key with its expiry, both as a time and as a duration, because the clock may be set. */
+/**
+ * A replaced signing key. Its expiry is stored both as a time and as a duration, because the clock may be set
+ * meanwhile.
+ */
 interface PreviousKey {
   key: KeyObject;
   until: number;
   steadyUntil: number;
 }
 
-/** The data of a partner that delivery needs: its address, its signing keys and its retry settings. */
+/** The data of a partner that is needed to send notifications: its address, its signing keys and its retry settings. */
 export class PartnerProfile {
   constructor(
     readonly version: number,
@@ -99,7 +102,7 @@ export class PartnerDirectory {
     private readonly clock: Clock,
   ) {}
 
-  /** Returns the profile for this version of the subscription; null if a different version was read last. */
+  /** Returns the profile for this version of the subscription; null if the cached profile has a different version. */
   known(id: string, version: number): PartnerProfile | null {
     const profile = this.profiles.get(id);
     return profile?.version === version ? profile : null;
@@ -179,8 +182,8 @@ export class PartnerDirectory {
 }
 
 /**
- * Returns a digest of the settings on which connections and tokens depend. A suspended and resumed partner keeps both,
- * because its digest is unchanged.
+ * Returns a digest of the settings on which connections and tokens depend. A suspension does not change the digest, so
+ * that the partner keeps its connections and its token.
  */
 function digestOf(subscription: Subscription): string {
   const { partner_url, auth, auth_secret, ca_pem, client_cert_pem, client_key, wait_ms } = subscription;

@@ -36,7 +36,9 @@ export class PartnerProbe {
     return this.client.put(profile.endpoint, profile.headers(sample), sample.body);
   }
 
-  /** Sends a sample, and reports the result of each step. */
+  /**
+   * Sends a sample to the partner, and reports the result of each step, from the look-up of the name to the response.
+   */
   async report(subscription: Subscription, reason: ChangeReason): Promise<SampleReport> {
     const { endpoint } = this.directory.profileOf(subscription);
     const signal = AbortSignal.timeout(endpoint.waitMs);

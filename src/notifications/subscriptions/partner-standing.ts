@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 
-/** The number of newest attempts that decide whether all attempts fail. */
+/** The number of newest attempts that are checked to decide whether all attempts for a partner fail. */
 const RECENT = 20;
 export const HOURS = 24;
 
@@ -35,7 +35,7 @@ export class PartnerStanding {
   }
 }
 
-/** Returns the members with which an answer describes a busy partner, at the time `now`. */
+/** Returns the members of an HTTP response that describe a busy partner, at the time `now`. */
 export function shownPace(
   { paused_from, paused_until, pace }: { paused_from: Date | null; paused_until: Date | null; pace: number | null },
   now: Date,

@@ -6,12 +6,12 @@ import type { Inspection } from '../partner/partner-inspection.js';
 import { STEPS, type SampleReport, type Step } from './sample-report.dto.js';
 
 /**
- * The reasons of attempts whose connection was never opened. They count even if a connection was possible during the
- * inspection.
+ * The reasons of attempts whose connection was never opened. Such a reason decides, even if the separate inspection of
+ * the partner could connect.
  */
 const NOT_CONNECTED: readonly string[] = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'];
 
-/** Returns the step at which an attempt with this outcome failed; null if the sample was delivered. */
+/** Returns the step at which the sending of a sample failed, from its outcome; null if the sample was delivered. */
 function failedStep(
   { failure, httpStatus, reason }: Pick<AttemptOutcome, 'failure' | 'httpStatus' | 'reason'>,
   seen: Inspection,
@@ -25,7 +25,7 @@ function failedStep(
     auth: 'SIGN_IN',
   };
   if (steps[failure]) return steps[failure];
-  // A timeout or a closed connection does not show the step, so that the inspection decides.
+  // A timeout or a closed connection does not show which step failed. The inspection of the partner then decides.
   if (seen.nameFault !== null) return 'NAME';
   if (seen.connectFault !== null || NOT_CONNECTED.includes(reason ?? '')) return 'ADDRESS';
   return seen.protocol === null ? 'TLS' : 'ANSWER';
@@ -73,7 +73,7 @@ const UNKNOWN_SAMPLE =
   'The partner answered 400, because it does not know the candidate SAMPLE-CANDIDATE. A sample requires a 200: the partner should ' +
   'answer 200 to booking codes that begin with SAMPLE, and 400 to events of candidates that it does not know.';
 
-/** Returns an explanation of a failed verification whose remedy is known; undefined for other failures. */
+/** Returns an explanation of a failed verification if it is known what to do; undefined for other failures. */
 export function verificationDetail({ reason }: Pick<AttemptOutcome, 'reason'>): string | undefined {
   return reason === NO_MATCHING_RECORD ? UNKNOWN_SAMPLE : undefined;
 }

@@ -61,17 +61,17 @@ export class SubscriptionSecrets {
     };
   }
 
-  /** Replaces the newest signing secret, which then signs until the given time. */
+  /** Adds a newest signing secret. The replaced secret also signs until the given time. */
   replaceSigning(subscription: Subscription, newest: string, until: Date): void {
     const { newest: replaced, previous } = this.openSigning(subscription);
-    // Expired secrets are also kept, because the clock may be wrong at this moment. Signing skips them.
+    // Expired secrets are also kept, because the clock may be wrong at this moment. Expired secrets do not sign.
     const kept = [{ secret: replaced, until: until.getTime() }, ...previous].slice(0, MOST_SIGNING - 1);
     const { id } = subscription;
     subscription.signing_secret = this.seal(newest, id, 'signing-secret');
     subscription.previous_signing_secrets = this.seal(JSON.stringify(kept), id, 'previous-signing-secrets');
   }
 
-  /** Returns `auth` as answers show it, and separately its secrets, encrypted. */
+  /** Splits `auth` into the part that HTTP responses show and its secrets, which are encrypted. */
   sealAuth(auth: PartnerAuth, id: string): { auth: ShownAuth; auth_secret: Buffer | null } {
     const headers = auth.headers ?? [];
     const secrets: AuthSecrets = { secret: secretOf(auth), values: headers.map(({ value }) => value) };
@@ -102,7 +102,10 @@ export class SubscriptionSecrets {
   }
 }
 
-/** The parts of an `auth` that are encrypted: its own secret, and the values of its headers in their order. */
+/**
+ * The parts of an `auth` that are encrypted: the password, token or client secret, and the values of the headers in
+ * their order.
+ */
 interface AuthSecrets {
   secret?: string;
   values: string[];

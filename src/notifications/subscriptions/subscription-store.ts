@@ -20,8 +20,8 @@ import { systemLookup } from '../partner/partner-names.js';
 import { Subscription } from './subscription.entity.js';
 
 /**
- * The time limit for checking a name when an address is saved. An operator should not wait for a silent name server,
- * because every connection checks the name again.
+ * The time limit, in milliseconds, for resolving a host name when an address is saved. An operator should not wait for
+ * a silent name server, because the name is checked again at every connection.
  */
 const LOOKUP_MS = 2_000;
 
@@ -73,7 +73,7 @@ export class SubscriptionStore {
     return known(found);
   }
 
-  /** Returns a fault for each of the two addresses that is not allowed. Names are resolved. */
+  /** Returns a validation error for each of the two addresses that is not allowed. Host names are resolved. */
   async addressFaults(partnerUrl: string | undefined, tokenUrl: string | undefined): Promise<Fault[]> {
     const faults = await Promise.all([
       partnerUrl === undefined ? null : this.addressFault(parsePartnerUrl(partnerUrl), '/partner_url'),
@@ -94,12 +94,12 @@ export class SubscriptionStore {
           pointer,
         );
     }
-    // A name that cannot be resolved may be saved, because every connection checks it again.
+    // A host name that cannot be resolved may be saved, because every connection checks it again.
     return null;
   }
 }
 
-/** Returns the condition for a subscription that is not deleted and belongs to the caller's accounts. */
+/** Returns the query condition for a subscription that is not deleted and belongs to the caller's accounts. */
 function inReach(id: string): FindOptionsWhere<Subscription> {
   const allowedAccounts = currentAllowedAccounts();
   return {

@@ -5,7 +5,7 @@ import type { ClientAuth } from '../partner/partner-credentials.js';
 export type SubscriptionState = 'UNVERIFIED' | 'ACTIVE' | 'SUSPENDED';
 export type PartnerHealth = 'UP' | 'DOWN';
 
-/** The parts of `auth` that answers show. */
+/** The parts of `auth` that HTTP responses show. */
 export type ShownAuth = { headers?: { name: string }[] } & (
   | { type: 'none' }
   | { type: 'headers' }
@@ -107,8 +107,8 @@ export class Subscription {
   next_probe_at: Date | null;
 
   /**
-   * The time at which `next_probe_at` was set. If it is in the future, the clock was set back, and the wait counts as
-   * over.
+   * The time at which `next_probe_at` was set. If it is in the future, the clock was set back, and the wait for the
+   * next probe counts as over.
    */
   @Column('timestamptz', { nullable: true })
   probe_from: Date | null;
@@ -126,7 +126,8 @@ export class Subscription {
   paused_until: Date | null;
 
   /**
-   * The requests per second that the partner currently gets; null if it never answered "busy", or not for a long time.
+   * The requests per second that are currently sent to the partner at most; null if the partner never answered "busy",
+   * or not for a long time.
    */
   @Column('float8', { nullable: true })
   pace: number | null;
@@ -136,17 +137,20 @@ export class Subscription {
   pace_ceiling: number | null;
 
   /**
-   * The number of successful answers since the partner last answered "busy"; negative while such answers are still to be
-   * earned. Answers count only if other attempts were waiting.
+   * The number of successful responses since the partner last answered "busy"; negative while the debt of "busy"
+   * responses is not yet made up for. A response counts only if other attempts were waiting for a send time.
    */
   @Column('int', { default: 0 })
   pace_good: number;
 
-  /** The number of consecutive times that the ceiling was about the same; negative for a ceiling that is a guess. */
+  /**
+   * The number of consecutive times that the measured throughput (`pace_ceiling`) was about the same; negative while
+   * the ceiling is a guess.
+   */
   @Column('int', { default: 0 })
   pace_confirmed: number;
 
-  /** The end of the send times that processes have reserved. */
+  /** The time of the last send time that processes have reserved for this partner. */
   @Column('timestamptz', { nullable: true })
   paced_to: Date | null;
 

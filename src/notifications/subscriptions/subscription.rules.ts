@@ -14,7 +14,7 @@ const MOST_URL = 2000;
 export function url(parse: (value: string) => URL, description: string): Rule {
   const plain = text({ min: 1, max: MOST_URL });
   return {
-    // Characters beyond ASCII are accepted in names as they are.
+    // Host names may contain characters beyond ASCII.
     schema: { ...plain.schema, format: 'iri', description },
     faults(value) {
       const faults = plain.faults(value);
@@ -61,8 +61,8 @@ export function certificateFaults(certificates: PartnerCertificates, isNew: bool
 }
 
 /**
- * Returns a fault for each kind of credentials that a change would send to a new host. Credentials are sent only to the
- * host for which they were set.
+ * Returns a validation error for each kind of credentials that a change would send to a new host. Credentials are sent
+ * only to the host for which they were set.
  */
 export function credentialFaults(
   { partner_url, auth, client_key_pem }: { partner_url?: string; auth?: unknown; client_key_pem?: string | null },
@@ -70,7 +70,7 @@ export function credentialFaults(
 ): Fault[] {
   if (partner_url === undefined || isSameHost(partner_url, kept.partner_url)) return [];
   const faults: Fault[] = [];
-  // These credentials include OAuth 2.0, whose access tokens would be sent to the partner.
+  // These credentials include those for OAuth 2.0, because the access tokens would be sent to the partner.
   if (auth === undefined && (kept.auth.type !== 'none' || kept.auth.headers !== undefined))
     faults.push(
       fault(
@@ -91,20 +91,24 @@ export function credentialFaults(
 }
 
 /**
- * The values of `auto_retry_on`. The setting always contains 500, which means that components of the partner are down.
+ * The values of `auto_retry_on`. The setting always contains 500, with which a partner reports that some of its
+ * components are down.
  */
 export const AUTO_RETRY_CAUSES = ['500', '429', '408', '502', '503', '504', 'timeout', 'connection'] as const;
 export const DEFAULT_AUTO_RETRY: readonly AutoRetryCause[] = ['500', '429'];
 export type AutoRetryCause = (typeof AUTO_RETRY_CAUSES)[number];
 
-/** Returns the causes in the order of {@link AUTO_RETRY_CAUSES}, without duplicates and including 500. */
+/**
+ * Returns the causes of automatic retries in the order of {@link AUTO_RETRY_CAUSES}, without duplicates and including
+ * 500.
+ */
 export function autoRetryCauses(asked: readonly string[]): AutoRetryCause[] {
   return AUTO_RETRY_CAUSES.filter((cause) => cause === '500' || asked.includes(cause));
 }
 
 /**
- * Resets the subscription for a new address. If it was verified, its events are held back until the new address is
- * verified, as during a suspension.
+ * Resets the subscription for a new address. If the subscription was verified, its events are held back until the new
+ * address is verified, as during a suspension.
  */
 export function beginMove(subscription: Subscription, now: Date): void {
   if (subscription.state !== 'UNVERIFIED') subscription.suspended_datetime ??= now;
@@ -113,7 +117,7 @@ export function beginMove(subscription: Subscription, now: Date): void {
 }
 
 /**
- * Makes the subscription ACTIVE, after its new address has answered a sample with 200. Later answers from the old
+ * Makes the subscription ACTIVE, after its new address has answered a sample with 200. Later responses from the old
  * address are ignored.
  */
 export function endMove(subscription: Subscription, now: Date): void {
@@ -134,7 +138,7 @@ export function markUp(subscription: Subscription, now: Date): void {
   Object.assign(subscription, { ...NO_PROBE, health: 'UP', health_changed_at: now } satisfies Partial<Subscription>);
 }
 
-/** Resets everything that the subscription stores about the partner's condition. */
+/** Resets all columns of the subscription that describe the partner's condition. */
 function forgetPartner(subscription: Subscription): void {
   Object.assign(subscription, {
     ...NO_PROBE,

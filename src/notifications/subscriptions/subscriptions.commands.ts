@@ -6,7 +6,7 @@ import type { SubscriptionBody, SubscriptionPatch } from './subscriptions.dto.js
 
 export interface WithSecret {
   subscription: Subscription;
-  /** The signing secret in plain text. Only this answer contains it. */
+  /** The signing secret in plain text. Only the response to this command's request contains it. */
   signingSecret: string;
 }
 
@@ -39,8 +39,8 @@ export class VerifySubscription extends Command<Subscription> {
 }
 
 /**
- * Sends a sample of an event to the partner, and reports the result. With `verify`, an answer with status 200 makes the
- * subscription ACTIVE.
+ * Sends a sample of an event to the partner, and reports the result. With `verify`, a response with status 200 makes
+ * the subscription ACTIVE.
  */
 export class SendSample extends Command<SampleReport> {
   constructor(

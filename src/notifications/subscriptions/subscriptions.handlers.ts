@@ -40,7 +40,7 @@ function tokenUrlOf(auth: PartnerAuth | null | undefined): string | undefined {
   return auth?.type === 'oauth2_client_credentials' ? auth.token_url : undefined;
 }
 
-/** Writes the changes of a request into the subscription. Null resets a setting to its default. */
+/** Applies the settings in a request's body to the subscription. Null resets a setting to its default. */
 function applySettings(to: Subscription, patch: SubscriptionPatch, secrets: SubscriptionSecrets): void {
   const {
     name,
@@ -73,7 +73,7 @@ function orKept<T>(given: T | undefined, kept: T): T {
   return given === undefined ? kept : given;
 }
 
-/** Returns the faults of the certificates that the subscription would have after the change. */
+/** Returns the validation errors of the certificates that the subscription would have after the change. */
 function certificatesOf(patch: SubscriptionPatch, kept: Subscription, secrets: SubscriptionSecrets): Fault[] {
   const key = kept.client_key === null ? null : secrets.open(kept.client_key, kept.id, 'client-key');
   const certificates = {
@@ -143,8 +143,8 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
 }
 
 /**
- * Changes a subscription. If its address changes, the answer waits until no process can start an attempt to the old
- * address.
+ * Changes a subscription. If its address changes, the HTTP response waits until no process can start an attempt to the
+ * old address.
  */
 @CommandHandler(ChangeSubscription)
 export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscription> {
@@ -160,7 +160,7 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
     const addressFaults = this.store.addressFaults(partnerUrl, tokenUrlOf(patch.auth));
     this.assertFits(patch, await this.store.get(id), await addressFaults);
     const changed = await this.store.change(id, 'change', (subscription) => {
-      // The subscription may have changed since it was read without a lock.
+      // The subscription may have changed since it was read without a lock. It is therefore checked again.
       this.assertFits(patch, subscription, []);
       applySettings(subscription, patch, this.secrets);
       if (partnerUrl !== undefined) {
@@ -200,7 +200,7 @@ export class DeleteSubscriptionHandler implements ICommandHandler<DeleteSubscrip
   }
 }
 
-/** Suspends a subscription. The answer waits until no process can start an attempt. */
+/** Suspends a subscription. The HTTP response waits until no process can start an attempt. */
 @CommandHandler(SuspendSubscription)
 export class SuspendSubscriptionHandler implements ICommandHandler<SuspendSubscription> {
   constructor(

@@ -49,7 +49,7 @@ describe('Batched', () => {
     );
   });
 
-  it('sends the common part of a batch once, and answers each query', async () => {
+  it('sends the common part of a batch once, and returns the right rows to each query', async () => {
     batched = new Batched({ pool } as unknown as Database, { text: '' }, (questions) => [questions], String);
     const answers = ['first', 'same', 'other', 'same'].map((question) => batched.ask(question));
     pool.batches[0].end();
@@ -71,7 +71,7 @@ describe('Batched', () => {
     await late;
   });
 
-  it('limits the size of a batch', async () => {
+  it('limits the number of queries in a batch', async () => {
     const answers = ask(451);
     for (let at = 0; at < pool.batches.length; at++) {
       pool.batches[at].end();
@@ -85,7 +85,7 @@ describe('Batched', () => {
     beforeEach(() => void jest.useFakeTimers({ doNotFake: ['setImmediate'] }));
     afterEach(() => void jest.useRealTimers());
 
-    it('sends further batches after a short wait behind a slow statement, four at most', async () => {
+    it('sends up to four further batches while a slow statement is running, each after a short wait', async () => {
       const answers = ask(1);
       for (let number = 0; number < 5; number++) {
         answers.push(batched.ask(`behind ${number}`));
@@ -118,7 +118,7 @@ describe('Batched', () => {
     });
   });
 
-  it('sends the queries one by one when a batch is refused: only the faulty query fails', async () => {
+  it('sends the queries one by one when PostgreSQL refuses a batch, so that only the faulty query fails', async () => {
     const outcomes = Promise.allSettled(ask(4));
     pool.batches[0].end();
     await settled();
@@ -131,7 +131,7 @@ describe('Batched', () => {
     expect(statuses).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('fails all queries of a batch together when the database is unreachable, and works again afterwards', async () => {
+  it('all queries of a batch fail together when the database is unreachable, and later queries work again', async () => {
     const outcomes = Promise.allSettled(ask(3));
     pool.batches[0].end();
     await settled();

@@ -1,7 +1,7 @@
 import { parseDatabaseUrl } from './database-url.js';
 
 describe('DATABASE_URL', () => {
-  it('reads a single server from the URL', () => {
+  it('DATABASE_URL can name a single server', () => {
     expect(parseDatabaseUrl('postgres://ada:s%40cret%3A@db.example:6432/main%20one')).toMatchObject({
       hosts: [{ host: 'db.example', port: 6432 }],
       user: 'ada',
@@ -38,16 +38,16 @@ describe('DATABASE_URL', () => {
     ['postgres:///db', [['localhost', 5432]]],
     ['postgres:///db?host=/run/postgresql', [['/run/postgresql', 5432]]],
     ['postgres://%2Frun%2Fpostgresql/db', [['/run/postgresql', 5432]]],
-  ])('reads the hosts of %s', (url, hosts) => {
+  ])('reads the hosts and ports of the database servers from %s', (url, hosts) => {
     expect(parseDatabaseUrl(url).hosts.map(({ host, port }) => [host, port])).toEqual(hosts);
   });
 
-  it('requires a writable server when the URL lists several servers, or when the URL asks for a writable one', () => {
+  it('connects only to a writable server if DATABASE_URL lists several servers or asks for a writable server', () => {
     expect(parseDatabaseUrl('postgres://a,b/db').readWriteOnly).toBe(true);
     expect(parseDatabaseUrl('postgres://a/db?target_session_attrs=read-write').readWriteOnly).toBe(true);
   });
 
-  it('applies options after the connection is opened', () => {
+  it('applies the options of DATABASE_URL after the connection is opened', () => {
     const url = `postgres://a/db?options=${encodeURIComponent('-c search_path=b,public --work-mem=8MB -capplication_name=a\\ b')}`;
     expect(parseDatabaseUrl(url).settings).toEqual({
       search_path: 'b,public',
@@ -56,7 +56,7 @@ describe('DATABASE_URL', () => {
     });
   });
 
-  it('uses no TLS over a socket of this machine', () => {
+  it('uses no TLS for a connection over a Unix socket', () => {
     expect(parseDatabaseUrl('postgres:///db?host=/run/postgresql&sslmode=require').sslMode).toBe('disable');
   });
 
@@ -69,7 +69,7 @@ describe('DATABASE_URL', () => {
     ['postgres://a/db?sslrootcert=/not/there', /cannot be read as its sslrootcert$/],
     ['postgres://a:%zz@b/db', /percent-encoded/],
     ['postgres://a/db?options=fast', /options of the form/],
-  ])('refuses %s', (url, message) => {
+  ])('refuses the DATABASE_URL %s', (url, message) => {
     expect(() => parseDatabaseUrl(url)).toThrow(message);
   });
 });

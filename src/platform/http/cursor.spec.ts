@@ -16,7 +16,7 @@ describe('a cursor', () => {
     expect(sealCursor('4712').slice(0, 20)).not.toBe(sealCursor('4711').slice(0, 20));
   });
 
-  it('refuses a cursor when a single bit is changed, and any other text', () => {
+  it('refuses a cursor of which a single bit was changed, and a text that is no cursor', () => {
     const bytes = Buffer.from(sealCursor('4711'), 'base64url');
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const changed = Buffer.from(bytes);

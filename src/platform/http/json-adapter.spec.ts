@@ -6,7 +6,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { JsonAdapter } from './json-adapter';
 
 describe('the HTTP adapter', () => {
-  it('creates requests and answers with Express’s prototypes before Express receives them', async () => {
+  it('request and response objects have the prototypes of Express before Express receives them', async () => {
     const adapter = new JsonAdapter();
     adapter.initHttpServer({});
     const server: Server = adapter.getHttpServer();
@@ -34,7 +34,7 @@ describe('the HTTP adapter', () => {
 
   // If the request objects had different shapes, the code that reads them would be slow: a request would take twice the
   // time.
-  it('creates requests and answers with one hidden class and fast properties', async () => {
+  it('all request objects, and all response objects, share one hidden class of V8 with fast properties', async () => {
     setFlagsFromString('--allow-natives-syntax');
     const haveOneShape = runInThisContext('(one, other) => %HaveSameMap(one, other)') as (...of: object[]) => boolean;
     const isFast = runInThisContext('(one) => %HasFastProperties(one)') as (one: object) => boolean;
@@ -59,7 +59,7 @@ describe('the HTTP adapter', () => {
   });
 
   it.each([{ httpsOptions: {} }, { forceCloseConnections: true }, { return503OnClosing: true }])(
-    'refuses the option %o, which its own server would ignore',
+    'refuses the option %o of NestJS, which the adapter’s own server would ignore',
     (options) => {
       expect(() => new JsonAdapter().initHttpServer(options)).toThrow('creates its own server');
     },

@@ -22,7 +22,7 @@ describe('the number of values of a JSON text', () => {
     '[ {} , [ ] , "" ]',
     '{"a,b[{":"]},\\"[","c":"\\\\"}',
     '["\\\\\\"",1]',
-  ])('counts the values of %s', (text) => {
+  ])('counts the values in the JSON text %s', (text) => {
     const count = valuesOf(JSON.parse(text));
     expect([excessOf(Buffer.from(text), count), excessOf(Buffer.from(text), count - 1)]).toEqual([
       null,
@@ -30,16 +30,16 @@ describe('the number of values of a JSON text', () => {
     ]);
   });
 
-  it('counts the values under a repeated name', () => {
+  it('also counts the values of a member whose name is repeated in a JSON text', () => {
     expect(excessOf(Buffer.from('{"a":1,"a":2}'), 2)).toBe('values');
   });
 
-  it('reports the depth of the text', () => {
+  it('reports how deeply the arrays and objects of a JSON text are nested', () => {
     const nested = Buffer.from('[[],{"a":[1]},[]]');
     expect([excessOf(nested, 100, 3), excessOf(nested, 100, 2)]).toEqual([null, 'depth']);
   });
 
-  it.each(['"\\', '"', '[', '{"a', ',,,,'])('terminates on malformed text: %s', (text) => {
+  it.each(['"\\', '"', '[', '{"a', ',,,,'])('counting the values of malformed JSON terminates: %s', (text) => {
     expect(excessOf(Buffer.from(text), 100)).toBeNull();
   });
 });
@@ -56,24 +56,27 @@ describe('parseJsonBody', () => {
   };
   const list = (entries: number) => Buffer.from(`[${'1,'.repeat(entries - 1)}1]`);
 
-  it('accepts 100,000 values and no more', () => {
+  it('accepts a JSON body with 100,000 values and no more', () => {
     expect(refusal(list(99_999))).toBe('none');
     expect(refusal(list(100_000))).toBe('payload_too_large');
     expect(refusal(list(3_000_000))).toBe('payload_too_large');
   });
 
-  it('ignores a byte order mark', () => {
+  it('ignores a byte order mark before a JSON body', () => {
     expect(parseJsonBody(Buffer.from('\ufeff{"a":1}'))).toEqual({ a: 1 });
   });
 
-  it('refuses a member that occurs twice, and names it', () => {
+  it('refuses a JSON body with a member that occurs twice, and names the member', () => {
     const bytes = Buffer.from('{"candidate":{"a/b":1,"a\\u002fb":1}}');
     expect(() => parseJsonBody(bytes)).toThrow('The member /candidate/a~1b appears more than once.');
   });
 
-  it.each([[''], ['{'], ['"\\x"'], ['['.repeat(100) + ']'.repeat(100)]])('rejects %s as malformed', (text) => {
-    expect(refusal(Buffer.from(text))).toBe('malformed_json');
-  });
+  it.each([[''], ['{'], ['"\\x"'], ['['.repeat(100) + ']'.repeat(100)]])(
+    'refuses the body %s as malformed JSON',
+    (text) => {
+      expect(refusal(Buffer.from(text))).toBe('malformed_json');
+    },
+  );
 });
 
 describe('repeated members', () => {
@@ -94,7 +97,7 @@ describe('repeated members', () => {
 
   const repeats = Array.from({ length: 150 }, (_, at) => `"k${at}":1,"k${at}":2`).join();
 
-  it('finds a repeated member near the top behind any number of repeated members deeper down', () => {
+  it('finds a repeated member near the top of a JSON text after any number of deeper repeated members', () => {
     const deep = `"x":{"y":{"z":{${repeats}}}}`;
     expect(repeatedMembers(Buffer.from(`{${deep},"code":1,"code":2,"meta":{"a":1,"a":2}}`)).slice(100)).toEqual([
       '/code',
@@ -102,7 +105,7 @@ describe('repeated members', () => {
     ]);
   });
 
-  it('truncates long names in pointers, and reports only the first repeated member where one is enough', () => {
+  it('truncates long names in the pointers to repeated members, and reports only the first one if the caller needs one', () => {
     const body = Buffer.from(`{"${'n'.repeat(200_000)}":{${repeats}}}`);
     const found = repeatedMembers(body);
     expect([found.length, found.every((pointer) => pointer.length < 120)]).toEqual([150, true]);

@@ -4,7 +4,7 @@ describe('refusals for too many requests', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('delays refusals, which slows down a loop of requests', () => {
+  it('delays 429 responses, which slows down a client that sends requests in a loop', () => {
     let answered = 0;
     answerLate(() => answered++);
     jest.advanceTimersByTime(499);
@@ -13,7 +13,7 @@ describe('refusals for too many requests', () => {
     expect(answered).toBe(1);
   });
 
-  it('delays a limited number of refusals, and sends further refusals immediately', () => {
+  it('delays a limited number of 429 responses, and sends further ones immediately', () => {
     let answered = 0;
     for (let at = 0; at < 300; at++) answerLate(() => answered++);
     expect(answered).toBe(300 - 256);

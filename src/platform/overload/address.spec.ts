@@ -38,11 +38,11 @@ describe('the network of an address', () => {
     ['[2001:db8::1', null],
     ['2001:db8::1]:80', null],
     ["192.0.2.7' OR 1=1", null],
-  ])('of %j is %j', (address, network) => {
+  ])('the network of the client address %j is %j', (address, network) => {
     expect(networkIn(address)).toBe(network);
   });
 
-  it('cannot be a plain string: limits by address accept only this type', () => {
+  it('the network of an address is a type of its own, so that limits by address do not accept a plain string', () => {
     // @ts-expect-error a text is no network
     const made: ClientNetwork = '192.0.2.7';
     expect(made).toBe('192.0.2.7');

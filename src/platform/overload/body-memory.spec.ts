@@ -11,13 +11,13 @@ const outcomeOf = (promise: Promise<unknown> | null): { state: string } => {
 };
 
 describe('the memory for request bodies', () => {
-  it('charges only bytes that have arrived, so that a body with a large Content-Length delays nobody', () => {
+  it('charges a caller’s share of memory only for bytes that have arrived, so that a body with a large Content-Length delays nobody', () => {
     const memory = new BodyMemory(10, 10, 1000);
     for (let at = 0; at < 5; at++) memory.begin('slow');
     expect(outcomeOf(memory.begin('other').charge(10)).state).toBe('in');
   });
 
-  it('gives a caller at most its share, and other callers are not affected', async () => {
+  it('gives a caller at most its share of the memory for bodies, so that other callers are not delayed', async () => {
     const memory = new BodyMemory(10, 4, 1000);
     const oldest = memory.begin('a');
     const next = memory.begin('a');
@@ -31,7 +31,7 @@ describe('the memory for request bodies', () => {
     next.leave();
   });
 
-  it('lets the oldest body complete, even beyond the share of its caller and the total memory', async () => {
+  it('lets the oldest request body complete, even beyond the share of its caller and the total memory', async () => {
     const memory = new BodyMemory(10, 10, 1000);
     const [first, second] = [memory.begin('a'), memory.begin('a')];
     expect(outcomeOf(first.charge(5)).state).toBe('in');
@@ -46,7 +46,7 @@ describe('the memory for request bodies', () => {
     second.leave();
   });
 
-  it('refuses a body that waits too long, and forgets a caller who disconnects while waiting', async () => {
+  it('refuses a request body that waits too long for memory, and forgets a caller who disconnects while waiting', async () => {
     const memory = new BodyMemory(10, 10, 20);
     const full = memory.begin('a');
     void full.charge(10);

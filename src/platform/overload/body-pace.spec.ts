@@ -22,7 +22,7 @@ describe('the rate limit for expensive bodies', () => {
   });
   afterEach(() => void jest.useRealTimers());
 
-  it('gives a caller a quarter of a core, one body after the other; other callers do not wait', async () => {
+  it('processes the expensive bodies of a caller one after the other, with a quarter of a core, while other callers do not wait', async () => {
     for (const name of ['a1', 'a2', 'a3']) read('a', name, 100);
     read('b', 'b1', 100);
     await pass(0);
@@ -41,7 +41,7 @@ describe('the rate limit for expensive bodies', () => {
     expect(log).toEqual(['a4', 'a5']);
   });
 
-  it('does not delay a caller who has been idle long enough', async () => {
+  it('does not delay the expensive body of a caller who has been idle long enough', async () => {
     pace.charge('a', 100);
     await pass(300);
     read('a', 'a1', 100);
@@ -49,7 +49,7 @@ describe('the rate limit for expensive bodies', () => {
     expect(log).toEqual(['a1']);
   });
 
-  it('refuses bodies that would wait too long, but none of a caller who sends one after the other', async () => {
+  it('refuses expensive bodies that would wait too long, but none from a caller who waits for each response', async () => {
     pace.charge('a', 60_000);
     for (const name of ['a1', 'a2', 'a3']) read('a', name, 60_000);
     await pass(5_000);
@@ -61,7 +61,7 @@ describe('the rate limit for expensive bodies', () => {
     expect(log.at(-1)).toBe('a4');
   });
 
-  it('forgets idle callers once there are many', () => {
+  it('forgets the idle callers of expensive bodies once there are many', () => {
     for (let at = 0; at < 2_500; at++) pace.charge(`caller ${at}`, 0);
     expect(pace.size).toBeLessThanOrEqual(1_000);
   });

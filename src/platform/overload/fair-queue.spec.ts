@@ -9,24 +9,24 @@ function queueOf(most: number, ...entries: string[]): [FairQueue<string>, (strin
 const rest = (queue: FairQueue<string>) => Array.from({ length: queue.length }, () => queue.shift());
 
 describe('a fair queue', () => {
-  it('serves groups in turn, and the members of a group in turn', () => {
+  it('serves the groups of a fair queue in turn, and the members of each group in turn', () => {
     const [queue] = queueOf(9, 'Aa1', 'Aa2', 'Aa3', 'Ab1', 'Ba1', 'Ba2', 'Ca1');
     expect(rest(queue)).toEqual(['Aa1', 'Ba1', 'Ca1', 'Ab1', 'Ba2', 'Aa2', 'Aa3']);
     expect([queue.shift(), queue.length]).toEqual([undefined, 0]);
   });
 
-  it('skips a group that may not be served yet, which keeps its position', () => {
+  it('skips a group that may not be served yet, which keeps its position in the queue', () => {
     const [queue] = queueOf(9, 'Aa1', 'Ba1', 'Ba2');
     expect([queue.shift((group) => group !== 'A'), ...rest(queue)]).toEqual(['Ba1', 'Aa1', 'Ba2']);
   });
 
-  it('drops the newest entry of the longest member of the longest group when it is full', () => {
+  it('when the fair queue is full, drops the newest entry of the member with the most entries in the group with the most entries', () => {
     const [queue, dropped] = queueOf(4, 'Aa1', 'Aa2', 'Aa3', 'Ab1', 'Ba1', 'Bb1', 'Ba2', 'Ba3');
     expect(dropped).toEqual([null, null, null, null, 'Aa3', 'Aa2', 'Ba2', 'Ba3']);
     expect(rest(queue)).toEqual(['Aa1', 'Ba1', 'Ab1', 'Bb1']);
   });
 
-  it('delays only the group of a flood of many members', () => {
+  it('a flood from many members of one group delays only that group', () => {
     const strangers = Array.from('abcdefghij', (member) => `S${member}1`);
     const [queue, dropped] = queueOf(5, ...strangers, 'Ca1', 'Ca2');
     expect(dropped.slice(5)).toEqual(['Sf1', 'Sg1', 'Sh1', 'Si1', 'Sj1', 'Se1', 'Sd1']);

@@ -4,7 +4,7 @@ import { FairSemaphore } from './fair-semaphore.js';
 const tooLate = () => new Error('too late');
 
 describe('the fair semaphore', () => {
-  it('admits requests that fit, and then callers in turn as capacity is released', async () => {
+  it('the fair semaphore admits requests while capacity is free, and then the waiting callers in turn as capacity is released', async () => {
     const semaphore = new FairSemaphore(10, 1000, tooLate);
     const inside: string[] = [];
     const enter = async (name: string, caller: string, size: number) => {
@@ -22,7 +22,7 @@ describe('the fair semaphore', () => {
     expect([inside, semaphore.waiting]).toEqual([['a1', 'a2', 'b1', 'a3', 'a4'], 0]);
   });
 
-  it('admits a request that is larger than the limit alone, and refuses a request that waits too long', async () => {
+  it('admits a request larger than the limit when no other request is running, and refuses a request that waits too long', async () => {
     const semaphore = new FairSemaphore(10, 20, tooLate);
     expect(semaphore.enter('a', 25)).toBeNull();
     await expect(semaphore.enter('b', 1)).rejects.toThrow('too late');
@@ -30,7 +30,7 @@ describe('the fair semaphore', () => {
     expect(semaphore.enter('b', 1)).toBeNull();
   });
 
-  it('does not let a refused request delay the next in the queue', async () => {
+  it('a refused request does not delay the next request in the queue', async () => {
     const semaphore = new FairSemaphore(1, 40, tooLate);
     expect(semaphore.enter('a', 1)).toBeNull();
     const refused = semaphore.enter('b', 1)!.catch((error: Error) => error.message);

@@ -22,13 +22,13 @@ test.each([
   ['/accounts/A/candidates', true],
   ['/accounts/A/candidates?of=/jobs', true],
   ['/admin/jobs/1', false],
-])('a call of %s counts as another call: %s', (url, there) => {
+])('background work pauses for a request to %s: %s', (url, there) => {
   expect(calls.areThere).toBe(false);
   server.emit('request', { url });
   expect(calls.areThere).toBe(there);
 });
 
-test('background work pauses for three times its duration while there are other calls, up to its limit', async () => {
+test('background work pauses for three times its duration while other requests are being served, up to a maximum pause', async () => {
   server.emit('request', { url: '/' });
   expect(await restOf(20)).toBeGreaterThan(58);
   const rest = await restOf(60_000, 20);
@@ -36,7 +36,7 @@ test('background work pauses for three times its duration while there are other 
   expect(rest).toBeLessThan(60_000);
 });
 
-test('background work does not pause without other calls, or without a server', async () => {
+test('background work does not pause without other requests, or in a process without an HTTP server', async () => {
   expect(await restOf(60_000)).toBeLessThan(60_000);
   calls.watch({} as HttpAdapterHost);
   expect(calls.areThere).toBe(false);

@@ -9,7 +9,7 @@ const hasBegun = async ({ ready }: ReadTurn): Promise<boolean> => {
 const LONG_MS = 60_000;
 
 describe('the share of large reads', () => {
-  it('runs two reads of an account while nobody else calls, however long they take', async () => {
+  it('runs two large reads of an account at a time while nobody else sends requests, however long they take', async () => {
     const share = new ReadShare();
     share.noteRequest('a');
     share.charge('a', LONG_MS);
@@ -20,7 +20,7 @@ describe('the share of large reads', () => {
     for (const turn of turns) turn.end();
   });
 
-  it('runs one read of each account while others call', async () => {
+  it('runs one large read of each account at a time while others send requests', async () => {
     const share = new ReadShare();
     share.noteRequest('b');
     share.noteRequest('a');
@@ -31,7 +31,7 @@ describe('the share of large reads', () => {
     for (const turn of turns) turn.end();
   });
 
-  it('delays only accounts with long reads while other accounts send requests', async () => {
+  it('delays large reads only for accounts with long reads while other accounts send requests', async () => {
     const share = new ReadShare();
     share.charge('a', LONG_MS);
     share.noteRequest('b');
@@ -43,7 +43,7 @@ describe('the share of large reads', () => {
     for (const turn of [second, other]) turn.end();
   });
 
-  it('refuses a read that waits too long with rate_limited, and drops a read whose caller disconnected', async () => {
+  it('refuses a large read that waits too long with rate_limited, and drops a large read whose caller disconnected', async () => {
     const share = new ReadShare();
     const underWay = [share.begin('a'), share.begin('a')];
     const waiting = [share.begin('a', 1), share.begin('a')];

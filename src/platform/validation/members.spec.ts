@@ -77,7 +77,7 @@ describe('the body of a request', () => {
     expect(body.tags).toBeUndefined();
   });
 
-  it('names every fault of a body, at every level, unknown members first', () => {
+  it('reports every fault of a request body, at every level, unknown members first', () => {
     expect(
       codesOf(Descendant, {
         ...{ name: 'A', age: 10, kind: 'C', tags: ['abc', null], nmae: 1, status: '\u0000' },
@@ -101,7 +101,7 @@ describe('the body of a request', () => {
     ]);
   });
 
-  it('does not inspect the members of a body that is wrong as a whole', () => {
+  it('does not check the members of a request body that is not an object', () => {
     expect(codesOf(Person, { name: 'Al', address: [], phones: [{}, {}, {}] })).toEqual([
       '/address type_invalid',
       '/phones too_many',
@@ -110,7 +110,7 @@ describe('the body of a request', () => {
     for (const value of [null, [], 'text', 7]) expect(codesOf(Person, value)).toEqual([' type_invalid']);
   });
 
-  it('reports members that contradict each other', () => {
+  it('reports members of a request body that contradict each other', () => {
     expect(codesOf(Person, { name: 'Ada', age: 8 })).toEqual(['/age age_of_ada']);
     expect(codesOf(Person, { name: 'Ada' })).toEqual([]);
   });
@@ -131,7 +131,7 @@ describe('the body of a request', () => {
     expect(fault.detail).toBe('There is no such member. Did you mean "address"?');
   });
 
-  it('stops inspecting a body after the maximum number of faults', () => {
+  it('stops checking a body after the maximum number of faults', () => {
     const { faults } = inspectBody(Person, Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`x${n}`, n])));
     expect(faults.list).toHaveLength(101);
     expect(faults.isFull).toBe(true);

@@ -11,7 +11,7 @@ describe('a text', () => {
     ['U+3164', '\u3164'],
     ['U+2800', '\u2800'],
     ['U+200B between blanks', ' \u200b '],
-  ])('of %s alone is blank', (_what, value) => {
+  ])('a text that consists of %s alone is blank', (_what, value) => {
     expect([codesOf(name.faults(value)), codesOf(city.faults(value))]).toEqual([['blank'], ['blank']]);
   });
 
@@ -19,12 +19,13 @@ describe('a text', () => {
     ['U+202E', 'A\u202eb'],
     ['U+202D', '\u202dA'],
     ['U+FFFD', 'Zo\ufffd'],
-  ])('with %s is refused for a control character', (_what, value) =>
+  ])('a text with %s is refused for a control character', (_what, value) =>
     expect(codesOf(name.faults(value))).toEqual(['control_character']),
   );
 
-  it.each(['Ada', '\u200dसंजय', 'O’Neill', '李', '👩‍🚀', 'ليلى'])('with visible characters is accepted: %s', (value) =>
-    expect(name.faults(value)).toEqual([]),
+  it.each(['Ada', '\u200dसंजय', 'O’Neill', '李', '👩‍🚀', 'ليلى'])(
+    'a text with visible characters is accepted: %s',
+    (value) => expect(name.faults(value)).toEqual([]),
   );
 });
 
@@ -33,7 +34,7 @@ describe('the schema of a text', () => {
   const values = ['', ' ', '\u00a0 ', ...characters.flatMap((one) => [one, `A${one}b`, ` ${one}`, `${one}A`])];
 
   it.each([{}, { min: 1 }, { notBlank: true }, { lines: true }, { lines: true, notBlank: true }])(
-    'accepts the Latin texts that the rule accepts, and no others, with %j',
+    'the JSON schema of a text accepts the same Latin texts as its rule, with the options %j',
     (options) => {
       const rule = text({ max: 100, ...options });
       const { pattern, minLength = 0 } = rule.schema as { pattern: string; minLength?: number };
@@ -47,7 +48,7 @@ describe('the schema of a text', () => {
 });
 
 describe('the schema of an integer', () => {
-  it('has the format int32 up to 2147483647, and int64 above', () => {
+  it('the schema of an integer has the format int32 up to 2147483647, and int64 for larger limits', () => {
     expect(integer(0, 2 ** 31 - 1).schema['format']).toBe('int32');
     expect(integer(0, 2 ** 31).schema['format']).toBe('int64');
   });
@@ -70,7 +71,7 @@ describe('a date without a time', () => {
 
 describe('a time zone', () => {
   it.each(['UTC', 'America/New_York', 'Europe/Kyiv', 'Europe/Kiev', 'US/Eastern', 'Asia/Kolkata', 'Etc/GMT+5'])(
-    'is accepted in the spelling of the tz database: %s',
+    'a time zone is accepted in the spelling of the tz database: %s',
     (zone) => expect(timeZone().faults(zone)).toEqual([]),
   );
 
@@ -78,12 +79,12 @@ describe('a time zone', () => {
     ['Europe/KYIV', 'Europe/Kyiv'],
     ['Us/Eastern', 'US/Eastern'],
     ['america/new york', 'America/New_York'],
-  ])('is refused as %s with the suggestion %s', (zone, meant) => {
+  ])('the time zone %s is refused with the suggestion %s', (zone, meant) => {
     expect(timeZone().faults(zone)[0].detail).toContain(`Did you mean "${meant}"?`);
   });
 
   it.each(['Europe/KYIV', 'Us/Eastern', 'SystemV/EST5EDT', 'america/New_York', 'EST', 'Mars/Olympus'])(
-    'is refused in any other spelling: %s',
+    'a time zone is refused in any other spelling: %s',
     (zone) => expect(codesOf(timeZone().faults(zone))).toEqual(['time_zone_invalid']),
   );
 });

@@ -14,7 +14,7 @@ describe('the stored text of a result', () => {
     ['with blanks around it', '{"a" : { "NAME" : "x" , "b" : "y" }}', '{"a" : {"b" : "y"}}'],
     ['under a name with escapes', '{"a":{"\\u0045SCAPED":"x"}}', '{"a":{}}'],
     ['twice', '{"a":{"NAME":"x","b":1,"NAME":"y","c":2}}', '{"a":{"b":1,"c":2}}'],
-  ])('leaves out members that are stored apart %s, and they can be put back', (_title, json, text) => {
+  ])('leaves members that are stored separately out of the text, and can put them back: %s', (_title, json, text) => {
     for (const dto of [CandidateResultData, CandidateResultsDetails])
       for (const name of ['examPassword', 'extExamToken', PHOTO, VIDEO_LINK]) {
         const escaped = `\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}`;
@@ -28,13 +28,13 @@ describe('the stored text of a result', () => {
       }
   });
 
-  it('removes credentials at the top level too, but keeps a member that is null', () => {
+  it('removes credentials also at the top level of a result, but keeps a member that is null', () => {
     const { text, credentials } = kept('{"examPassword":"x","a":null,"extExamToken":null}');
     expect(text).toBe('{"a":null,"extExamToken":null}');
     expect(credentials?.toString()).toContain('examPassword');
   });
 
-  it('restores the complete body when the members are put back, whatever the body', () => {
+  it('restores the complete result body when the removed members are put back, whatever the body is', () => {
     const name = fc.constantFrom('examPassword', 'extExamToken', PHOTO, VIDEO_LINK, 'a', 'ä"', 'b');
     const { node } = fc.letrec<{ node: unknown; object: Record<string, unknown> }>((tie) => ({
       node: fc.oneof(

@@ -3,20 +3,21 @@ import { endOfString, parseJson } from '../../platform/http/json-text.js';
 /**
  * Separates some members from the text of a body, at any depth.
  *
- * 1. `takeApart` copies the text without these members, and records the byte offset of each in the copy. Members inside
- *    such a member are removed with it. Blanks between members are not copied.
- * 2. `putBack` reinserts any of them at their offsets: the text is well-formed with any subset of them.
+ * 1. `takeApart` copies the text without these members, and records the byte offset of each in the copy. Members that
+ *    are nested in a removed member are removed with it. Blanks between members are not copied.
+ * 2. `putBack` reinserts any of the removed members at their offsets. The text is well-formed JSON with any subset of
+ * them.
  * 3. The text is scanned once, by bytes: a body may have megabytes and 100,000 values.
  *
  * Never pass to `putBack` any text but the result of `takeApart`.
  */
 export interface MemberApart {
   readonly name: string;
-  /** The index of the member among those that were removed. */
+  /** The index of the member among all removed members. */
   readonly order: number;
-  /** The byte offset of the member in the copy. */
+  /** The byte offset at which the member belongs in the copied text. */
   readonly at: number;
-  /** The JSON text of the member's name, colon and value. */
+  /** The JSON text of the member: its name, the colon and its value. */
   readonly member: string;
 }
 
@@ -38,7 +39,7 @@ export function takeApart(json: Buffer, names: readonly string[]): { text: Buffe
   return copy.apart.length === 0 ? { text: json, apart: [] } : { text: copy.text, apart: copy.apart };
 }
 
-/** Puts members back into a text from {@link takeApart}. */
+/** Puts removed members back into a text that {@link takeApart} returned. */
 export function putBack(text: string, apart: readonly Omit<MemberApart, 'name'>[]): string {
   if (apart.length === 0) return text;
   const bytes = Buffer.from(text);

@@ -22,7 +22,7 @@ function refusal(json: string | Buffer | undefined, dto: new () => object = Cand
 const faults = (json: string, dto?: new () => object) =>
   read(json, dto).faults.map(({ pointer, code }) => `${pointer} ${code}`);
 
-it('a body has the same hash as stored bodies with the same content', () => {
+it('a result body has the same hash as stored bodies with the same content', () => {
   const body = `{"z":[{"b":null,"a":1e400,"c":12345678901234567890}],"examDate":null,"more":null,
     "examMetaData":{"examName":null,"own":null,"examCode":"A"},"desktopComments":[{"comments":null,"own":null,"duration":1}],
     "__proto__":{"b":1,"a":2},"${PHOTO}":"QUJD","${VIDEO_LINK}":"https://v.example/1"}`;
@@ -41,22 +41,25 @@ describe('the stored text of a body', () => {
     ['removed blanks between members', '{ "a" : 1 ,\n"b":2 }', '{"a" : 1,"b":2}'],
     ['a removed byte order mark', '\ufeff{"a":1}', '{"a":1}'],
     ['a member __proto__', '{"__proto__":{"a":1},"constructor":2}', '{"__proto__":{"a":1},"constructor":2}'],
-  ])('keeps every character of its members and removes outer blanks: %s', (_title, json, text) => {
-    expect(kept(json).text).toBe(text);
-  });
+  ])(
+    'the stored text of a result body keeps every character of the members, without blanks between them: %s',
+    (_title, json, text) => {
+      expect(kept(json).text).toBe(text);
+    },
+  );
 
   it.each([
     ['first', `{"${PHOTO}":"QUJD","a":1,"b":2}`],
     ['in the middle', `{"a":1,"${PHOTO}":"QUJD","b":2}`],
     ['last', `{"a":1,"b":2,"${PHOTO}":"QUJD"}`],
     ['under a name with escapes', `{"a":1,"b":2,"user\\u0050hotoBase64String":"QUJD"}`],
-  ])('leaves out a photo that is %s', (_title, json) => {
+  ])('the stored text of a result body leaves out a photo that is %s', (_title, json) => {
     const { text, photo } = kept(json);
     expect(text).toBe('{"a":1,"b":2}');
     expect(photo?.toString()).toBe('"QUJD"');
   });
 
-  it('removes photo and link from the stored text, and can restore them exactly as they were sent', () => {
+  it('removes photo and video link from the stored text of a result, and can restore them exactly as they were sent', () => {
     const { text, photo, videoLink } = kept(`{"${VIDEO_LINK}":"https:\\/\\/v.example/1","${PHOTO}":"QUJD"}`);
     expect(text).toBe('{}');
     expect(wholeText(text, { photo, videoLink, credentials: null })).toBe(
@@ -65,12 +68,12 @@ describe('the stored text of a body', () => {
     expect(withMembers('{"a":1}', { [PHOTO]: String(photo), [VIDEO_LINK]: null })).toBe(`{"a":1,"${PHOTO}":"QUJD"}`);
   });
 
-  it('removes a photo from the other kind of body too, whatever the type of its value', () => {
+  it('removes a photo also from the body of an account result, whatever the type of its value', () => {
     const { text, photo } = kept(`{"${PHOTO}":{"of":[1,"}"]},"a":1}`, CandidateResultData);
     expect([text, photo?.toString()]).toEqual(['{"a":1}', '{"of":[1,"}"]}']);
   });
 
-  it('keeps the last of two photos, like JSON.parse', () => {
+  it('keeps the last of two photos in a result body, like JSON.parse', () => {
     expect(kept(`{"${PHOTO}":"QUJD","${PHOTO}":"QUJE"}`).photo?.toString()).toBe('"QUJE"');
     expect(kept(`{"${PHOTO}":"QUJD","${PHOTO}":null}`).photo).toBeNull();
   });
@@ -103,15 +106,15 @@ describe('a body that is not well-formed', () => {
     ' ',
     'nothing',
     `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`,
-  ])('refuses malformed JSON: %j', (json) => {
+  ])('refuses a result body of malformed JSON: %j', (json) => {
     expect(refusal(json).code).toBe('malformed_json');
   });
 
-  it.each(['[]', '1', '"text"', 'null', 'true'])('refuses JSON that is not an object: %s', (json) => {
+  it.each(['[]', '1', '"text"', 'null', 'true'])('refuses a result body of JSON that is not an object: %s', (json) => {
     expect(refusal(json).errors.map(({ pointer, code }) => `${pointer} ${code}`)).toEqual([' type_invalid']);
   });
 
-  it('refuses a missing body', () => {
+  it('refuses a missing result body', () => {
     expect(refusal(undefined).errors).toEqual([expect.objectContaining({ pointer: '', code: 'required' })]);
   });
 });
@@ -127,7 +130,7 @@ describe('the hash of a body', () => {
     ['a known member that is null, in a list', '{"webCamComments":[{"comments":null}]}', '{"webCamComments":[{}]}'],
     ['a photo that is null', `{"${PHOTO}":null}`, '{}'],
     ['how a short number is written', '{"a":1.0}', '{"a":1}'],
-  ])('keeps the hash of a body when only %s differs', (_title, one, other) => {
+  ])('the hash of a result body stays the same when only %s differs', (_title, one, other) => {
     expect(hash(one)).toBe(hash(other));
   });
 
@@ -143,13 +146,13 @@ describe('the hash of a body', () => {
     ['the last digit of a long number', '{"a":12345678901234567890}', '{"a":12345678901234567891}'],
     ['the size of a number beyond all doubles', '{"a":1e400}', '{"a":1e401}'],
     ['a member __proto__', '{"__proto__":1}', '{}'],
-  ])('changes the hash of a body with %s', (_title, one, other) => {
+  ])('the hash of a result body changes with %s', (_title, one, other) => {
     expect(hash(one)).not.toBe(hash(other));
   });
 });
 
 describe('a tolerant reader', () => {
-  it('accepts bodies that real drivers send', () => {
+  it('accepts the result bodies that real test drivers send', () => {
     const { value } = read(
       JSON.stringify({
         examDate: 'Jul 15 2015  1:13AM',
@@ -220,7 +223,7 @@ describe('a tolerant reader', () => {
         '/extra control_character',
       ],
     ],
-  ])('reports the faults of %s', (_title, body, expected) => {
+  ])('reports the faults of a result body with %s', (_title, body, expected) => {
     expect(faults(JSON.stringify(body)).sort()).toEqual(expected);
   });
 
@@ -242,17 +245,17 @@ describe('a tolerant reader', () => {
     expect(faults(JSON.stringify(body), CandidateResultData).sort()).toEqual(expected);
   });
 
-  it('accepts photos of up to 5 MiB', () => {
+  it('accepts photos of up to 5 MiB in a result body', () => {
     const photo = (bytes: number) => `{"${PHOTO}":"${Buffer.alloc(bytes, 7).toString('base64')}"}`;
     expect(kept(photo(5 * 1024 * 1024)).photo).toHaveLength(6990508 + 2);
     expect(faults(photo(5 * 1024 * 1024 + 1))).toEqual([`/${PHOTO} too_long`]);
   });
 
-  it('refuses lists with more entries than any exam has', () => {
+  it('refuses a result body in which a list has more entries than any exam has', () => {
     expect(refusal(`{"webCamComments":[${'{},'.repeat(50_000)}{}]}`).code).toBe('payload_too_large');
   });
 
-  it('collects one fault more than it lists, so that the response can say that there are more', () => {
+  it('collects one more fault of a result body than a response lists, so that the response can say that there are further faults', () => {
     expect(faults(`{"webCamComments":[${'1,'.repeat(5000)}1]}`)).toHaveLength(101);
   });
 
@@ -267,7 +270,7 @@ describe('a tolerant reader', () => {
       true,
     ],
     ['as many faults without one', { webCamComments: Array(200).fill(1), examMetaData: { examCode: 'A' } }, false],
-  ])('refuses faults only in members that identify the exam: %s', (_title, body, isRefused) => {
+  ])('refuses a result only for faults in members that identify the exam: %s', (_title, body, isRefused) => {
     expect(read(JSON.stringify(body)).isRefused).toBe(isRefused);
   });
 
@@ -283,7 +286,7 @@ describe('a tolerant reader', () => {
       { overall_score_pct: 81.5, overall_score_scaled: '640', candidate_id: 7, result: 1 },
       CandidateResultData,
     ],
-  ])('accepts another spelling: %s', (_title, body, dto) => {
+  ])('accepts a value in a result body with another JSON type or spelling: %s', (_title, body, dto) => {
     expect(faults(JSON.stringify(body), dto)).toEqual([]);
   });
 });

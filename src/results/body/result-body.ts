@@ -11,34 +11,34 @@ import { putBack, takeApart, type MemberApart } from './members-apart.js';
 /**
  * Splits a result's body, as received, into parts.
  *
- * 1. The bytes are split at the outermost members. Photo and video link are removed, each as the JSON text of its
- *    value, stored encrypted, and reinserted for callers who may see them. So are the members of {@link CREDENTIALS} at
- *    any depth, and nested photos and links (members-apart.ts).
- * 2. The rest is stored as text, which preserves numbers beyond a double, repeated names and the order of members. It
- *    stays in bytes, which a thread can transfer and PostgreSQL accepts unchanged.
+ * 1. The bytes are split at the outermost members of the JSON object. The photo and the video link are removed, each as
+ *    the JSON text of its value, stored encrypted, and reinserted for callers who may see them. The members of {@link
+ *    CREDENTIALS}, and nested photos and links, are treated in the same way at any depth (members-apart.ts).
+ * 2. The rest is stored as text, which preserves numbers beyond a double, repeated names and the order of members. The
+ *    text stays in bytes, which a thread can transfer and PostgreSQL accepts unchanged.
  * 3. The values are parsed separately, for checks, matching and hashing.
  *
  * Never rebuild the stored text from parsed values.
  */
 export const PHOTO = 'userPhotoBase64String';
 export const VIDEO_LINK = 'videoReviewLink';
-/** The members that give access to the exam at the test driver. */
+/** The members with which a person can start the candidate's exam at the test driver. */
 const CREDENTIALS = ['examPassword', 'extExamToken'];
 const APART = [...CREDENTIALS, PHOTO, VIDEO_LINK];
 
 type Dto = new () => object;
 
-/** The parts of a result's body, as they are stored. */
+/** The parts into which a result's body is split for storage. */
 export interface KeptBody {
   /** The JSON text of the body in UTF-8, without photo, video link and credentials. */
   readonly text: Buffer;
   /**
-   * The JSON text of the member's value, with nested members of the name in the form of {@link Kept}; null if there are
-   * none.
+   * The JSON text of the member's value, with nested members of the same name in the form of {@link Kept}; null if the
+   * body has no such member.
    */
   readonly photo: Buffer | null;
   readonly videoLink: Buffer | null;
-  /** The members of {@link CREDENTIALS} in the form of {@link Kept}; null if there are none. */
+  /** The members of {@link CREDENTIALS} in the form of {@link Kept}; null if the body has none. */
   readonly credentials: Buffer | null;
   /** A hash that is equal for equivalent bodies, whatever the order of their members. */
   readonly hash: Buffer;
@@ -57,7 +57,7 @@ const BACKSLASH = 0x5c;
 const NULL_TEXT = 'null';
 
 /**
- * Reads a body that is a JSON object. `faults` lists the faults of its members.
+ * Reads a body that is a JSON object. In the result, `faults` lists the invalid members.
  * @param deciding as in {@link judge}
  * @throws DomainError malformed_json, payload_too_large, validation_error when the body is not an object
  */
@@ -73,7 +73,7 @@ export function readResultBody<T extends object>(
   return { value: value as T, kept: { text, photo, videoLink, credentials, hash }, ...judged };
 }
 
-/** Returns the stored text with the photo and the video link put back. */
+/** Returns the stored text of a body, into which the photo and the video link are put back. */
 export function withMembers(text: string, members: Record<string, string | null>): string {
   const added = Object.entries(members).flatMap(([name, value]) =>
     value === null ? [] : [`${JSON.stringify(name)}:${value}`],
@@ -88,7 +88,7 @@ export function hashOfRaw(bytes: Buffer): Buffer {
   return createHash('sha256').update('raw ').update(bytes).digest();
 }
 
-/** The prefix of the stored form of nested members. No JSON text begins with it. */
+/** The prefix with which the stored form of nested members begins. No JSON text begins with it. */
 const DEEPER = '@';
 type Kept = { value: string | null; members: [order: number, at: number, member: string][] };
 
@@ -105,7 +105,7 @@ function readKept(kept: Buffer | null): Kept {
   return text.startsWith(DEEPER) ? (JSON.parse(text.slice(1)) as Kept) : { value: text, members: [] };
 }
 
-/** Returns the stored text with the removed parts put back, except those that are null. */
+/** Returns the stored text of a body, into which the removed parts are put back, except those that are null. */
 export function wholeText(text: string, apart: Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'>): string {
   const [photo, videoLink, credentials] = [apart.photo, apart.videoLink, apart.credentials].map(readKept);
   const members = [photo, videoLink, credentials].flatMap((kept) => kept.members);
@@ -116,7 +116,7 @@ export function wholeText(text: string, apart: Pick<KeptBody, 'photo' | 'videoLi
   return withMembers(whole, { [PHOTO]: photo.value, [VIDEO_LINK]: videoLink.value });
 }
 
-/** The parts of a body. `whole` is the text that still contains the nested members. */
+/** The parts of a result's body. `whole` is the text that still contains the nested members. */
 type Parts = Omit<KeptBody, 'hash'> & { value: unknown; whole: Buffer };
 
 const EMPTY = Buffer.alloc(0);
@@ -149,7 +149,7 @@ function split(json: Buffer): Parts {
   return { value, whole, text, photo: of(PHOTO), videoLink: of(VIDEO_LINK), credentials };
 }
 
-/** Parses a JSON text. A plain string of megabytes is copied only once. */
+/** Parses a JSON text. A string of megabytes without escape sequences is copied only once. */
 function valueOf(literal: Buffer): unknown {
   const plain = literal[0] === QUOTE && isAscii(literal) && !literal.includes(BACKSLASH);
   if (!plain) return parseJson(literal.toString('utf8'));
@@ -163,7 +163,7 @@ const OPEN = Buffer.from('{');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from('}');
 
-/** Returns the text of an object with these members. */
+/** Returns the JSON text of an object with these members. */
 function objectOf(members: readonly Buffer[]): Buffer {
   const parts: Buffer[] = [OPEN];
   for (const member of members) {
@@ -175,14 +175,14 @@ function objectOf(members: readonly Buffer[]): Buffer {
 
 interface Member {
   readonly name: string;
-  /** The JSON text of the member's name, colon and value. */
+  /** The JSON text of the member: its name, the colon and its value. */
   readonly member: Buffer;
   readonly value: Buffer;
 }
 
 /**
- * Returns the members of a JSON object; null if the text is not an object. JSON.parse checks the insides of the values
- * later.
+ * Returns the members of a JSON object; null if the text is not an object. The values are not checked here, because
+ * JSON.parse checks them later.
  */
 function membersOf(json: Buffer): Member[] | null {
   let at = afterBlanks(json, 0);
@@ -272,7 +272,10 @@ function canonicalMember(dto: Dto, member: unknown): string {
   return isObject(member) ? canonicalBody(dto, member) : canonicalJson(member);
 }
 
-/** Returns numbers that a double may not represent exactly. Two different ones could be equal after parsing. */
+/**
+ * Returns the numbers in a JSON text that a double may not represent exactly. Two different such numbers could be equal
+ * after parsing.
+ */
 function longNumbers(bytes: Buffer): string[] {
   const found: string[] = [];
   for (let at = 0; at < bytes.length;) {

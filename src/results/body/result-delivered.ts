@@ -10,7 +10,7 @@ import {
   type ResultSource,
 } from './results.rules.js';
 
-/** A delivered body: the parts to store, and the facts by which it is matched. */
+/** A delivered result's body: the parts to store, and the members by which the result is matched with an exam. */
 export interface Delivered<Facts> extends Judged {
   readonly kept: KeptBody;
   readonly facts: Facts;
@@ -33,7 +33,7 @@ const READERS: { [Source in ResultSource]: (bytes: Buffer | undefined) => Delive
 };
 
 /**
- * Reads a delivered body.
+ * Reads the body of a delivered result.
  * @throws DomainError malformed_json, payload_too_large, validation_error when the body is not an object
  */
 export function readDelivered<Source extends ResultSource>(

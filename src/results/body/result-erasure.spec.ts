@@ -3,7 +3,7 @@ import { erasedBody } from './result-erasure.js';
 const erased = (source: 'ACCOUNT' | 'REGISTRATION', body: object): unknown =>
   JSON.parse(erasedBody(source, JSON.stringify(body), 'ERASED-X'));
 
-test('keeps scores and replaces the candidate by the pseudonym', () => {
+test('the erasure of a result body keeps the scores and replaces the candidate by the pseudonym', () => {
   expect(
     erased('ACCOUNT', {
       candidate_id: 'C-1',
@@ -23,7 +23,7 @@ test('keeps scores and replaces the candidate by the pseudonym', () => {
   });
 });
 
-test('removes free text and contact data from a registration result', () => {
+test('the erasure of a registration result removes free text and contact data', () => {
   expect(
     erased('REGISTRATION', {
       examTakerEmail: 'ada@example.org',

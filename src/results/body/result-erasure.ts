@@ -6,8 +6,8 @@ import type { ResultSource } from './results.rules.js';
 type Kept = { readonly [name: string]: true | Kept };
 
 /**
- * The members of a body that an erasure keeps: the achievement, its time and its kind. Members that a test driver added
- * are removed.
+ * The members of a body that an erasure keeps: the scores and outcomes, the times and the kind of the exam. Members
+ * that a test driver added are removed.
  */
 const KEPT: Record<ResultSource, Kept> = {
   REGISTRATION: {
@@ -43,7 +43,7 @@ const KEPT: Record<ResultSource, Kept> = {
   },
 };
 
-/** Returns the JSON text of a body without personal data; the pseudonym replaces the candidate. */
+/** Returns the JSON text of a body without personal data; the pseudonym replaces the candidate's id. */
 export function erasedBody(source: ResultSource, text: string, pseudonym: string): string {
   const body = JSON.parse(text) as Record<string, unknown>;
   const left = keep(body, KEPT[source]) as Record<string, unknown>;
@@ -51,8 +51,8 @@ export function erasedBody(source: ResultSource, text: string, pseudonym: string
 }
 
 /**
- * Returns the part of a body that is stored for an erased record. Returns null for any other record, which stores the
- * whole body. The hash recognizes the body if it is delivered again.
+ * Returns the part of a body that is stored for an erased record. Returns null for any other record, for which the
+ * whole body is stored. The hash is kept, so that the body is recognized if it is delivered again.
  */
 export function keptOf(
   { erased_datetime, candidate_id }: LockedEligibility,
@@ -78,8 +78,8 @@ function keep(value: unknown, kept: Kept): unknown {
 }
 
 /**
- * Returns a scalar value unchanged, and null for an object. Members with a known name have no objects, so that a test
- * driver added the object.
+ * Returns a scalar value unchanged, and null for an object. No known member has an object as its value, so that the
+ * test driver must have added the object.
  */
 function scalar(value: unknown): unknown {
   return typeof value === 'object' ? null : value;

@@ -16,7 +16,7 @@ const repeatedFault = (pointer: string): Fault => ({
   detail: 'The member appears more than once, with different values. Send it once.',
 });
 
-/** A fault of a result's body, as it is stored with the result. */
+/** A validation error in a result's body, as it is stored with the result. */
 export interface KeptFault {
   readonly pointer: string;
   readonly code: string;
@@ -25,15 +25,15 @@ export interface KeptFault {
 export interface Judged {
   readonly faults: readonly Fault[];
   /**
-   * Whether the result is refused: a deciding member or a score has a fault, or an unknown member contains forbidden
-   * characters.
+   * Whether the result is refused, because a deciding member or a score is invalid, or an unknown member contains
+   * forbidden characters.
    */
   readonly isRefused: boolean;
 }
 
 /**
- * Checks a result's body: lists the faulty members, and decides whether the result is refused. Faults of members that
- * only describe the exam do not refuse the result.
+ * Checks a result's body: lists the faulty members, and decides whether the result is refused. An invalid member that
+ * only describes the exam does not cause a refusal.
  * @param deciding the deciding members, each as its path of names; null if every known member decides
  * @param repeated the pointers of members that occur more than once, so that the intended value is unknown
  * @throws DomainError validation_error when the body is not an object, payload_too_large
@@ -45,7 +45,7 @@ export function judge(
   repeated: readonly string[] = [],
 ): Judged {
   const { faults } = inspectBody(dto, value);
-  // A list with more entries than any exam has is reported as too large a body.
+  // If a list has more entries than any exam has, the body is reported as too large.
   if (faults.list.some(({ code }) => code === 'too_many')) throw payloadTooLarge.error();
   if (!isObject(value)) throw validationError.error({ errors: [...faults.list] });
   const form = formOf(dto);
@@ -62,12 +62,12 @@ export function judge(
   const refusing = faults.list.filter(
     ({ pointer = '', code }) => pointers.has(pointer) || (code !== 'member_repeated' && isUnknown(form, pointer)),
   );
-  // The scan has stopped at the maximum number of faults, so that the deciding members are checked separately.
+  // The first check has stopped at the maximum number of faults. The deciding members are therefore checked separately.
   const others = faults.isFull && refusing.length === 0 ? inspectBody(dto, only(value, deciding)).faults.list : [];
   return { faults: [...others, ...faults.list], isRefused: refusing.length + others.length > 0 };
 }
 
-/** Returns the faults to store: the number is limited like that of an answer. */
+/** Returns the faults to store with a result. At most as many are stored as an error response lists. */
 export function keptFaults(faults: readonly Fault[]): KeptFault[] {
   return namedFaults(faults).map(({ pointer = '', code }) => ({ pointer, code }));
 }

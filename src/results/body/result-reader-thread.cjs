@@ -1,4 +1,4 @@
-// The thread that reads large results; result-reader.ts uses it.
+// The program of the thread that reads large results; result-reader.ts starts it.
 require('reflect-metadata');
 require('../../platform/low-priority.cjs');
 const { threadMs } = require('../../platform/thread-time.cjs');
@@ -21,7 +21,7 @@ parentPort.on('message', ({ source, bytes }) => {
     answer({ kept: Object.fromEntries(own), ...read }, transferred);
   } catch (error) {
     const { code, detail, errors } = error;
-    // The bytes are returned with the refusal, because the main thread stores them.
+    // The bytes of a refused body are returned with the error, because the main thread stores them.
     if (error instanceof DomainError)
       answer(
         { refusal: { code, detail, errors }, bytes },

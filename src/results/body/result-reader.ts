@@ -8,7 +8,9 @@ import { WorkerThread } from '../../platform/worker-thread.js';
 import { readDelivered, type Delivered, type FactsOf } from './result-delivered.js';
 import type { ResultSource } from './results.rules.js';
 
-/** The maximum heap of the thread, in MB. A body of 8 MiB with 100,000 values takes a third of it. */
+/**
+ * The maximum heap of the thread that reads results, in MB. A body of 8 MiB with 100,000 values takes a third of it.
+ */
 const MOST_HEAP_MB = 256;
 
 interface Refusal {
@@ -26,13 +28,13 @@ export interface Unread {
   readonly bytes: Buffer | undefined;
 }
 
-/** The time for passing a body to the thread, in milliseconds per byte. */
+/** The estimated time for passing a body to the thread, in milliseconds per byte. */
 const ARRIVAL_MS_PER_BYTE = 1 / (1024 * 1024);
-/** The time that is charged for a body that crashes the thread, in milliseconds. */
+/** The working time, in milliseconds, that is charged to the sender of a body that crashes the thread. */
 const MOST_WORK_MS = 10_000;
 /**
- * The charge for a body that is refused for its form, as a multiple of the usual charge. About one such body per second
- * is allowed.
+ * The working time that is charged for a body that is refused for its form, as a multiple of the actual time. A sender
+ * may therefore send about one such body per second.
  */
 const CHARGE_OF_REFUSED = 40;
 
@@ -42,14 +44,14 @@ const CHARGE_OF_REFUSED = 40;
  */
 @Injectable()
 export class ResultReader implements OnApplicationShutdown {
-  /** Additional start options for the program of the thread, because tests run it from the sources. */
+  /** Additional Node.js options for the thread, because tests run its program from the TypeScript sources. */
   static readonly execArgv: string[] = [];
 
   private readonly thread = new WorkerThread<{ source: ResultSource; bytes: Buffer }, Answer>(
     join(__dirname, 'result-reader-thread.cjs'),
     { execArgv: ResultReader.execArgv, resourceLimits: { maxOldGenerationSizeMb: MOST_HEAP_MB } },
   );
-  /** The previous job, because jobs run one at a time. */
+  /** The end of the previous reading in the thread, which reads one body at a time. */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly pace: BodyPace) {}
@@ -64,7 +66,7 @@ export class ResultReader implements OnApplicationShutdown {
     bytes: Buffer | undefined,
   ): Promise<Delivered<FactsOf[Source]> | Unread> {
     if (bytes === undefined || bytes.length <= LABORIOUS_BYTES) return readHere(source, bytes);
-    // The length is kept, because a buffer that is transferred to the thread is empty afterwards.
+    // The length is stored before the transfer, because a buffer that is transferred to the thread is empty afterwards.
     const { length } = bytes;
     let workMs = MOST_WORK_MS;
     try {
@@ -84,7 +86,10 @@ export class ResultReader implements OnApplicationShutdown {
   }
 }
 
-/** Returns the buffer of a body for a transfer without a copy, if nothing else is in the buffer. */
+/**
+ * Returns the underlying buffer of a body, which can be transferred without a copy, if it contains nothing but the
+ * body. Otherwise, returns an empty list.
+ */
 function own({ buffer, byteLength }: Buffer): ArrayBuffer[] {
   return byteLength === buffer.byteLength ? [buffer as ArrayBuffer] : [];
 }
@@ -113,7 +118,7 @@ function refused({ code, detail, errors }: Refusal): DomainError {
     .error({ detail, errors });
 }
 
-/** Returns the values as Buffers, which a thread returns as plain bytes. */
+/** Converts values to Buffers, because a thread passes them to the main thread as plain byte arrays. */
 function withBuffers(kept: object): object {
   return Object.fromEntries(
     Object.entries(kept).map(([name, value]: [string, unknown]) => [

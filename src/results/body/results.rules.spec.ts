@@ -162,10 +162,13 @@ describe('the registration of a result', () => {
         'A',
       ],
     ),
-  ])('is chosen correctly: %s', (_title, registrations, locator, expected) => {
-    expect(codesOf(matchRegistration(registrations, locator))).toBe(expected);
-    expect(codesOf(matchRegistration([...registrations].reverse(), locator))).toBe(expected);
-  });
+  ])(
+    'the registration to which a result belongs is chosen correctly: %s',
+    (_title, registrations, locator, expected) => {
+      expect(codesOf(matchRegistration(registrations, locator))).toBe(expected);
+      expect(codesOf(matchRegistration([...registrations].reverse(), locator))).toBe(expected);
+    },
+  );
 });
 
 describe('the exam of an account result', () => {
@@ -231,7 +234,7 @@ describe('the exam of an account result', () => {
       [exam('B', 'COMPLETED', at(-1), true), exam('A', 'ELIGIBLE')],
       'A',
     ],
-  ])('is chosen correctly: %s', (_title, exams, expected) => {
+  ])('the exam to which an account result belongs is chosen correctly: %s', (_title, exams, expected) => {
     expect(codesOf(matchCandidateExam(exams, NOW))).toBe(expected);
     expect(codesOf(matchCandidateExam([...exams].reverse(), NOW))).toBe(expected);
   });
@@ -244,7 +247,7 @@ describe('a result_id that the account has seen', () => {
     ['leads to its exam when no candidate is named', null, 'A'],
     ['is a conflict for another candidate', 'C-2', 'result_id_conflict'],
     ['is a conflict for the candidate in another case', 'c-1', 'result_id_conflict'],
-  ])('%s', (_title, candidateId, expected) => {
+  ])('a result_id that the account has seen %s', (_title, candidateId, expected) => {
     expect(codesOf(matchResultId(seen, candidateId))).toBe(expected);
   });
 });
@@ -256,7 +259,7 @@ describe('the members that identify an exam', () => {
     ['missing when the code is empty', { examMetaData: { examCode: '' }, examApiData: { examCode: 'A' } }, 'A'],
     ['missing when the code is null', { examMetaData: { examCode: null }, examApiData: null }, null],
     ['nothing', {}, null],
-  ])('the exam code is %s', (_title, body, expected) => {
+  ])('the exam code of a registration result is %s', (_title, body, expected) => {
     expect(registrationFacts(body).examCode).toBe(expected);
   });
 
@@ -268,11 +271,11 @@ describe('the members that identify an exam', () => {
     ['False', false],
     [null, false],
     [undefined, false],
-  ])('simulatedExam %j is read as %j', (simulatedExam, simulated) => {
+  ])('the member simulatedExam with the value %j is read as %j', (simulatedExam, simulated) => {
     expect(registrationFacts({ examMetaData: { simulatedExam } }).simulated).toBe(simulated);
   });
 
-  it('empty texts of locator, e-mail, candidate and result_id are treated as missing', () => {
+  it('empty texts in the members of a result for locator, e-mail, candidate and result_id are treated as missing', () => {
     expect(registrationFacts({ examMetaData: { extRecordLocator: '' }, examTakerEmail: '' })).toMatchObject({
       locator: null,
       email: null,

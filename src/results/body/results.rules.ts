@@ -27,7 +27,7 @@ export type Match = { svcEligibilityId: string } | { refusal: Problem };
 
 const refuse = (refusal: Problem): Match => ({ refusal });
 
-/** The kinds of code that an exam code can be, in the order in which the matching tries them. */
+/** The kinds of code that an exam code can be, in the order in which the matching of results tries them. */
 const CODES = ['svc_eligiblity_id', 'booking_code', 'client_eligibility_id'] as const;
 
 /** A registration to which a member of the result points, with its current `status`. */
@@ -35,7 +35,7 @@ export interface FoundRegistration {
   by: (typeof CODES)[number] | 'locator' | 'test_and_email';
   svc_eligiblity_id: string;
   status: EligibilityStatus;
-  /** The record locator of the registration, as {@link locatorKey}. */
+  /** The record locator of the registration, in the form of {@link locatorKey}. */
   locator_key: string | null;
 }
 
@@ -44,7 +44,10 @@ export function locatorKey(locator: string): string {
   return locator.toLowerCase();
 }
 
-/** Returns the registration of a result, or a refusal. Names never decide: a wrong match is worse than a refusal. */
+/**
+ * Returns the registration of a result, or a refusal. Names of people never decide, because a wrong match is worse than
+ * a refusal.
+ */
 export function matchRegistration(found: readonly FoundRegistration[], locator: string | null): Match {
   const open = found.filter(({ status }) => status !== 'CANCELLED');
   const foundBy = (way: FoundRegistration['by']) => open.filter(({ by }) => by === way);
@@ -67,7 +70,7 @@ export function matchRegistration(found: readonly FoundRegistration[], locator: 
 export interface CandidateExam {
   svc_eligiblity_id: string;
   status: EligibilityStatus;
-  /** The time of the booking that is open, or under which the exam was taken. */
+  /** The start of the exam in the open booking, or in the booking under which the exam was taken. */
   booking_on: Date | null;
   has_account_result: boolean;
 }
@@ -75,8 +78,8 @@ export interface CandidateExam {
 const UNBOOKED: readonly EligibilityStatus[] = ['ELIGIBLE', 'PENDING', 'EXPIRED', 'ABSENT'];
 
 /**
- * Returns the candidate's exam that waits for an account result, or a refusal. Exams are tried in this order: taken,
- * booked and over, booked, not booked.
+ * Returns the candidate's exam that waits for an account result, or a refusal. Exams are considered in this order:
+ * exams that were taken, booked exams whose time is over, other booked exams, and exams without a booking.
  */
 export function matchCandidateExam(exams: readonly CandidateExam[], now: Date): Match {
   const waiting = exams.filter((exam) => !exam.has_account_result);
@@ -99,7 +102,8 @@ function timeOf({ booking_on }: CandidateExam): number {
 }
 
 /**
- * Returns the exam for which the `result_id` was accepted before. Refuses a result that names a different candidate.
+ * Returns the exam for which the `result_id` was accepted before. Refuses a result that names another candidate than
+ * this exam's.
  */
 export function matchResultId(
   seen: { svc_eligiblity_id: string; candidate_id: string },

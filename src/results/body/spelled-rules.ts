@@ -1,6 +1,9 @@
 import { characterFault, fault, integer, text, type Rule } from '../../platform/validation/rules.js';
 
-/** Rules for values that test drivers write in a different type. They are accepted and stored as received. */
+/**
+ * Rules for values that test drivers send with another JSON type than the documented one. The values are accepted and
+ * stored as received.
+ */
 
 /** Returns a rule that accepts a text or a number. */
 export function spelledText(options: { max: number; lines?: boolean }): Rule {
@@ -22,14 +25,14 @@ export function spelledInteger(min: number, max: number): Rule {
   return { schema: rule.schema, faults: (value) => rule.faults(read(value)) };
 }
 
-/** Returns the text by which a member identifies a record; null if the member is empty or cannot be searched for. */
+/** Returns the value of a member as the text of a record's id; null if the member is empty or cannot be an id. */
 export function idIn(value: unknown, max: number): string | null {
   if (typeof value === 'number') return textOfNumber(value);
   if (typeof value !== 'string' || value === '' || value.length > 2 * max) return null;
   return characterFault(value, true) === null ? value : null;
 }
 
-/** The maximum number of digits in a number that identifies a record. Parsing may change a longer number. */
+/** The maximum number of digits in a number that identifies a record. JSON.parse may change a longer number. */
 const MOST_DIGITS = 15;
 
 function textOfNumber(value: unknown): string | null {
@@ -41,7 +44,7 @@ function textOfNumber(value: unknown): string | null {
 }
 
 /**
- * Returns a rule that accepts Base64 or base64url, in one line or several (RFC 2045), or a `data:` URL of either. The
+ * Returns a rule that accepts Base64 or base64url, in one or several lines (RFC 2045), or a `data:` URL of either. The
  * empty text is allowed.
  * @param maxBytes the maximum size of the decoded photo
  * @param maxLetters the maximum length of the text, which the limit of the body enforces

@@ -4,7 +4,7 @@ import type { DomainError } from '../../platform/errors.js';
 import { ProblemFilter, statusOf, UNAVAILABLE_RETRY_AFTER_S } from '../../platform/http/problem.filter.js';
 
 /**
- * Answers every error after which a retry may succeed with 500, because test drivers retry only after 500
+ * Responds with status 500 to every error after which a retry may succeed, because test drivers retry only after 500
  * (specification, Errors). The code of the problem names the cause.
  */
 @Catch()

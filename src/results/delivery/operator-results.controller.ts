@@ -19,7 +19,7 @@ import { OperatorRevisions, type OperatorRevision } from '../records/operator-re
 import { ResultStore } from '../records/result-store.js';
 import { RESULT_SOURCES, type ResultSource } from '../body/results.rules.js';
 
-/** A result in operators' lists, without its body, which may be megabytes. */
+/** A result in the lists for operators. It does not include the body, whose size may be megabytes. */
 class ResultSummaryModel {
   @Field(text({ max: 8 }), { required: true })
   svc_eligiblity_id: string;
@@ -73,7 +73,7 @@ class RevisionQuery {
   media?: string;
 }
 
-/** Serves results to operators. Their bodies never contain examPassword and extExamToken. */
+/** Serves results to operators. The bodies of these results never contain examPassword and extExamToken. */
 @ApiTags('Administration')
 @Controller('admin')
 @Access('admin', 'support')

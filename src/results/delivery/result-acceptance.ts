@@ -35,7 +35,9 @@ const REFUSALS = new Set([
   candidateExamAmbiguous,
 ]);
 
-/** Thrown to roll back all writes for this exam, when an operator has accepted the same body for a different exam. */
+/**
+ * Thrown to roll back all writes for an exam, when an operator has accepted the same result body for a different exam.
+ */
 class SettledElsewhere extends Error {}
 
 /**
@@ -64,8 +66,8 @@ export class ResultAcceptance {
   ) {}
 
   /**
-   * Adds a revision to a locked exam. Returns false, and changes nothing, if the body equals that of the newest
-   * revision.
+   * Adds a revision with the result's body to a locked exam. Returns false, and changes nothing, if the body equals the
+   * body of the newest revision.
    * @param isOperators whether an operator decides, even if the same body was accepted before
    * @throws SettledElsewhere
    */
@@ -136,7 +138,8 @@ export class ResultAcceptance {
     } catch (error) {
       if (error instanceof SettledElsewhere) return;
       if (!(error instanceof DomainError && REFUSALS.has(error.problem))) throw error;
-      // The record that led to the exam may no longer be open. A body that was already accepted changes nothing.
+      // The match may fail because the record of the exam is no longer open. If the same body was already accepted, its
+      // repetition changes nothing and is not refused.
       if (await this.sameBodies.isNewestSomewhere(accountCode, body)) return;
       throw await this.reception.keep(error, source, accountCode, delivery, examCode);
     }
@@ -147,7 +150,7 @@ export class ResultAcceptance {
     return this.commandBus.execute(new LockEligibility(svcEligibilityId, allowedAccounts));
   }
 
-  /** Finds the exam of a result, and locks it. */
+  /** Finds the exam of a result, locks it, and repeats the search under the lock. */
   async hold(find: () => Promise<string>): Promise<LockedEligibility> {
     let id = await find();
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {

@@ -18,18 +18,18 @@ import type { ResultSource } from '../body/results.rules.js';
 import { SameBodies } from '../records/same-bodies.js';
 import { UnmatchedStore, type NewUnmatched } from '../unmatched/unmatched-store.js';
 
-/** A received body that is ready to be matched. */
+/** A received result body that is ready to be matched with an exam. */
 interface Received<Facts> {
   readonly facts: Facts;
   readonly delivery: Delivery;
 }
 
 /**
- * Receives deliveries from drivers without losing any.
+ * Receives results from test drivers without losing any.
  *
- * 1. A body that is not a JSON object is stored as raw bytes; any other is stored in parts, like a revision.
- * 2. A refusal is answered only after the body is committed. When the body cannot be stored, the answer is 429 or 500,
- *    and the driver retries.
+ * 1. A body that is not a JSON object is stored as raw bytes; any other body is stored in parts, like a revision.
+ * 2. A refusal is answered only after the body is committed. When the body cannot be stored, the response is 429 or
+ *    500, and the driver retries.
  * 3. The refusal contains the id under which operators find the body.
  * 4. A body beyond the limits (413) and an empty body are not stored.
  */
@@ -47,7 +47,7 @@ export class ResultReception {
   ) {}
 
   /**
-   * Reads a received body. Returns null if an operator has accepted the same body after it was refused.
+   * Reads the body of a received result. Returns null if an operator has accepted the same body after it was refused.
    * @throws DomainError the refusal, after the body was stored; payload_too_large, result_quota_exceeded, rate_limited
    */
   async receive<Source extends ResultSource>(
@@ -70,7 +70,7 @@ export class ResultReception {
 
   /**
    * Stores a refused body for an operator, in its own transaction. Returns the refusal with the id of the stored body.
-   * @throws DomainError result_quota_exceeded
+   * @throws DomainError result_quota_exceeded when the body cannot be stored
    */
   keep(
     error: DomainError,
@@ -121,8 +121,8 @@ export class ResultReception {
   }
 
   /**
-   * Returns the part to store of a body whose exam code names an erased record; null for any other body. The record
-   * stays locked until the body is stored.
+   * Returns the part of a body that may be stored, if the body's exam code names an erased record; null for any other
+   * body. The record stays locked until the body is stored.
    */
   private async leftOf(examCode: string, source: ResultSource, body: KeptBody): Promise<KeptBody | null> {
     const booked = await this.store.findExamOfBooking(examCode, ACROSS_ACCOUNTS);

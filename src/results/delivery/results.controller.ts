@@ -69,7 +69,10 @@ export class DeliveryController {
   }
 }
 
-/** Returns the delivered body. A fault of the path or the query refuses the body only after it was stored. */
+/**
+ * Returns the delivered result body. If the path or the query of the request is invalid, the body is first stored and
+ * then refused.
+ */
 function deliveredBody(body: unknown, faults: Faults, username: string): DeliveredBody {
   if (body instanceof UnsupportedBody) return { ...body, username, isOpaque: true };
   return { bytes: body as Buffer | undefined, username, refusal: faults.isEmpty ? undefined : faults.error() };

@@ -19,7 +19,7 @@ import {
 } from '../body/results.rules.js';
 
 /**
- * Returns the exam of the match.
+ * Returns the exam with which a result was matched.
  * @throws DomainError the refusal of the match
  */
 function matched(match: Match): string {
@@ -44,7 +44,8 @@ export class DeliverRegistrationResultHandler implements ICommandHandler<Deliver
     await this.acceptance.deliver('REGISTRATION', null, delivery, facts.examCode, async () => {
       const accounts = accountCodes ?? (await this.queryBus.execute(new FindKnownAccounts(ACROSS_ACCOUNTS)));
       const exam = await this.acceptance.hold(() => this.match(facts, accounts));
-      // The locator of a rehearsal is not stored, because it differs from that of the exam and must not block it.
+      // The record locator of a simulated exam (a rehearsal) is not stored, because it differs from that of the exam
+      // and must not block the exam's own locator.
       if (!facts.simulated && facts.locator !== null && !(await this.store.addLocator(exam, facts.locator)))
         throw registrationMismatch.error();
       const taken = { resultId: null, simulated: facts.simulated };
@@ -77,7 +78,8 @@ export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccou
     await this.acceptance.deliver('ACCOUNT', accountCode, delivery, null, async () => {
       const seen = await this.matchResultId(facts, accountCode);
       if (seen === null && candidateId === null) throw candidateExamNotFound.error();
-      // The deliveries for one candidate are serialized, so that each sees the changes of earlier ones.
+      // A lock serializes the deliveries of results for one candidate, so that each delivery sees the changes of
+      // earlier deliveries.
       if (candidateId !== null)
         await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidateId));
       if (resultId === null && (await this.sameBodies.isNewestSomewhere(accountCode, delivery.body))) return null;

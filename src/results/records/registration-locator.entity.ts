@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * The test driver's name for a registration. A registration has one locator, which is unique in the account regardless
- * of case.
+ * A record locator: the test driver's name for a registration. A registration has at most one locator, which is unique
+ * in the account regardless of case.
  */
 @Entity('registration_locators')
 export class RegistrationLocator {
@@ -15,7 +15,7 @@ export class RegistrationLocator {
   @Column('text')
   locator: string;
 
-  /** The locator in lower case, by which locators are compared. */
+  /** The record locator in lower case, by which record locators are compared. */
   @Column('text')
   locator_key: string;
 }

@@ -1,9 +1,12 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** The number of bytes of results that were stored on a day. */
+/** The number of bytes of results that were stored for one owner on one day. */
 @Entity('result_bytes')
 export class ResultBytes {
-  /** The owner of the bytes: `account` with its code, or `unmatched` with an account code or a consumer key. */
+  /**
+   * The owner to whom the bytes are charged: `account` with the account's code, or `unmatched` with an account code or
+   * a consumer key.
+   */
   @PrimaryColumn('text')
   owner: string;
 
@@ -13,7 +16,7 @@ export class ResultBytes {
   @Column('bigint')
   bytes: number;
 
-  /** The maximum of `bytes`, by the settings of the process that wrote last. */
+  /** The maximum of `bytes`, from the settings of the process that wrote the row last. */
   @Column('bigint')
   quota: number;
 }

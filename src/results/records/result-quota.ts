@@ -8,12 +8,12 @@ import { resultQuotaExceeded } from '../results.errors.js';
 
 const MIB = 1024 * 1024;
 const DAY_MS = 86_400_000;
-/** The quota for unmatched results, as a share of the quota for matched ones. They are counted separately. */
+/** The quota for unmatched results, as a share of the quota for matched ones. The two are counted separately. */
 const UNMATCHED_SHARE = 0.25;
 
 /**
- * Adds the bytes of a result to those of the day. $1: owner; $2: bytes; $3: quota. A constraint enforces the quota even
- * for parallel deliveries.
+ * Adds the bytes of a result to the owner's total of the day. $1: owner; $2: bytes; $3: quota. A constraint enforces
+ * the quota even for parallel deliveries.
  */
 const COUNT = prepared(
   'result-bytes-count',
@@ -29,8 +29,9 @@ const SWEEP = prepared(
 );
 
 /**
- * Limits the bytes of results that are stored in a day (UTC). Results with an exam count for the account of the exam.
- * Unmatched results count separately: for the account in the path or, without one, for the application.
+ * Limits the bytes of results that are stored in a day (UTC). A result that was matched with an exam counts for the
+ * account of the exam. Unmatched results are counted separately: for the account in the request's path or, if the path
+ * has no account, for the sending application.
  */
 @Injectable()
 export class ResultQuota {
@@ -46,15 +47,15 @@ export class ResultQuota {
   }
 
   /**
-   * Counts the body for the account at the end of the current unit of work. The row is locked until COMMIT, so that
-   * deliveries for an account commit in turn.
+   * Counts the bytes of a matched result's body for the account at the end of the current unit of work. The row is
+   * locked until COMMIT, so that deliveries for an account commit in turn.
    */
   countMatched(accountCode: string, body: KeptBody): void {
     this.count(`account ${accountCode}`, body, this.quota);
   }
 
   /**
-   * Counts like {@link countMatched}, for unmatched results.
+   * Counts the bytes of an unmatched result's body for its owner, like {@link countMatched}.
    * @param owner an account code or a consumer key
    */
   countUnmatched(owner: string, body: KeptBody | Buffer): void {
@@ -62,7 +63,7 @@ export class ResultQuota {
   }
 
   /**
-   * Runs a unit of work that counts bytes, and reports an exceeded quota.
+   * Runs a unit of work that counts bytes, and converts the database's error for an exceeded quota.
    * @throws DomainError result_quota_exceeded
    */
   async explaining<T>(unit: () => Promise<T>): Promise<T> {
@@ -73,7 +74,10 @@ export class ResultQuota {
     }
   }
 
-  /** Returns the problem of the quota if the error shows that it was exceeded; otherwise the error itself. */
+  /**
+   * Returns the problem `result_quota_exceeded` if the database's error means that a quota was exceeded; otherwise the
+   * error itself.
+   */
   private explained(error: unknown): unknown {
     if (violatedConstraint(error) !== 'result_bytes_within_quota') return error;
     const now = this.clock.now().getTime();
@@ -82,8 +86,8 @@ export class ResultQuota {
   }
 
   /**
-   * Deletes the counts of past days.
-   * @param most the maximum number of rows
+   * Deletes the byte counts of past days.
+   * @param most the maximum number of deleted rows
    */
   sweep(most: number): Promise<number> {
     return this.database.execute(SWEEP, [most]);

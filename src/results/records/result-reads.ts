@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 
-/** The parts of a result that a caller is about to see. */
+/** The result that a caller is about to see, and the parts of it that the caller sees. */
 export interface ResultRead {
   readonly subject: string;
   readonly accountCode: string | null;
@@ -10,8 +10,8 @@ export interface ResultRead {
 }
 
 /**
- * Writes audit entries for reads of photos and video links, because these show people. The entry is written before the
- * answer is sent.
+ * Writes audit entries for reads of photos and video links, because both show people. The entry is written before the
+ * response is sent.
  */
 @Injectable()
 export class ResultReads {
@@ -32,7 +32,7 @@ export class ResultReads {
     });
   }
 
-  /** Writes an audit entry like {@link record}, for raw bytes of unknown content. */
+  /** Writes an audit entry like {@link record}, for the raw bytes of an unmatched result, whose content is unknown. */
   recordRaw(subject: string, accountCode: string | null): Promise<void> {
     return this.unitOfWork.run(() => {
       this.unitOfWork.audit('unmatched-result.read-raw', subject, { accountCode });

@@ -3,7 +3,10 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { KeptFault } from '../body/result-judgement.js';
 import type { ResultSource } from '../body/results.rules.js';
 
-/** A revision: an accepted body of a result. The row never changes, except that personal data is erased from it. */
+/**
+ * A revision of an exam's result: a body that was accepted. The row never changes, except that personal data is erased
+ * from it.
+ */
 @Entity('result_revisions')
 export class ResultRevision {
   @PrimaryColumn('text')
@@ -30,7 +33,7 @@ export class ResultRevision {
   @Column('bytea')
   body_hash: Buffer;
 
-  /** The photo: the encrypted JSON text of the member's value. */
+  /** The encrypted JSON text of the photo member's value. */
   @Column('bytea', { nullable: true })
   photo: Buffer | null;
 
@@ -38,11 +41,13 @@ export class ResultRevision {
   @Column('bytea', { nullable: true })
   video_link: Buffer | null;
 
-  /** The credentials: their encrypted JSON text. */
+  /** The credentials: the encrypted JSON text of the members that contain them. */
   @Column('bytea', { nullable: true })
   credentials: Buffer | null;
 
-  /** The faults of known members that decide nothing, in spite of which the body was accepted. */
+  /**
+   * The validation errors of known members that do not decide about acceptance. The body was accepted in spite of them.
+   */
   @Column('json', { default: [] })
   faults: KeptFault[];
 
@@ -52,7 +57,7 @@ export class ResultRevision {
   @Column('boolean')
   simulated: boolean;
 
-  /** The user who delivered the body. */
+  /** The user who delivered the result. */
   @Column('text')
   username: string;
 

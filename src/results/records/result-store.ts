@@ -16,7 +16,10 @@ import {
 } from '../body/results.rules.js';
 
 const STATE = 'status, hold_reason, approval_pending, decline_reason, schedule_start_date, eligibility_end_date';
-/** The SQL condition for the accounts of the caller. They are passed as a list, so that indexes can be used. */
+/**
+ * The SQL condition for the accounts of the caller. The accounts are passed as an array, so that PostgreSQL can use
+ * indexes.
+ */
 const MINE = 'ANY ($1::text[])';
 
 const FIND_REGISTRATIONS = prepared(
@@ -112,7 +115,7 @@ export type NewRevision = Omit<
 export type ReadRevision = Pick<ResultRevision, 'revision' | 'source' | 'body' | 'received_datetime' | 'faults'> &
   Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'>;
 
-/** Stores results. Only this class decrypts their photos and video links. */
+/** Stores results. Only this class decrypts photos and video links. */
 @Injectable()
 export class ResultStore {
   constructor(
@@ -212,14 +215,14 @@ export class ResultStore {
   }
 
   /**
-   * Returns the text that replaces a driver's id after an erasure. It is computed from the id, so that a later revision
-   * with the id still finds its exam.
+   * Returns the text that replaces a test driver's id (a locator or a result id) when a candidate is erased. The text
+   * is computed from the id, so that a later result with this id is still matched with its exam.
    */
   erasedKey(id: string): string {
     return `ERASED-${this.secrets.keyedHash('an erased id of a result', id).toString('base64url')}`;
   }
 
-  /** Returns the revisions of a candidate's exams for a test, newest first. */
+  /** Returns the revisions of a candidate's results for a test, newest first. */
   list(accountCode: string, candidateId: string, testCode: string): Promise<ListedRevision[]> {
     return this.database.query<ListedRevision>(LIST, [accountCode, candidateId, testCode]);
   }

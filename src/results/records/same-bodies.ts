@@ -31,8 +31,8 @@ const IS_ACCEPTED_ELSEWHERE = prepared(
 );
 const FIND_NEWEST = prepared(
   'results-find-newest',
-  // SQL: the unmatched results with the same body from the same user. A transaction that settles such a result locks
-  // its row after the row of the exam.
+  // SQL: locks and selects the unmatched results with the same body from the same user. A transaction that settles such
+  // a result locks its row after the row of the exam.
   `WITH same AS (
      SELECT accepted_datetime IS NULL AS is_waiting, settled_by = 'OPERATOR' AND svc_eligiblity_id <> $1 AS is_elsewhere
      FROM unmatched_results
@@ -48,14 +48,17 @@ const FIND_NEWEST = prepared(
    FROM result_revisions WHERE svc_eligiblity_id = $1`,
   acrossAccounts.matching,
 );
-/** The state of the exam for which a body is delivered. */
+/** The state of an exam for which a result body was delivered. */
 export interface Newest {
   /** The number of the exam's newest revision; 0 if there is none. */
   readonly revision: number;
   readonly booking_code: string | null;
-  /** The hash of the body in the exam's newest revision from the same source. */
+  /**
+   * The hash of the body in the exam's newest revision from the same source (registration or account); null if there is
+   * none.
+   */
   readonly body_hash: Buffer | null;
-  /** Whether the same body from the same user waits for an operator. */
+  /** Whether the same body from the same user waits among the unmatched results for an operator. */
   readonly is_waiting: boolean;
   /** Whether an operator has accepted the same body from the same user for a different exam. */
   readonly is_elsewhere: boolean;
@@ -67,8 +70,8 @@ export class SameBodies {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns whether the body equals the newest account result of any exam in the account. Without an account, compares
-   * the newest registration results of the exams that the caller may see.
+   * Returns whether the delivered body equals the newest account result of any exam in the account. Without an account,
+   * compares the newest registration results of the exams that the caller may see.
    */
   async isNewestSomewhere(accountCode: string | null, { hash }: KeptBody): Promise<boolean> {
     const found =
@@ -79,7 +82,8 @@ export class SameBodies {
   }
 
   /**
-   * Returns whether the body, from the same user, is the newest one of its source for a different exam of the account.
+   * Returns whether the same user has delivered this body before, and the body is the newest revision of another exam
+   * in the account.
    */
   async isAcceptedElsewhere(
     { svc_eligiblity_id, account_code }: LockedEligibility,
@@ -91,7 +95,10 @@ export class SameBodies {
     return (await this.database.queryOne(IS_ACCEPTED_ELSEWHERE, values)) !== null;
   }
 
-  /** Returns the state of a locked exam for a body. It also locks the unmatched results with the same body. */
+  /**
+   * Returns the state of a locked exam with respect to a delivered body. Also locks the unmatched results with the same
+   * body.
+   */
   async findNewest(exam: LockedEligibility, source: ResultSource, hash: Buffer, username: string): Promise<Newest> {
     const account = source === 'ACCOUNT' ? exam.account_code : null;
     const newest = await this.database.queryOne<Newest>(FIND_NEWEST, [

@@ -9,8 +9,8 @@ import { Database, prepared } from '../../platform/database/database.js';
 import { FindKnownAccounts } from '../../platform/known-accounts.js';
 
 /**
- * Finds the exams of a code. $1: accounts; $2: code. The kinds of code are tried in the same order as in the matching
- * of results.
+ * Finds the exams that a code identifies. $1: accounts; $2: code. The kinds of code are tried in the same order as in
+ * the matching of results.
  */
 const FIND = prepared(
   'results-exam-of-code',
@@ -34,7 +34,7 @@ export class ExamOfCode {
   ) {}
 
   /**
-   * Returns the exam of the code.
+   * Returns the exam that the code identifies.
    * @throws DomainError eligibility_not_found when no account has the code, or several accounts have it
    */
   async find(result: { account_code: string | null }, code: string): Promise<OperatorEligibilityModel> {

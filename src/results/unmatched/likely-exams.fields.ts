@@ -3,7 +3,7 @@ import { Field, ObjectField } from '../../platform/validation/fields.js';
 import { listOf, oneOf } from '../../platform/validation/rules.js';
 import { LIKENESSES, type Likeness } from './likely-exams.rules.js';
 
-/** An exam to which an unmatched result may belong, as answers show it. */
+/** An exam to which an unmatched result may belong, as HTTP responses show it. */
 export class LikelyExamModel {
   @ObjectField(() => OperatorEligibilityModel, { required: true })
   record: OperatorEligibilityModel;

@@ -19,14 +19,17 @@ export interface LikelyExam {
   readonly bookingOn: Date | null;
 }
 
-/** Returns the weight of the exam's similarities. Each similarity weighs more than all weaker ones together. */
+/**
+ * Returns the weight of an exam's similarities to an unmatched result. Each similarity weighs more than all weaker ones
+ * together.
+ */
 function weightOf({ because }: LikelyExam): number {
   return [...because].reduce((sum, likeness) => sum + 2 ** (LIKENESSES.length - LIKENESSES.indexOf(likeness)), 0);
 }
 
 /**
- * Sorts exams by likelihood. Among equally likely exams, the exam whose booking is nearest to the arrival of the result
- * comes first.
+ * Sorts the exams to which an unmatched result may belong by likelihood. Among equally likely exams, the exam whose
+ * booking is nearest to the arrival of the result comes first.
  */
 export function mostLikely<Exam extends LikelyExam>(exams: readonly Exam[], received: Date, most: number): Exam[] {
   const away = ({ bookingOn }: LikelyExam) =>
@@ -34,7 +37,10 @@ export function mostLikely<Exam extends LikelyExam>(exams: readonly Exam[], rece
   return [...exams].sort((left, right) => weightOf(right) - weightOf(left) || away(left) - away(right)).slice(0, most);
 }
 
-/** The similarities of ids that are equal. If an id is equal, a similarity by spelling adds nothing. */
+/**
+ * The similarities in which an id of the exam equals an id in the result. If an id is equal, a merely similar spelling
+ * of that id adds nothing.
+ */
 const EQUAL_IDS: readonly Likeness[] = [
   'SVC_ELIGIBLITY_ID',
   'BOOKING_CODE',
@@ -43,7 +49,7 @@ const EQUAL_IDS: readonly Likeness[] = [
   'CANDIDATE_ID',
 ];
 
-/** Returns the similarities without those by spelling of an id, if an id is equal. */
+/** Removes the similarities in the spelling of an id if there is a similarity with an equal id. */
 export function withoutWeakerIds(likenesses: ReadonlySet<Likeness>): Set<Likeness> {
   const isEqual = EQUAL_IDS.some((likeness) => likenesses.has(likeness));
   const isSpelled = isEqual || likenesses.has('ID_SPELLING');
@@ -55,22 +61,25 @@ export function withoutWeakerIds(likenesses: ReadonlySet<Likeness>): Set<Likenes
 }
 
 /**
- * The lengths of the ids for which similar ids are tried. Shorter ids have too many similar ids, and longer ids have
- * too many variants.
+ * The lengths of the ids for which similar spellings are searched. Shorter ids resemble too many other ids, and longer
+ * ids have too many variants.
  */
 const LEAST_CHARACTERS = 4;
 const MOST_CHARACTERS = 32;
 const CHARACTERS = [...'abcdefghijklmnopqrstuvwxyz0123456789'];
 
 /**
- * Normalizes an id: removes case, blanks and punctuation, which people and programs change. The SQL function `plain_id`
- * does the same.
+ * Normalizes an id: removes case, blanks and punctuation, because people and programs change these. The SQL function
+ * `plain_id` does the same.
  */
 export function plainId(id: string): string {
   return id.toLowerCase().replaceAll(/[\u0000-/:-@[-`{-\u007f]/g, '');
 }
 
-/** Returns all ids that differ by one edit: a character is missing, added, replaced, or swapped with the next one. */
+/**
+ * Returns all ids that differ from the given id by one edit: a character is missing, added, replaced, or swapped with
+ * the next one.
+ */
 export function oneCharacterFrom(plain: string): string[] {
   const characters = [...plain];
   if (characters.length < LEAST_CHARACTERS || characters.length > MOST_CHARACTERS) return [];

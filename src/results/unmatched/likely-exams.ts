@@ -18,7 +18,10 @@ import {
 } from './likely-exams.rules.js';
 import type { LikelyExamModel } from './likely-exams.fields.js';
 
-/** The maximum number of exams for each similarity. A name that many people have is a weak clue. */
+/**
+ * The maximum number of exams that are suggested for each kind of similarity. A name that many people have is a weak
+ * clue.
+ */
 const MOST_OF_ONE = 20;
 const MOST = 10;
 
@@ -26,7 +29,7 @@ const ACCOUNTS = `ANY (${unestimated('$1::text[]')}::text[])`;
 const CODES = `ANY (${unestimated('$2::text[]')}::text[])`;
 const OPEN = `status <> 'CANCELLED'`;
 const KNOWN = `account_code = ${ACCOUNTS} AND ${OPEN}`;
-// Selects similar records in the order of the search index, account by account. The planner therefore has no
+// Selects similar records in the order of the search index, account by account. PostgreSQL's planner therefore has no
 // alternative that it could wrongly consider cheaper.
 const like = (likeness: Likeness, value: string, parameter: string, where = '') => `(
   SELECT '${likeness}' AS likeness, svc_eligiblity_id FROM unnest(${unestimated('$1::text[]')}) AS mine (account)
@@ -37,7 +40,8 @@ const like = (likeness: Likeness, value: string, parameter: string, where = '') 
       AND case_folded(${value}) ~<=~ ${unestimated(`case_folded(${parameter}::text)`)}
     ORDER BY case_folded(${value}) USING ~<~, position LIMIT ${MOST_OF_ONE}) AS hit
   WHERE status <> 'CANCELLED' LIMIT ${MOST_OF_ONE})`;
-// Selects records by a word of their names, which the search keys begin with; the words of the name follow in order.
+// Selects records by a word of the candidate's name. A search key begins with such a word, and the words that follow it
+// in the name continue the key.
 const named = (likeness: Likeness, parameter: string) => `(
   SELECT '${likeness}' AS likeness, svc_eligiblity_id FROM unnest(${unestimated('$1::text[]')}) AS mine (account)
   CROSS JOIN LATERAL (
@@ -50,8 +54,8 @@ const named = (likeness: Likeness, parameter: string) => `(
   WHERE status <> 'CANCELLED' AND plain_name(e.last_name) = plain_name($7) LIMIT ${MOST_OF_ONE})`;
 
 /**
- * The SQL condition that a row belongs to an account of the caller. In each of the queries below, `given` is one
- * spelling of an id.
+ * The SQL condition that a row belongs to an account of the caller. Each of the queries below names one spelling of an
+ * id `given`.
  */
 const MINE = `account_code = ${ACCOUNTS}`;
 const OF_ONE_SPELLING = [
@@ -63,8 +67,8 @@ const OF_ONE_SPELLING = [
   `SELECT svc_eligiblity_id FROM registration_locators WHERE plain_id(locator) = given AND ${MINE}`,
 ];
 /**
- * Selects the records that have an id in one of these spellings. Each spelling is looked up separately, because there
- * may be thousands.
+ * Selects the records with an id in one of the given spellings. Each spelling is looked up separately in the index,
+ * because there may be thousands of them.
  */
 const spelled = (likeness: Likeness, parameter: string) =>
   OF_ONE_SPELLING.map(

@@ -17,13 +17,13 @@ import type { ReadUnmatched, UnmatchedSummary } from './unmatched-store.js';
 
 const MOST_WAIT_MS = 8_000;
 
-/** The rule for any body that a test driver may send. */
+/** The rule for a JSON object that a test driver has sent, whatever its members are. */
 const anyObject: Rule = { schema: { type: 'object', additionalProperties: true }, faults: () => [] };
 
 export const FAULTS_OF_REVISION =
   'Errors of members that do not affect the matching. The result was accepted in spite of them.';
 
-/** The rule for the faults that are stored with a body. */
+/** The rule for the validation errors that are stored with a result's body. */
 export const anyFaults: Rule = {
   schema: {
     type: 'array',
@@ -162,23 +162,23 @@ function withBody(members: object, body: string): string {
 }
 
 /**
- * Limits the number of answers that are being sent, in total and for each application. Each answer holds an entry of
- * megabytes until the entry is sent.
+ * Limits the number of responses with bodies of results that are being sent, in total and for each application. Each
+ * response holds one entry in memory, which may have megabytes, until the entry is sent.
  */
 const underWay = new BodyMemory(24, 6, MOST_WAIT_MS);
 
 /**
  * Sends a JSON array entry by entry, as fast as the client reads. The bodies are large, and are never all in memory.
- * @param find returns the entries; it is called, and queries the database, only when a slot is free
- * @throws DomainError service_unavailable while too many such answers to the application are being sent
+ * @param find returns the entries; it is called only when a slot for sending is free, and then queries the database
+ * @throws DomainError service_unavailable while too many such responses to the application are being sent
  */
 export async function sendArray(response: Response, find: () => Promise<AsyncIterable<string>>): Promise<void> {
-  // This releases the slot of the request, because each entry waits for a slot of its own.
+  // Releases the slot of the request, because each entry of the array waits for a slot of its own.
   answered(response);
   const place = underWay.begin(requestContext().caller?.consumerKey ?? '');
   try {
     await place.charge(1);
-    // Nothing is sent to a client that disconnected while it waited.
+    // Nothing is sent to a client that disconnected while its request waited.
     if (response.destroyed) return;
     await stream(response, await find());
   } finally {

@@ -58,7 +58,7 @@ const REPLACE_REASONS = {
          WHERE id = ANY ($1::uuid[])`,
   across: acrossAccounts.keyInHand,
 };
-/** Selects those of the ids in results that are exactly equal to the id of another candidate. */
+/** Selects, among the ids in results, those that equal the id of another candidate exactly. */
 const OTHERS = {
   text: `SELECT DISTINCT candidate_id FROM eligibilities
          WHERE account_code = $1 AND candidate_id = ANY ($2::text[]) AND candidate_id <> $3`,
@@ -70,7 +70,7 @@ interface UnmatchedRow {
   source: ResultSource;
   account_code: string | null;
   account_codes: string[];
-  /** The body; null for one that is not a JSON object. */
+  /** The result's body; null if it is not a JSON object. */
   body: Record<string, unknown> | null;
   svc_eligiblity_id: string | null;
   reject_reason: string | null;
@@ -78,8 +78,8 @@ interface UnmatchedRow {
 }
 
 /**
- * The unmatched results that belong to the candidate, those that only a name links to the candidate, and those with a
- * reject reason that names the candidate.
+ * The unmatched results that belong to the candidate, those that only mention the candidate's name, and those whose
+ * reject reason names the candidate.
  */
 interface Tied {
   readonly own: string[];
@@ -91,7 +91,7 @@ interface Tied {
 interface Clues {
   readonly locators: ReadonlySet<string>;
   readonly resultIds: ReadonlySet<unknown>;
-  /** The ids that exactly equal the id of a different candidate. */
+  /** The ids in the results that exactly equal the id of a different candidate. */
   readonly others: ReadonlySet<string>;
   /** The candidate's e-mail addresses, as the results spell them. */
   readonly emails: ReadonlySet<unknown>;
@@ -189,8 +189,8 @@ export class ResultPersonalData extends PersonalData {
   }
 
   /**
-   * Returns whether an operator should look at the result: it contains the candidate's name or, if it is not a JSON
-   * object, an id of the candidate.
+   * Returns whether an operator must decide if the result belongs to the candidate: it contains the candidate's name
+   * or, if it is not a JSON object, an id of the candidate.
    */
   private async isLike({ id, body }: UnmatchedRow, { person }: Subject): Promise<boolean> {
     if (body !== null) return hasFullName(textsOf(body), person);

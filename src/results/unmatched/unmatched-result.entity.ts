@@ -5,7 +5,7 @@ import type { ResultSource } from '../body/results.rules.js';
 
 /**
  * An unmatched result: a body that was refused, because its form was wrong or it matched no exam. It is kept until an
- * operator accepts it for an exam, or until its period is over.
+ * operator accepts it for an exam, or until its retention period is over.
  */
 @Entity('unmatched_results')
 export class UnmatchedResult {
@@ -18,32 +18,33 @@ export class UnmatchedResult {
   @Column('text')
   source: ResultSource;
 
-  /** The account in the path; null for a registration result, whose path has no account. */
+  /** The account in the path of the delivery request; null for a registration result, whose path has no account. */
   @Column('text', { nullable: true })
   account_code: string | null;
 
   /**
-   * Every account to which the result may belong: the account in its path or, if the path has none, the accounts of its
-   * sender and of the exam that it names.
+   * Every account to which the result may belong: the account in the path of the delivery request or, if the path has
+   * none, the accounts of the sender and of the exam that the result names.
    */
   @Column('text', { array: true, default: '{}' })
   account_codes: string[];
 
   /**
-   * The accounts whose staff may read and settle the result: the account in its path or, if the path has none, the
-   * account of the exam that it names. The account of the sender is added if the sender has only one.
+   * The accounts whose staff may read and settle the result: the account in the path of the delivery request or, if the
+   * path has none, the account of the exam that the result names. The account of the sender is added if the sender has
+   * only one.
    */
   @Column('text', { array: true, default: '{}' })
   staff_account_codes: string[];
 
-  /** The code of the problem for which the body was refused. */
+  /** The code of the error for which the body was refused, such as `registration_not_found`. */
   @Column('text')
   code: string;
 
   @Column('text')
   username: string;
 
-  /** The faults in the form of the body. */
+  /** The validation errors in the body. */
   @Column('json', { default: [] })
   faults: KeptFault[];
 
@@ -60,7 +61,7 @@ export class UnmatchedResult {
   @Column('bytea')
   body_hash: Buffer;
 
-  /** The photo: the encrypted JSON text of the member's value. */
+  /** The encrypted JSON text of the photo member's value. */
   @Column('bytea', { nullable: true })
   photo: Buffer | null;
 
@@ -68,7 +69,7 @@ export class UnmatchedResult {
   @Column('bytea', { nullable: true })
   video_link: Buffer | null;
 
-  /** The credentials: their encrypted JSON text. */
+  /** The credentials: the encrypted JSON text of the members that contain them. */
   @Column('bytea', { nullable: true })
   credentials: Buffer | null;
 
@@ -78,7 +79,7 @@ export class UnmatchedResult {
   @Column('timestamptz', { nullable: true })
   accepted_datetime: Date | null;
 
-  /** The reason that the operator gave for accepting the body for the exam. */
+  /** The reason that the operator gave for accepting the result for the exam. */
   @Column('text', { nullable: true })
   accept_reason: string | null;
 
@@ -96,7 +97,7 @@ export class UnmatchedResult {
   @Column('text', { nullable: true })
   reject_reason: string | null;
 
-  /** The exam for which the result was accepted; null before. */
+  /** The exam for which the result was accepted; null while it is not accepted. */
   @Column('text', { nullable: true })
   svc_eligiblity_id: string | null;
 }

@@ -16,7 +16,7 @@ import type { UnmatchedResult } from './unmatched-result.entity.js';
 
 const SUMMARY = 'id, position, source, received_datetime, code, faults, username, account_code';
 
-// Stores a refused body. If the same body was already refused, only the reason of the refusal changes.
+// Stores the body of a refused result. If the same body was already stored, only the reason of the refusal changes.
 const KEEP = prepared(
   'unmatched-keep',
   `INSERT INTO unmatched_results
@@ -56,7 +56,7 @@ const GET_RAW = prepared(
 const ONE = 'SELECT * FROM unmatched_results WHERE id = $1 AND ($2::text[] IS NULL OR staff_account_codes && $2)';
 const FIND = prepared('unmatched-find', ONE);
 const LOCK = prepared('unmatched-lock', `${ONE} FOR UPDATE`);
-// Settles a result. Its photo, video link and credentials are removed, because the revision of the exam has them.
+// Settles an accepted result. Its photo, video link and credentials are removed, because the exam's revision has them.
 const SETTLE = prepared(
   'unmatched-settle',
   `UPDATE unmatched_results
@@ -103,11 +103,11 @@ export type ReadUnmatched = UnmatchedSummary &
     | 'account_codes'
     | 'accept_reason'
   > & {
-    /** The body; null for one that is not a JSON object. */
+    /** The parts of the body; null for a body that is not a JSON object. */
     body: KeptBody | null;
   };
 
-/** A refused body, in parts or as raw bytes. */
+/** The body of a refused result, in parts or as raw bytes. */
 export type NewUnmatched = {
   readonly source: ResultSource;
   readonly accountCode: string | null;
@@ -115,7 +115,7 @@ export type NewUnmatched = {
   readonly username: string;
   readonly receivedAt: Date;
   readonly hash: Buffer;
-  /** The exam code in the body. */
+  /** The exam code that the body contains; null if it contains none. */
   readonly examCode: string | null;
 } & ({ readonly body: KeptBody; readonly raw: null } | { readonly body: null; readonly raw: Buffer });
 
@@ -138,7 +138,7 @@ export class UnmatchedStore {
     });
   }
 
-  /** Stores a refused body. Returns its id, and whether it is new. */
+  /** Stores a refused body. Returns the id of the unmatched result, and whether it is new. */
   async keep(code: string, result: NewUnmatched): Promise<{ id: string; added: boolean }> {
     const { source, accountCode, username, body, raw, receivedAt } = result;
     const id = uuid();
@@ -168,7 +168,7 @@ export class UnmatchedStore {
     return hashOfRaw(bytes);
   }
 
-  /** Returns a page of the unmatched results that wait for an operator, newest first, without their bodies. */
+  /** Returns a page of the unmatched results that wait for an operator, newest first, without the bodies. */
   list(page: Page): Promise<UnmatchedSummary[]> {
     return this.database.query<UnmatchedSummary>(LIST, [page.after, page.take, currentAllowedAccounts()]);
   }
@@ -182,8 +182,8 @@ export class UnmatchedStore {
   }
 
   /**
-   * Returns the bytes of a body that is not a JSON object. Returns null for any other body, and in the cases of {@link
-   * find}.
+   * Returns the bytes of a body that is not a JSON object. Returns null for any other body, and when {@link find}
+   * returns null.
    */
   async findRaw(id: string): Promise<{ accountCode: string | null; bytes: Buffer } | null> {
     const row = isUuid(id) ? await this.database.queryOne<UnmatchedResult>(FIND, [id, currentAllowedAccounts()]) : null;
@@ -192,8 +192,8 @@ export class UnmatchedStore {
   }
 
   /**
-   * Returns the bytes of a body that is not a JSON object, without a check of accounts. Returns no bytes if the row was
-   * deleted in the meantime.
+   * Returns the bytes of a body that is not a JSON object, without checking the caller's accounts. Returns no bytes if
+   * the row was deleted in the meantime.
    */
   async readRaw(id: string): Promise<Buffer> {
     const row = await this.database.queryOne<{ raw: Buffer | null }>(GET_RAW, [id]);
@@ -211,7 +211,7 @@ export class UnmatchedStore {
   }
 
   /**
-   * Settles an unmatched result.
+   * Settles an unmatched result that was accepted for an exam.
    * @param left the part of the body that an erased record keeps; null keeps the whole body
    */
   async settle(
@@ -230,8 +230,8 @@ export class UnmatchedStore {
   }
 
   /**
-   * Settles unmatched results with the same body from the same user, after that body was matched with an exam. It runs
-   * in the current unit of work.
+   * Settles unmatched results with the same body from the same user, after that body was matched with an exam. The
+   * statement runs in the current unit of work.
    */
   settleMatched(
     source: ResultSource,
@@ -272,7 +272,7 @@ export class UnmatchedStore {
   }
 }
 
-/** Returns the accounts of the sender. The list is empty for an operator, who may deliver for every account. */
+/** Returns the accounts of the sending user. The list is empty for an operator, who may deliver for every account. */
 function sendersAccounts(): string[] {
   const { caller } = requestContext();
   return caller === null || caller.isOperator ? [] : [...caller.accountCodes];
@@ -283,7 +283,7 @@ const videoLinkOf = (id: string) => `unmatched_results.video_link ${id}`;
 const rawOf = (id: string) => `unmatched_results.raw ${id}`;
 const credentialsOf = (id: string) => `unmatched_results.credentials ${id}`;
 
-/** Returns the deciding members of a stored body. */
+/** Returns the members of a stored body that decide with which exam it is matched. */
 export function factsOf(
   source: ResultSource,
   body: KeptBody,

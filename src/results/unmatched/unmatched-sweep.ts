@@ -7,11 +7,11 @@ import { ResultQuota } from '../records/result-quota.js';
 import { UnmatchedStore } from './unmatched-store.js';
 
 const KEPT_MS = 30 * 86_400_000;
-/** The number of rows in a batch. It is small, because each body may have megabytes. */
+/** The number of rows that one statement deletes. It is small, because each body may have megabytes. */
 const BATCH = 20;
 
 /**
- * Deletes unmatched results after 30 days, and the byte counts of past days. Several processes may sweep at the same
+ * Deletes unmatched results after 30 days, and the byte counts of past days. Several processes may do this at the same
  * time.
  */
 @Injectable()

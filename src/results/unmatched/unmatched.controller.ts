@@ -214,7 +214,7 @@ function withoutMedia(result: ReadUnmatched): ReadUnmatched {
 }
 
 /**
- * Returns the exam that the request names.
+ * Returns the exam for which the operator's request accepts a result.
  * @throws DomainError validation_error unless exactly one of the two members is given
  */
 function examOf({ booking_code, svc_eligiblity_id }: AcceptRequest): AcceptUnmatchedResult['exam'] {

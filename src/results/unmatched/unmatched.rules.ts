@@ -2,7 +2,7 @@ import { unmatchedResultAccepted, unmatchedResultNotFound, unmatchedResultSettle
 import type { UnmatchedResult } from './unmatched-result.entity.js';
 
 /**
- * Returns the unmatched result, if an operator may still settle it.
+ * Returns the unmatched result, if an operator may still accept or reject it.
  * @throws DomainError unmatched_result_not_found, unmatched_result_accepted, unmatched_result_settled
  */
 export function assertOpen<Result extends Pick<UnmatchedResult, 'accepted_datetime' | 'settled_by'>>(

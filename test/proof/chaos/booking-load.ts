@@ -9,21 +9,21 @@ const DAY_MS = 86_400_000;
 const dateTime = (ms: number) => new Date(ms).toISOString().slice(0, 19) + 'Z';
 
 export interface LoadOptions {
-  /** Returns the address of the next call. */
+  /** Returns the base URL for the next request. */
   readonly baseUrl: () => string;
   readonly account: string;
   readonly token: string;
-  /** The pause between two bookings of a worker. */
+  /** The pause between two bookings of one worker, in milliseconds. */
   readonly restMs?: number;
   readonly timeoutMs?: number;
 }
 
 /** Creates, moves and cancels bookings, and records the acknowledged calls. */
 export class BookingLoad {
-  /** The number of acknowledged changes of each booking. */
+  /** For each booking, the number of changes that the service has acknowledged. */
   readonly acknowledged = new Map<string, number>();
   readonly eligibilities = new Set<string>();
-  /** The times of successful responses. */
+  /** The times of the service's successful responses. */
   readonly answeredAt: number[] = [];
   /** The durations of successful answers, in milliseconds. */
   durations: number[] = [];

@@ -5,7 +5,7 @@ import { query } from '../../../bench/prepare.js';
 
 const SETTLE_MS = 120_000;
 
-/** Waits until all work is done: leases of killed processes have expired, and the partner is up. */
+/** Waits until nothing is left to deliver: the leases of killed processes have expired, and the partner is UP. */
 export async function settle(url: string): Promise<void> {
   const giveUpAt = Date.now() + SETTLE_MS;
   while (Date.now() < giveUpAt) {
@@ -29,7 +29,7 @@ export async function judge(url: string, account: string, load: BookingLoad, led
   for (const { booking, sequence, at } of ledger.accepted.values()) {
     if (sequence > (committed.get(booking) ?? 0)) phantom += 1;
     const seen = sequences.get(booking) ?? new Set();
-    // Two notifications of one event also count as phantoms.
+    // A second notification of the same event also counts as a phantom.
     if (seen.has(sequence)) phantom += 1;
     sequences.set(booking, seen.add(sequence));
     for (let i = 1; i < at.length; i++) {

@@ -5,14 +5,17 @@ import type { Partner } from '../../support/partner.js';
 
 type Seen = Observation & { readonly at: number };
 
-/** The events that reached the partner, in arrival order. */
+/** Records the events that reached the partner, in the order of their arrival. */
 export class Ledger {
   readonly accepted = new Map<string, { booking: string; sequence: number; at: number[] }>();
   private readonly underWay = new Set<string>();
   private readonly bookings = new Map<string, Seen[]>();
   private readonly kills: number[] = [];
   inFlightTwice = 0;
-  /** The number of events that arrived while an earlier one of the booking was not accepted, or another was running. */
+  /**
+   * The number of events that arrived before the partner had accepted an earlier event of the same booking, or during
+   * another attempt for the booking.
+   */
   overtaken = 0;
   refused = 0;
   down = false;
@@ -50,7 +53,8 @@ export class Ledger {
   }
 
   /**
-   * Returns the number of bookings whose deliveries the model of the protocol cannot explain, and the first of them.
+   * Returns the number of bookings whose deliveries the model of the protocol cannot explain, and the first such
+   * booking.
    */
   unexplained(): { count: number; first: string | null } {
     const checkers = new Map<number, TraceChecker>();
@@ -83,7 +87,9 @@ export class Ledger {
     return seen;
   }
 
-  /** Builds the trace, with one kill wherever there were any since the previous observation. */
+  /**
+   * Builds the trace of a booking. Between two observations, it contains one kill if any process was killed in between.
+   */
   private traceOf(seen: readonly Seen[]): Observation[] {
     const trace: Observation[] = [];
     let before = 0;

@@ -36,7 +36,7 @@ import { DebianPostgres } from './postgres-servers.js';
 
 const ADMIN = join(__dirname, '../../../src/admin.js');
 const MIGRATION = join(__dirname, '../../../src/migrate-database.js');
-/** The role of the processes, which owns nothing. */
+/** The database role of the service's processes, which owns no tables. */
 const ROLE = 'eligibility_service';
 const TRAFFIC_MS = 3_000;
 const SECRETS_KEY = randomBytes(32).toString('base64');
@@ -115,7 +115,7 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
   await subscribe(baseUrl, account, token, partner);
   const ledger = new Ledger();
   ledger.listenTo(partner);
-  // `feed` follows changes that the dump will not contain, and `rested` keeps an earlier cursor.
+  // `feed` reads changes that the dump will not contain. `rested` pauses and keeps an earlier cursor.
   const feed = await FeedFollower.start(baseUrl, account, token);
   const rested = await FeedFollower.start(baseUrl, account, token);
   const load = new BookingLoad({ baseUrl: () => baseUrl, account, token, restMs: 20 });
@@ -138,7 +138,7 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
 
   const restored = await DebianPostgres.primary(folder, 'restored', password);
   onEnd(() => restored.kill('SIGQUIT'));
-  // The dump contains the role's rights, but not the role.
+  // The dump contains the rights of the service's database role, but not the role itself.
   restored.makeRole(servicePassword);
   const restoring = Date.now();
   restored.run('pg_restore', '--exit-on-error', dump);
@@ -165,7 +165,7 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
   if (Object.values(faults).some((count) => count > 0)) throw new Error('The restore is not what it should be.');
 }
 
-/** Migrates like the compose file's migration. */
+/** Runs the migrations as the compose file's migration service does. */
 function migrateAsOwner(url: string): void {
   const env = { PATH: process.env['PATH'], DATABASE_URL: url };
   const { status, stderr } = spawnSync(process.execPath, [MIGRATION, '--grant-to', ROLE], { env, encoding: 'utf8' });
@@ -190,7 +190,7 @@ function processesOf(folder: string, ports: readonly number[], url: string, prox
   );
 }
 
-/** Checks that every event of every existing booking has arrived under one id. */
+/** Checks that every event of every existing booking has reached the partner, under one id. */
 function told(ledger: Ledger, bookings: readonly Record<string, unknown>[]): Record<string, number> {
   const ids = new Map<string, number>();
   for (const { booking, sequence } of ledger.accepted.values()) {
@@ -211,7 +211,7 @@ function told(ledger: Ledger, bookings: readonly Record<string, unknown>[]): Rec
 
 /**
  * Checks that the feed contains changes acknowledged before the dump and after the restore. Changes in between are
- * lost, and a reader that has seen them must start again.
+ * lost, and a reader that has seen such changes must start again.
  */
 async function feedFaults(
   feed: FeedFollower,

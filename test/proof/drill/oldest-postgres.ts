@@ -15,7 +15,7 @@ import { installPrograms } from '../debian.js';
 import { DebianPostgres } from './postgres-servers.js';
 
 const JEST = join(__dirname, '../../../../node_modules/jest/bin/jest.js');
-/** Test data need not survive a crash. */
+/** Durability is off, because test data need not survive a crash. */
 const SETTINGS = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off', 'max_connections=300'];
 
 async function main(): Promise<boolean> {

@@ -11,7 +11,7 @@ const MAIN = join(__dirname, '../../../main.js');
 /**
  * Starts the service behind pgbouncer in transaction mode.
  * @returns its output
- * @throws unless it ended by itself with one line that names the setting and the remedy
+ * @throws Error unless the service ended by itself with one line that names the setting and the remedy
  */
 export async function startBehindTransactionMode(
   folder: string,

@@ -56,7 +56,7 @@ export class DebianPostgres {
     return server;
   }
 
-  /** Runs primary.sh, like the image after it has created its files. */
+  /** Runs primary.sh, as the image `postgres` does after it has created its files. */
   async prepareForStandby(replicationPassword: string): Promise<void> {
     this.runOnce('primary.sh', { REPLICATION_PASSWORD: replicationPassword });
     await this.kill('SIGINT');
@@ -100,14 +100,14 @@ export class DebianPostgres {
     return `postgres://eligibility:${this.password}@127.0.0.1:${this.port}/${database}`;
   }
 
-  /** Runs a PostgreSQL program (pg_dump) on the database. */
+  /** Runs a program of PostgreSQL, such as pg_dump, on the database. */
   run(program: string, ...options: string[]): void {
     execFileSync(`${POSTGRES_BIN}/${program}`, ['--dbname', this.url, ...options], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
   }
 
-  /** Runs the program in the background. */
+  /** Runs a program of PostgreSQL in the background. */
   background(program: string, ...options: string[]): Daemon {
     const daemon = new Daemon(program, [`${POSTGRES_BIN}/${program}`, '--dbname', this.url, ...options], {
       folder: this.folder,

@@ -88,8 +88,8 @@ async function play(scene: Scene): Promise<boolean> {
 }
 
 /**
- * Returns whether the failure is possible with lagging standbys: the rule that makes them lag also cuts the machine off
- * from etcd, without which Patroni does not replace PostgreSQL alone.
+ * Returns whether the failure is possible with lagging standbys: the firewall rule that makes the standbys lag also
+ * cuts the machine off from etcd, without which Patroni does not replace PostgreSQL alone.
  */
 function isPlayedBehind(kind: string, promotes: string | null): boolean {
   return promotes !== null && kind !== 'primary';

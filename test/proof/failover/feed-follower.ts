@@ -9,11 +9,11 @@ interface Entry {
 
 /** The differences between the change feed and the expected entries. */
 export interface FeedFaults {
-  /** Acknowledged changes that are in no page. */
+  /** The number of acknowledged changes that are in no page of the feed. */
   readonly missing: number;
-  /** Entries of a read from the beginning that a follower's pages lack. */
+  /** The number of entries that a read from the beginning returns and the follower's pages lack. */
   readonly skipped: number;
-  /** Entries of a follower's pages that a read from the beginning lacks. */
+  /** The number of entries in the follower's pages that a read from the beginning lacks. */
   readonly vanished: number;
   readonly twice: number;
   readonly expired: number;
@@ -21,7 +21,9 @@ export interface FeedFaults {
 
 /** A client that follows an account's change feed during all failures. */
 export class FeedFollower {
-  /** How often its cursor was refused and it started again. */
+  /**
+   * The number of times that the service refused the client's cursor, and the client started again from the beginning.
+   */
   expired = 0;
   private seen: Entry[] = [];
   private following = false;
@@ -41,7 +43,7 @@ export class FeedFollower {
     return new FeedFollower(baseUrl, account, token, next);
   }
 
-  /** Pauses and keeps its cursor until it continues. */
+  /** Stops reading, and keeps the cursor until it reads again. */
   async rest(): Promise<void> {
     this.following = false;
     await this.done;
@@ -52,7 +54,7 @@ export class FeedFollower {
     this.done = this.follow();
   }
 
-  /** Reads to the end, then once more from the beginning, and compares. */
+  /** Reads the feed to its end, then once more from the beginning, and compares the two with the expected changes. */
   async judge(eligibilities: ReadonlySet<string>, bookings: ReadonlyMap<string, number>): Promise<FeedFaults> {
     await this.rest();
     const all: Entry[] = [];
@@ -88,7 +90,7 @@ export class FeedFollower {
           this.seen = [];
           this.next = this.beginning;
         }
-        // Requests a page again after a failure, like a client.
+        // A failed request for a page is repeated after a pause, as a client would do it.
         await pause(200);
       }
     }

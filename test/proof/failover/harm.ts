@@ -13,7 +13,7 @@ export interface Stage {
 
 export interface Harm {
   readonly kind: string;
-  /** Why a standby takes over: the primary is gone, or silent; null if none takes over. */
+  /** The reason why a standby takes over: the primary is gone, or it is silent; null if no standby takes over. */
   readonly promotes: 'gone' | 'silent' | null;
   /** Causes the failure; returns the function that repairs it. */
   readonly strike: (stage: Stage) => Promise<() => Promise<void> | void>;
@@ -71,7 +71,7 @@ export const HARMS: readonly Harm[] = [
   },
 ];
 
-/** Draws each kind equally often, in random order. */
+/** Returns a function that draws each of the values equally often, in random order. */
 export function shuffledBag<T>(of: readonly T[]): () => T {
   let bag: T[] = [];
   return () => {

@@ -1,9 +1,12 @@
 import { execFileSync } from 'node:child_process';
 
-/** The switch of a private network: machines are namespaces connected to it, and so are this program's processes. */
+/**
+ * The name of the switch of a private network. The simulated machines are network namespaces that are connected to it,
+ * and so are this program's processes.
+ */
 const SWITCH = 'eligibility0';
 const NETWORK = '10.77.17';
-/** The address of this program's own processes. */
+/** The network address of this program's own processes. */
 const HERE = `${NETWORK}.254`;
 
 function ip(...words: string[]): string {
@@ -22,7 +25,7 @@ export class Machine {
     this.port = `eligibility${number}`;
   }
 
-  /** The prefix of a command that runs on the machine. */
+  /** The command-line prefix that makes a command run on the machine. */
   get prefix(): string[] {
     return ['ip', 'netns', 'exec', this.name];
   }
@@ -41,7 +44,7 @@ export class Machine {
       this.kill();
       ip('netns', 'del', this.name);
     }
-    // The namespace exists as long as its last process.
+    // The namespace exists as long as one of its processes runs.
     if (ip('-brief', 'link').includes(`${this.port}@`)) ip('link', 'del', this.port);
   }
 
@@ -54,7 +57,7 @@ export class Machine {
     ip('link', 'set', this.port, 'master', SWITCH);
   }
 
-  /** From now on, drops packets from this machine to the other machine; all other packets arrive. */
+  /** From now on, drops packets from this machine to the other machine; all other packets still arrive. */
   stopsReaching(other: Machine): void {
     ip('-n', this.name, 'route', 'add', 'blackhole', `${other.address}/32`);
   }

@@ -10,11 +10,11 @@ import type { Machine } from './network.js';
 export interface ClusterOptions {
   readonly folder: string;
   readonly password: string;
-  /** Whether a commit waits for a standby, and only such a standby is promoted. */
+  /** Whether a commit waits for a standby, so that only a standby with every commit is promoted. */
   readonly synchronous: boolean;
 }
 
-/** Patroni's own defaults; after the TTL, a vanished primary is replaced. */
+/** Patroni's own defaults; a primary that has not renewed its lease for this TTL is replaced. */
 const [TTL_S, RETRY_TIMEOUT_S] = [30, 10];
 const READY_MS = 240_000;
 
@@ -177,7 +177,7 @@ function etcdOptions({ name, address }: Machine, all: readonly Machine[], data: 
     'initial-cluster': all.map((one) => `${one.name}=http://${one.address}:2380`).join(),
     // A member that returns from a partition must not unseat the leader: otherwise Patroni loses etcd twice.
     'pre-vote': 'true',
-    // Timeouts are long, because several simulated machines share the processors of one.
+    // The timeouts are long, because several simulated machines share the processors of one real machine.
     'heartbeat-interval': '300',
     'election-timeout': '3000',
     'log-level': 'warn',
@@ -202,7 +202,7 @@ function patroniConfig(
         loop_wait: 1,
         retry_timeout: RETRY_TIMEOUT_S,
         synchronous_mode: synchronous,
-        // With 0, Patroni replaces a killed primary immediately instead of restarting it first.
+        // With the value 0, Patroni replaces a killed primary immediately, without first trying to restart it.
         primary_start_timeout: 0,
         postgresql: {
           use_pg_rewind: true,
@@ -227,7 +227,7 @@ function patroniConfig(
   };
 }
 
-/** Records when a standby took over, over a separate earlier connection. */
+/** Records when a standby takes over. It observes the standby over a connection that was opened before the failure. */
 export class PromotionWatch {
   at: number | null = null;
   private readonly clients: pg.Client[] = [];
@@ -252,7 +252,7 @@ export class PromotionWatch {
       asking = false;
       if (!rows[0].standby) this.at ??= Date.now();
     };
-    // An error means that the standby has disconnected; it is ignored.
+    // An error is ignored, because it means that the standby has closed the connection.
     this.timers.push(setInterval(() => void look().catch(() => undefined), 20));
   }
 

@@ -9,7 +9,7 @@ interface Probe {
   readonly isAnswered: boolean;
 }
 
-/** Creates an eligibility ten times a second, regardless of earlier calls, to record whether callers get answers. */
+/** Creates an eligibility ten times a second, regardless of earlier calls, to record whether callers get responses. */
 export class Prober {
   readonly probes: Probe[] = [];
   private readonly underWay = new Set<Promise<void>>();
@@ -33,8 +33,8 @@ export class Prober {
   }
 
   /**
-   * Returns the first answer after a moment, and the start of the last later call without an answer, in milliseconds
-   * after that moment.
+   * Returns the time of the first response after a moment, and the start of the last later request without a response,
+   * both in milliseconds after that moment.
    */
   since(moment: number): { answered: number | null; refused: number | null } {
     const after = this.probes.filter(({ ended }) => ended > moment);
@@ -74,7 +74,7 @@ export class Prober {
   }
 }
 
-/** Returns the longest time between two of these moments, in milliseconds. */
+/** Returns the longest time between two successive moments, in milliseconds. */
 export function longestPause(moments: readonly number[]): number {
   const sorted = [...moments].sort((a, b) => a - b);
   return Math.max(0, ...sorted.slice(1).map((moment, index) => moment - sorted[index]));

@@ -24,11 +24,11 @@ export interface Outcome {
   readonly changes: number;
   /** Changes acknowledged to callers, or committed, of which the partner was never notified. */
   readonly lost: number;
-  /** Notifications of changes that are in no table. */
+  /** The number of notifications about changes that are in no table. */
   readonly invented: number;
   readonly disorder: number;
   readonly feedFaults: number;
-  /** Milliseconds from the failure to the promotion. */
+  /** Milliseconds from the failure to the promotion of a standby; null if there was none. */
   readonly promotedMs: number | null;
   /** Milliseconds from the promotion to the first successful response, and to the last refused call. */
   readonly answeredMs: number | null;
@@ -44,8 +44,8 @@ const PROMOTED_WITHIN_MS = 90_000;
 const REST_MS = 150;
 
 /**
- * Runs one round: creates an account and traffic, causes a failure, repairs it, waits for a calm phase, and judges the
- * result.
+ * Runs one round: creates an account and traffic, causes a failure, repairs it, waits until everything is delivered,
+ * and checks the result.
  */
 export async function playRound(scene: Scene, harm: Harm, number: number): Promise<Outcome> {
   const { cluster, baseUrl } = scene;
@@ -123,7 +123,8 @@ async function harmAndMend(
       await until('a standby is promoted', () => watch.at !== null, PROMOTED_WITHIN_MS);
       await until('callers are answered', () => isAnsweredSince(watch.at!), 60_000);
     }
-    // Not before the promotion: the operating system still sends data that the dead PostgreSQL has written.
+    // The machine's processes are not killed before the promotion, because its operating system still sends data that
+    // the dead PostgreSQL has written.
     for (const { machine } of behindMs > 0 ? standbys : []) primary.machine.reaches(machine);
     await pause(1_000 + randomInt(2_000));
     await mend();

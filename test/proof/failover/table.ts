@@ -4,7 +4,7 @@ import type { Outcome } from './round.js';
 const seconds = (ms: number | null) => (ms === null ? '' : (ms / 1000).toFixed(1));
 const faultsOf = ({ lost, invented, disorder, feedFaults }: Outcome) => [lost, invented, disorder, feedFaults];
 
-/** Formats one round as one line. */
+/** Formats the result of one round as one line. */
 export function lineOf(outcome: Outcome): string {
   const { kind, promotedMs, answeredMs, refusedMs, toldMs, callersPauseMs, partnerPauseMs, changes } = outcome;
   const faults = faultsOf(outcome);

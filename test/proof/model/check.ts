@@ -1,7 +1,7 @@
 /**
  * Visits every state of every configuration of the two protocols: the delivery and the change feed.
  *
- * usage: npm run model [-- --mutations]   (also shows which promise each mutation of a protocol breaks)
+ * usage: npm run model [-- --mutations] (`--mutations` also shows which promise each mutation of a protocol breaks)
  */
 import { parseArgs } from 'node:util';
 import { configurationOf, LARGE, SMALL } from './configurations.js';

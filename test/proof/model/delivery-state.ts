@@ -1,4 +1,4 @@
-/** A notification of the model: the event of a booking, and the partner. Its index is its position. */
+/** A notification of the model: an event of a booking for one partner. The index of a notification is its position. */
 export interface Subject {
   readonly partner: number;
   readonly booking: number;
@@ -6,36 +6,39 @@ export interface Subject {
   readonly sequence: number;
 }
 
-// The possible values of each byte of a state.
+// The following constants are the possible values of each byte of a state.
 
 export const EVENT = { NONE: 0, COMMITTED: 1, SETTLED: 2 } as const;
 export const STATE = { NONE: 0, PENDING: 1, DELIVERED: 2, AUTO: 3, MANUAL: 4, RESOLVED: 5 } as const;
-/** The trigger of the obligation (a row of `deliveries`); NONE means that there is no row. */
+/** The trigger of a notification's row in `deliveries`; NONE means that there is no row. */
 export const TRIGGER = { NONE: 0, FIRST: 1, AUTO: 2, MANUAL: 3, REPLAY: 4 } as const;
 /**
  * FRESH: an attempt may start; OLD: no attempt may start; LAPSED: the lease has expired and anybody may claim the row.
  */
 export const LEASE = { NONE: 0, FRESH: 1, OLD: 2, LAPSED: 3 } as const;
-/** The step of a worker with a notification. ASKED: a claim that has read but not yet written (a mutation). */
+/**
+ * The progress of a worker with a notification. ASKED: a claim has read the row and not yet written it, which happens
+ * only in a mutation.
+ */
 export const HOLD = { NONE: 0, CLAIMED: 1, UNDER_WAY: 2, OK: 3, DOWN: 4, REFUSED: 5, ASKED: 6, BUSY: 7 } as const;
 export const SUBSCRIPTION = { ACTIVE: 0, SUSPENDING: 1, SUSPENDED: 2 } as const;
-/** The next probe of a DOWN partner; HELD + position: a worker has claimed it. NEVER belongs to a mutation. */
+/** The next probe of a DOWN partner; HELD + position: a worker has claimed it. NEVER occurs only in a mutation. */
 export const PROBE = { DUE: 0, WAITING: 1, HELD: 2, NEVER: 255 } as const;
 /** STOPPING and ENDING: pause or abort was requested, and has not taken effect yet. */
 export const JOB = { NONE: 0, RUNNING: 1, STOPPING: 2, PAUSED: 3, ENDING: 4, ABORTED: 5, DONE: 6 } as const;
 export const ITEM = { NONE: 0, WAITING: 1, SENT: 2, BEGUN: 3, ENDED: 4 } as const;
 
-/** The number of successful answers after which a partner is no longer slowed down. */
+/** The number of successful responses after which a partner is no longer slowed down. */
 export const ENOUGH_GOOD = 2;
 /** The number of consecutive 500s after which an event may be the only one at fault. */
 export const SUSPECT = 3;
 const OF_PARTNER = 9;
 const OF_NOTIFICATION = 10;
 
-/** The bits that describe a worker's claim of a notification. */
+/** The bits that describe the claim that a worker has on a notification. */
 export const FLAG = { PROBE: 1, CLAIMED_DOWN: 2, BEGUN_LATE: 4, BY_OPERATOR: 8, OF_JOB: 16, OF_REPLAY: 32 } as const;
 
-/** The offset of each byte of a state. */
+/** Calculates the offset of each byte in the states of a model with the given size. */
 export class Layout {
   readonly size: number;
   private readonly siblingsOf: readonly (readonly number[])[];
@@ -59,7 +62,7 @@ export class Layout {
     return this.subjects.length;
   }
 
-  // Offsets of the bytes of a partner.
+  // The following functions return the offsets of the bytes that describe a partner.
   readonly subscription = (partner: number) => partner * OF_PARTNER;
   readonly isDown = (partner: number) => partner * OF_PARTNER + 1;
   readonly probe = (partner: number) => partner * OF_PARTNER + 2;
@@ -67,22 +70,22 @@ export class Layout {
   readonly jobSuccess = (partner: number) => partner * OF_PARTNER + 3;
   /** Whether the protocol pauses the partner. */
   readonly wall = (partner: number) => partner * OF_PARTNER + 4;
-  /** Whether the pause that the partner asked for is not over. */
+  /** Whether the pause that the partner asked for is still in effect. */
   readonly isBusy = (partner: number) => partner * OF_PARTNER + 5;
-  /** Whether the partner gets fewer requests than it once handled, because it was busy. */
+  /** Whether the service sends fewer requests than the partner once handled, because it was busy. */
   readonly isSlowed = (partner: number) => partner * OF_PARTNER + 6;
   /** The successful responses since the partner was slowed down, at most `ENOUGH_GOOD`. */
   readonly good = (partner: number) => partner * OF_PARTNER + 7;
 
   /**
-   * The time for which the partner has answered only "busy", as counted by the protocol (low two bits) and the real one
-   * (next two); `ONLY_BUSY`: the protocol counts it.
+   * The time for which the partner has answered only "busy", as the protocol counts it (low two bits), and in reality
+   * (next two bits); `ONLY_BUSY`: the protocol counts it.
    */
   readonly busyFor = (partner: number) => partner * OF_PARTNER + 8;
 
-  // Offsets of the bytes of a notification.
+  // The following functions return the offsets of the bytes that describe a notification.
   private readonly own = (n: number) => this.partners * OF_PARTNER + n * OF_NOTIFICATION;
-  /** The state of its event, equal for all notifications of the event. */
+  /** The state of the notification's event, which is equal for all notifications of the event. */
   readonly event = (n: number) => this.own(n);
   readonly state = (n: number) => this.own(n) + 1;
   readonly trigger = (n: number) => this.own(n) + 2;
@@ -91,19 +94,22 @@ export class Layout {
   readonly accepted = (n: number) => this.own(n) + 4;
   /** Whether the notification may arrive twice: 1 after a kill, an expired lease or an operator's action. */
   readonly mayRepeat = (n: number) => this.own(n) + 5;
-  /** Whether an attempt of a killed worker is still running at the partner. */
+  /** Whether an attempt of a killed worker is still being processed by the partner. */
   readonly orphan = (n: number) => this.own(n) + 6;
   readonly item = (n: number) => this.own(n) + 7;
-  /** The waiting time as counted by the protocol (low two bits) and the real one (next two); 16: row of the job. */
+  /**
+   * The time for which the notification has waited, as the protocol counts it (low two bits), and in reality (next two
+   * bits). The bit 16 means that the row belongs to the bulk job.
+   */
   readonly waited = (n: number) => this.own(n) + 8;
   /** Consecutive 500s, at most `SUSPECT`; `SUSPECT + 1`: another event was answered 200 since. */
   readonly failures = (n: number) => this.own(n) + 9;
 
-  // Offsets of the bytes of a worker.
+  // The following functions return the offsets of the bytes that describe a worker.
   readonly isAlive = (w: number) =>
     this.partners * OF_PARTNER + this.count * OF_NOTIFICATION + w * (1 + this.count * 3);
   readonly hold = (w: number, n: number) => this.isAlive(w) + 1 + n * 3;
-  /** Whether the token of the hold equals the row's token. */
+  /** Whether the fencing token of the worker's claim equals the token in the row. */
   readonly token = (w: number, n: number) => this.hold(w, n) + 1;
   readonly flags = (w: number, n: number) => this.hold(w, n) + 2;
 

@@ -2,22 +2,22 @@ import { FLAG, HOLD, LEASE, ROW_OF_JOB, STATE, SUBSCRIPTION, TRIGGER, type Layou
 import type { Mutation } from './mutations.js';
 import type { Emit } from './state-search.js';
 
-/** The actions of the environment in a configuration; an omitted action does not happen. */
+/** The actions of the environment that can happen in a configuration; an omitted action does not happen. */
 export interface World {
   readonly kills?: boolean;
   /** Whether the partner can answer 500. */
   readonly outages?: boolean;
-  /** Whether the partner can give answers that need an operator. */
+  /** Whether the partner can send responses after which an operator must act. */
   readonly refusals?: boolean;
   /** Whether the partner can answer that it is busy. */
   readonly busies?: boolean;
-  /** Whether the partner answers nothing else than that it is busy. */
+  /** Whether all responses of the partner are "busy". */
   readonly alwaysBusy?: boolean;
-  /** Whether the first event is always answered 500, and no other event is. */
+  /** Whether the partner always answers the first event with 500, and no other event. */
   readonly oneBadEvent?: boolean;
   /** Whether an event that keeps getting 500 while others succeed is passed to an operator. */
   readonly blames?: boolean;
-  /** The number of partners that can be suspended: the first ones. */
+  /** The number of partners, counted from the first, that can be suspended. */
   readonly suspends?: number;
   readonly resends?: boolean;
   readonly resolves?: boolean;
@@ -94,7 +94,7 @@ export function readLabel(label: number): ReadLabel {
   return { name: STEPS[label >> 8], n: label & 15, w: (label >> 4) & 15 };
 }
 
-/** A state with its properties and the steps that lead out of it. */
+/** A state of the model, with functions that read its properties and emit the steps that lead out of it. */
 export class Step {
   from!: Uint8Array;
   private emit!: Emit;
@@ -117,7 +117,7 @@ export class Step {
     return this.mutation === mutation;
   }
 
-  /** Returns a copy of the state, to be changed and passed to `take`. */
+  /** Returns a copy of the state, which the caller changes and passes to `take`. */
   copy(): Uint8Array {
     this.to.set(this.from);
     return this.to;
@@ -127,7 +127,7 @@ export class Step {
     this.emit(this.to, label, benign, fault);
   }
 
-  // The following methods read the previous state.
+  // The following methods read the state from which the step leads.
 
   partnerOf(n: number): number {
     return this.layout.subjects[n].partner;
@@ -155,7 +155,7 @@ export class Step {
     return (this.from[this.layout.waited(n)] & ROW_OF_JOB) !== 0;
   }
 
-  /** Returns whether no worker has a valid lease on notification `n`. */
+  /** Returns whether notification `n` has no valid lease of any worker. */
   isFree(n: number): boolean {
     const lease = this.from[this.layout.lease(n)];
     return lease === LEASE.NONE || lease === LEASE.LAPSED;
@@ -166,7 +166,7 @@ export class Step {
     return state === STATE.AUTO || state === STATE.MANUAL;
   }
 
-  /** Returns whether the order within its booking allows the row now. */
+  /** Returns whether the order of the booking's events allows the row to be claimed now. */
   isItsTurn(n: number): boolean {
     const { layout, from } = this;
     const trigger = from[layout.trigger(n)];
@@ -198,14 +198,14 @@ export class Step {
     const { layout, from } = this;
     for (let w = 0; w < layout.workers; w++)
       for (let n = 0; n < layout.count; n++) {
-        // Only written claims count: other workers cannot see a claim before it is written.
+        // Only a written claim counts, because other workers cannot see a claim before it is written.
         if (from[layout.hold(w, n)] !== HOLD.CLAIMED || from[layout.lease(n)] !== LEASE.FRESH) continue;
         if (fits(n, from[layout.flags(w, n)])) return true;
       }
     return false;
   }
 
-  // The following methods change the next state.
+  // The following methods change the state to which the step leads.
 
   /** Gives the worker the only lease on the row. */
   giveLease(to: Uint8Array, w: number, n: number, flags: number): void {
@@ -223,7 +223,7 @@ export class Step {
     to[this.layout.flags(w, n)] = 0;
   }
 
-  /** Removes the lease: earlier tokens become stale. */
+  /** Removes the lease from the row, so that earlier tokens become stale. */
   free(to: Uint8Array, n: number): void {
     to[this.layout.lease(n)] = LEASE.NONE;
     for (let w = 0; w < this.layout.workers; w++) to[this.layout.token(w, n)] = 0;

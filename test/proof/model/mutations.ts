@@ -1,6 +1,6 @@
 /**
  * The mutations: each removes a part of the protocol, and names the configuration that reveals the removal. A test
- * checks that each is found.
+ * checks that the model finds each of them.
  */
 export const MUTATIONS = {
   'translation settles before it makes': {

@@ -61,7 +61,7 @@ function suspend(step: Step, partner: number): void {
   step.take(labelOf('suspend answers', partner));
 }
 
-/** Steps of one bulk job. */
+/** Emits the steps of one bulk job. */
 function jobSteps(step: Step): void {
   const { layout, from } = step;
   const state = from[layout.job];
@@ -99,8 +99,8 @@ function jobSteps(step: Step): void {
 }
 
 /**
- * Hands items over, oldest first for each partner, one at a time until its first success; an unavailable partner delays
- * no other.
+ * Makes notifications of the job due, the oldest first for each partner, and one at a time until the partner's first
+ * success. An unavailable partner delays no other partner.
  */
 function handOver(step: Step, n: number): void {
   const { layout, from } = step;
@@ -138,14 +138,17 @@ function handOver(step: Step, n: number): void {
   step.take(labelOf('job hands over', n));
 }
 
-/** Returns whether the job must provide the probe of a DOWN partner, because nothing else is left. */
+/**
+ * Returns whether the job must provide the probe of a DOWN partner, because no other notification is left for the
+ * partner.
+ */
 function mayProbe(step: Step, partner: number): boolean {
   if (step.is('no item of a job is a probe') || step.from[step.layout.probe(partner)] !== PROBE.DUE) return false;
   for (let n = 0; n < step.layout.count; n++) if (step.partnerOf(n) === partner && step.hasRow(n)) return false;
   return true;
 }
 
-/** Takes back handed-over items that have not started. */
+/** Withdraws the job's due notifications whose attempts have not started. */
 function withdraw(step: Step, n: number): void {
   const { layout, from } = step;
   if (!step.isOfJob(n) || !step.isFree(n) || !step.hasRow(n)) return;

@@ -14,11 +14,14 @@ import {
 import type { Step } from './delivery-step.js';
 
 /**
- * The promises in terms that partners and operators can observe, without the protocol's own conditions;
+ * The promises of delivery, in terms that partners and operators can observe, without the protocol's own conditions;
  * docs/delivery.md has them in prose.
  */
 
-/** Returns the promise that the start of an attempt at `n` breaks in the previous state; else null. */
+/**
+ * Returns the promise that the start of an attempt for notification `n` breaks in the previous state; null if it breaks
+ * none.
+ */
 export function faultOfBeginning(step: Step, n: number, flags: number): string | null {
   const { layout, from } = step;
   const partner = step.partnerOf(n);
@@ -78,7 +81,7 @@ export function faultOfClaim({ layout, from }: Step, n: number): string | null {
   return null;
 }
 
-/** Returns the promise that breaks when `n` turns its partner DOWN, else null. */
+/** Returns the promise that is broken when notification `n` turns its partner DOWN; null if none is broken. */
 export function faultOfFalling({ layout, from }: Step, n: number): string | null {
   return from[layout.failures(n)] > SUSPECT ? 'one event holds up a partner that takes the others' : null;
 }
@@ -118,7 +121,7 @@ export function isSettled(layout: Layout, state: Uint8Array, oneBadEvent = false
     if (state[layout.event(n)] === EVENT.COMMITTED) return false;
     if (subscription === SUBSCRIPTION.SUSPENDED) continue;
     const its = state[layout.state(n)];
-    // The notification is the only probe of its partner, and is retried until it is given up.
+    // This notification is the only probe of its partner, and is retried until it is given up.
     if (oneBadEvent && n === 0 && its === STATE.AUTO) continue;
     if (state[layout.trigger(n)] !== TRIGGER.NONE || its === STATE.PENDING || its === STATE.AUTO) return false;
     const item = state[layout.item(n)];

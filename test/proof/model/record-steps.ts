@@ -13,13 +13,16 @@ import {
 import { labelOf, type Step } from './delivery-step.js';
 import { faultOfFalling } from './promises.js';
 
-/** Returns whether `n` is the latest probe: after its lease has expired, a second worker may have claimed a probe. */
+/**
+ * Returns whether notification `n` is the latest probe of its partner: after its lease has expired, a second worker may
+ * have claimed a probe.
+ */
 function isLatestProbe(step: Step, partner: number, n: number): boolean {
   const { layout, from } = step;
   return from[layout.probe(partner)] === PROBE.HELD + n || step.is('a late probe moves the next');
 }
 
-/** Records an outcome; every write checks the token, and a stale token changes nothing. */
+/** Records the outcome of an attempt. Every write checks the fencing token, and a stale token changes nothing. */
 export function record(step: Step, w: number, n: number): void {
   const { layout, from } = step;
   const [hold, flags, partner] = [from[layout.hold(w, n)], from[layout.flags(w, n)], step.partnerOf(n)];
@@ -36,7 +39,7 @@ export function record(step: Step, w: number, n: number): void {
     step.take(labelOf('record', n, w));
     return;
   }
-  // An operator asked for a resend during the attempt: a failure keeps the request.
+  // An operator asked for a resend during the attempt: after a failure, the request for a resend stays.
   const askedFor = from[layout.trigger(n)] === TRIGGER.MANUAL && !(flags & FLAG.BY_OPERATOR);
   const replay = from[layout.trigger(n)] === TRIGGER.REPLAY;
   if (from[layout.item(n)] === ITEM.BEGUN) to[layout.item(n)] = ITEM.ENDED;
@@ -70,7 +73,7 @@ export function record(step: Step, w: number, n: number): void {
     step.free(to, n);
     to[layout.trigger(n)] = TRIGGER.AUTO;
     to[layout.state(n)] = STATE.AUTO;
-    // An operator requested the resend, regardless of earlier deliveries.
+    // The notification may arrive twice, because an operator requested the resend regardless of earlier deliveries.
     if (step.isOfJob(n)) to[layout.mayRepeat(n)] = 1;
     to[layout.waited(n)] &= ~ROW_OF_JOB;
     if (step.world.blames)
@@ -90,8 +93,8 @@ export function record(step: Step, w: number, n: number): void {
 }
 
 /**
- * Applies a successful response: it ends the time of only busy answers, raises a slow pace, and shows that events which
- * keep failing are at fault.
+ * Applies a successful response: it ends the time for which the partner answered only "busy", raises a slow pace, and
+ * shows that events which keep failing are at fault.
  */
 function answeredWell(step: Step, to: Uint8Array, n: number): void {
   const { layout, from } = step;
@@ -110,7 +113,7 @@ function answeredWell(step: Step, to: Uint8Array, n: number): void {
       to[layout.failures(m)] = SUSPECT + 1;
 }
 
-/** Applies a busy answer: the notification is sent again unchanged after the pause. */
+/** Applies a busy response: the notification is sent again unchanged after the pause. */
 function isBusy(step: Step, to: Uint8Array, n: number): void {
   const { layout, from } = step;
   const partner = step.partnerOf(n);

@@ -5,11 +5,11 @@
  * their numbers. Breadth-first order makes the displayed path to a fault a shortest one.
  */
 
-/** Emits a step from one state to another. */
+/** Emits a step of the protocol from one state to another. */
 export interface Emit {
   /**
    * @param label identifies the step, for `Protocol.describe`
-   * @param benign whether the step needs no fault, no operator and no new trouble: progress must be possible by such
+   * @param benign whether the step needs no fault, no operator and no new failure: progress must be possible by such
    *   steps alone
    * @param fault the promise that the step itself breaks, else null
    */
@@ -19,7 +19,7 @@ export interface Emit {
 export interface Protocol {
   readonly size: number;
   initial(): Uint8Array;
-  /** Emits every step out of the state; `to` may be the same array each time. */
+  /** Emits every step out of the state; the array that is passed to `emit` may be the same each time. */
   expand(from: Uint8Array, emit: Emit): void;
   /** Returns the promise that the state breaks; else null. */
   faultOf(state: Uint8Array): string | null;
@@ -31,9 +31,9 @@ export interface Protocol {
 export interface Verdict {
   readonly states: number;
   readonly steps: number;
-  /** The broken promise, else null. */
+  /** The promise that some behaviour breaks; null if all promises hold. */
   readonly fault: string | null;
-  /** The steps that lead to it. */
+  /** The steps that lead to the broken promise. */
   readonly trace: readonly string[];
   /** Whether the search ended before all states were visited. */
   readonly truncated: boolean;
@@ -127,7 +127,7 @@ class Numbers {
 export function search(protocol: Protocol, most = Infinity): Verdict {
   const store = new StateStore(protocol.size);
   const [cameFrom, cameBy] = [new Numbers(), new Numbers()];
-  // The benign steps by the state to which they lead, for the backward search.
+  // The benign steps, grouped by the state to which they lead, for the backward search.
   const [benignFrom, benignTo] = [new Numbers(), new Numbers()];
   const current = new Uint8Array(protocol.size);
   let steps = 0;
@@ -178,9 +178,9 @@ export function search(protocol: Protocol, most = Infinity): Verdict {
   return stuck === null ? verdict(null, []) : verdict('stuck', traceTo(stuck));
 }
 
-/** Returns the first state from which benign steps lead to no settled state, else null. */
+/** Returns the first state from which no benign steps lead to a settled state; null if there is none. */
 function firstStuck(protocol: Protocol, store: StateStore, from: Numbers, to: Numbers): number | null {
-  // Steps grouped by the state that they lead to.
+  // The steps are grouped by the state to which they lead.
   const first = new Int32Array(store.count + 1);
   for (let i = 0; i < to.length; i++) first[to.at(i) + 1] += 1;
   for (let i = 0; i < store.count; i++) first[i + 1] += first[i];

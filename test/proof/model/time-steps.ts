@@ -40,7 +40,7 @@ export function timeSteps(step: Step): void {
   for (let w = 0; w < layout.workers; w++) if (world.kills) crash(step, w);
 }
 
-/** Returns whether the lease may expire: an attempt that started in time ends before its lease. */
+/** Returns whether the lease may expire: an attempt that started in time ends before its lease expires. */
 function mayLapse(step: Step, n: number): boolean {
   const { layout, from } = step;
   if (step.is('lease does not lapse')) return false;
@@ -96,7 +96,10 @@ function crash(step: Step, w: number): void {
 
 const LONG = 2;
 
-/** Returns the two counters of a waiting time after one more unit: the one of the protocol, and the real one. */
+/**
+ * Returns the two counters of a waiting time after one more unit: the counter of the protocol, and the counter of real
+ * time.
+ */
 function longer(step: Step, waited: number, active: boolean): number {
   const [counted, counts] = [waited & 3, (waited >> 2) & 3];
   const more = active || step.is('suspended time counts towards giving up') ? Math.min(LONG, counted + 1) : counted;
@@ -113,8 +116,8 @@ function staysBusy(step: Step, partner: number): void {
 }
 
 /**
- * Gives up an automatic retry after two units of time, if the partner is DOWN or has only been busy for as long. Events
- * that wait unsent behind a busy answer are given up too.
+ * Gives up an automatic retry after two units of time, if the partner was DOWN or answered only "busy" for that time.
+ * Events that wait unsent behind a busy response are given up too.
  */
 function giveUp(step: Step, n: number): void {
   const { layout, from, world } = step;

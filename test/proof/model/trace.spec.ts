@@ -12,7 +12,7 @@ describe("the trace of a booking's attempts", () => {
     ['a 500 is retried, and the next waits', [begin(1), answer(1, 500), begin(1), answer(1, 200), begin(2)]],
     ['a kill doubles an event', [begin(1), answer(1, 200), kill, begin(1), answer(1, 200), begin(2)]],
     ['a kill leaves an attempt at the partner', [begin(1), kill, answer(1, 200), begin(1), answer(1, 200), begin(2)]],
-  ])('the delivery model accepts the trace: %s', (_name, trace) => {
+  ])('the delivery model accepts the trace of a booking’s attempts: %s', (_name, trace) => {
     expect(checker.firstUnexplained(trace)).toBeNull();
   });
 
@@ -24,7 +24,7 @@ describe("the trace of a booking's attempts", () => {
     ['an event is doubled without a kill', [begin(1), answer(1, 200), begin(1)], 2],
     ['a kill does not excuse overtaking', [begin(1), kill, answer(1, 500), begin(2)], 3],
     ['a kill does not excuse two events at once', [kill, begin(1), answer(1, 500), begin(2)], 3],
-  ])('the delivery model rejects the trace: %s', (_name, trace, at) => {
+  ])('the delivery model rejects the trace of a booking’s attempts: %s', (_name, trace, at) => {
     expect(checker.firstUnexplained(trace)).toBe(at);
   });
 });

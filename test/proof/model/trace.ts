@@ -2,14 +2,16 @@ import { readLabel, type StepName } from './delivery-step.js';
 import { DeliveryModel, subjects } from './delivery.model.js';
 import { StateStore } from './state-search.js';
 
-/** The observable events of one booking: at the partner, and to the program that kills processes. */
+/** The observations about one booking: by the partner, and by the program that kills processes. */
 export type Observation =
   | { readonly what: 'begin'; readonly sequence: number }
   | { readonly what: 'answer'; readonly sequence: number; readonly status: 200 | 500 }
   /** A process or the database was killed. */
   | { readonly what: 'kill' };
 
-/** Unobservable steps. A lease expires, or an attempt stays unobserved, only after a kill. */
+/**
+ * The steps of the model that nobody can observe. A lease expires, or an attempt stays unobserved, only after a kill.
+ */
 const SEEN: ReadonlySet<StepName> = new Set<StepName>([
   'begin',
   'answer 200',
@@ -44,8 +46,8 @@ export class TraceChecker {
   private readonly root: Node;
 
   /**
-   * Uses one worker for all: a booking has only one running attempt at a time, and a restarted worker behaves like any
-   * other.
+   * The model has a single worker, which represents all: a booking has only one running attempt at a time, and a
+   * restarted worker behaves like any other.
    * @param events the number of the booking's events
    */
   constructor(events: number) {
@@ -88,7 +90,7 @@ export class TraceChecker {
     return this.closed(reached, disturbed || kill);
   }
 
-  /** Adds all states that unobservable steps reach. */
+  /** Adds all states that can be reached by unobservable steps. */
   private closed(states: StateStore, disturbed: boolean): Node {
     for (let index = 0; index < states.count; index++)
       this.steps(states.at(index), (name, _n, to) => {

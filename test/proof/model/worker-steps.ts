@@ -53,7 +53,8 @@ function commit(step: Step, n: number): void {
 }
 
 /**
- * Creates the notifications of an event for all partners and settles it, in one statement, after the earlier events.
+ * Creates the notifications of an event for all partners, and settles the event, in one statement, after the earlier
+ * events.
  */
 function translate(step: Step, w: number, n: number): void {
   const { layout, from } = step;
@@ -64,7 +65,7 @@ function translate(step: Step, w: number, n: number): void {
   );
   const halves = step.is('translation settles before it makes');
   if (halves && from[layout.event(n)] === EVENT.SETTLED && from[layout.state(n)] === STATE.NONE) {
-    // The hold shows that this worker did the first half, so the same worker does the second half.
+    // Only the worker that has done the first half of the claim (ASKED) does the second half.
     if (from[layout.hold(w, n)] !== HOLD.ASKED) return;
     const to = step.copy();
     step.letGo(to, w, n);
@@ -100,7 +101,7 @@ function make(step: Step, to: Uint8Array, made: readonly number[]): void {
 
 function isFreeForClaim(step: Step, n: number): boolean {
   const { layout, from } = step;
-  // A clock that is ahead mistakes an old lease for an expired one.
+  // If the clock is ahead, an old lease seems to have expired.
   const early = step.is('lease is judged by a clock that is ahead') && from[layout.lease(n)] === LEASE.OLD;
   return step.isFree(n) || early;
 }
@@ -127,7 +128,7 @@ function claim(step: Step, w: number, n: number): void {
   step.take(labelOf('claim', n, w), true, faultOfClaim(step, n));
 }
 
-/** Claims a row and checks only that row again when it is locked. */
+/** Claims a row, of which only the row itself is checked again when it is locked. */
 function claimAsSeen(step: Step, w: number, n: number): void {
   if (!step.is('claim goes by what it saw before')) return;
   const { layout, from } = step;
@@ -178,12 +179,12 @@ function claimProbe(step: Step, w: number, n: number): void {
 function begin(step: Step, w: number, n: number): void {
   const { layout, from } = step;
   const partner = step.partnerOf(n);
-  // The worker measures the age of a claim from before its request; a hold with a stale token is even older.
+  // The worker measures the age of a claim from before its request; a claim with a stale token is even older.
   const age = from[layout.token(w, n)] ? from[layout.lease(n)] : LEASE.LAPSED;
   const behind = age === LEASE.OLD && step.is('attempt begins by a clock that is behind');
   if (age !== LEASE.FRESH && !behind && !step.is('attempt begins at any age')) return;
   if (step.isWalled(partner) && !passesWall(step, from[layout.flags(w, n)])) return;
-  // A worker that knows that the partner failed or is busy sends nothing more until that is recorded.
+  // A worker that knows that the partner failed or is busy sends nothing more until that outcome is recorded.
   for (let m = 0; m < layout.count; m++)
     if (step.partnerOf(m) === partner && STOPS.includes(from[layout.hold(w, m)])) return;
   const flags = from[layout.flags(w, n)];

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 type Source = 'REGISTRATION' | 'ACCOUNT';
 
-/** A body as bytes, and its destination. */
+/** A result's body as bytes, and the route to which it is sent. */
 export interface Sent {
   readonly source: Source;
   readonly marker: string;
@@ -10,7 +10,7 @@ export interface Sent {
   readonly type: string;
 }
 
-/** A review in the format of edX's proctoring back end: a text for a boolean, and an empty photo. */
+/** A result in the format of edX's proctoring back end, which has a text instead of a boolean, and an empty photo. */
 const EDX = {
   examDate: 'Jul 15 2015  1:13AM',
   examProcessingStatus: 'Review Completed',
@@ -110,7 +110,7 @@ export function sentOf(
   return { source, marker, type, text: wellFormed(JSON.stringify(body).slice(0, cut === null ? undefined : -cut)) };
 }
 
-/** Returns the outermost members of a body that are stored: a photo or link that is null counts as omitted. */
+/** Returns those outermost members of a body that must be stored: a photo or link that is null counts as omitted. */
 export function keptMembers(body: Record<string, unknown>): [string, unknown][] {
   return Object.entries(body).filter(
     ([name, member]) => member !== null || !['userPhotoBase64String', 'videoReviewLink'].includes(name),
@@ -125,7 +125,7 @@ export function isSame(sent: string, read: string): boolean {
   return body.endsWith('}') && texts.every((text) => body.includes(text));
 }
 
-/** Returns the text as it is sent: an unpaired surrogate becomes a replacement character. */
+/** Returns the text in the form in which it is sent: UTF-8 has a replacement character for an unpaired surrogate. */
 function wellFormed(text: string): string {
   return Buffer.from(text).toString('utf8');
 }

@@ -9,7 +9,7 @@
  *   outermost member);
  * - twice: a body that is found more than once;
  * - torn: a body that was answered with 500 or cut off, and of which the stored content differs;
- * - other: an answer other than 200, 400, 415 and 500.
+ * - other: a response other than 200, 400, 415 and 500.
  *
  * usage: npm run results [-- --bodies N]   (default 20000; the exit code is 1 when one of the four is found)
  */
@@ -219,7 +219,7 @@ async function lockTables(url: string): Promise<void> {
   await client.end();
 }
 
-/** Closes the service's connections, and occupies all available ones. */
+/** Closes the service's connections, and occupies all connections that the server allows. */
 async function takeConnections(url: string): Promise<void> {
   const taken: pg.Client[] = [];
   const until = Date.now() + 4_000;

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A condition of the delivery code that is removed when the file is loaded. */
+/** A fault for the simulation: a condition of the delivery code that is removed when the file is loaded. */
 interface Planted {
   readonly name: string;
   /** The compiled file below `src`. */
@@ -91,7 +91,7 @@ export const PLANTED: readonly Planted[] = [
   },
 ];
 
-/** @throws Error when the code has changed and the fault no longer applies: the fault must be updated */
+/** @throws Error when the code has changed and the fault no longer applies: the list of faults must then be updated */
 export function plant(name: string): void {
   const fault = PLANTED.find((planted) => planted.name === name);
   if (fault === undefined) throw new Error(`There is no fault "${name}".`);

@@ -4,7 +4,7 @@ import type { Story } from './story.js';
 export class Judge {
   constructor(private readonly story: Story) {}
 
-  /** Confirms a suspected broken promise, unless a bulk job explains it. */
+  /** Throws the error of a suspected broken promise, unless a bulk job explains the observation. */
   async lookInto(): Promise<void> {
     const { partners, service } = this.story;
     for (const { url, booking, sequences, promise } of partners.suspicions.splice(0)) {

@@ -15,7 +15,7 @@ interface Subject {
 
 /** Simulates the operators: their actions on partners, waiting events and jobs, and the promises made to them. */
 export class SimulatedOperators {
-  /** Subscriptions and jobs with an unanswered request. */
+  /** The subscriptions and jobs about which an operator's request is unanswered. */
   private readonly asked = new Set<string>();
   /** Jobs whose pause or abort was answered, with the number of attempts that had started by then. */
   private readonly stopped = new Map<string, number>();
@@ -46,7 +46,7 @@ export class SimulatedOperators {
     await this.story.turns.quiet();
   }
 
-  /** Resends one event of the queue. */
+  /** Resends one event of the error queue. */
   async resend(): Promise<void> {
     const queued = await this.subjects(`n.state = 'ERROR_QUEUE'`);
     if (queued.length === 0) return;
@@ -57,7 +57,7 @@ export class SimulatedOperators {
     await this.story.turns.quiet();
   }
 
-  /** Starts a bulk job of all waiting events, or of all delivered events of a partner. */
+  /** Starts a bulk job that resends all waiting events, or replays all delivered events of a partner. */
   async startJob(): Promise<void> {
     const { chance, subscriptions, urls } = this.story;
     const kind = chance.pick(['RESEND', 'RESEND', 'REPLAY', 'RESOLVE'] as const);
@@ -110,7 +110,7 @@ export class SimulatedOperators {
     await this.story.turns.quiet();
   }
 
-  /** Checks that no attempt of a stopped job has started since. */
+  /** Checks that no attempt of a stopped job has started since the request was answered. */
   async assertAllStopped(): Promise<void> {
     for (const id of this.stopped.keys()) await this.assertStopped(id);
   }

@@ -8,21 +8,23 @@ import type { Chance, FairSemaphore } from './turns.js';
 /** The Retry-After of a busy partner, in seconds. */
 const BUSY_S = 1;
 
-/** The attempts of an event from the partner's point of view. */
+/** The attempts for an event, as the partner has observed them. */
 interface Told {
   readonly sequence: number;
   id: string | null;
   underWay: number;
   accepted: boolean;
-  /** Whether the event was refused: then it waits for an operator, and later events need not wait for it. */
+  /**
+   * Whether the partner has refused the event. It then waits for an operator, and later events need not wait for it.
+   */
   refused: boolean;
-  /** The number of 500s. */
+  /** The number of times that the partner has answered the event with 500. */
   failures: number;
-  /** Whether an operator has requested a resend. */
+  /** Whether an operator has requested a resend of the event. */
   asked: boolean;
 }
 
-/** Facts that break a promise unless a bulk job has resent or settled one of these events of the booking. */
+/** An observation that breaks a promise, unless a bulk job has resent or settled one of these events of the booking. */
 export interface Suspicion {
   readonly url: string;
   readonly booking: string;
@@ -33,7 +35,7 @@ export interface Suspicion {
 /** A broken promise. */
 export class Broken extends Error {}
 
-/** Simulates the partners and the network: their answers, and their observations. */
+/** Simulates the partners and the network: the partners' responses, and their observations. */
 export class SimulatedPartners {
   readonly down = new Set<string>();
   /** Addresses of subscriptions whose suspension has been answered. */
@@ -55,7 +57,7 @@ export class SimulatedPartners {
     private readonly log: (line: string) => void,
   ) {}
 
-  /** Returns the attempts of a booking at the partner with the address. */
+  /** Returns the attempts for a booking's events that the partner with this address has observed. */
   of(url: string, booking: string): Map<number, Told> {
     const key = `${url} ${booking}`;
     const known = this.told.get(key) ?? new Map<number, Told>();

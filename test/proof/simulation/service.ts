@@ -16,18 +16,18 @@ import { processOf, type SimulatedTime } from './simulated-time.js';
 import type { SimulatedPartners } from './partners.js';
 import type { Chance, FairSemaphore } from './turns.js';
 
-/** The settings that vary with the seed, as the processes see them. */
+/** The circumstances that vary with the seed, as the simulated processes see them. */
 export interface Surroundings {
   chance: Chance;
   partners: SimulatedPartners;
-  /** The probability that a statement is refused, and that its answer is lost. */
+  /** The probability that the database refuses a statement, and the probability that its response is lost. */
   databaseFaults: number;
   running: boolean;
 }
 
 /**
- * The caller of operators' commands. Without a caller, a command may see no account, and finds neither subscription nor
- * notification.
+ * The caller of operators' commands. Without a caller, a command may see no account, and therefore finds neither
+ * subscriptions nor notifications.
  */
 const OPERATOR: Caller = {
   username: 'simulated',
@@ -143,7 +143,7 @@ async function start(
   return app;
 }
 
-/** Makes every statement and its answer wait for a turn; some statements are refused, and some answers are lost. */
+/** Makes every statement and its response wait for a turn; some statements are refused, and some responses are lost. */
 function hinder(database: Database, turns: FairSemaphore, around: Surroundings): void {
   const lost = () => Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
   const around_ = <T>(work: (statement: Statement, values?: unknown[]) => Promise<T>) =>

@@ -1,6 +1,6 @@
 /**
  * Runs the real delivery loops of two processes with a simulated partner, network and clock, and a database that
- * refuses statements and loses answers: see docs/delivery.md.
+ * refuses statements and loses responses. See docs/delivery.md.
  *
  * usage: npm run simulate [-- --seeds 500] [--from 1] [--fault NAME | --faults], or with --seed N
  */
@@ -19,7 +19,7 @@ const { values } = parseArgs({
   },
 });
 
-/** Returns whether every promise was kept. */
+/** Runs the simulation for these seeds; returns whether every promise was kept. */
 async function simulate(from: number, to: number): Promise<boolean> {
   // The simulation is loaded only now, because a planted fault changes the code as it is loaded.
   const { SimulatedTime } = await import('./simulated-time.js');

@@ -7,7 +7,7 @@ interface Timer {
   readonly call: () => void;
 }
 
-/** The process on whose behalf code runs. */
+/** The simulated process on whose behalf the current code runs. */
 export const processOf = new AsyncLocalStorage<number>();
 
 /**
@@ -24,7 +24,7 @@ export class SimulatedTime {
     return new Date(this.start + this.elapsed);
   }
 
-  /** Milliseconds since the beginning. */
+  /** Milliseconds of simulated time since the beginning. */
   get ms(): number {
     return this.elapsed;
   }
@@ -64,12 +64,15 @@ export class SimulatedTime {
     performance.now = () => this.elapsed;
   }
 
-  /** Fixes random numbers, after the applications were created, because their framework draws random names. */
+  /**
+   * Makes random numbers predictable. Call it after the applications were created, because their framework draws random
+   * names.
+   */
   fixChance(): void {
     Math.random = () => 0.5;
   }
 
-  /** Restores the machine's time. */
+  /** Restores the machine's real time. */
   end(): void {
     this.uninstall();
   }

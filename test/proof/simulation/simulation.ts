@@ -15,7 +15,7 @@ const nodeCrypto = createRequire(__filename)('node:crypto') as { randomUUID: () 
 const ACTIONS = 260;
 const PULSE_MS = 250;
 const SWEEP_MS = 1_000;
-/** Longer than any lease: the wait time and 20 s. */
+/** The length of a leap in time, which exceeds any lease (the wait time and 20 s). */
 const LEAP_MS = 26_000;
 const HEAL_MS = 15 * 60_000;
 
@@ -108,7 +108,7 @@ export class Simulation {
     around.databaseFaults = chance.hits(0.5) ? 0.08 : 0;
   }
 
-  /** Advances the time and starts the rounds of both processes. */
+  /** Advances the simulated time and starts the periodic rounds of both processes. */
   private async pass(ms: number): Promise<void> {
     await this.turns.expire(this.time.ms + ms);
     this.time.advance(ms, (process) => this.turns.isStopped(process));
@@ -143,7 +143,7 @@ export class Simulation {
     await this.pass(LEAP_MS);
   }
 
-  /** Ends all faults: all committed events must now arrive without intervention. */
+  /** Ends all simulated failures. From now on, all committed events must arrive without an operator. */
   private async heal(): Promise<void> {
     const { chance, partners } = this.story;
     this.story.tell('heal');

@@ -3,7 +3,7 @@ import type { SimulatedService } from './service.js';
 import type { SimulatedTime } from './simulated-time.js';
 import { Chance, type FairSemaphore } from './turns.js';
 
-/** The participants of a seed's run, and the events so far. */
+/** The participants of a simulation run, and the list of what has happened so far. */
 export class Story {
   readonly chance: Chance;
   readonly account: string;

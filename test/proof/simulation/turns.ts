@@ -2,7 +2,7 @@ import { clearTimeout as clearRealTimeout, setTimeout as setRealTimeout } from '
 import { Client } from 'pg';
 import { processOf, type SimulatedTime } from './simulated-time.js';
 
-/** Random numbers from a seed (mulberry32). */
+/** Generates random numbers from a seed (mulberry32). */
 export class Chance {
   constructor(private state: number) {}
 
@@ -31,7 +31,9 @@ interface Turn {
   readonly go: () => void;
 }
 
-/** Real time to wait for an answer before asking PostgreSQL why the statement waits. */
+/**
+ * The real time, in milliseconds, to wait for a statement's response before asking PostgreSQL why the statement waits.
+ */
 const LOOK_MS = 10;
 /** A limit in real time that exceeds the needs of any machine. */
 const STUCK_MS = 120_000;
@@ -41,7 +43,7 @@ const STUCK_MS = 120_000;
  */
 const LONGEST_WAIT_MS = { inTransaction: 7_000, alone: 2_000 };
 
-/** Lists the connections with an outstanding answer, or that block one. */
+/** Lists the connections that wait for the response to a statement, or that block such a connection. */
 const ACTIVITY = `SELECT pid, pg_blocking_pids(pid) AS by, state LIKE 'idle in transaction%' AS idle,
     xact_start < query_start AS "inTransaction"
   FROM pg_stat_activity WHERE backend_type = 'client backend'`;
@@ -59,7 +61,7 @@ type Query = (text: string, values?: unknown[]) => Promise<{ rows: Activity[] }>
 
 /**
  * Schedules the simulated processes: a waiting process continues when it is chosen, one at a time, so that the seed
- * determines the order. A statement gets its answer before anything else continues, unless it waits for a lock of a
+ * determines the order. A statement gets its response before anything else continues, unless it waits for a lock of a
  * transaction whose owner waits for its turn, as PostgreSQL reports. Its lock timeout then uses simulated time.
  */
 export class FairSemaphore {
@@ -67,13 +69,13 @@ export class FairSemaphore {
   private readonly stopped = new Set<number>();
   /** The number of unanswered statements of each connection. */
   private readonly onTheWay = new Map<Connected, number>();
-  /** The statements that wait for a lock, with the start, and whether they are in a transaction. */
+  /** The statements that wait for a lock, each with the start of the wait and its maximum duration. */
   private blocked = new Map<number, { since: number; most: number }>();
   private onAnswer: () => void = () => undefined;
   private monitor: Query = () => Promise.reject(new Error('There is no connection to ask over.'));
 
   constructor(private readonly time: SimulatedTime) {
-    // `query` and `connect` are called as methods of the client that is their `this`.
+    // `query` and `connect` are replaced by functions that are called as methods of the client, which is their `this`.
     const client = Client.prototype as unknown as Record<'query' | 'connect', (...args: unknown[]) => unknown>;
     const { query } = client;
     this.ask = (over) => (this.monitor = query.bind(over) as Query);
@@ -127,7 +129,7 @@ export class FairSemaphore {
     this.blocked.clear();
   }
 
-  /** Refuses the statements whose lock wait exceeds its limit before the given time. */
+  /** Refuses the statements whose lock wait exceeds its limit before the given simulated time. */
   async expire(at: number): Promise<void> {
     const late = [...this.blocked].filter(([, { since, most }]) => since + most <= at);
     if (late.length === 0) return;
@@ -136,7 +138,7 @@ export class FairSemaphore {
     await this.quiet();
   }
 
-  /** Returns whether an answer arrives within a moment of real time. */
+  /** Returns whether a response arrives within a moment of real time. */
   private isAnswered(): Promise<boolean> {
     return new Promise((resolve) => {
       const limit = setRealTimeout(() => resolve(false), LOOK_MS);

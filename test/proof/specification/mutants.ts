@@ -6,7 +6,7 @@ import { VIOLATIONS, type Violation } from './violations';
 
 /**
  * Plants each violation in a copy of the sources, one at a time, and runs the test of the sentence that it breaks. The
- * exit code is 1 unless each is found and the tests pass without a violation.
+ * exit code is 1 unless the tests find each violation and pass without a violation.
  *
  * usage: npm run mutants [-- SENTENCE …]
  */

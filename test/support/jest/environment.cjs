@@ -4,7 +4,7 @@
 const vm = require('node:vm');
 const { TestEnvironment } = require('jest-environment-node');
 
-/** Stands for Node's own context, for which `node:vm` has no object. */
+/** Represents Node's own context, for which `node:vm` has no object. */
 const OWN_CONTEXT = Object.freeze({});
 
 const { compileFunction } = vm;
@@ -26,7 +26,7 @@ module.exports = class OwnContext extends TestEnvironment {
   constructor(config, context) {
     super(config, context);
     const { env, exit, getBuiltinModule } = process;
-    // Jest replaces these functions of the process for each test file.
+    // Jest replaces these functions of the process for each test file; they are restored afterwards.
     this.before = {
       names: new Set(Object.keys(globalThis)),
       env: { ...env },
@@ -45,8 +45,8 @@ module.exports = class OwnContext extends TestEnvironment {
   }
 
   /**
-   * Restores libraries and globals. The globals include the metadata that libraries keep about the classes of the test
-   * file.
+   * Restores the libraries and the global objects. The global objects include the metadata that libraries keep about
+   * the classes of the test file.
    */
   async teardown() {
     this.moduleMocker.restoreAllMocks();

@@ -5,7 +5,7 @@ export interface Verdict {
   title: string;
   /** The sentence of docs/notifications.md that prescribes the partner's behaviour. */
   sentence: string;
-  /** The fault of the partner; null when the partner behaved correctly. */
+  /** A description of the partner's fault; null when the partner behaved correctly. */
   fault: string | null;
 }
 

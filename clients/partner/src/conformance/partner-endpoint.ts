@@ -8,7 +8,7 @@ const READ_PAUSE_MS = 200;
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 export interface EndpointOptions {
-  /** The partner_url; `/notifications` is added. */
+  /** The partner's address, to which `/notifications` is added. */
   url: string;
   /** Certificates that replace the system's root certificates. */
   caPem?: string | undefined;

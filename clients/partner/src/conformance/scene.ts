@@ -13,7 +13,7 @@ export interface Known {
   clientEligibilityId?: string | undefined;
 }
 
-/** A notification before it is sent. */
+/** A notification that is ready to be sent to the partner. */
 export interface Prepared {
   id: string;
   sequence: number;
@@ -23,7 +23,7 @@ export interface Prepared {
 export interface Sending {
   secrets?: readonly string[];
   timestampS?: number;
-  /** Headers to add to the request; undefined removes a header. */
+  /** The headers to add to the request; the value undefined removes a header. */
   headers?: Record<string, string | undefined>;
   /** The body to send instead of the body that was signed. */
   body?: Buffer;
@@ -92,7 +92,7 @@ export class Scene {
     throw new Fault(`${change_reason} with event-sequence ${prepared.sequence} was ${told(answer)} instead of 200`);
   }
 
-  /** Expects that the notification is refused with one of the statuses. */
+  /** Expects that the notification is refused with one of the given statuses. */
   async refused(prepared: Prepared, statuses: readonly number[], sending: Sending): Promise<void> {
     const answer = await this.send(prepared, sending);
     if (!statuses.includes(answer.status))
@@ -105,7 +105,7 @@ function told({ status, body }: EndpointAnswer): string {
   return `answered ${status}${said === '' ? '' : ` (${said})`}`;
 }
 
-/** A new booking with its sequence of events. */
+/** A new booking whose events the program sends. */
 export class Booking {
   private readonly code = `CONF${randomBytes(6).toString('hex').toUpperCase()}`.slice(0, 10);
   private readonly start = Date.now();

@@ -1,6 +1,6 @@
 import type { FeedConfiguration } from './feed-step.js';
 
-/** Searched completely by the tests and by `npm run model`. */
+/** The configurations of the change feed's model, all of whose states the tests and `npm run model` visit. */
 export const FEED_CONFIGURATIONS: readonly FeedConfiguration[] = [
   { name: 'writers', changes: 'aE aE bE', limit: 1 },
   { name: 'pages of two', changes: 'aE bE aE', limit: 2 },

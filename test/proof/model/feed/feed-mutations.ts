@@ -1,4 +1,7 @@
-/** The part that each mutation removes from the protocol of the change feed, and the configuration that shows it. */
+/**
+ * The part that each mutation removes from the protocol of the change feed, and the configuration in which the model
+ * finds the broken promise.
+ */
 export const FEED_MUTATIONS = {
   'a place is the own id alone': {
     because: 'a transaction with a higher id may have changed the record and ended before',

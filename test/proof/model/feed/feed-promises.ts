@@ -1,14 +1,14 @@
 import { bitsOf, isRunning, PHASE, READING, type FeedState } from './feed-state.js';
 import { RETENTION, type FeedStep } from './feed-step.js';
 
-/** The promises in terms that a reader can observe, without the protocol's own conditions. */
+/** The promises of the change feed, in terms that a reader can observe, without the protocol's own conditions. */
 
 /** Returns whether the reader must find the entry in a page, now or later. */
 function isOwed(step: FeedStep, { transactions, reader }: FeedState, n: number): boolean {
   return transactions[n].phase === PHASE.COMMITTED && step.isAsked(n) && !(reader.excused & (1 << n));
 }
 
-/** Records the page as read. @returns the promise that it breaks, else null */
+/** Records that the reader has read the page. @returns the promise that the page breaks, else null */
 export function faultOfPage(step: FeedStep, to: FeedState, rows: readonly number[], isFull: boolean): string | null {
   const { reader, transactions, database } = to;
   // The first page begins with the oldest entry that is kept.
@@ -33,7 +33,7 @@ export function faultOfPage(step: FeedStep, to: FeedState, rows: readonly number
   return isComplete(step, to) ? null : 'a change is missing';
 }
 
-/** Returns the promise that a refusal with `cursor_expired` breaks, else null. */
+/** Returns the promise that the refusal of a cursor with `cursor_expired` breaks; null if it breaks none. */
 export function faultOfRefusal(step: FeedStep): string | null {
   const { reader, transactions, database } = step.state;
   const expired = database.tick - RETENTION;

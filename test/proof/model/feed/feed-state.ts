@@ -20,12 +20,15 @@ const DATABASE = [
   'epoch',
   'timeline',
   'tick',
-  /** The first tick of the oldest month that is kept. */
+  /** The first tick of the oldest month whose entries are kept. */
   'keptFrom',
   'commits',
   /** The number of crashes, failovers and restores. */
   'failures',
-  /** The entries of the backup, as bits, with the counters of its moment. The id is 0 while there is no backup. */
+  /**
+   * The entries that the backup contains, as bits, and the counters at the moment of the backup. The id is 0 while
+   * there is no backup.
+   */
   'backup',
   'backupXid',
   'backupSequence',
@@ -33,7 +36,8 @@ const DATABASE = [
 ] as const;
 const READER = [
   'phase',
-  // The cursor: the last entry by its numbers, and by its index + 1. Times are ticks + 1; 0 means none.
+  // The reader's cursor: the last entry of the page, by its numbers and by its index + 1. Times are ticks + 1; 0 means
+  // none.
   'generation',
   'place',
   'position',
@@ -41,14 +45,15 @@ const READER = [
   'at',
   'told',
   'given',
-  // The request: the horizon at its first statement.
+  // The reader's request: first, the horizon at its first statement.
   'asksNow',
   'askedGeneration',
   'askedXmax',
   'askedTick',
   'askedKeptFrom',
   'askedCommitted',
-  // Sets of entries, as bits: those listed; those that need not be listed; those that must not be listed.
+  // Three sets of entries, as bits: the entries that were listed, those that need not be listed, and those that must
+  // not be listed.
   'seen',
   'excused',
   'before',
@@ -56,12 +61,12 @@ const READER = [
 const TRANSACTION = [
   'phase',
   'xid',
-  /** The tick in which the transaction got its id. */
+  /** The tick (time) in which the transaction got its id. */
   'since',
   'generation',
   'place',
   'position',
-  /** The tick in which the entry was written. */
+  /** The tick (time) in which the transaction wrote its entry. */
   'at',
   /** The number of the commit, which shows the real order of changes. */
   'commit',

@@ -2,18 +2,21 @@ import type { Emit } from '../state-search.js';
 import { decode, encode, isRunning, PHASE, type FeedState, type Transaction } from './feed-state.js';
 import type { FeedMutation } from './feed-mutations.js';
 
-/** The ticks of a month, those for which entries are kept, and those after which a transaction has ended. */
+/**
+ * The number of ticks of a month; then the number for which entries are kept, and the number after which every
+ * transaction has ended.
+ */
 export const MONTH = 2;
 export const RETENTION = 2;
 export const LATE = 1;
 
-/** A world that is small enough for a complete search. */
+/** A configuration of the model that is small enough for a search of all its states. */
 export interface FeedConfiguration {
   readonly name: string;
   /** The changes, one per transaction: a letter for the record and one for the kind, such as `aE bR`. */
   readonly changes: string;
   readonly limit: number;
-  /** The kind that the reader asks for; every kind when absent. */
+  /** The kind that the reader asks for; without it, the reader asks for every kind. */
   readonly kind?: string;
   /** The number of crashes with a restart, or of promotions of a synchronous standby. */
   readonly crashes?: number;
@@ -57,14 +60,20 @@ export function readFeedLabel(label: number): { name: FeedStepName; n: number } 
   return { name: STEPS[label >> 4], n: label & 15 };
 }
 
-/** The bounds of a snapshot: every transaction below `xmin` has ended; every one below `xmax` had begun. */
+/**
+ * The bounds of a snapshot: every transaction with an id below `xmin` has ended, and every transaction with an id below
+ * `xmax` had begun.
+ */
 export interface Snapshot {
   readonly generation: number;
   readonly xmin: number;
   readonly xmax: number;
 }
 
-/** A state with the protocol's view of it, and the steps that lead out of it. */
+/**
+ * A state of the change feed's model, with functions that read it as the protocol does, and emit the steps that lead
+ * out of it.
+ */
 export class FeedStep {
   state!: FeedState;
   private emit!: Emit;
@@ -126,7 +135,7 @@ export class FeedStep {
     return { generation: generationOf(this.state), xmin, xmax };
   }
 
-  /** Compares the places of two entries in the feed. */
+  /** Compares the positions of two entries in the feed. */
   compare(
     a: Pick<Transaction, 'generation' | 'place' | 'position'>,
     b: Pick<Transaction, 'generation' | 'place' | 'position'>,
@@ -137,7 +146,7 @@ export class FeedStep {
   }
 }
 
-/** Returns the generation: the epoch of the database, then the timeline of its log. */
+/** Returns the generation: the epoch of the database, combined with the timeline of its log. */
 export function generationOf({ database }: FeedState): number {
   return database.epoch * 16 + database.timeline;
 }

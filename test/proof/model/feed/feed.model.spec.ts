@@ -5,7 +5,7 @@ import { FeedModel } from './feed.model';
 
 describe('the model of the change feed', () => {
   it.each(FEED_CONFIGURATIONS.map((configuration) => [configuration.name, configuration] as const))(
-    'the feed model keeps its promises in every state: %s',
+    'the model of the change feed keeps its promises in every state: %s',
     (_name, configuration) => {
       const { fault, trace, states, truncated } = search(new FeedModel(configuration));
       expect({ fault, trace, truncated }).toEqual({ fault: null, trace: [], truncated: false });
@@ -13,9 +13,12 @@ describe('the model of the change feed', () => {
     },
   );
 
-  it.each(Object.keys(FEED_MUTATIONS) as FeedMutation[])('the feed model breaks a promise when %s', (mutation) => {
-    const { fault, trace } = search(new FeedModel(feedConfigurationOf(FEED_MUTATIONS[mutation].shownBy), mutation));
-    expect(fault).not.toBeNull();
-    expect(trace.length).toBeGreaterThan(1);
-  });
+  it.each(Object.keys(FEED_MUTATIONS) as FeedMutation[])(
+    'the model of the change feed breaks a promise when %s',
+    (mutation) => {
+      const { fault, trace } = search(new FeedModel(feedConfigurationOf(FEED_MUTATIONS[mutation].shownBy), mutation));
+      expect(fault).not.toBeNull();
+      expect(trace.length).toBeGreaterThan(1);
+    },
+  );
 });

@@ -10,10 +10,13 @@ import {
   type Snapshot,
 } from './feed-step.js';
 
-/** A place behind every entry of its id. */
+/** A position after every entry with the same transaction id. */
 const BEHIND = 255;
 
-/** The steps of a reader that follows the pages. A request looks until all that ran at its arrival has ended. */
+/**
+ * The steps of a reader that follows the pages. A request checks again until every transaction that ran at its arrival
+ * has ended.
+ */
 export function readerSteps(step: FeedStep): void {
   const { reader } = step.state;
   switch (reader.phase) {
@@ -31,7 +34,7 @@ export function readerSteps(step: FeedStep): void {
   }
 }
 
-/** Returns what a request remembers of its first look. */
+/** Returns the values of its first check that a request remembers. */
 function arrival(step: FeedStep, asksNow: boolean): Partial<Reader> {
   const { generation, xmax } = step.snapshot;
   const { tick, keptFrom } = step.state.database;
@@ -45,7 +48,7 @@ function arrival(step: FeedStep, asksNow: boolean): Partial<Reader> {
   };
 }
 
-/** Looks once: the request then waits, or is answered, or is refused. */
+/** Checks the transactions once: the request then waits, is answered, or is refused. */
 function look(step: FeedStep, name: FeedStepName, arrived: Partial<Reader>): void {
   const request: Reader = { ...step.state.reader, ...arrived };
   const { snapshot } = step;
@@ -64,7 +67,7 @@ function look(step: FeedStep, name: FeedStepName, arrived: Partial<Reader>): voi
     step.take(feedLabel(name), ({ reader }) => {
       Object.assign(reader, request, { phase: READING.WAITING });
     });
-  // The request is also answered when it has waited long enough.
+  // The request is also answered after its maximum waiting time.
   step.take(feedLabel(request.asksNow ? 'answer now' : 'answer'), (to) => {
     const fault = request.asksNow
       ? answerNow(step, to, request, hasSettled || step.is('now does not wait'))
@@ -173,7 +176,7 @@ function moveCursor(
   }
   const isRead = isFull && !step.is('a full page counts as read up to now');
   reader.told = (isRead ? transactions[last!].at : request.askedTick) + 1;
-  // A request that has been answered leaves nothing behind.
+  // After the response, the reader forgets the values of the request.
   for (const name of [
     'asksNow',
     'askedGeneration',

@@ -5,7 +5,8 @@ import { feedLabel, generationOf, LATE, MONTH, RETENTION, type FeedStep, type Fe
 export function writerSteps(step: FeedStep): void {
   const { transactions } = step.state;
   for (const [n, { phase }] of transactions.entries()) {
-    // Transactions begin in the order of their numbers: their records and kinds are all that distinguishes them.
+    // Transactions begin in the order of their numbers. No other order must be tried, because only their records and
+    // kinds distinguish them.
     if (phase === PHASE.NONE && (n === 0 || transactions[n - 1].phase !== PHASE.NONE)) begin(step, n);
     if (phase === PHASE.BEGUN && !isLocked(step, n))
       step.take(feedLabel('lock', n), (to) => void (to.transactions[n].phase = PHASE.LOCKED));
@@ -60,7 +61,7 @@ function end(to: FeedState, n: number, commit: number): void {
   to.database.latestEnded = Math.max(to.database.latestEnded, one.xid);
 }
 
-/** The steps of time and of failures. None of them is needed for progress. */
+/** The steps of time and of failures. No progress depends on any of these steps. */
 export function worldSteps(step: FeedStep): void {
   const { database, transactions } = step.state;
   const { configuration } = step;
@@ -90,7 +91,7 @@ function dropMonth(step: FeedStep): void {
   step.take(feedLabel('drop a month'), (to) => void (to.database.keptFrom = end), false);
 }
 
-/** Ends every transaction and request. */
+/** Ends every running transaction and the reader's request. */
 function interrupt({ transactions, reader }: FeedState): void {
   for (const one of transactions) if (isRunning(one)) one.phase = PHASE.ENDED;
   if (reader.phase === READING.WAITING) reader.phase = reader.given === 0 ? READING.START : READING.IDLE;
@@ -103,8 +104,8 @@ function continueAt({ database }: FeedState, nextXid: number): void {
 }
 
 /**
- * A crash or a promotion. The ids of transactions without a trace in the log are used again. The log has the end of
- * every transaction that gave a stored entry its place, because the entry was written later.
+ * Simulates a crash or a promotion. The ids of transactions without a trace in the log are used again. The log has the
+ * end of every transaction that gave a stored entry its place, because the entry was written later.
  */
 function fail(step: FeedStep, name: FeedStepName): void {
   const { database, transactions } = step.state;
@@ -138,8 +139,8 @@ function backUp(step: FeedStep): void {
 }
 
 /**
- * Restores the backup: the copied folder on the same timeline, the folder and its log on a new timeline, or a dump in
- * a new cluster, whose ids start anew.
+ * Restores the backup in one of three ways: as a copied folder on the same timeline, as a folder with its log on a new
+ * timeline, or as a dump in a new cluster, whose transaction ids start anew.
  */
 function restore(step: FeedStep, way: FeedStepName): void {
   step.take(

@@ -1,4 +1,4 @@
-// Allowed: bookings locks only its own table, and only reads the table of eligibility.
+// This statement is allowed: the module bookings locks only its own table, and only reads the table of eligibility.
 export const LOCK = {
   text: `select 1 from bookings b join eligibilities e using (svc_eligiblity_id) where b.account_code = $1 for update of b`,
 };

@@ -1,4 +1,4 @@
-// None of these statements violates a rule.
+// None of the following statements violates a rule.
 export const EQUAL = prepared(
   'an account',
   'select * from eligibilities where account_code = $1 and candidate_id = $2',

@@ -1,4 +1,4 @@
-// Each of these statements violates the rule whose name is above it.
+// Each of the following statements violates the rule whose name is above it.
 
 // bounds-the-account
 export const LIST = prepared('a list without a bound', 'select * from eligibilities order by position desc limit $1');
