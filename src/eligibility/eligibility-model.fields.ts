@@ -167,7 +167,7 @@ export class EligibilityResponseModel {
   @Field(dateTime(), { always: true })
   eligibility_end_date: string | null;
 
-  @Field(text({ max: 1000 }), {
+  @Field(text({ max: 1000, lines: true }), {
     always: true,
     description: 'The reason why the candidate cannot schedule; null if and only if the candidate can.',
   })

@@ -100,7 +100,8 @@ test('keeps the suspensions of a subscription as long as they affect when notifi
     app.given.sql(
       `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
          effective_date, body, state, retry, failure, http_status, queued_datetime)
-       VALUES (gen_random_uuid(), $1, $2, 'BOOKING_CREATED', 'X', 1, now(), '{}', 'ERROR_QUEUE', 'AUTO', 'server_error', 500, $3)`,
+       VALUES (gen_random_uuid(), $1, $2, 'BOOKING_CREATED', 'X', 1, now(), '{"candidate_id": "C-1", "booking_on": "2031-01-01T10:00:00Z"}',
+         'ERROR_QUEUE', 'AUTO', 'server_error', 500, $3)`,
       [subscribed.id, subscribed.scene.account, hours(ago)],
     );
   // The subscription was suspended for 60 of these 83.9 hours.
