@@ -7,6 +7,8 @@ import { RESERVE, type Reserved } from './pace-statements.js';
 const ASK_AGAIN_MS = 250;
 /** The tolerance, in milliseconds, for timers that fire slightly early. */
 const EARLY_MS = 1;
+/** The age, in milliseconds, at which a send time can still be used. It is less than the age at which one expires. */
+const USABLE_MS = 100;
 /** The longest time, in milliseconds, after which the database is asked again for send times. */
 const LONGEST_MS = 15_000;
 
@@ -83,11 +85,13 @@ export class PaceKeeper<Item> {
       if (found === null) return ASK_AGAIN_MS;
       const now = performance.now();
       const { pace, requests, from_ms, wall_ms } = found;
-      // Send times count from the question, so that a slow answer does not shift them. A pause must not end early.
+      // Send times count from the question, so that a slow answer does not shift them. They would expire unused if the
+      // answer is later than that. A pause must not end early.
+      const from = Math.max(asked + from_ms, now - USABLE_MS);
       if (wall_ms > 0) queue.pace.close(now + wall_ms);
       else if (pace === null) queue.pace.unbound();
-      else if (requests > 0) queue.pace.allow(asked + from_ms, requests, pace);
-      return wall_ms > 0 ? wall_ms : asked + from_ms - now;
+      else if (requests > 0) queue.pace.allow(from, requests, pace);
+      return wall_ms > 0 ? wall_ms : from - now;
     } catch (error) {
       this.logger.warn({ err: error, subscription_id: queue.id }, 'the pace of a partner could not be queried');
       return ASK_AGAIN_MS;
