@@ -28,7 +28,7 @@ import { CATALOGUE } from './catalogue.js';
 import { Test } from './test.entity.js';
 
 declareFaults({
-  portion_in_use: ['An open eligibility contains the portion.', 'Keep the portion while it is in use.'],
+  portion_in_use: ['An open eligibility contains the portion.', 'Keep the portion until that eligibility is closed.'],
 });
 
 const ACCOUNT_CODE_LENGTH = 12;
