@@ -284,7 +284,7 @@ export class FindAttributeKeysHandler implements IQueryHandler<FindAttributeKeys
 }
 
 function inUse(cause?: unknown): DomainError {
-  return forbiddenOperation.error({ detail: 'It is in use and cannot be deleted.', cause });
+  return forbiddenOperation.error({ detail: 'The entry is in use and cannot be deleted.', cause });
 }
 
 /** Runs a change, and maps violated database constraints to domain errors. */

@@ -93,7 +93,7 @@ function Prove({ made }: { made: Made }) {
           ]}
         />
       </Section>
-      <Section title="A sample">
+      <Section title="Sample notification">
         <Button kind="primary" isPending={busy !== null} onPress={() => void send({ verify: true })}>
           {report === null ? 'Send a sample' : 'Send the sample again'}
         </Button>
