@@ -28,7 +28,7 @@ import { CATALOGUE } from './catalogue.js';
 import { Test } from './test.entity.js';
 
 declareFaults({
-  portion_in_use: ['An open eligibility contains the portion.', 'Keep the portion while it is in use.'],
+  portion_in_use: ['An open eligibility contains the portion.', 'Keep the portion until that eligibility is closed.'],
 });
 
 const ACCOUNT_CODE_LENGTH = 12;
@@ -284,7 +284,7 @@ export class FindAttributeKeysHandler implements IQueryHandler<FindAttributeKeys
 }
 
 function inUse(cause?: unknown): DomainError {
-  return forbiddenOperation.error({ detail: 'It is in use and cannot be deleted.', cause });
+  return forbiddenOperation.error({ detail: 'The entry is in use and cannot be deleted.', cause });
 }
 
 /** Runs a change, and maps violated database constraints to domain errors. */

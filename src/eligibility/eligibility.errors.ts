@@ -43,7 +43,7 @@ export const recordDiffers = defineProblem(
   'record_differs',
   'conflict',
   'The line names another eligibility',
-  'The ids in the line do not belong to the eligibility that this candidate currently has for this test. If there is one, the member svc_eligiblity_id names it.',
+  'The ids in the line do not belong to the eligibility that this candidate currently has for this test. If the candidate has such an eligibility, the member svc_eligiblity_id names it.',
   ['svc_eligiblity_id'],
 );
 export const notEligibleToSchedule = defineProblem(

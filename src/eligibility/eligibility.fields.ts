@@ -10,7 +10,7 @@ declareFaults({
   ],
   candidate_id_invalid: [
     'The value cannot be used as a candidate_id, because it does not fit in a URL.',
-    'Use printable characters without / and \\, without spaces at the beginning or end. The value must not be . or .. alone.',
+    'Use printable characters other than / and \\, and no spaces at the beginning or end. The value must not be . or .. alone.',
   ],
 });
 

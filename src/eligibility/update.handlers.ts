@@ -182,7 +182,7 @@ function windowFaults(record: Eligibility | null, body: EligibilityModel, faults
     {
       pointer: body.eligibility_end_date === undefined ? '/schedule_start_date' : '/eligibility_end_date',
       code: 'end_date_before_start',
-      detail: 'The end of the window must be after its start.',
+      detail: 'The scheduling window must end after it begins.',
     },
   ];
 }

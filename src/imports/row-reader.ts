@@ -195,7 +195,7 @@ function refusalOf(error: CsvError, passed: PassedLines): DomainError {
       });
     default:
       return malformedCsv.error({
-        detail: `Line ${line} has a quote in a cell that does not begin with one: put the cell in quotes, and write the quote twice.`,
+        detail: `Line ${line} has a quote in a cell that does not begin with a quote: put the cell in quotes, and write the quote twice.`,
       });
   }
 }

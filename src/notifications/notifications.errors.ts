@@ -44,7 +44,7 @@ declareFaults({
   url_scheme: ['The address does not begin with https.', 'Use an https address.'],
   url_userinfo: [
     'The address contains a user name or a password.',
-    'Remove them from the address, and send the credentials in `auth`.',
+    'Remove the user name and the password from the address, and send the credentials in `auth`.',
   ],
   url_query: ['The address contains a query (the part after ?).', 'Remove the query.'],
   url_fragment: ['The address contains a fragment (the part after #).', 'Remove the fragment.'],
@@ -55,11 +55,11 @@ declareFaults({
   ],
   address_blocked: [
     'The address belongs to a private or reserved network, and the service sends only to public addresses.',
-    'Use a public address, or ask the operator of the service to add its network to PARTNER_ALLOWED_NETWORKS.',
+    'Use a public address, or ask the operator of the service to add the network of this address to PARTNER_ALLOWED_NETWORKS.',
   ],
   address_repeated: [
     'Another subscription of the account has the same address. This is a warning: the request was carried out.',
-    'Delete one of the two subscriptions, unless they ask for different kinds of event.',
+    'Delete one of the two subscriptions, unless they are for different kinds of events.',
   ],
   certificate_invalid: ['The text does not contain a readable certificate.', 'Send the certificate in PEM format.'],
   certificate_expired: [
@@ -97,7 +97,7 @@ export const authRequired = defineProblem(
   'auth_required',
   'invalid',
   'The credentials for the new host are missing',
-  'Credentials are sent only to the host for which they were provided. When you move `partner_url` to another host, send `auth` in the same request. If a client certificate is set, send a new certificate and its key as well. Send null to remove them.',
+  'Credentials are sent only to the host for which they were provided. When you move `partner_url` to another host, send `auth` in the same request. If a client certificate is set, send a new certificate and its key as well. To remove the certificate and its key, send null for both.',
 );
 export const verificationFailed = defineProblem(
   'verification_failed',

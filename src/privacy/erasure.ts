@@ -65,7 +65,7 @@ export class Erasure {
     const booked = records.flatMap(({ status, booking_code: code }) => (status === 'SCHEDULED' ? [code] : []));
     if (booked.length > 0)
       throw candidateHasOpenBooking.error({
-        detail: `Cancel the booking ${booked.join(', ')} first, or wait for the exam.`,
+        detail: `Cancel the booking ${booked.join(', ')} first, or wait until the exam is over.`,
         members: { booking_code: booked[0] },
       });
     return records.length;

@@ -170,14 +170,14 @@ describe('a list of the console', () => {
     await app.given.sql('ALTER TABLE notifications RENAME TO notifications_away');
     try {
       await driver.button('Show more').click();
-      await driver.page.getByText('Not up to date').waitFor();
+      await driver.page.getByText('This data is not up to date').waitFor();
       expect(await links().count()).toBe(50);
       await driver.expectGoodPage('queue-stale');
     } finally {
       await app.given.sql('ALTER TABLE notifications_away RENAME TO notifications');
     }
     await driver.button('Try again').click();
-    await driver.page.getByText('Not up to date').waitFor({ state: 'hidden' });
+    await driver.page.getByText('This data is not up to date').waitFor({ state: 'hidden' });
     // A page loads the candidate of a link below the pointer; the candidates of these notifications have no records.
     const expected = /^(500 GET |404 GET .*\/candidates\/)/;
     expect(driver.refusals().filter((refusal) => !expected.test(refusal))).toEqual([]);

@@ -20,7 +20,7 @@ describe('a service that stops answering', () => {
 
   it('the console says that a page is not live, and since when, while the event stream is open but silent', async () => {
     await driver.link('The board').waitFor();
-    const note = driver.page.getByRole('status').filter({ hasText: /^Not live since \d+ \w+ \d{4}, \d\d:\d\d/ });
+    const note = driver.page.getByRole('status').filter({ hasText: /^No live updates since \d+ \w+ \d{4}, \d\d:\d\d/ });
     expect(await note.count()).toBe(0);
     // The counts of the event stream wait for this lock, so that the stream stays open and sends nothing.
     const release = await app.given.lock('LOCK TABLE error_queue_causes IN ACCESS EXCLUSIVE MODE');

@@ -64,7 +64,7 @@ describe('partners in the console', () => {
   });
 
   it("shows the result of sending a sample of any event step by step, with the partner's response as plain text", async () => {
-    await driver.page.getByLabel('A sample of').selectOption('EXAM_COMPLETED');
+    await driver.page.getByLabel('Kind of sample').selectOption('EXAM_COMPLETED');
     await driver.button('Send a sample').click();
     const report = driver.page.locator('.report');
     await report.getByText('HTTP 400').waitFor();
@@ -198,7 +198,7 @@ describe('partners in the console', () => {
     await head('SUSPENDED');
     await driver.button('Resume …').click();
     await driver.inDialog('Resume').click();
-    await driver.told('Resumed.');
+    await driver.told('The partner is resumed.');
     await driver.button('Suspend …').waitFor();
     expect((await subscribed.subscription())['state']).toBe('ACTIVE');
   });
@@ -233,7 +233,7 @@ describe('partners in the console', () => {
     await eventually(async () => (await subscribed.queue()).length === 2);
     await open();
     await driver.button('Delete …').click();
-    await driver.dialog().getByText('2 bookings that the partner has not received are resolved').waitFor();
+    await driver.dialog().getByText('The undelivered events of 2 bookings are resolved').waitFor();
     await driver.inDialog('Delete').click();
     await driver.dialog().getByText('The text does not match.').waitFor();
     await driver.dialog().getByLabel('Type delete to continue').fill('delete');

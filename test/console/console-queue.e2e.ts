@@ -169,20 +169,26 @@ describe('the error queue in the console', () => {
     await failed(2);
     await driver.goTo('/queue');
     driver.clicks.length = 0;
-    await row('Not authorized').getByRole('link', { name: 'Correct it' }).click();
+    await row('Not authorized').getByRole('link', { name: 'Correct the settings' }).click();
     await driver.title('Settings of a partner');
     await driver.page.getByLabel(/^Authentication at the partner/).selectOption('bearer');
     await driver.page.getByLabel(/^Token/).fill('the-new-token');
     subscribed.partner.answer({ status: 200 });
     await driver.button('Save').click();
-    await driver.link('Its error queue').click();
+    await driver.link('Error queue of this partner').click();
     await driver.button('Resend …').click();
     await driver.dialog().getByLabel('Reason').fill('They gave us a new token');
     await driver.inDialog('Resend 2').click();
     await driver.title('Resend');
     await driver.page.locator('.page-head', { hasText: 'DONE' }).waitFor();
     await legend('2 delivered');
-    expect(driver.clicks).toEqual(['Correct it', 'Save', 'Its error queue', 'Resend …', 'Resend 2']);
+    expect(driver.clicks).toEqual([
+      'Correct the settings',
+      'Save',
+      'Error queue of this partner',
+      'Resend …',
+      'Resend 2',
+    ]);
     expect(await subscribed.queue()).toHaveLength(0);
   });
 

@@ -35,13 +35,13 @@ describe('the console of the staff of one account', () => {
       return (await shown.allTextContents()).filter((text) => text !== 'Partners');
     };
     expect(await actions(admin)).toEqual([
-      'Its error queue',
+      'Error queue of this partner',
       'Settings',
       'Suspend …',
       'Rotate the secret …',
       'Delete …',
     ]);
-    expect(await actions(staff)).toEqual(['Its error queue', 'Suspend …']);
+    expect(await actions(staff)).toEqual(['Error queue of this partner', 'Suspend …']);
     expect(staff.refusals()).toEqual([]);
     await staff.expectGoodPage('partner-staff');
   });
@@ -57,7 +57,7 @@ describe('the console of the staff of one account', () => {
       expect(await driver.link('Set-up').count()).toBe(isAdmin ? 1 : 0);
       await driver.goTo('/queue');
       await driver.link('Not authorized').waitFor();
-      expect(await driver.link('Correct it').count()).toBe(isAdmin ? 1 : 0);
+      expect(await driver.link('Correct the settings').count()).toBe(isAdmin ? 1 : 0);
       expect(await driver.link('Open the partner').count()).toBe(isAdmin ? 0 : 1);
     }
     expect(staff.refusals()).toEqual([]);

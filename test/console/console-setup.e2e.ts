@@ -103,7 +103,7 @@ describe('the set-up pages', () => {
     await inDialog('Name').fill(`Portal ${MARKUP}`);
     await driver.inDialog('Create').click();
     await driver.dialog('The secret is shown only once').waitFor();
-    await driver.inDialog('I have copied it').click();
+    await driver.inDialog('I have copied the secret').click();
     await driver.expectGoodPage('setup-applications');
   });
 
@@ -149,7 +149,7 @@ describe('the set-up pages', () => {
       await driver.page.getByText('Not delivered.').waitFor();
       await driver.page.getByText(MARKUP).waitFor();
       partner.answer({ status: 200 });
-      await driver.button('Send it again').click();
+      await driver.button('Send the sample again').click();
       await driver.page.getByText(/^Delivered/).waitFor();
       await driver.expectGoodPage('setup-connected-partner');
       const [{ state }] = await app.given.sql('SELECT state FROM subscriptions WHERE account_code = $1', [account]);

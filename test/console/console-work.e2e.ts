@@ -43,10 +43,10 @@ describe('the work lists', () => {
     await record({ last_name: 'Later', special_accommodations });
     await row('Later').waitFor();
     await row('Approved')
-      .getByRole('button', { name: /^Approve for/ })
+      .getByRole('button', { name: /^Approve the accommodations of/ })
       .click();
     await driver.inDialog('Approve').click();
-    await driver.told('Approved.');
+    await driver.told('The accommodations are approved.');
     await row('Approved').waitFor({ state: 'detached' });
     expect(await statusOf(id as string)).toBe('ELIGIBLE');
   });
@@ -67,7 +67,7 @@ describe('the work lists', () => {
     await driver.page.keyboard.press('Enter');
     await driver.inDialog('Release').focus();
     await driver.page.keyboard.press('Enter');
-    await driver.told('Released.');
+    await driver.told('The hold is released.');
     expect(await statusOf(id as string)).toBe('ELIGIBLE');
     await driver.page.getByText('No record is on hold.').waitFor();
   });
@@ -93,7 +93,7 @@ describe('the work lists', () => {
     await driver.page.reload();
     await driver.button('Accept for Grace Unmatched').click();
     await driver.inDialog('Accept').click();
-    await driver.told('Accepted.');
+    await driver.told('The result is accepted.');
     await driver.title('Unmatched results');
     expect(await statusOf(id as string)).toBe('COMPLETED');
   });
@@ -120,7 +120,7 @@ describe('the work lists', () => {
     await driver.dialog().getByText(scene.testCode).waitFor();
     await driver.dialog().getByText('Booked for').waitFor();
     await driver.inDialog('Accept').click();
-    await driver.told('Accepted.');
+    await driver.told('The result is accepted.');
     expect(await statusOf(id)).toBe('COMPLETED');
   });
 
@@ -137,7 +137,7 @@ describe('the work lists', () => {
     await driver.button('Reject …').click();
     await driver.dialog().getByLabel('Reason').fill('No result.');
     await driver.inDialog('Reject').click();
-    await driver.told('Rejected.');
+    await driver.told('The result is rejected.');
   });
 
   it('an operator can reject an unmatched result, with a reason', async () => {
@@ -152,7 +152,7 @@ describe('the work lists', () => {
     await driver.dialog().getByText('Required.').waitFor();
     await driver.dialog().getByLabel('Reason').fill('A rehearsal.');
     await driver.inDialog('Reject').click();
-    await driver.told('Rejected.');
+    await driver.told('The result is rejected.');
     await driver.page.getByText('All results are matched to an exam.').waitFor();
   });
 
@@ -160,7 +160,7 @@ describe('the work lists', () => {
     await driver.goTo('/work/imports');
     await driver.title('Imports');
     const csv = `candidate_id,first_name,last_name,test_code\nUP-1,Ada,L,${scene.testCode}\nUP-2,Ada,L,NO-SUCH-TEST\n`;
-    await driver.button('Try it').click();
+    await driver.button('Start the dry run').click();
     await driver.page.getByText('Choose a file.').waitFor();
     await driver.page
       .getByLabel('Account', { exact: true })
@@ -170,8 +170,8 @@ describe('the work lists', () => {
     await driver.page
       .locator('#import-file')
       .setInputFiles({ name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
-    await driver.button('Try it').click();
-    await driver.told(/nothing is changed/);
+    await driver.button('Start the dry run').click();
+    await driver.told(/A dry run changes no data/);
     await row('dry run').getByText('2 of 2: 1 created, 0 updated, 0 unchanged, 0 cancelled, 1 refused').waitFor();
     await driver.expectGoodPage('work-imports');
     expect(await app.given.sql(`SELECT 1 FROM eligibilities WHERE candidate_id = 'UP-1'`)).toEqual([]);
@@ -211,7 +211,7 @@ describe('the work lists', () => {
       await driver.button('1 new: show').waitFor();
       expect(await row('dry run').boundingBox()).toEqual(place);
       await driver.button('1 new: show').click();
-      const bar = driver.page.getByRole('progressbar', { name: 'Rows done' }).first();
+      const bar = driver.page.getByRole('progressbar', { name: 'Rows processed' }).first();
       const done = async () => Number(await bar.getAttribute('value'));
       await row('RUNNING')
         .getByText(/ of 2,400: /)

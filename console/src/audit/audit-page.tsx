@@ -19,8 +19,8 @@ const FILTERS: readonly Filter[] = [
   { name: 'actor', label: 'Actor' },
   { name: 'action', label: 'Action' },
   { name: 'account_code', label: 'Account code' },
-  { name: 'from', label: 'From', type: 'moment' },
-  { name: 'to', label: 'Before', type: 'moment' },
+  { name: 'from', label: 'Time from', type: 'moment' },
+  { name: 'to', label: 'Time before', type: 'moment' },
 ];
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -98,7 +98,7 @@ export function AuditPage() {
   return (
     <Page
       title="Audit"
-      lead="This log lists each action and the person who performed it, newest first. Values and secrets are not recorded."
+      lead="This log lists each action and the person who performed it, newest first. It contains no field values and no secrets."
     >
       {isAdmin && <Seals />}
       {!(isAdmin && isFirstAwaited(seals)) && (
@@ -134,7 +134,7 @@ function Seals() {
             {!seals.agrees && (
               <p className="note bad" role="alert">
                 <strong>From row {seals.from_row} on, the audit log does not match its seals.</strong> {seals.because}.
-                The log was changed directly in the database. Follow the runbook.
+                The log was changed directly in the database. Follow the entry AuditRewritten of the runbook.
               </p>
             )}
             <Facts
@@ -163,7 +163,7 @@ function Seals() {
               ]}
             />
             <p className="hint">
-              <code>npm run admin -- verify-audit</code> compares every row.
+              <code>npm run admin -- verify-audit</code> compares every row with the seals.
             </p>
           </>
         )}

@@ -42,7 +42,7 @@ export function CandidateRights({ path, name, records }: Props) {
     const cancelled = count(['PENDING', 'ELIGIBLE']);
     let jobId: string | null = null;
     const done = await confirm({
-      title: `Erase ${name}?`,
+      title: `Erase the data of ${name}?`,
       text: (
         <>
           <p>
@@ -51,7 +51,7 @@ export function CandidateRights({ path, name, records }: Props) {
           </p>
           {cancelled > 0 && (
             <p>
-              {cancelled} open {cancelled === 1 ? 'record is' : 'records are'} cancelled.
+              {cancelled} open {cancelled === 1 ? 'record' : 'records'} will be cancelled.
             </p>
           )}
           {open > 0 && (
@@ -59,7 +59,7 @@ export function CandidateRights({ path, name, records }: Props) {
               {open} {open === 1 ? 'record is' : 'records are'} booked. Cancel each open booking first.
             </p>
           )}
-          <p>States, scores and delivery records are kept under a pseudonym. This cannot be undone.</p>
+          <p>Record states, scores and delivery records are kept under a pseudonym. This cannot be undone.</p>
         </>
       ),
       action: 'Erase',

@@ -83,7 +83,7 @@ function Bookings({ path }: Props) {
             columns={BOOKINGS}
             rowKey={({ booking_code: code }) => code}
             rows={rows}
-            empty="None."
+            empty="No bookings."
           />
         )}
       </Shown>
@@ -126,7 +126,7 @@ function Results({ path }: Props) {
       as: 'time',
       text: ({ received_datetime: at }) => at,
     },
-    { id: 'from', header: 'From', text: ({ username }) => username },
+    { id: 'from', header: 'Sent by', text: ({ username }) => username },
     {
       id: 'kind',
       header: 'Kind',
@@ -135,7 +135,7 @@ function Results({ path }: Props) {
     },
     {
       id: 'show',
-      header: 'Read',
+      header: 'Actions',
       cell: (result) => (
         <span className="actions">
           <Button small onPress={() => setShown({ result, media: false })}>
@@ -160,7 +160,7 @@ function Results({ path }: Props) {
             columns={columns}
             rowKey={({ svc_eligiblity_id: id, revision }) => `${id} ${revision}`}
             rows={rows}
-            empty="None."
+            empty="No results."
           />
         )}
       </Shown>

@@ -37,12 +37,12 @@ export function RecordPanel({ record }: { record: CandidateRecord }) {
       <Facts
         of={[
           ['Portions', record.portion_codes.join(', ')],
-          ['From', <Time at={record.schedule_start_date} />],
-          ['Until', <Time at={record.eligibility_end_date} />],
+          ['Scheduling from', <Time at={record.schedule_start_date} />],
+          ['Scheduling until', <Time at={record.eligibility_end_date} />],
           ['Open booking', record.booking_code && <Copyable text={record.booking_code} />],
           ['Exam', <Time at={record.booking_on} />],
           ['Vouchers', record.voucher_codes.join(', ') || null],
-          ['Client’s id', record.client_eligibility_id],
+          ['Client eligibility id', record.client_eligibility_id],
           ['Changed', <Time at={record.updated_datetime} />],
           ['Id', <Copyable text={record.svc_eligiblity_id} />],
         ]}
@@ -78,7 +78,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
       {
         title: excused ? 'Excuse the absence?' : 'Record that the candidate was absent?',
         text: excused
-          ? 'The booking is closed and partners are notified. The candidate can be booked again while the window is open.'
+          ? 'The booking is closed and partners are notified. The candidate can be booked again until the scheduling window ends.'
           : 'The booking and the record are closed, and partners are notified.',
         action: excused ? 'Excuse' : 'Record the absence',
         perform: () =>
@@ -145,7 +145,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ask(
           {
             title: `Cancel booking ${booking}?`,
-            text: 'Partners are notified. The candidate can be booked again while the window is open.',
+            text: 'Partners are notified. The candidate can be booked again until the scheduling window ends.',
             action: 'Cancel the booking',
             danger: true,
             perform: () => api.DELETE('/accounts/{account_code}/bookings/{booking_code}', { params: ofBooking }),
@@ -197,7 +197,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ))}
       </div>
       {byClients.length > 0 && (
-        <p className="hint">Clients and test drivers can also send these events: {byClients.join(', ')}.</p>
+        <p className="hint">Through the API, clients and test drivers can also {byClients.join(', ')}.</p>
       )}
       {(open === 'BOOK' || open === 'MOVE_BOOKING') && (
         <BookingDialog

@@ -9,7 +9,7 @@ export function nameOf(candidate: Schemas['CandidateModel']): string {
 
 /** Actions that clients or test drivers perform through the API, so that operators cannot perform them here. */
 export const BY_CLIENTS: Partial<Record<Action, string>> = {
-  UPDATE: 'an update',
-  RESULT: 'a result',
-  LAUNCH: 'a launch link',
+  UPDATE: 'update the record',
+  RESULT: 'deliver a result',
+  LAUNCH: 'request a launch link',
 };

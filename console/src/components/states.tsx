@@ -26,7 +26,7 @@ export function ProblemNote({ error, retry }: { error: unknown; retry?: () => vo
     <div className="note bad" role="alert">
       <strong>{problem?.message ?? 'This page could not be displayed'}</strong>
       <p>{detail ?? (problem ? '' : String(error))}</p>
-      {partner && <p>The partner: {partner}</p>}
+      {partner && <p>Failure: {partner}</p>}
       {excerpt && <pre>{excerpt}</pre>}
       {problem && problem.faults.length > 0 && (
         <ul>
@@ -68,7 +68,7 @@ export function StaleNote({ of }: { of: Followed }) {
   if (!of.isError || of.dataUpdatedAt === 0) return null;
   return (
     <div className="note warn stale" role="status">
-      Not up to date. The data shown is from {new Date(of.dataUpdatedAt).toLocaleTimeString('en-GB')}.{' '}
+      This data is not up to date. It was loaded at {new Date(of.dataUpdatedAt).toLocaleTimeString('en-GB')}.{' '}
       {of.error instanceof Error ? of.error.message : ''}{' '}
       <Button small onPress={() => void of.refetch()}>
         Try again

@@ -78,7 +78,7 @@ function Everything({ overview }: { overview: Overview }) {
               oldest <Time at={undelivered.oldest_created_datetime} compact />
             </>
           ) : (
-            'nothing waits'
+            'none waiting'
           )}
         </Tile>
         <Tile label="Partners with problems" count={partners.down + partners.failing} tone="bad" to="/partners">

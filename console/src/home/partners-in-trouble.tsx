@@ -75,7 +75,7 @@ function Trouble({ partner }: { partner: Partner }) {
             since <Time at={down} compact />
             {probe && (
               <>
-                , tried again <Time at={probe} compact />
+                , next attempt <Time at={probe} compact />
               </>
             )}
           </span>
@@ -90,7 +90,7 @@ function Trouble({ partner }: { partner: Partner }) {
         <>
           <Badge state="FAILING" />
           <span>
-            every attempt since <Time at={failing} compact />
+            all attempts failed since <Time at={failing} compact />
           </span>
         </>
       )}

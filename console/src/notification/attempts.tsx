@@ -15,13 +15,13 @@ const TRIGGERS: Record<Schemas['AttemptModel']['trigger'], string> = {
   AUTO: 'Automatic retry',
   MANUAL: 'Manual resend',
   REPLAY: 'Replay',
-  RENEWED: 'Repeated within the same attempt',
+  RENEWED: 'Request repeated with a new token or connection',
 };
 
 /** Shows each attempt to deliver the notification: the request, its duration, and the partner's response. */
 export function Attempts({ notification, subscription }: Props) {
   const { attempts } = notification;
-  if (attempts.length === 0) return <Empty>None yet.</Empty>;
+  if (attempts.length === 0) return <Empty>No attempts yet.</Empty>;
   const headers = requestHeaders(notification, subscription);
   return (
     <ol className="attempts">

@@ -73,7 +73,7 @@ function OneNotification({ notification }: { notification: Notification }) {
         <>
           <Link to="/queue">Error queue</Link>
           <Link to="/notifications" search={{ booking_code: booking }}>
-            All of this booking
+            All notifications of this booking
           </Link>
         </>
       }

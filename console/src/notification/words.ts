@@ -11,7 +11,7 @@ const FAILURES: Record<NonNullable<Notification['failure']>, string> = {
   auth: 'Not authorized',
   redirect: 'Redirect',
   client_error: 'Refused',
-  server_error: 'Partner fault',
+  server_error: 'Error at the partner',
   protocol: 'Unexpected answer',
   blocked: 'Address not allowed',
 };
@@ -26,7 +26,7 @@ export function failureText(failure: Notification['failure']): string {
 
 const REASONS: Record<string, string> = {
   NO_MATCHING_RECORD: 'The partner knows no such candidate or exam',
-  GIVEN_UP: 'Retries have ended: the partner accepted nothing for too long',
+  GIVEN_UP: 'Retries have ended: the partner accepted no notification for too long',
   ONLY_THIS_EVENT: 'The partner answers status 500 to this event only',
 };
 

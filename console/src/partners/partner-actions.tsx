@@ -42,7 +42,7 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
       action: 'Resume',
       perform: () => api.POST('/admin/subscriptions/{id}/resume', { params }),
     });
-    if (done) await settled('Resumed.');
+    if (done) await settled('The partner is resumed.');
   }
 
   async function rotate() {
@@ -69,7 +69,7 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
             {name ?? url} will receive no more notifications.{' '}
             {waiting === 0
               ? 'No notification is waiting for this partner.'
-              : `The events of ${waiting.toLocaleString('en')} ${waiting === 1 ? 'booking' : 'bookings'} that the partner has not received are resolved and never sent.`}
+              : `The undelivered events of ${waiting.toLocaleString('en')} ${waiting === 1 ? 'booking' : 'bookings'} are resolved and never sent.`}
           </p>
           <p>This cannot be undone.</p>
         </>
@@ -104,7 +104,7 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
       )}
       {secret !== null && (
         <Dialog title="The new signing secret" onClose={() => setSecret(null)}>
-          <p>It is shown only once. Copy it for the partner, then close.</p>
+          <p>This secret is shown only once. Copy it for the partner, and then close this dialog.</p>
           <Copyable text={secret} />
           <div className="actions end">
             <Button kind="primary" onPress={() => setSecret(null)}>

@@ -52,7 +52,7 @@ function Partner({ subscription }: { subscription: Subscription }) {
       actions={
         <>
           <LinkButton to="/queue" search={{ subscription_id: id }}>
-            Its error queue
+            Error queue of this partner
           </LinkButton>
           {isAdmin && (
             <LinkButton to="/partners/$id/settings" params={{ id }}>
@@ -72,14 +72,14 @@ function Partner({ subscription }: { subscription: Subscription }) {
           ['Events', subscription.change_reasons.map(eventText).join(', ')],
           ['Authentication', signInText(subscription.auth)],
           ['Answer timeout', subscription.wait_ms == null ? 'Default' : `${subscription.wait_ms} ms`],
-          ['Retried automatically after', subscription.auto_retry_on.join(', ')],
+          ['Failures retried automatically', subscription.auto_retry_on.join(', ')],
           ['Maximum requests per second', subscription.max_per_second ?? 'No limit'],
           ['Current requests per second', subscription.pace?.toLocaleString('en')],
           ['Busy until', subscription.paused_until && <Time at={subscription.paused_until} />],
           ['Next probe', subscription.next_probe_at && <Time at={subscription.next_probe_at} />],
-          ['Oldest undelivered', <Time at={statistics.data?.oldest_undelivered} />],
-          ['Bookings waiting', statistics.data?.bookings_waiting.toLocaleString('en')],
-          ['Next exam waiting', <Time at={statistics.data?.next_booking_on} />],
+          ['Oldest undelivered event', <Time at={statistics.data?.oldest_undelivered} />],
+          ['Bookings with undelivered events', statistics.data?.bookings_waiting.toLocaleString('en')],
+          ['Next exam with undelivered events', <Time at={statistics.data?.next_booking_on} />],
           ['Certificate', <Certificate notAfter={statistics.data?.certificate_not_after} />],
           ['Changed', <Time at={subscription.updated_datetime} />],
           ['Id', <Copyable text={id} />],

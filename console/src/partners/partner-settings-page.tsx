@@ -90,7 +90,7 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
       <FormField form={form} name="partner_url" label="Address" />
       <FormField form={form} name="change_reasons" label="Events" options={CHANGE_REASON_OPTIONS} />
       <FormField form={form} name="wait_ms" label="Answer timeout in milliseconds" />
-      <FormField form={form} name="auto_retry_on" label="Retried automatically after" />
+      <FormField form={form} name="auto_retry_on" label="Failures retried automatically" />
       <FormField form={form} name="max_per_second" label="Maximum requests per second" />
       <FormField form={form} name="ca_pem" label="Certificate authority, PEM" rows={4} />
       <FormField form={form} name="client_cert_pem" label="Client certificate, PEM" rows={4} />

@@ -51,7 +51,7 @@ export function SampleReport({ report }: { report: Report }) {
               <li key={fingerprint}>
                 <strong>{subject}</strong>
                 <p>
-                  by {issuer}, from <Time at={from} compact /> until <Time at={to} compact />
+                  issued by {issuer}, valid from <Time at={from} compact /> until <Time at={to} compact />
                 </p>
                 <code>{fingerprint}</code>
               </li>

@@ -15,10 +15,10 @@ export function SampleSection({ subscription: { id, state } }: { subscription: S
   const [reason, setReason] = useState<ChangeReason>('BOOKING_CREATED');
   const { report, error, busy, send } = useSample(id);
   return (
-    <Section title="Try it">
+    <Section title="Sample notification">
       <div className="sample">
         <Select
-          label="A sample of"
+          label="Kind of sample"
           value={reason}
           options={CHANGE_REASON_OPTIONS}
           onChange={(value) => setReason(value as ChangeReason)}
@@ -35,8 +35,8 @@ export function SampleSection({ subscription: { id, state } }: { subscription: S
         </Button>
       </div>
       <p className="hint">
-        A sample notification names a candidate who does not exist. "Verify" activates the partner when it answers the
-        sample with status 200.
+        A sample notification names a candidate who does not exist. "Verify" sends a sample, and activates the partner
+        if the partner answers with status 200.
       </p>
       {error !== null && <ProblemNote error={error} />}
       <div aria-live="polite">{report && <SampleReport report={report} />}</div>

@@ -22,7 +22,7 @@ const WORDS: Record<BulkKind, { title: string; action: string; text: string }> =
   resend: {
     title: 'Resend these notifications?',
     action: 'Resend',
-    text: 'The notifications are sent oldest first. Each partner first receives one notification, and the others follow after its delivery. You can pause or abort the job.',
+    text: 'The notifications are sent oldest first. Each partner first receives one notification, and the other notifications follow after that delivery. You can pause or abort the job.',
   },
   resolve: {
     title: 'Resolve these notifications?',
@@ -100,7 +100,7 @@ export function BulkDialog({ kind, filter, onClose }: Props) {
                 <Chosen filter={filter} />
                 {number > 0 && (
                   <>
-                    <ol className="preview" aria-label="The first of them">
+                    <ol className="preview" aria-label="The first matching notifications">
                       {first.map(({ id, booking_code: code, change_reason: event, created_datetime: at }) => (
                         <li key={id}>
                           <strong>{code}</strong> {eventText(event)} <Time at={at} compact />

@@ -112,7 +112,9 @@ function WhatToDo({ cause }: { cause: Cause }) {
       <span>{text}</span>
       <span className="actions">
         {place === 'partner' && <PartnerLink id={cause.subscription_id}>Open the partner</PartnerLink>}
-        {place === 'settings' && <PartnerSettingsLink id={cause.subscription_id}>Correct it</PartnerSettingsLink>}
+        {place === 'settings' && (
+          <PartnerSettingsLink id={cause.subscription_id}>Correct the settings</PartnerSettingsLink>
+        )}
         {place === 'notifications' && (
           <Link to="/queue/notifications" search={searchOf(cause)}>
             Read the answers
@@ -186,6 +188,6 @@ export function CausesPage() {
 }
 
 function leadOf(total: number, causes: number): string {
-  if (total === 0) return 'No notification is waiting here.';
-  return `${total.toLocaleString('en')} notifications wait, for ${causes} ${causes === 1 ? 'cause' : 'causes'}.`;
+  if (total === 0) return 'No notification is in the error queue.';
+  return `${total.toLocaleString('en')} notifications are in the error queue, for ${causes} ${causes === 1 ? 'cause' : 'causes'}.`;
 }

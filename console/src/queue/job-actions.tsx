@@ -67,7 +67,7 @@ export function JobActions({ job, small = false }: { job: Job; small?: boolean }
         onPress={() =>
           void confirm({
             title: 'Abort this job?',
-            text: `${job.waiting.toLocaleString('en')} notifications have not been processed and stay in the error queue. Attempts that have already begun will finish.`,
+            text: `${job.waiting.toLocaleString('en')} notifications have not been processed and stay in the error queue. Delivery attempts that have already begun will finish.`,
             action: 'Abort',
             danger: true,
             perform: () => steer('abort'),

@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<Item>[] = [
     kind: 'main',
     cell: ({ notification_id: id, booking_code: code }) =>
       id == null ? (
-        <span className="nothing">No longer kept</span>
+        <span className="nothing">Notification deleted</span>
       ) : (
         <Link to="/notifications/$id" params={{ id }}>
           {code ?? id}
@@ -124,7 +124,7 @@ function OneJob({ job }: { job: Job }) {
             ['Account', job.account_code],
             ...filterTexts(conditionsOf(job)),
             ['Reason', job.reason],
-            ['By', job.actor],
+            ['Started by', job.actor],
             ['Started', <Time at={job.created_datetime} />],
             ['Id', <Copyable text={job.job_id} />],
           ]}

@@ -67,7 +67,7 @@ export function jobNote(job: Job): string {
         : 'Sending the notifications.';
     case 'DONE':
       return skipped > 0
-        ? `${skipped.toLocaleString('en')} notifications were already delivered or resolved.`
+        ? `Done. ${skipped.toLocaleString('en')} notifications were skipped, because they were already delivered or resolved.`
         : 'Done.';
   }
 }
@@ -75,7 +75,7 @@ export function jobNote(job: Job): string {
 /** Explains why a job is paused: because an operator paused it, or because notifications to its partners failed. */
 function pauseNote({ paused_by: by, paused_because: because }: Job): string {
   if (because === 'operator' || because == null)
-    return `This job was paused by ${by ?? 'an operator'}. Attempts that have already begun will finish.`;
+    return `This job was paused by ${by ?? 'an operator'}. Delivery attempts that have already begun will finish.`;
   const failures = because
     .split(', ')
     .map((failure) => failureText(failure as Schemas['NotificationModel']['failure']));

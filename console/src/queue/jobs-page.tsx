@@ -32,7 +32,7 @@ const COLUMNS: readonly Column<Job>[] = [
     ),
     text: ({ kind }) => kind,
   },
-  { id: 'scope', header: 'Of', text: scopeText },
+  { id: 'scope', header: 'Scope', text: scopeText },
   {
     id: 'state',
     header: 'State',
@@ -51,7 +51,7 @@ const COLUMNS: readonly Column<Job>[] = [
     text: ({ matched }) => matched,
   },
   { id: 'reason', header: 'Reason', text: ({ reason }) => reason },
-  { id: 'actor', header: 'By', text: ({ actor }) => actor },
+  { id: 'actor', header: 'Started by', text: ({ actor }) => actor },
   {
     id: 'made',
     header: 'Started',

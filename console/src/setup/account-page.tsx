@@ -65,7 +65,7 @@ function Settings({ account }: { account: Account }) {
       <FormField form={form} name="name" label="Name" />
       <FormField form={form} name="photo_retention_days" label="Days to keep photos" />
       <FormField form={form} name="video_retention_days" label="Days to keep video links" />
-      <FormField form={form} name="candidate_retention_days" label="Days to keep candidates" />
+      <FormField form={form} name="candidate_retention_days" label="Days to keep candidate data" />
     </Form>
   );
 }

@@ -153,7 +153,7 @@ function Secret({
       />
       <div className="actions end">
         <Button kind="primary" onPress={onClose}>
-          I have copied it
+          I have copied the secret
         </Button>
       </div>
     </Dialog>

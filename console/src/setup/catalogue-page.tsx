@@ -31,10 +31,10 @@ export function CataloguePage() {
               cell: ({ code }) => <Copyable text={code} />,
               text: ({ code }) => code,
             },
-            { id: 'text', header: 'What', text: (entry) => entry.text },
+            { id: 'text', header: 'Description', text: (entry) => entry.text },
             {
               id: 'more',
-              header: 'More',
+              header: 'Details',
               text: ({ more }) => more,
             },
             {
@@ -73,7 +73,7 @@ export function CataloguePage() {
   if (known === undefined)
     return (
       <Page title="List not found" trail={trail}>
-        <Empty>An account has tests, schools, accommodations, attribute keys and vouchers.</Empty>
+        <Empty>An account has lists of tests, schools, accommodations, attribute keys and vouchers.</Empty>
       </Page>
     );
   const saved = () => void queries.invalidateQueries({ queryKey: ['catalogue', account, kind] });

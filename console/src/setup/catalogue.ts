@@ -45,8 +45,8 @@ export const KINDS: Record<string, Kind> = {
       exam_code: 'Exam code',
       launch_url: 'Launch URL',
       duration_minutes: 'Duration in minutes',
-      change_cutoff_hours: 'Last change of a booking, hours before its start',
-      launch_minutes_before: 'Earliest launch, minutes before the start',
+      change_cutoff_hours: 'Latest change of a booking, in hours before the exam',
+      launch_minutes_before: 'Earliest launch, in minutes before the exam',
     },
     initial: {
       name: '',
@@ -178,11 +178,11 @@ export const KINDS: Record<string, Kind> = {
     labels: {
       discount_type: 'Discount',
       discount_value: 'Value',
-      currency: 'Currency (ISO 4217), of an amount',
+      currency: 'Currency (ISO 4217), for an amount only',
       test_codes: 'Only for these tests',
       valid_from: 'Valid from',
       valid_until: 'Valid until',
-      max_uses: 'Uses',
+      max_uses: 'Maximum number of uses',
       disabled: 'Disabled',
     },
     initial: {

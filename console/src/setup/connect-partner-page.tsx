@@ -93,9 +93,9 @@ function Prove({ made }: { made: Made }) {
           ]}
         />
       </Section>
-      <Section title="A sample">
+      <Section title="Sample notification">
         <Button kind="primary" isPending={busy !== null} onPress={() => void send({ verify: true })}>
-          {report === null ? 'Send a sample' : 'Send it again'}
+          {report === null ? 'Send a sample' : 'Send the sample again'}
         </Button>
         {error !== null && <ProblemNote error={error} />}
         <div aria-live="polite">{report !== null && <Outcome report={report} />}</div>

@@ -20,9 +20,9 @@ function consequencesOf(before: Rights, { scopes, account_codes: accounts, disab
   const removed = [...lost(before.scopes, scopes), ...lost(before.account_codes, accounts)];
   return [
     disabled === true && !before.disabled
-      ? 'Its tokens and sessions end now, and enabling it again does not bring them back.'
+      ? 'All tokens and sessions of this user or application end now. Enabling it again does not restore them.'
       : null,
-    removed.length > 0 ? `Tokens and sessions that have ${removed.join(', ')} end now.` : null,
+    removed.length > 0 ? `Tokens and sessions that include ${removed.join(', ')} end now.` : null,
     password ? 'The user is signed out everywhere, and all tokens of the user end.' : null,
   ].filter((text) => text !== null);
 }

@@ -7,8 +7,8 @@ export function NotLive() {
   if (since === null) return null;
   return (
     <p className="note warn not-live" role="status">
-      Not live since <Time at={new Date(since).toISOString()} short />. The service does not answer; the console keeps
-      trying.
+      No live updates since <Time at={new Date(since).toISOString()} short />. The service does not answer; the console
+      keeps trying to connect.
     </p>
   );
 }

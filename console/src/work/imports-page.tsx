@@ -54,7 +54,7 @@ const COLUMNS: readonly Column<Import>[] = [
     header: 'Rows',
     cell: ({ done, rows, created, updated, unchanged, cancelled, refused }) => (
       <div className="progress">
-        <progress max={Math.max(rows, 1)} value={done} aria-label="Rows done" />
+        <progress max={Math.max(rows, 1)} value={done} aria-label="Rows processed" />
         <small>
           {done.toLocaleString('en')} of {rows.toLocaleString('en')}: {created.toLocaleString('en')} created,{' '}
           {updated.toLocaleString('en')} updated, {unchanged.toLocaleString('en')} unchanged,{' '}
@@ -190,7 +190,7 @@ function Upload() {
       await send(account.trim(), chosen, dryRun);
       toast(
         dryRun
-          ? 'The file was received. The rows are checked, and nothing is changed.'
+          ? 'The file was received. The rows are being checked. A dry run changes no data.'
           : 'The file was received. The rows are being imported.',
       );
       void queries.invalidateQueries({ queryKey: ['imports'] });
@@ -224,7 +224,7 @@ function Upload() {
         {error !== null && <ProblemNote error={error} />}
         <div className="actions">
           <Button type="submit" kind="primary" isPending={busy}>
-            {dryRun ? 'Try it' : 'Import'}
+            {dryRun ? 'Start the dry run' : 'Import'}
           </Button>
         </div>
       </form>

@@ -10,7 +10,7 @@ import { WorkNav } from './work-nav';
 const COLUMNS: readonly Column<Unmatched>[] = [
   {
     id: 'about',
-    header: 'About',
+    header: 'Result',
     kind: 'main',
     cell: (result) => (
       <Link to="/work/unmatched/$id" params={{ id: result.id }}>
@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<Unmatched>[] = [
     ),
     text: aboutOf,
   },
-  { id: 'code', header: 'Why', cell: ({ code }) => codeText(code), text: ({ code }) => code },
+  { id: 'code', header: 'Reason', cell: ({ code }) => codeText(code), text: ({ code }) => code },
   {
     id: 'received',
     header: 'Received',
@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<Unmatched>[] = [
   },
   {
     id: 'driver',
-    header: 'From',
+    header: 'Sent by',
     cell: ({ username, source }) => (
       <>
         {username}

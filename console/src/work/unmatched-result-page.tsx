@@ -44,7 +44,10 @@ export function UnmatchedResultPage() {
   if (result.data === null)
     return (
       <Page title="Unmatched result" trail={trail}>
-        <Empty>This result is no longer in the list: it was accepted or rejected, or its 30 days have passed.</Empty>
+        <Empty>
+          This result is no longer in the list: it was accepted or rejected, or it was deleted 30 days after its
+          receipt.
+        </Empty>
       </Page>
     );
   return <Waiting result={result.data} />;
@@ -64,7 +67,7 @@ function Waiting({ result }: { result: Unmatched }) {
       title: 'Reject this result?',
       text: (
         <p>
-          A rejected result belongs to no exam and leaves the list. It is kept until its 30 days have passed, and no
+          A rejected result belongs to no exam and leaves the list. The service deletes it 30 days after its receipt. No
           candidate is notified.
         </p>
       ),
@@ -74,7 +77,7 @@ function Waiting({ result }: { result: Unmatched }) {
       perform: (reason) =>
         api.POST('/admin/unmatched-results/{id}/reject', { params: { path: { id } }, body: { reason } }),
     });
-    if (done) settled('Rejected.');
+    if (done) settled('The result is rejected.');
   }
 
   return (
@@ -93,7 +96,7 @@ function Waiting({ result }: { result: Unmatched }) {
         of={[
           ...cluesOf(result),
           ['Received', <Time at={result.received_datetime} key="received" />],
-          ['From', result.username],
+          ['Sent by', result.username],
           ['Account', result.account_code],
         ]}
       />
@@ -110,8 +113,8 @@ function Waiting({ result }: { result: Unmatched }) {
       )}
       <Section title="Likely candidates">
         <p className="hint">
-          These candidates resemble the one in the result, the most likely first. The badges show the matching details.
-          Decide yourself which candidate is right.
+          These candidates resemble the candidate in the result, the most likely first. The badges show the matching
+          details. Decide yourself which candidate is right.
         </p>
         <Shown query={likely}>
           {(rows) =>
@@ -201,7 +204,7 @@ function LikelyExam({ id, likely: { record, because }, settled }: LikelyProps) {
           Accept …
         </Button>
       ) : (
-        <span className="hint">Cannot receive a result</span>
+        <span className="hint">This exam cannot receive a result</span>
       )}
     </li>
   );
@@ -283,5 +286,5 @@ async function accept(id: string, record: Record, settled: (text: string) => voi
         body: { svc_eligiblity_id, ...(reason !== '' && { reason }) },
       }),
   });
-  if (done) settled('Accepted.');
+  if (done) settled('The result is accepted.');
 }

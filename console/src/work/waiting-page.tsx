@@ -41,7 +41,7 @@ const COMMON: readonly Column<CandidateRecord>[] = [
   },
   {
     id: 'end',
-    header: 'Window ends',
+    header: 'Scheduling until',
     as: 'time',
     text: ({ eligibility_end_date: at }) => at,
   },
@@ -118,12 +118,12 @@ function Approve({ record }: { record: CandidateRecord }) {
   const { svc_eligiblity_id: svc_id, candidate, test_code: test } = record;
   async function ask() {
     const done = await confirm({
-      title: `Approve for ${nameOf(record.candidate)}?`,
+      title: `Approve the accommodations of ${nameOf(record.candidate)}?`,
       text: (
         <p>
           {candidate.special_accommodations?.join(', ')} for the test {test}.{' '}
           {record.hold_reason === null
-            ? 'The record becomes ELIGIBLE and can be booked in its window.'
+            ? 'The record becomes ELIGIBLE and can be booked in its scheduling window.'
             : 'The accommodations are approved. The record stays on hold.'}
         </p>
       ),
@@ -131,11 +131,11 @@ function Approve({ record }: { record: CandidateRecord }) {
       perform: () => api.POST('/admin/eligibilities/{svc_id}/approve-accommodations', { params: { path: { svc_id } } }),
     });
     if (!done) return;
-    toast('Approved.');
+    toast('The accommodations are approved.');
     decided();
   }
   return (
-    <Button small onPress={() => void ask()} aria-label={`Approve for ${nameOf(record.candidate)}`}>
+    <Button small onPress={() => void ask()} aria-label={`Approve the accommodations of ${nameOf(record.candidate)}`}>
       Approve …
     </Button>
   );
@@ -146,24 +146,24 @@ function Release({ record }: { record: CandidateRecord }) {
   const { svc_eligiblity_id: svc_id, hold_reason: reason } = record;
   async function ask() {
     const done = await confirm({
-      title: `Release ${nameOf(record.candidate)}?`,
+      title: `Release the record of ${nameOf(record.candidate)}?`,
       text: (
         <p>
           Reason for the hold: {reason}.{' '}
           {record.approval_pending
             ? 'The hold is released. The record still waits for approval.'
-            : 'The record becomes ELIGIBLE and can be booked in its window.'}
+            : 'The record becomes ELIGIBLE and can be booked in its scheduling window.'}
         </p>
       ),
       action: 'Release',
       perform: () => api.POST('/admin/eligibilities/{svc_id}/release', { params: { path: { svc_id } } }),
     });
     if (!done) return;
-    toast('Released.');
+    toast('The hold is released.');
     decided();
   }
   return (
-    <Button small onPress={() => void ask()} aria-label={`Release ${nameOf(record.candidate)}`}>
+    <Button small onPress={() => void ask()} aria-label={`Release the record of ${nameOf(record.candidate)}`}>
       Release …
     </Button>
   );
@@ -176,7 +176,7 @@ export function ApprovalsPage() {
     <Page
       title="Approvals"
       trail={<WorkNav />}
-      lead="The special accommodations of these records wait for approval. The records cannot be booked until they are approved."
+      lead="The special accommodations of these records wait for approval. A record cannot be booked until its accommodations are approved."
     >
       <Filters of={FILTERS} />
       <List

@@ -7,7 +7,7 @@ import { boolean, dateTime, listOf, oneOf, text, type Rule } from '../../platfor
 declareFaults({
   username_invalid: [
     'The value cannot be used as a user name.',
-    'Use at most 64 letters A to Z, digits and the characters . _ @ + -, and not dots alone.',
+    'Use at most 64 letters A to Z, digits and the characters . _ @ + -. The name must not consist of dots alone.',
   ],
   password_weak: [
     'The password is too easy to guess.',
@@ -17,7 +17,7 @@ declareFaults({
     'A password cannot be set for this user, because operators sign in through the identity provider of the organisation.',
     'Leave the password out. The user signs in to the console with OpenID Connect.',
   ],
-  grant_unknown: ['The value is not a known OAuth 2.0 grant type.', 'Use password and refresh_token.'],
+  grant_unknown: ['The value is not a known OAuth 2.0 grant type.', 'Use password, refresh_token or both.'],
   scope_unknown: ['The value is not a known scope.', 'Use the scopes that the API description lists.'],
 });
 

@@ -80,10 +80,10 @@ export function verificationDetail({ reason }: Pick<AttemptOutcome, 'reason'>): 
 
 const SIGN_IN: Record<PartnerAuth['type'], string> = {
   none: 'The partner requires no sign-in.',
-  headers: 'Sent with the headers of the subscription.',
-  basic: 'Sent with user name and password.',
-  bearer: 'Sent with the token of the subscription.',
-  oauth2_client_credentials: 'Sent with a token of the partner’s token service.',
+  headers: 'The request was sent with the headers of the subscription.',
+  basic: 'The request was sent with a user name and a password.',
+  bearer: 'The request was sent with the token of the subscription.',
+  oauth2_client_credentials: 'The request was sent with a token of the partner’s token service.',
 };
 
 function detailsOf(
@@ -100,7 +100,7 @@ function detailsOf(
   return {
     NAME: {
       ok: `${seen.host} is ${seen.addresses.join(', ') || 'known'}.`,
-      failed: `${seen.host} has no address.`,
+      failed: `The host name ${seen.host} has no address.`,
     },
     ADDRESS: {
       ok: `${seen.address ?? 'The address'} accepts connections.`,
@@ -119,7 +119,7 @@ function detailsOf(
         httpStatus === null ? 'No access token could be obtained.' : `The partner refused the sign-in with ${status}.`,
     },
     ANSWER: {
-      ok: `200 after ${durationMs} ms.`,
+      ok: `The partner answered 200 after ${durationMs} ms.`,
       failed:
         reason === NO_MATCHING_RECORD
           ? UNKNOWN_SAMPLE

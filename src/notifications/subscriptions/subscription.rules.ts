@@ -75,7 +75,7 @@ export function credentialFaults(
     faults.push(
       fault(
         'auth_required',
-        'Another host requires auth in the same request. Send null to use no credentials.',
+        'A change to another host requires auth in the same request. Send null to use no credentials.',
         '/auth',
       ),
     );
@@ -83,7 +83,7 @@ export function credentialFaults(
     faults.push(
       fault(
         'auth_required',
-        'Another host requires the client certificate and its key in the same request. Send null to use no certificate.',
+        'A change to another host requires the client certificate and its key in the same request. Send null to use no certificate.',
         '/client_key_pem',
       ),
     );

@@ -39,7 +39,7 @@ export function parseStrictJson(json: Buffer): unknown {
   const value = parseJson(json.toString('utf8'));
   const [pointer] = Walk.over(json, 1, () => true);
   if (pointer === undefined) return value;
-  throw malformedJson.error({ detail: `The member ${pointer} appears more than once. Keep one of them.` });
+  throw malformedJson.error({ detail: `The member ${pointer} appears more than once. Send the member once.` });
 }
 
 /**

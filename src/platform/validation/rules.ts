@@ -53,7 +53,7 @@ declareFaults({
   ],
   code_invalid: [
     'The code does not fit in a URL or contains characters that cannot be printed.',
-    'Use printable characters without / and \\, without spaces at the beginning or end.',
+    'Use printable characters other than / and \\, and no spaces at the beginning or end.',
   ],
 });
 

@@ -188,7 +188,7 @@ export class UnmatchedResultsController {
   @ApiOperation({
     summary: 'Reject an unmatched result',
     description:
-      'The result leaves the list, but is kept with the reason until its 30 days have passed. It can still be accepted during that time.',
+      'The result leaves the list, but is kept with the reason until 30 days after its receipt. It can still be accepted during that time.',
   })
   @AnswerEmpty(204, 'Rejected.')
   @BodyProblems(404, 409)
