@@ -35,7 +35,7 @@ export const answering: readonly Situation[] = [
   },
   {
     title: 'a remote exam, which has no site',
-    sentence: 'of the test centre, or for a remote exam the one that the candidate chose',
+    sentence: 'of the test centre, or for a remote exam the time zone that the candidate chose',
     async play(scene) {
       const without = Object.fromEntries(SITE.map((name) => [name, undefined]));
       await scene.taken(
@@ -79,7 +79,7 @@ export const answering: readonly Situation[] = [
   },
   {
     title: 'an unknown candidate',
-    sentence: 'assumes that you do not know the candidate or exam; an operator decides when to send again',
+    sentence: 'assumes that you do not know the candidate or exam, and leaves the notification to an operator',
     async play(scene) {
       const unknown = { candidate_id: `UNKNOWN-${Date.now()}`, client_eligibility_id: undefined };
       const { status } = await scene.send(scene.booking().next('BOOKING_CREATED', unknown));
