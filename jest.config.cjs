@@ -26,8 +26,8 @@ const shared = {
 };
 
 module.exports = {
-  // One worker more than two cores, because tests over HTTP mostly wait: for partners, leases and pages.
-  maxWorkers: 3,
+  // With more workers than cores, tests that wait for partners and pages exceed their time limits.
+  maxWorkers: 2,
   // What a hundred suites leave in a worker takes seconds to collect, for which nothing else runs there.
   workerIdleMemoryLimit: '2GB',
   testTimeout: 60_000,

@@ -110,6 +110,7 @@ describe('the timeline of a booking', () => {
   it('answers in two clicks whether the partner knows that the exam of a candidate was moved', async () => {
     await subscribed.patch({ name: 'The board' });
     await driver.goTo('');
+    await driver.page.getByRole('heading', { level: 1 }).waitFor();
     driver.clicks.length = 0;
     await driver.page.keyboard.press('Control+k');
     await driver.page.getByRole('combobox', { name: /^A page/ }).fill(record['candidate'].candidate_id as string);
