@@ -92,11 +92,19 @@ describe('the timeline of a booking', () => {
     );
   });
 
+  /** Opens the search with Ctrl+K, which a page answers only once it is loaded, and enters the text. */
+  async function fillSearch(text: string): Promise<void> {
+    const field = driver.page.getByRole('combobox', { name: /^A page/ });
+    await eventually(async () => {
+      if (!(await field.isVisible())) await driver.page.keyboard.press('Control+k');
+      await field.fill(text, { timeout: 1_000 });
+    });
+  }
+
   it('shows candidates and partners as results of the search by Ctrl+K', async () => {
     const { candidate_id: id, last_name: last, first_name: first } = record['candidate'] as Record<string, string>;
     const search = async (text: string, option: RegExp) => {
-      await driver.page.keyboard.press('Control+k');
-      await driver.page.getByRole('combobox', { name: /^A page/ }).fill(text);
+      await fillSearch(text);
       await driver.page.getByRole('option', { name: option }).click();
     };
     await subscribed.patch({ name: 'The board' });
@@ -110,10 +118,8 @@ describe('the timeline of a booking', () => {
   it('answers in two clicks whether the partner knows that the exam of a candidate was moved', async () => {
     await subscribed.patch({ name: 'The board' });
     await driver.goTo('');
-    await driver.page.getByRole('heading', { level: 1 }).waitFor();
     driver.clicks.length = 0;
-    await driver.page.keyboard.press('Control+k');
-    await driver.page.getByRole('combobox', { name: /^A page/ }).fill(record['candidate'].candidate_id as string);
+    await fillSearch(record['candidate'].candidate_id as string);
     await driver.page.getByRole('option', { name: /^Notifications of candidate/ }).click();
     const row = driver.page.getByRole('row').filter({ hasText: 'no. 2' });
     await row.getByText('DELIVERED').waitFor();
