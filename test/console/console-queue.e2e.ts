@@ -227,7 +227,7 @@ describe('the error queue in the console', () => {
     const chunks: Buffer[] = [];
     for await (const chunk of await file.createReadStream()) chunks.push(chunk as Buffer);
     const lines = Buffer.concat(chunks).toString().trim().split('\r\n');
-    expect(lines[0]).toBe('Job,Of,State,Progress,Reason,By,Started,Failed,Id');
+    expect(lines[0]).toBe('Job,Scope,State,Progress,Reason,Started by,Started,Failed,Id');
     expect(lines).toHaveLength(4);
   });
 
