@@ -39,27 +39,9 @@ export function Filters({ of }: { of: readonly Filter[] }) {
   const used = of.some(({ name }) => search[name] !== undefined);
   return (
     <search className="filters" aria-label="Filters">
-      {of.map((filter) =>
-        filter.useOptions ? (
-          <LoadedFilter
-            key={filter.name}
-            filter={filter}
-            useOptions={filter.useOptions}
-            value={search[filter.name] ?? ''}
-            apply={apply}
-          />
-        ) : filter.options ? (
-          <ChoiceFilter
-            key={filter.name}
-            filter={filter}
-            options={filter.options}
-            value={search[filter.name] ?? ''}
-            apply={apply}
-          />
-        ) : (
-          <TextFilter key={filter.name} filter={filter} value={search[filter.name] ?? ''} apply={apply} />
-        ),
-      )}
+      {of.map((filter) => (
+        <FilterField key={filter.name} filter={filter} value={search[filter.name] ?? ''} apply={apply} />
+      ))}
       {used && (
         <Button
           kind="quiet"
@@ -79,6 +61,12 @@ interface FilterProps {
   filter: Filter;
   value: string;
   apply: (name: string, value: string) => void;
+}
+
+function FilterField(props: FilterProps) {
+  const { options, useOptions } = props.filter;
+  if (useOptions) return <LoadedFilter {...props} useOptions={useOptions} />;
+  return options ? <ChoiceFilter {...props} options={options} /> : <TextFilter {...props} />;
 }
 
 function ChoiceFilter({

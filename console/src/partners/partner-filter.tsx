@@ -2,6 +2,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client';
 import type { Option } from '../components/fields';
 import type { Filter } from '../components/filters';
+import { partnerTitle } from './partner-name';
 
 const MOST = 200;
 
@@ -15,8 +16,13 @@ const partnersToChoose = queryOptions({
 export function usePartnerOptions(): readonly Option[] {
   const { data = [] } = useQuery(partnersToChoose);
   return data
-    .map(({ id, name, partner_url: url }): Option => [id, name === null || name === undefined ? url : name])
-    .toSorted(([, one], [, other]) => one.localeCompare(other));
+    .map(({ id, name, partner_url }): Option => [id, partnerTitle({ subscription_name: name, partner_url })])
+    .toSorted(byLabel);
+}
+
+/** Compares two options by their labels. */
+export function byLabel([, one]: Option, [, other]: Option): number {
+  return one.localeCompare(other);
 }
 
 /** The filter with which the user chooses a partner by its name. */

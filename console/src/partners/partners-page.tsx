@@ -22,12 +22,12 @@ const COLUMNS: readonly Column<Partner>[] = [
     id: 'partner',
     header: 'Partner',
     kind: 'main',
-    cell: ({ subscription_id: id, subscription_name: name, partner_url: url }) => (
+    cell: (partner) => (
       <>
-        <Link to="/partners/$id" params={{ id }}>
-          {name ?? url}
+        <Link to="/partners/$id" params={{ id: partner.subscription_id }}>
+          {partnerTitle(partner)}
         </Link>
-        {name && <small>{url}</small>}
+        {partner.subscription_name && <small>{partner.partner_url}</small>}
       </>
     ),
     text: partnerTitle,

@@ -13,6 +13,7 @@ import { Page, Section } from '../components/page';
 import { LinkButton } from '../components/button';
 import { PartnerLink, PartnerSettingsLink } from '../notification/partner-link';
 import { failureText, reasonText, RETRY_OPTIONS, retryText } from '../notification/words';
+import { byLabel } from '../partners/partner-filter';
 import { partnerTitle } from '../partners/partner-name';
 import { BulkButtons } from './bulk-buttons';
 import { causesQuery } from './causes-query';
@@ -26,7 +27,7 @@ type Cause = Schemas['CauseModel'];
 function useCausePartners(): readonly Option[] {
   const { data = [] } = useQuery(causesQuery);
   const names = new Map(data.map((cause) => [cause.subscription_id, partnerTitle(cause)]));
-  return [...names].toSorted(([, one], [, other]) => one.localeCompare(other));
+  return [...names].toSorted(byLabel);
 }
 
 const FILTERS: readonly Filter[] = [

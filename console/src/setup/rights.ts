@@ -13,13 +13,18 @@ interface Change {
   password?: string | null;
 }
 
+function disables(before: Rights, { disabled }: Change): boolean {
+  return disabled === true && !before.disabled;
+}
+
 /** Returns the consequences of a change that ends tokens and sessions; an empty list without such a change. */
-function consequencesOf(before: Rights, { scopes, account_codes: accounts, disabled, password }: Change): string[] {
+function consequencesOf(before: Rights, change: Change): string[] {
+  const { scopes, account_codes: accounts, password } = change;
   const lost = (had: readonly string[] = [], has: readonly string[] | null | undefined) =>
     has === undefined ? [] : had.filter((one) => !has?.includes(one));
   const removed = [...lost(before.scopes, scopes), ...lost(before.account_codes, accounts)];
   return [
-    disabled === true && !before.disabled
+    disables(before, change)
       ? 'All tokens and sessions of this user or application end now. Enabling it again does not restore them.'
       : null,
     removed.length > 0 ? `Tokens and sessions that include ${removed.join(', ')} end now.` : null,
@@ -42,10 +47,11 @@ export async function changeRights(
     await perform();
     return true;
   }
+  const action = disables(before, change) ? 'Disable' : 'Change';
   return confirm({
-    title: `${change.disabled === true && !before.disabled ? 'Disable' : 'Change'} ${name}?`,
+    title: `${action} ${name}?`,
     text: consequences.join(' '),
-    action: change.disabled === true && !before.disabled ? 'Disable' : 'Change',
+    action,
     danger: true,
     perform,
   });
