@@ -9,7 +9,7 @@ import { Logger } from '../observability/logger.js';
 import type { FairSemaphore } from '../overload/fair-semaphore.js';
 import { isNoConnectionFree, shareFairly } from './fair-connections.js';
 import { connectionsFor, LOCK_TIMEOUT_MS, poolConfig } from './connections.js';
-import { send } from './outdated-plans.js';
+import { isOutdated, send } from './outdated-plans.js';
 import { ServiceClient } from './service-client.js';
 import { withSpans } from './statement-spans.js';
 
@@ -235,11 +235,16 @@ export function isTimedOut(error: unknown): boolean {
 const ENDED_FOR_ANOTHER = new Set(['40P01', '40001']);
 
 /**
- * Returns whether the error is a deadlock or a serialization failure, so that the transaction may succeed if it is
- * retried.
+ * Returns whether the transaction may succeed if it is repeated immediately: PostgreSQL aborted it for another
+ * transaction, or refused a statement that was prepared before a change of its table.
  */
+export function mayBeRepeated(error: unknown): boolean {
+  return isOutdated(error) || ENDED_FOR_ANOTHER.has(String((error as { code?: unknown }).code));
+}
+
+/** Returns whether the transaction may succeed if it is retried, immediately or later. */
 export function mustBeDoneAgain(error: unknown): boolean {
-  return isDatabaseUnavailable(error) || ENDED_FOR_ANOTHER.has(String((error as { code?: unknown }).code));
+  return isDatabaseUnavailable(error) || mayBeRepeated(error);
 }
 
 const ALSO_UNAVAILABLE: ReadonlySet<string> = new Set(['25006', '55P03', '58030']);

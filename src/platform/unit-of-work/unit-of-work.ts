@@ -13,16 +13,14 @@ import {
   Database,
   isDatabaseUnavailable,
   isTimedOut,
+  mayBeRepeated,
   prepared,
   type Statement,
 } from '../database/database.js';
-import { isOutdated } from '../database/outdated-plans.js';
 import { DomainError } from '../errors.js';
 import { Batcher } from '../batcher.js';
 import { BatchedUnit, MustBeAlone, RunningUnit } from './running-unit.js';
 
-/** The codes of deadlocks and serialization failures. */
-const ENDED_FOR_ANOTHER: ReadonlySet<unknown> = new Set(['40P01', '40001']);
 const ATTEMPTS = 3;
 /** The pause before a transaction is retried, in milliseconds: random between this value and twice this value. */
 const RETRY_PAUSE_MS = 25;
@@ -87,8 +85,7 @@ export class UnitOfWork {
       try {
         return await this.runOnce(work);
       } catch (error) {
-        const isRetried = isOutdated(error) || ENDED_FOR_ANOTHER.has((error as { code?: unknown }).code);
-        if (attempt === ATTEMPTS || !isRetried) throw error;
+        if (attempt === ATTEMPTS || !mayBeRepeated(error)) throw error;
         await pause(RETRY_PAUSE_MS * (1 + Math.random()));
       }
     }
