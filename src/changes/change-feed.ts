@@ -51,7 +51,7 @@ const HORIZON = `SELECT ${GENERATION} AS generation,
   pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS xmin,
   pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xmax,
   floor(extract(epoch FROM now()))::bigint AS now_s,
-  coalesce(extract(epoch FROM obj_description('changes'::regclass, 'pg_class')::timestamptz), 0)::bigint AS kept_from_s`;
+  coalesce((SELECT extract(epoch FROM dropped_until) FROM change_epoch), 0)::bigint AS kept_from_s`;
 const PLACE = `generation, xid, position, (extract(epoch FROM recorded_at) * 1000000)::bigint AS recorded_us`;
 const SETTLED = '(generation, xid) < (horizon.generation, horizon.xmin)';
 

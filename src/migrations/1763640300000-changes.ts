@@ -35,6 +35,8 @@ export class Changes1763640300000 implements MigrationInterface {
         epoch bigint NOT NULL,
         system_identifier text NOT NULL,
         table_oid bigint NOT NULL,
+        -- The end of the newest month whose partition was dropped. Readers see by it which months are missing.
+        dropped_until timestamptz,
         CONSTRAINT change_epoch_only_row CHECK (only_row)
       );
       INSERT INTO change_epoch (epoch, system_identifier, table_oid)
@@ -48,7 +50,6 @@ export class Changes1763640300000 implements MigrationInterface {
           name text;
           made int := 0;
           old record;
-          dropped_until timestamptz := obj_description('changes'::regclass, 'pg_class')::timestamptz;
         BEGIN
           -- Several processes keep the partitions. Only one needs to run at a time.
           IF NOT pg_try_advisory_xact_lock(7031947) THEN RETURN 0; END IF;
@@ -71,9 +72,7 @@ export class Changes1763640300000 implements MigrationInterface {
           LOOP
             IF old.begins + interval '1 month' <= least(keep_from, date_trunc('month', now())) THEN
               EXECUTE format('DROP TABLE %I', old.relname);
-              dropped_until := greatest(dropped_until, old.begins + interval '1 month');
-              -- Readers see in the comment which months are missing.
-              EXECUTE format('COMMENT ON TABLE changes IS %L', dropped_until);
+              UPDATE change_epoch SET dropped_until = greatest(dropped_until, old.begins + interval '1 month');
             END IF;
           END LOOP;
           RETURN made;

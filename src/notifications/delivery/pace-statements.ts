@@ -136,7 +136,8 @@ export interface Reserved {
 
 /**
  * The SQL expression for the ceiling of a subscription `s` at the first reservation after a pause; null if the stored one
- * is about right: at a slow pace, one answer more proves nothing. Only now have all processes recorded the answers that they got before the pause.
+ * is about right: at a slow pace, one answer more proves nothing. Only now have all processes recorded the responses that
+ * they got before the pause.
  */
 const RECOUNTED = `(SELECT CASE WHEN s.pace_ceiling < least(0.9 * counted.a_second, counted.a_second - 1.5) THEN counted.a_second END FROM (
     SELECT count(*) / greatest(1, 0.5 / s.pace) AS a_second FROM notification_attempts a
@@ -150,12 +151,12 @@ const RECOUNTED = `(SELECT CASE WHEN s.pace_ceiling < least(0.9 * counted.a_seco
 export const RESERVE = prepared(
   'delivery-reserve',
   `WITH partner AS MATERIALIZED (
-     SELECT s.id, CASE WHEN s.pace IS NULL THEN s.max_per_second ELSE least(greatest(s.pace, ceiling / 2), s.max_per_second) END AS pace,
-       ceiling, statement_timestamp() AS at, ${GIVEN_OUT_TO} AS given_out_to,
+     SELECT s.id, least(raised, s.max_per_second) AS pace, raised, ceiling, statement_timestamp() AS at, ${GIVEN_OUT_TO} AS given_out_to,
        set_config('synchronous_commit', 'off', true),
        CASE WHEN ${MAY_BE_ASKED} THEN 0
          ELSE extract(epoch FROM s.paused_until - statement_timestamp()) * 1000 END AS wall_ms
      FROM subscriptions s CROSS JOIN LATERAL (SELECT ${RECOUNTED} AS ceiling) recounted
+       CROSS JOIN LATERAL (SELECT CASE WHEN s.pace IS NOT NULL THEN greatest(s.pace, ceiling / 2) END AS raised) grown
      WHERE s.id = $1 AND s.deleted_datetime IS NULL FOR NO KEY UPDATE OF s),
    share AS MATERIALIZED (
      SELECT *, CASE WHEN pace IS NULL OR wall_ms > 0 OR given_out_to > at + interval '${AHEAD_S} seconds' THEN 0
@@ -163,8 +164,7 @@ export const RESERVE = prepared(
      FROM partner),
    given_out AS (
      UPDATE subscriptions s SET paced_to = share.given_out_to + make_interval(secs => share.requests / share.pace),
-       pace_ceiling = greatest(s.pace_ceiling, share.ceiling),
-       pace = CASE WHEN s.pace IS NULL THEN NULL ELSE greatest(s.pace, share.ceiling / 2) END
+       pace_ceiling = greatest(s.pace_ceiling, share.ceiling), pace = share.raised
      FROM share WHERE s.id = share.id AND share.requests > 0)
    SELECT pace, requests, wall_ms::float8 AS wall_ms,
      greatest(0, extract(epoch FROM given_out_to - at) * 1000 - CASE requests WHEN 0 THEN ${AHEAD_S * 1000} ELSE 0 END)::float8 AS from_ms

@@ -101,4 +101,8 @@ export class ChangeEpoch {
 
   @Column('bigint')
   table_oid: number;
+
+  /** The end of the newest month whose partition was dropped; null if there is none. */
+  @Column('timestamptz', { nullable: true })
+  dropped_until: Date | null;
 }
