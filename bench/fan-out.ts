@@ -14,7 +14,7 @@
  * that with 10; p95 within 1.2; 300 MiB with a thousand partners; 0 notifications or 0 rounds leave out a part)
  */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -29,6 +29,7 @@ import { PartnerFarm } from './partner-farm.js';
 import { prepare, TEST_CODE } from './prepare.js';
 import { peakResidentMiB, processorSeconds } from './processor-time.js';
 import { ServiceProcess } from './service-process.js';
+import { postmasterOf } from '../test/support/postmaster.js';
 
 /** The numbers of subscriptions to measure. Without subscriptions, the cost of an event alone is measured. */
 const FAN_OUTS = [0, 1, 10, 100, 1000];
@@ -268,12 +269,11 @@ async function within(ms: number, look: () => true | string | Promise<true | str
 async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'fan-out-'));
   chmodSync(folder, 0o755);
-  const serviceDir = join(folder, 'service');
   const server = await startEmbeddedPostgres({ dataDir: folder, database: 'bench' });
   await migrate(server.url);
   const { token } = await prepare(server.url);
   const farm = await PartnerFarm.start();
-  const service = new ServiceProcess(serviceDir, {
+  const service = new ServiceProcess(join(folder, 'service'), {
     DATABASE_URL: server.url,
     SECRETS_KEY: randomBytes(32).toString('base64'),
     RATE_LIMIT_PER_MINUTE: '0',
@@ -285,10 +285,7 @@ async function main(): Promise<void> {
   try {
     await service.start();
     await client.connect();
-    const { rows } = await client.query<{ data_directory: string }>('SHOW data_directory');
-    const { pid } = JSON.parse(readFileSync(join(serviceDir, 'server.json'), 'utf8')) as { pid: number };
-    const postmaster = Number(readFileSync(join(rows[0].data_directory, 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
-    const bench = new Bench(farm, service, client, token, [pid, postmaster]);
+    const bench = new Bench(farm, service, client, token, [service.pid, await postmasterOf(client)]);
     const [notifications, rounds] = [Number(options.notifications), Number(options.rounds)];
     if (notifications > 0) await bench.fanOut(notifications);
     if (rounds > 0) await bench.trouble(Number(options.partners), rounds);

@@ -5,7 +5,7 @@
  * usage: node dist/bench/many-subscriptions.js [--subscriptions 2000] [--events 3]
  */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -20,6 +20,7 @@ import { PartnerFarm } from './partner-farm.js';
 import { prepare, TEST_CODE } from './prepare.js';
 import { processorSeconds } from './processor-time.js';
 import { ServiceProcess } from './service-process.js';
+import { postmasterOf } from '../test/support/postmaster.js';
 
 const READS = 50;
 const ARRIVE_MS = 300_000;
@@ -120,8 +121,7 @@ async function main(): Promise<void> {
   try {
     await service.start();
     await client.connect();
-    const { rows } = await client.query<{ data_directory: string }>('SHOW data_directory');
-    const postmaster = Number(readFileSync(join(rows[0].data_directory, 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
+    const postmaster = await postmasterOf(client);
     const used: Used = () => [processorSeconds(service.pid), processorSeconds(postmaster)];
     await measure(service, client, farm, account, token, used);
   } finally {

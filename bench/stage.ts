@@ -1,8 +1,9 @@
-import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
+import { postmasterOf } from '../test/support/postmaster.js';
 
 /** The settings of PostgreSQL that the report prints with the figures. */
 const TOLD_SETTINGS = ['server_version', 'fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers'] as const;
@@ -33,12 +34,8 @@ export class Stage {
   }
 
   /** Returns the pid of PostgreSQL's main process, whose children serve the connections. */
-  async postmaster(): Promise<number> {
-    const [{ data_directory }] = await this.withDatabase(
-      'bench',
-      async (client) => (await client.query<{ data_directory: string }>('SHOW data_directory')).rows,
-    );
-    return Number(readFileSync(join(data_directory, 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
+  postmaster(): Promise<number> {
+    return this.withDatabase('bench', postmasterOf);
   }
 
   get log(): string {

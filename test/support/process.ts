@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from './eventually';
+import { postmasterIn } from './postmaster';
 
 interface Login {
   consumer_key: string;
@@ -76,7 +77,7 @@ export class ServiceProcess {
   }
 
   get postmasterPid(): number {
-    return Number(readFileSync(join(this.dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
+    return postmasterIn(join(this.dataDir, 'postgres'));
   }
 
   async token(login: Login): Promise<string> {

@@ -18,7 +18,7 @@
  */
 import 'reflect-metadata';
 import { randomBytes, randomInt } from 'node:crypto';
-import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,25 +33,17 @@ import { judge, settle } from './chaos-judge.js';
 import { Ledger } from './chaos-ledger.js';
 import { prepare, query } from '../../../bench/prepare.js';
 import { ServiceProcess } from '../../../bench/service-process.js';
+import { postmasterIn } from '../../support/postmaster.js';
+import { withStops, type Stop } from '../stops.js';
 
 const ROUND_MS = 2_500;
 
 function killPostgres(dataDir: string): void {
-  const pid = Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n', 1)[0]);
-  process.kill(pid, 'SIGKILL');
-}
-
-async function main(): Promise<boolean> {
-  const stops: (() => Promise<unknown>)[] = [];
-  try {
-    return await run(stops);
-  } finally {
-    for (const stop of stops.reverse()) await stop().catch(() => undefined);
-  }
+  process.kill(postmasterIn(join(dataDir, 'postgres')), 'SIGKILL');
 }
 
 /** Returns whether all checks passed. Each started process is added to `stops`. */
-async function run(stops: (() => Promise<unknown>)[]): Promise<boolean> {
+async function run(stops: Stop[]): Promise<boolean> {
   const { values } = parseArgs({ options: { rounds: { type: 'string', default: '50' } }, strict: false });
   const rounds = Number(values.rounds);
   const folder = mkdtempSync(join(tmpdir(), 'chaos-'));
@@ -130,4 +122,4 @@ async function run(stops: (() => Promise<unknown>)[]): Promise<boolean> {
   return bad === 0 && ledger.accepted.size > 0;
 }
 
-runCommand(main);
+runCommand(() => withStops(run));

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, mkdirSync, mkdtempSync, rmSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { stringify } from 'yaml';
 import { Daemon, until } from '../daemon.js';
 import { POSTGRES_BIN } from '../debian.js';
 import type { Machine } from './network.js';
+import { postmasterIn } from '../../support/postmaster.js';
 
 export interface ClusterOptions {
   readonly folder: string;
@@ -73,8 +74,7 @@ export class DatabaseMachine {
 
   /** Kills only PostgreSQL: Patroni notices this immediately. */
   killPostgres(): void {
-    const pid = Number(readFileSync(join(this.data, 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
-    process.kill(pid, 'SIGKILL');
+    process.kill(postmasterIn(this.data), 'SIGKILL');
   }
 
   url(database: string): string {

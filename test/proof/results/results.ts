@@ -16,7 +16,7 @@
 import 'reflect-metadata';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -28,6 +28,7 @@ import { migrate } from '../../../src/platform/database/migrate.js';
 import { prepare, query, TEST_CODE } from '../../../bench/prepare.js';
 import { ServiceProcess } from '../../../bench/service-process.js';
 import { isSame, mutation, sentOf, type Sent } from './bodies.js';
+import { postmasterIn } from '../../support/postmaster.js';
 
 const AT_ONCE = 24;
 const EXAMS = 400;
@@ -107,7 +108,7 @@ async function run(bodies: number, stops: (() => unknown)[]): Promise<boolean> {
       await service.start();
     },
     postgres: async () => {
-      process.kill(Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n', 1)[0]), 'SIGKILL');
+      process.kill(postmasterIn(join(dataDir, 'postgres')), 'SIGKILL');
       await query(database.url, 'SELECT 1');
     },
     ...(hasDisk ? { disk: () => fillDisk(dataDir) } : {}),

@@ -27,6 +27,8 @@ import { ServiceProcess } from '../../../bench/service-process.js';
 import { migrate } from '../../../src/platform/database/migrate.js';
 import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/embedded-postgres.js';
 import { startPartner } from '../../support/partner.js';
+import { quantile } from '../../../bench/figures.js';
+import { withStops, type Stop } from '../stops.js';
 import { BookingLoad, subscribe } from '../chaos/booking-load.js';
 import { judge, settle } from '../chaos/chaos-judge.js';
 import { Ledger } from '../chaos/chaos-ledger.js';
@@ -38,21 +40,9 @@ const MOST_RATIO = 1.5;
 const PROGRAM = join(__dirname, '../../../src/main.js');
 const NEXT = ['--require', join(__dirname, 'next-release.js'), PROGRAM];
 
-function p99(durations: readonly number[]): number {
-  const sorted = durations.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length * 0.99)] ?? 0;
-}
+const p99 = (durations: readonly number[]): number => quantile(Float64Array.from(durations).sort(), 0.99);
 
-async function main(): Promise<boolean> {
-  const stops: (() => Promise<unknown>)[] = [];
-  try {
-    return await run(stops);
-  } finally {
-    for (const stop of stops.reverse()) await stop().catch(() => undefined);
-  }
-}
-
-async function run(stops: (() => Promise<unknown>)[]): Promise<boolean> {
+async function run(stops: Stop[]): Promise<boolean> {
   const { values } = parseArgs({ options: { rolls: { type: 'string', default: '2' } } });
   const rolls = Number(values.rolls);
   const folder = mkdtempSync(join(tmpdir(), 'rolling-'));
@@ -141,4 +131,4 @@ async function run(stops: (() => Promise<unknown>)[]): Promise<boolean> {
   );
 }
 
-runCommand(main);
+runCommand(() => withStops(run));

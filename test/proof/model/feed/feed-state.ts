@@ -34,6 +34,15 @@ const DATABASE = [
   'backupSequence',
   'backupTimeline',
 ] as const;
+/** The reader's request: first, the horizon at its first statement. */
+export const REQUEST = [
+  'asksNow',
+  'askedGeneration',
+  'askedXmax',
+  'askedTick',
+  'askedKeptFrom',
+  'askedCommitted',
+] as const;
 const READER = [
   'phase',
   // The reader's cursor: the last entry of the page, by its numbers and by its index + 1. Times are ticks + 1; 0 means
@@ -45,13 +54,7 @@ const READER = [
   'at',
   'told',
   'given',
-  // The reader's request: first, the horizon at its first statement.
-  'asksNow',
-  'askedGeneration',
-  'askedXmax',
-  'askedTick',
-  'askedKeptFrom',
-  'askedCommitted',
+  ...REQUEST,
   // Three sets of entries, as bits: the entries that were listed, those that need not be listed, and those that must
   // not be listed.
   'seen',

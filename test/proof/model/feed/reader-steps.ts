@@ -1,4 +1,4 @@
-import { bitsOf, PHASE, READING, type FeedState, type Reader } from './feed-state.js';
+import { bitsOf, PHASE, READING, REQUEST, type FeedState, type Reader } from './feed-state.js';
 import { faultOfPage, faultOfRefusal } from './feed-promises.js';
 import {
   feedLabel,
@@ -177,13 +177,5 @@ function moveCursor(
   const isRead = isFull && !step.is('a full page counts as read up to now');
   reader.told = (isRead ? transactions[last!].at : request.askedTick) + 1;
   // After the response, the reader forgets the values of the request.
-  for (const name of [
-    'asksNow',
-    'askedGeneration',
-    'askedXmax',
-    'askedTick',
-    'askedKeptFrom',
-    'askedCommitted',
-  ] as const)
-    reader[name] = 0;
+  for (const name of REQUEST) reader[name] = 0;
 }

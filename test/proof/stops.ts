@@ -1,0 +1,12 @@
+/** Ends a process or removes a folder that a proof has started or created. */
+export type Stop = () => Promise<unknown>;
+
+/** Runs a proof. Afterwards, it calls the functions that the proof has added to `stops`, the latest first. */
+export async function withStops<T>(run: (stops: Stop[]) => Promise<T>): Promise<T> {
+  const stops: Stop[] = [];
+  try {
+    return await run(stops);
+  } finally {
+    for (const stop of stops.reverse()) await stop().catch(() => undefined);
+  }
+}
