@@ -119,12 +119,21 @@ function checkImage(version) {
   return run('node', ['scripts/shipped.mjs']).trim().split('\n').at(-1);
 }
 
-/** Writes the database that later releases are tried on, and tries it with this one. */
+/** Writes the database that later releases are tried on and the hashes of the migrations, and tries the database. */
 function checkFixture(version) {
   const path = `test/fixtures/${version}.json.gz`;
   run('npx', ['jest', '--config', 'test/fixtures/jest.config.cjs']);
   run('npx', ['jest', '--selectProjects', 'e2e', '--testPathPatterns', 'platform/upgrade.e2e']);
   cpSync(join(copy, path), join(made, `fixture-${version}.json.gz`));
+  const migrations = join(copy, 'src/migrations');
+  const line = (file) =>
+    `${createHash('sha256')
+      .update(readFileSync(join(migrations, file)))
+      .digest('hex')}  ${file}\n`;
+  writeFileSync(
+    join(copy, 'test/fixtures/released-migrations.txt'),
+    readdirSync(migrations).sort().map(line).join(''),
+  );
   return `${path}, restored and used by this release`;
 }
 

@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const FOLDER = join(__dirname, '../../src/migrations');
+/** A line `<SHA-256>  <file>` for each migration of a release; release.mjs writes them. */
+const RELEASED = readFileSync(join(__dirname, '../fixtures/released-migrations.txt'), 'utf8');
+
+/** Returns the released files whose content in `read` differs from the release, and those that are missing. */
+function changedFiles(read: (file: string) => string | undefined): string[] {
+  return RELEASED.trim()
+    .split('\n')
+    .map((line) => line.split('  '))
+    .filter(([hash, file]) => {
+      const text = read(file);
+      return text === undefined || createHash('sha256').update(text).digest('hex') !== hash;
+    })
+    .map(([, file]) => file);
+}
+
+const files = readdirSync(FOLDER);
+const present = (file: string) => (files.includes(file) ? readFileSync(join(FOLDER, file), 'utf8') : undefined);
+
+test('no migration of a release has changed since the release', () => {
+  expect(changedFiles(present)).toEqual([]);
+});
+
+test('a planted change and a planted deletion of a released migration are found', () => {
+  const [first, second] = files.sort();
+  expect(changedFiles((file) => (file === first ? `${present(file)}\n` : present(file)))).toEqual([first]);
+  expect(changedFiles((file) => (file === second ? undefined : present(file)))).toEqual([second]);
+});
+
+test('each later migration is newer than all released ones', () => {
+  const released = RELEASED.match(/\d+-\S+/g)!.sort();
+  const later = files.filter((file) => !released.includes(file));
+  expect(later.filter((file) => file < released.at(-1)!)).toEqual([]);
+});
