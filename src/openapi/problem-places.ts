@@ -115,6 +115,7 @@ const PLACES: Record<string, Where> = {
     under(/^DELETE \/admin\/accounts\/\{account_code\}\/[a-z-]+\/\{\w+\}$/),
   ),
   not_eligible_to_schedule: at(`POST ${OF_TEST}/bookings`, `PUT ${BOOKING}`),
+  retake_not_allowed: at('POST /accounts/{account_code}/candidates', `POST ${OF_TEST}/bookings`, `PUT ${BOOKING}`),
   booking_overlaps: at(`POST ${OF_TEST}/bookings`, `PUT ${BOOKING}`),
   change_cutoff_passed: at(`PUT ${BOOKING}`, `DELETE ${BOOKING}`),
   booking_closed: at(`PUT ${BOOKING}`, `DELETE ${BOOKING}`, `POST ${BOOKING}/absence`),
@@ -164,6 +165,7 @@ const MEMBERS: Record<string, unknown> = {
   http_status: 400,
   excerpt: 'No such candidate.',
   available_from: '2098-06-15T13:30:00Z',
+  allowed_from: '2098-07-15T14:00:00Z',
 };
 
 const FAULT = { pointer: '/candidate/country', code: 'country_invalid', detail: 'Must be a two-letter country code.' };
