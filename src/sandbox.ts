@@ -53,6 +53,7 @@ const TESTS: ({ test_code: string } & TestDefinition)[] = [
     duration_minutes: 90,
     change_cutoff_hours: null,
     launch_minutes_before: null,
+    retake: null,
     portions: [{ portion_code: 'MAIN', portion_name: 'Main' }],
   },
   {
@@ -63,6 +64,7 @@ const TESTS: ({ test_code: string } & TestDefinition)[] = [
     duration_minutes: 180,
     change_cutoff_hours: null,
     launch_minutes_before: null,
+    retake: null,
     portions: [
       { portion_code: 'THEORY', portion_name: 'Theory' },
       { portion_code: 'PRACTICE', portion_name: 'Practice' },

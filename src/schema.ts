@@ -36,6 +36,7 @@ import { AccountResultId } from './results/records/account-result-id.entity.js';
 import { RegistrationLocator } from './results/records/registration-locator.entity.js';
 import { ResultBytes } from './results/records/result-bytes.entity.js';
 import { ResultRevision } from './results/records/result-revision.entity.js';
+import { ResultStateRow } from './results/records/result-state.entity.js';
 import { UnmatchedResult } from './results/unmatched/unmatched-result.entity.js';
 import { VoucherRedemption } from './vouchers/voucher-redemption.entity.js';
 import { Voucher } from './vouchers/voucher.entity.js';
@@ -50,6 +51,8 @@ import { Bookings1763640700000 } from './migrations/1763640700000-bookings.js';
 import { Results1763640800000 } from './migrations/1763640800000-results.js';
 import { Notifications1763640900000 } from './migrations/1763640900000-notifications.js';
 import { Imports1763641000000 } from './migrations/1763641000000-imports.js';
+import { ResultStates1764500000000 } from './migrations/1764500000000-result-states.js';
+import { RetakePolicies1764500100000 } from './migrations/1764500100000-retake-policies.js';
 
 /** The TypeORM entities of all tables. */
 const ENTITIES = [
@@ -96,6 +99,7 @@ const ENTITIES = [
   RegistrationLocator,
   ResultBytes,
   ResultRevision,
+  ResultStateRow,
   UnmatchedResult,
   VoucherRedemption,
   Voucher,
@@ -114,6 +118,8 @@ const MIGRATIONS = [
   Results1763640800000,
   Notifications1763640900000,
   Imports1763641000000,
+  ResultStates1764500000000,
+  RetakePolicies1764500100000,
 ];
 
 /**

@@ -32,6 +32,15 @@ export class ChangeAccount extends Command<void> {
   }
 }
 
+/** The rule for another attempt at a test. An attempt is a record that became COMPLETED or ABSENT. */
+export interface RetakePolicy {
+  /** The days after an attempt until the next one. */
+  wait_days?: number | null;
+  /** The number of attempts in `period_days` or, without a period, in total. */
+  max_attempts?: number | null;
+  period_days?: number | null;
+}
+
 export interface TestDefinition {
   name: string;
   /** The id of the exam in the external system, which is not this service. Notifications contain it as `exam_code`. */
@@ -42,6 +51,8 @@ export interface TestDefinition {
   change_cutoff_hours: number | null;
   /** The number of minutes before the start of a booked exam from which the exam can be launched. */
   launch_minutes_before: number | null;
+  /** Null if attempts are not limited. */
+  retake: RetakePolicy | null;
   /** The portions of the test in display order: at least one, without duplicate codes. */
   portions: { portion_code: string; portion_name: string | null }[];
 }

@@ -1,4 +1,4 @@
-import { Field, ObjectListField, ReadOnlyMembers } from '../platform/validation/fields.js';
+import { Field, isObject, ObjectField, ObjectListField, ReadOnlyMembers } from '../platform/validation/fields.js';
 import { httpUrl } from '../platform/validation/formats.js';
 import {
   boolean,
@@ -31,6 +31,8 @@ const CODE_TAKEN =
 const MOST_PORTIONS = 50;
 const MOST_MINUTES = 100_000;
 const MOST_HOURS = 8_760;
+const MOST_DAYS = 36_500;
+const MOST_ATTEMPTS = 1000;
 
 const nameRule = text({ max: 200, notBlank: true });
 
@@ -49,6 +51,14 @@ const portionsRule: Rule = {
   },
 };
 
+const retakeRule: Rule = {
+  schema: {},
+  faults: (value) =>
+    isObject(value) && value['period_days'] != null && value['max_attempts'] == null
+      ? [fault('required', 'A period needs a number of attempts.', '/max_attempts')]
+      : [],
+};
+
 export class TestPath extends AccountPath {
   @Field(testCodeRule, { required: true })
   test_code: string;
@@ -64,7 +74,7 @@ export class AccountBody {
   name: string;
 }
 
-const retentionRule = integer(1, 36_500);
+const retentionRule = integer(1, MOST_DAYS);
 
 /** The changes to an account. An omitted member keeps its value. For a number of days, null means forever. */
 @ReadOnlyMembers('account_code', 'created_datetime')
@@ -128,6 +138,19 @@ export class CodeWarningModel {
   detail: string;
 }
 
+export class RetakeModel {
+  @Field(integer(1, MOST_DAYS), { description: 'Days after an attempt until the next one.' })
+  wait_days?: number | null;
+
+  @Field(integer(1, MOST_ATTEMPTS), {
+    description: 'The highest number of attempts in `period_days` or, without a period, in total.',
+  })
+  max_attempts?: number | null;
+
+  @Field(integer(1, MOST_DAYS), { description: 'Days in which attempts are counted. It needs `max_attempts`.' })
+  period_days?: number | null;
+}
+
 @ReadOnlyMembers('account_code', 'test_code', 'warnings')
 export class TestBody {
   @Field(nameRule, { required: true })
@@ -156,6 +179,13 @@ export class TestBody {
     description: 'Number of minutes before its start from which a booked exam can be launched.',
   })
   launch_minutes_before?: number | null;
+
+  @ObjectField(() => RetakeModel, {
+    description:
+      'The rule for another attempt at the test. An attempt is an eligibility that became COMPLETED or ABSENT. With null, attempts are not limited.',
+    and: retakeRule,
+  })
+  retake?: RetakeModel | null;
 
   @ObjectListField(() => PortionModel, MOST_PORTIONS, {
     required: true,

@@ -36,12 +36,12 @@ const ACCOUNT_CODE_LENGTH = 12;
 const PUT_TEST = prepared(
   'test-put',
   `INSERT INTO tests (account_code, test_code, name, exam_code, launch_url, duration_minutes, change_cutoff_hours,
-     launch_minutes_before)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+     launch_minutes_before, retake)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
    ON CONFLICT ON CONSTRAINT tests_pk DO UPDATE
    SET name = excluded.name, exam_code = excluded.exam_code, launch_url = excluded.launch_url,
        duration_minutes = excluded.duration_minutes, change_cutoff_hours = excluded.change_cutoff_hours,
-       launch_minutes_before = excluded.launch_minutes_before`,
+       launch_minutes_before = excluded.launch_minutes_before, retake = excluded.retake`,
 );
 // Locks a test. The lock waits for transactions that write an eligibility for the test, which take FOR KEY SHARE.
 const LOCK_TEST = prepared('test-lock', `SELECT 1 FROM tests WHERE account_code = $1 AND test_code = $2 FOR UPDATE`);
@@ -134,18 +134,12 @@ export class PutTestHandler implements ICommandHandler<PutTest> {
 
   async execute({ accountCode, testCode, definition }: PutTest): Promise<void> {
     const { name, exam_code, launch_url, duration_minutes, portions } = definition;
-    const { change_cutoff_hours, launch_minutes_before } = definition;
+    const { change_cutoff_hours, launch_minutes_before, retake } = definition;
     await refusing(() =>
       this.unitOfWork.run(async () => {
         await this.database.execute(PUT_TEST, [
-          accountCode,
-          testCode,
-          name,
-          exam_code,
-          launch_url,
-          duration_minutes,
-          change_cutoff_hours,
-          launch_minutes_before,
+          ...[accountCode, testCode, name, exam_code, launch_url, duration_minutes, change_cutoff_hours],
+          ...[launch_minutes_before, retake],
         ]);
         await this.removePortionsBut(
           portions.map((portion) => portion.portion_code),

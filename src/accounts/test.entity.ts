@@ -1,4 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { RetakePolicy } from './accounts.commands.js';
 
 @Entity('tests')
 export class Test {
@@ -28,4 +29,7 @@ export class Test {
 
   @Column('int', { nullable: true })
   launch_minutes_before: number | null;
+
+  @Column('jsonb', { nullable: true })
+  retake: RetakePolicy | null;
 }

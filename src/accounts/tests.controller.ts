@@ -7,7 +7,7 @@ import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
-import { DeleteTest, PutTest, type TestDefinition } from './accounts.commands.js';
+import { DeleteTest, PutTest, type RetakePolicy, type TestDefinition } from './accounts.commands.js';
 import { TestBody, TestModel, TestPath } from './accounts.dto.js';
 import { AccountsReader, type TestWithPortions } from './accounts.reader.js';
 import { warningsOf } from './portable-codes.js';
@@ -60,6 +60,7 @@ export class TestsController {
       duration_minutes: body.duration_minutes ?? null,
       change_cutoff_hours: body.change_cutoff_hours ?? null,
       launch_minutes_before: body.launch_minutes_before ?? null,
+      retake: retakeOf(body),
       portions: body.portions.map(({ portion_code, portion_name }) => ({
         portion_code,
         portion_name: portion_name ?? null,
@@ -80,6 +81,12 @@ export class TestsController {
   async delete(@Param() { account_code, test_code }: TestPath): Promise<void> {
     await this.commandBus.execute(new DeleteTest(account_code, test_code));
   }
+}
+
+/** Returns the retake policy of the body without empty members; null if it limits nothing. */
+function retakeOf({ retake }: TestBody): RetakePolicy | null {
+  const limits = Object.entries(retake ?? {}).filter(([, limit]) => limit != null);
+  return limits.length === 0 ? null : Object.fromEntries(limits);
 }
 
 function present({ position: _, ...test }: TestWithPortions): TestModel {

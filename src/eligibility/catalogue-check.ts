@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
+import type { RetakePolicy } from '../accounts/accounts.commands.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { Batched, numbered } from '../platform/database/batched.js';
 import { declareFaults, type Fault } from '../platform/errors.js';
@@ -44,7 +45,7 @@ declareFaults({
 const LOOK_UP = prepared(
   'eligibility-catalogue',
   `SELECT asked.n,
-     (SELECT true FROM tests t WHERE t.account_code = asked.account AND t.test_code = asked.test) IS NOT NULL AS test_known,
+     (SELECT coalesce(t.retake, '{}') FROM tests t WHERE t.account_code = asked.account AND t.test_code = asked.test) AS retake,
      ARRAY(SELECT p.portion_code FROM test_portions p
            WHERE p.account_code = asked.account AND p.test_code = asked.test ORDER BY p.ordinal) AS portions,
      (SELECT true FROM schools s WHERE s.account_code = asked.account AND s.school_code = asked.school) IS NOT NULL AS school_known,
@@ -74,7 +75,8 @@ interface CatalogueQuestion {
 
 interface CatalogueRow {
   n: number;
-  test_known: boolean;
+  /** The retake policy of the test, empty without a policy; null if there is no such test. */
+  retake: RetakePolicy | null;
   portions: string[];
   school_known: boolean;
   accommodations: string[];
@@ -119,6 +121,8 @@ export interface CheckedBody {
   portionCodes: string[];
   /** Whether a requested accommodation needs an operator's approval. */
   approvalPending: boolean;
+  /** Null if the test has none. */
+  retake: RetakePolicy | null;
 }
 
 /**
@@ -180,7 +184,7 @@ export class CatalogueCheck {
     const found: Fault[] = [];
     const add = (pointer: string, code: string, detail: string) => found.push({ pointer, code, detail });
 
-    if (!catalogue.test_known && testCode !== null)
+    if (catalogue.retake === null && testCode !== null)
       add(
         '/test_code',
         'test_unknown',
@@ -209,6 +213,7 @@ export class CatalogueCheck {
     return {
       portionCodes: portions.chosen,
       approvalPending: catalogue.approval_pending,
+      retake: catalogue.retake === null || Object.keys(catalogue.retake).length === 0 ? null : catalogue.retake,
     };
   }
 
@@ -253,7 +258,7 @@ function portionsOf(
   if (changed !== null && (body.portion_codes === undefined || isSameSet(codes, known)))
     return { chosen: known, faults: [] };
   const chosen = chosenPortions(codes, catalogue.portions);
-  if (!catalogue.test_known || !faults.member('/portion_codes', true)) return { chosen, faults: [] };
+  if (catalogue.retake === null || !faults.member('/portion_codes', true)) return { chosen, faults: [] };
   if (asked.length === 0 && catalogue.portions.length > 1)
     return {
       chosen,

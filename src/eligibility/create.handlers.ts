@@ -4,7 +4,7 @@ import { declareFaults, DomainError, type Fault } from '../platform/errors.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { Faults } from '../platform/validation/faults.js';
 import { refusalFaults, SetVouchers } from '../vouchers/vouchers.commands.js';
-import { CatalogueCheck } from './catalogue-check.js';
+import { CatalogueCheck, type CheckedBody } from './catalogue-check.js';
 import {
   CreateEligibilities,
   CreateEligibility,
@@ -119,7 +119,7 @@ async function judged(
   faults.add(...windowFaults(body, now, faults));
   const checked = await catalogue.forNew(accountCode, body, faults);
   faults.refuse();
-  return newRecord(accountCode, body, checked.portionCodes, checked.approvalPending, now);
+  return newRecord(accountCode, body, checked, now);
 }
 
 /** Returns a fault if the window of the record does not end in the future, or does not end after its start. */
@@ -148,8 +148,7 @@ export function registrationModeOf(text: string | null | undefined): string | nu
 function newRecord(
   accountCode: string,
   body: EligibilityModel,
-  portionCodes: string[],
-  approvalPending: boolean,
+  { portionCodes, approvalPending, retake }: CheckedBody,
   now: Date,
 ): NewEligibility {
   const { candidate } = body;
@@ -170,5 +169,6 @@ function newRecord(
     additional_attributes: (candidate.additional_attributes ?? []).map(({ key, value }) => ({ key, value })),
     created_datetime: now,
     updated_datetime: now,
+    retake,
   };
 }

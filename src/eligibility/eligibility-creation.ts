@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
+import type { RetakePolicy } from '../accounts/accounts.commands.js';
 import { insertChangesOf } from '../platform/changes/change-log.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { Batched, numbered } from '../platform/database/batched.js';
@@ -13,6 +14,7 @@ import type { Eligibility } from './eligibility.entity.js';
 import type { Creation } from './eligibility.commands.js';
 import { clientEligibilityIdInUse, duplicateEligibility } from './eligibility.errors.js';
 import { LIVE } from './eligibility.fields.js';
+import { assertRetakeAllowed, type Attempt } from './retake.rules.js';
 import { lockOpen, noteExpiry } from './expiry-sweep.js';
 
 const ID_LENGTH = 8;
@@ -22,7 +24,7 @@ const COLUMNS = Object.keys(WRITTEN).join(', ');
 const TYPED = Object.entries(WRITTEN).map(([column, type]) => `${column} ${type}`);
 
 const CREATED = (records: string, answer: string) => `WITH asked AS MATERIALIZED (
-    SELECT * FROM json_to_recordset($1) AS asked (n int, actor text, application text, request_id text, ${TYPED.join(', ')})),
+    SELECT * FROM json_to_recordset($1) AS asked (n int, actor text, application text, request_id text, retake jsonb, ${TYPED.join(', ')})),
   created AS (
     INSERT INTO eligibilities (${COLUMNS}) SELECT ${COLUMNS} FROM asked ${records}
     ORDER BY account_code, candidate_id, test_code
@@ -37,12 +39,14 @@ const CREATED = (records: string, answer: string) => `WITH asked AS MATERIALIZED
     FROM created`)})
   SELECT n, ${answer} FROM created JOIN asked USING (svc_eligiblity_id)`;
 
-// The SQL condition that no other record blocks the creation, which is the usual case. A fixed lock order keeps two
-// processes from blocking each other. EXISTS is avoided: while the table has few expired records, PostgreSQL would plan
-// to read the whole table, and keep that plan. The order is the order of the index on the candidate's records, so that
-// the planner never picks a different index.
+// The SQL condition of the usual case, in which no other record blocks the creation. A fixed lock order keeps two
+// processes from blocking each other. EXISTS is avoided: on a young table with few expired records, PostgreSQL would
+// plan to read the whole table, and keep that plan. The order equals that of the index on the candidate's records, so
+// that the planner never picks a different index. For a test with a retake policy every record of the candidate blocks,
+// because it may be an attempt, or become one at this moment.
 const UNOBSTRUCTED = `WHERE NOT 'EXPIRED' = ANY (ARRAY(
-  SELECT CASE WHEN e.test_code = asked.test_code THEN e.status ELSE '' END FROM eligibilities e
+  SELECT CASE WHEN e.test_code <> asked.test_code THEN '' WHEN asked.retake IS NOT NULL THEN 'EXPIRED' ELSE e.status END
+  FROM eligibilities e
   WHERE e.account_code = asked.account_code AND e.candidate_id = asked.candidate_id ORDER BY e.test_code, e.position DESC))`;
 const CREATE = prepared('eligibility-create', CREATED(UNOBSTRUCTED, 'created.*'));
 const CREATE_MANY = prepared('eligibility-create-many', CREATED(UNOBSTRUCTED, 'svc_eligiblity_id AS created'));
@@ -59,8 +63,14 @@ const FIND_EXPIRED = prepared(
    WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3 AND status = 'EXPIRED' ORDER BY position`,
 );
 
-// Finds the records that block the creation of new records: a live record of the same candidate and test, or a record
-// with the same client_eligibility_id that was not cancelled. An expired record does not block.
+const LOCK_ATTEMPTS = prepared(
+  'eligibility-lock-attempts',
+  `SELECT status, last_event_at FROM eligibilities WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3
+   ORDER BY position DESC FOR UPDATE`,
+);
+
+// Finds the records that block new records. An expired record blocks nothing: it has already been replaced, or is
+// skipped.
 const FIND_OBSTACLES = prepared(
   'eligibility-find-obstacles',
   `SELECT n, obstacle.svc_eligiblity_id, obstacle.live
@@ -134,6 +144,7 @@ export class EligibilityCreation {
   private async insertAfterExpired(record: NewEligibility): Promise<Eligibility> {
     const { account_code, candidate_id, test_code, created_datetime } = record;
     const key = [account_code, candidate_id, test_code];
+    if (record.retake !== null) await this.assertRetake(record, record.retake);
     await noteExpiry(this.database, LOCK_OVER, [...key, created_datetime], created_datetime);
     for (const expired of await this.database.query<{ svc_eligiblity_id: string }>(FIND_EXPIRED, key))
       await this.commandBus.execute(new ReleaseVouchers(expired.svc_eligiblity_id));
@@ -149,8 +160,20 @@ export class EligibilityCreation {
   }
 
   /**
-   * Builds the JSON row of the record for the INSERT statement, with a new id and the creator. Members without a value
-   * are omitted, because they would cost time to parse.
+   * Refuses another attempt that the policy of the test does not allow. It locks the candidate's records, so that no
+   * result completes one of them before the new record is stored.
+   * @throws DomainError retake_not_allowed
+   */
+  private async assertRetake(record: NewEligibility, policy: RetakePolicy): Promise<void> {
+    const { account_code, candidate_id, test_code, schedule_start_date, created_datetime } = record;
+    const rows = await this.database.query<Attempt>(LOCK_ATTEMPTS, [account_code, candidate_id, test_code]);
+    const earliest = schedule_start_date ?? created_datetime;
+    assertRetakeAllowed(policy, rows, earliest > created_datetime ? earliest : created_datetime);
+  }
+
+  /**
+   * Builds the statement's row for the record, with a new id and the creator. Members without a value are omitted,
+   * which saves parsing.
    */
   private rowOf(record: NewEligibility): object {
     const { caller, requestId } = requestContext();

@@ -12,9 +12,10 @@ import { Eligibility } from './eligibility.entity.js';
 import { eligibilityNotFound } from './eligibility.errors.js';
 import { ACTIVE_STATUSES, LIVE, statusAt } from './eligibility.fields.js';
 import { type TimeSlot } from './eligibility.rules.js';
+import type { Attempt } from './retake.rules.js';
 
-/** SQL: the columns of an eligibility record, and the members of its test that a booking needs. */
-const BOOKED = `e.*, t.exam_code, t.duration_minutes, t.change_cutoff_hours,
+/** Selects a record, and the members of its test that a booking needs. */
+const BOOKED = `e.*, t.exam_code, t.duration_minutes, t.change_cutoff_hours, t.retake,
   (SELECT coalesce(json_agg(json_build_object('portion_code', chosen.code, 'portion_name', portion.portion_name)
      ORDER BY chosen.ordinal), '[]')
    FROM unnest(e.portion_codes) WITH ORDINALITY AS chosen (code, ordinal)
@@ -91,6 +92,11 @@ const OTHER_BOOKINGS = prepared(
 const HAS_LIVE = prepared(
   'eligibility-has-live',
   `SELECT 1 FROM eligibilities WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3 AND ${LIVE}`,
+);
+
+const ATTEMPTS = prepared(
+  'eligibility-attempts',
+  `SELECT status, last_event_at FROM eligibilities WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3`,
 );
 
 type State = Pick<
@@ -189,7 +195,12 @@ export class EligibilityStore {
     return this.database.query<TimeSlot>(OTHER_BOOKINGS, [account_code, candidate_id, svc_eligiblity_id]);
   }
 
-  /** Returns whether the candidate has a live record for the same test as this record. */
+  /** Returns the candidate's records for the test, which are already locked. */
+  attemptsOf({ account_code, candidate_id, test_code }: Eligibility): Promise<Attempt[]> {
+    return this.database.query<Attempt>(ATTEMPTS, [account_code, candidate_id, test_code]);
+  }
+
+  /** Returns whether the candidate has a live record for the same test. */
   async hasLive({ account_code, candidate_id, test_code }: Eligibility): Promise<boolean> {
     return (await this.database.queryOne(HAS_LIVE, [account_code, candidate_id, test_code])) !== null;
   }

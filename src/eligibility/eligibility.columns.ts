@@ -1,3 +1,4 @@
+import type { RetakePolicy } from '../accounts/accounts.commands.js';
 import type { CandidateModel } from './eligibility-model.fields.js';
 import type { Eligibility } from './eligibility.entity.js';
 
@@ -14,8 +15,8 @@ export const DEFAULTED = [
 
 type Written = Exclude<keyof Eligibility, (typeof DEFAULTED)[number]>;
 
-/** An eligibility record before it is stored. The INSERT returns the complete row. */
-export type NewEligibility = Omit<Pick<Eligibility, Written>, 'svc_eligiblity_id'>;
+/** A record before it is stored, with the retake policy of its test. The INSERT returns the complete row. */
+export type NewEligibility = Omit<Pick<Eligibility, Written>, 'svc_eligiblity_id'> & { retake: RetakePolicy | null };
 
 /** The columns that the creation of a record writes, with their SQL types. This is the only list of them. */
 export const WRITTEN: Readonly<Record<Written, string>> = {

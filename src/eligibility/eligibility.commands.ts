@@ -5,6 +5,7 @@ import type { Faults } from '../platform/validation/faults.js';
 import type { EligibilityModel } from './eligibility-model.fields.js';
 import type { NewEligibility } from './eligibility.columns.js';
 import type { Eligibility } from './eligibility.entity.js';
+import type { RetakePolicy } from '../accounts/accounts.commands.js';
 import type { EligibilityState } from './eligibility.fields.js';
 
 /** An eligibility record, with the members of its test that are part of booking events. */
@@ -12,7 +13,8 @@ export interface BookedEligibility extends Eligibility {
   exam_code: string | null;
   duration_minutes: number | null;
   change_cutoff_hours: number | null;
-  /** The portions of the record with their names, in the order in which the record lists them. */
+  retake: RetakePolicy | null;
+  /** The record's portions and their names, in the record's order. */
   exam_portions: { portion_code: string; portion_name: string | null }[];
 }
 
@@ -173,9 +175,9 @@ export class DeclineAccommodations extends Command<void> {
 }
 
 /**
- * Marks the live eligibility record as SCHEDULED for a booking, in the current transaction. All records of the
- * candidate stay locked until it ends, so that concurrent bookings see each other.
- * @throws DomainError not_eligible_to_schedule, booking_overlaps, eligibility_not_found
+ * Marks the live eligibility as SCHEDULED for a booking, in the current transaction. All records of the candidate stay
+ * locked, so that concurrent bookings see each other.
+ * @throws DomainError not_eligible_to_schedule, booking_overlaps, retake_not_allowed, eligibility_not_found
  */
 export class ScheduleEligibility extends Command<BookedEligibility> {
   constructor(

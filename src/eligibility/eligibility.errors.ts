@@ -60,6 +60,13 @@ export const bookingOverlaps = defineProblem(
   'The member booking_code names the other booking. Choose another time, or send allow_overlap: true to book both.',
   ['booking_code'],
 );
+export const retakeNotAllowed = defineProblem(
+  'retake_not_allowed',
+  'forbidden',
+  'The candidate cannot take the test again yet',
+  'The retake policy of the test does not allow another attempt at this time. The member allowed_from states the earliest time. It is null if the candidate has used all attempts.',
+  ['allowed_from'],
+);
 export const invalidStatusFilter = defineProblem(
   'invalid_status_filter',
   'invalid',

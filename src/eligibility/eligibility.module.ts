@@ -29,13 +29,11 @@ import {
   ApproveAccommodationsHandler,
   DeclineAccommodationsHandler,
   CancelEligibilityHandler,
-  CompleteEligibilityHandler,
-  FollowBookingHandler,
   HoldEligibilityHandler,
   ReleaseHoldHandler,
   ReplaceVouchersHandler,
-  ScheduleEligibilityHandler,
 } from './state.handlers.js';
+import { CompleteEligibilityHandler, FollowBookingHandler, ScheduleEligibilityHandler } from './booked.handlers.js';
 import { UpdateEligibilityHandler } from './update.handlers.js';
 
 @Module({

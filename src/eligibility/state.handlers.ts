@@ -1,6 +1,5 @@
 import { CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
-import { ACROSS_ACCOUNTS } from '../platform/context/caller.js';
 import { currentAllowedAccounts } from '../platform/context/request-context.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { forbiddenOperation } from '../platform/errors.js';
@@ -9,40 +8,19 @@ import { ReleaseVouchers, SetVouchers, refusalFaults } from '../vouchers/voucher
 import { FindAppliedVouchers, FindVoucherRefusals } from '../vouchers/vouchers.queries.js';
 import {
   ApproveAccommodations,
-  type BookedEligibility,
   CancelEligibility,
-  CompleteEligibility,
   DeclineAccommodations,
-  FollowBooking,
   HoldEligibility,
   ReleaseHold,
   ReplaceVouchers,
-  ScheduleEligibility,
 } from './eligibility.commands.js';
 import type { Eligibility } from './eligibility.entity.js';
-import {
-  bookingOverlaps,
-  eligibilityBooked,
-  eligibilityClosed,
-  eligibilityNotFound,
-  notEligibleToSchedule,
-} from './eligibility.errors.js';
+import { eligibilityBooked, eligibilityClosed, eligibilityNotFound } from './eligibility.errors.js';
 import { EligibilityStore } from './eligibility-store.js';
 import { assertMeant } from './line-of-file.js';
-import { isWindowOver, OPEN_STATUSES, statusAt } from './eligibility.fields.js';
-import {
-  isEligibleToSchedule,
-  isInWindow,
-  isSameSet,
-  mayTrigger,
-  openStatus,
-  overlappingBooking,
-  statusMessage,
-  type TimeSlot,
-} from './eligibility.rules.js';
+import { OPEN_STATUSES, statusAt } from './eligibility.fields.js';
+import { isSameSet, mayTrigger, openStatus } from './eligibility.rules.js';
 import { addressed } from './update.handlers.js';
-
-const NO_BOOKING = { booking_code: null, booking_on: null } as const;
 
 @CommandHandler(CancelEligibility)
 export class CancelEligibilityHandler implements ICommandHandler<CancelEligibility> {
@@ -189,112 +167,4 @@ export class DeclineAccommodationsHandler extends OperatorDecision implements IC
   execute({ svcEligibilityId, reason }: DeclineAccommodations): Promise<void> {
     return this.decide(svcEligibilityId, 'decline', { decline_reason: reason });
   }
-}
-
-@CommandHandler(ScheduleEligibility)
-export class ScheduleEligibilityHandler implements ICommandHandler<ScheduleEligibility> {
-  constructor(
-    private readonly store: EligibilityStore,
-    private readonly unitOfWork: UnitOfWork,
-    private readonly clock: Clock,
-  ) {}
-
-  execute({
-    accountCode,
-    candidateId,
-    testCode,
-    bookingCode,
-    bookingOn,
-    allowOverlap,
-  }: ScheduleEligibility): Promise<BookedEligibility> {
-    return this.unitOfWork.runWithOthers(`${accountCode} ${candidateId}`, async () => {
-      const { records, others } = await this.store.lockOfCandidate(accountCode, candidateId, testCode);
-      const record = records.live ?? records.newest;
-      if (!record) throw eligibilityNotFound.error();
-      const now = this.clock.now();
-      if (!isEligibleToSchedule(record, now))
-        throw notEligibleToSchedule.error({
-          detail: `${statusMessage(record, now)}.`,
-          members: openBookingOf(record),
-        });
-      assertHolds(record, bookingOn);
-      if (!allowOverlap) assertFree(record, bookingOn, others);
-      return this.store.followBooking(
-        record,
-        { status: 'SCHEDULED', booking_code: bookingCode, booking_on: bookingOn },
-        now,
-      );
-    });
-  }
-}
-
-@CommandHandler(FollowBooking)
-export class FollowBookingHandler implements ICommandHandler<FollowBooking> {
-  constructor(
-    private readonly store: EligibilityStore,
-    private readonly unitOfWork: UnitOfWork,
-    private readonly clock: Clock,
-  ) {}
-
-  execute({ svcEligibilityId, outcome }: FollowBooking): Promise<BookedEligibility> {
-    return this.unitOfWork.run(async () => {
-      const record = await this.store.lockById(svcEligibilityId, ACROSS_ACCOUNTS);
-      const now = this.clock.now();
-      switch (outcome.kind) {
-        case 'moved':
-          assertHolds(record, outcome.bookingOn);
-          if (!outcome.allowOverlap) assertFree(record, outcome.bookingOn, await this.store.otherBookings(record));
-          return this.store.followBooking(record, { booking_on: outcome.bookingOn }, now);
-        case 'excused absence':
-        case 'cancelled':
-          // A record with the status ABSENT is not live, so a newer record may already have replaced it.
-          if (record.status === 'ABSENT' && (await this.store.hasLive(record)))
-            throw forbiddenOperation.error({ detail: 'The candidate has a newer eligibility for this test.' });
-          return this.store.followBooking(
-            record,
-            { ...NO_BOOKING, status: isWindowOver(record, now) ? 'EXPIRED' : openStatus(record) },
-            now,
-          );
-        case 'absence':
-          return this.store.followBooking(record, { ...NO_BOOKING, status: 'ABSENT' }, now);
-      }
-    });
-  }
-}
-
-@CommandHandler(CompleteEligibility)
-export class CompleteEligibilityHandler implements ICommandHandler<CompleteEligibility> {
-  constructor(
-    private readonly store: EligibilityStore,
-    private readonly unitOfWork: UnitOfWork,
-    private readonly clock: Clock,
-  ) {}
-
-  execute({ svcEligibilityId }: CompleteEligibility): Promise<BookedEligibility | null> {
-    return this.unitOfWork.run(async () => {
-      const record = await this.store.lockById(svcEligibilityId, ACROSS_ACCOUNTS);
-      if (record.status === 'COMPLETED') return null;
-      const now = this.clock.now();
-      if (!mayTrigger(statusAt(record, now), 'result')) throw eligibilityNotFound.error();
-      return this.store.followBooking(record, { ...NO_BOOKING, status: 'COMPLETED' }, now);
-    });
-  }
-}
-
-function assertHolds(record: Eligibility, bookingOn: Date): void {
-  if (!isInWindow(record, bookingOn))
-    throw notEligibleToSchedule.error({
-      detail: 'booking_on is outside of the scheduling window.',
-      members: openBookingOf(record),
-    });
-}
-
-/** Refuses a time that overlaps another booking of the candidate. @throws DomainError booking_overlaps */
-function assertFree({ duration_minutes }: BookedEligibility, booking_on: Date, others: readonly TimeSlot[]): void {
-  const booking_code = overlappingBooking({ booking_on, duration_minutes }, others);
-  if (booking_code !== null) throw bookingOverlaps.error({ members: { booking_code } });
-}
-
-function openBookingOf({ booking_code }: Eligibility): { booking_code?: string } {
-  return booking_code === null ? {} : { booking_code };
 }

@@ -63,6 +63,7 @@ const namesAccount: Where = (place) =>
   place.takes('account_code') ||
   under(/^POST \/admin\/(error-queue\/(resend|resolve)|notifications\/replay)$/)(place) ||
   at('POST /admin/subscriptions', 'POST /admin/users', 'PUT /admin/users/{username}')(place);
+const decidesOnResult = under(/\/result\/(hold|release|revoke)$/);
 const decides = under(/ \/admin\/eligibilities\/\{svc_id\}(\/(hold|release|approve|decline)[a-z-]*)?$/);
 
 /**
@@ -90,7 +91,7 @@ const PLACES: Record<string, Where> = {
   not_found: (place) =>
     !/^\S+ \/accounts\/\{account_code\}\/(candidates|bookings|eligibilities)/.test(place.name) &&
     !/ \/admin\/(accounts\/\{account_code\}\/candidates|unmatched-results)/.test(place.name) &&
-    !(decides(place) && place.path.startsWith('/admin')),
+    !((decides(place) || decidesOnResult(place)) && place.path.startsWith('/admin')),
   not_the_console: under(/ \/console\//),
   sign_in_refused: under(/ \/console\/(session|sign-in\/callback)$/),
 
@@ -103,6 +104,7 @@ const PLACES: Record<string, Where> = {
     under(/ \/accounts\/\{account_code\}\/candidates\/\{candidate_id\}\/tests\/\{test_code\}/),
     at('GET /accounts/{account_code}/eligibilities/{svc_id}', ACCEPT),
     decides,
+    decidesOnResult,
     under(/^GET \/(eligibilities\/|admin\/unmatched-results\/\{id\}\/exam)/),
   ),
   eligibility_closed: at(`PUT ${OF_TEST}`, `DELETE ${OF_TEST}`, `PUT ${OF_TEST}/vouchers`),
@@ -113,6 +115,7 @@ const PLACES: Record<string, Where> = {
     under(/^DELETE \/admin\/accounts\/\{account_code\}\/[a-z-]+\/\{\w+\}$/),
   ),
   not_eligible_to_schedule: at(`POST ${OF_TEST}/bookings`, `PUT ${BOOKING}`),
+  retake_not_allowed: at('POST /accounts/{account_code}/candidates', `POST ${OF_TEST}/bookings`, `PUT ${BOOKING}`),
   booking_overlaps: at(`POST ${OF_TEST}/bookings`, `PUT ${BOOKING}`),
   change_cutoff_passed: at(`PUT ${BOOKING}`, `DELETE ${BOOKING}`),
   booking_closed: at(`PUT ${BOOKING}`, `DELETE ${BOOKING}`, `POST ${BOOKING}/absence`),
@@ -131,6 +134,7 @@ const PLACES: Record<string, Where> = {
   candidate_exam_not_found: at(BY_ACCOUNT),
   candidate_exam_ambiguous: at(BY_ACCOUNT),
   result_quota_exceeded: at(...RESULT_ROUTES),
+  result_not_found: decidesOnResult,
   unmatched_result_not_found: under(/ \/admin\/unmatched-results\/\{id\}/),
   unmatched_result_accepted: under(/^POST \/admin\/unmatched-results\/\{id\}/),
   unmatched_result_settled: under(/^POST \/admin\/unmatched-results\/\{id\}/),
@@ -161,6 +165,7 @@ const MEMBERS: Record<string, unknown> = {
   http_status: 400,
   excerpt: 'No such candidate.',
   available_from: '2098-06-15T13:30:00Z',
+  allowed_from: '2098-07-15T14:00:00Z',
 };
 
 const FAULT = { pointer: '/candidate/country', code: 'country_invalid', detail: 'Must be a two-letter country code.' };

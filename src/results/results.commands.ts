@@ -1,5 +1,6 @@
 import { Command } from '@nestjs/cqrs';
 import type { DomainError } from '../platform/errors.js';
+import type { ResultState } from './records/result-state.entity.js';
 
 /** A result as it was delivered: its raw body and its sender. */
 export interface DeliveredBody {
@@ -64,6 +65,20 @@ export class AcceptUnmatchedResult extends Command<void> {
 export class RejectUnmatchedResult extends Command<void> {
   constructor(
     readonly id: string,
+    readonly reason: string,
+  ) {
+    super();
+  }
+}
+
+/**
+ * Holds, releases or revokes the result of an exam. The status of the record stays as it is.
+ * @throws DomainError eligibility_not_found; result_not_found if the exam has no result
+ */
+export class DecideOnResult extends Command<void> {
+  constructor(
+    readonly svcEligibilityId: string,
+    readonly state: ResultState,
     readonly reason: string,
   ) {
     super();

@@ -48,6 +48,12 @@ export const resultQuotaExceeded = defineProblem(
   'The daily limit for results has been reached',
   'The account has reached the number of bytes of results that it may store in one day. Send the result again when the next day (UTC) begins. The Retry-After header states the number of seconds until then.',
 );
+export const resultNotFound = defineProblem(
+  'result_not_found',
+  'not_found',
+  'The exam has no result',
+  'No result has been accepted for this exam.',
+);
 export const unmatchedResultNotFound = defineProblem(
   'unmatched_result_not_found',
   'not_found',

@@ -3,6 +3,8 @@ import { OperatorResultsController } from './delivery/operator-results.controlle
 import { ResultReader } from './body/result-reader.js';
 import { ExamOfCode } from './unmatched/exam-of-code.js';
 import { LikelyExams } from './unmatched/likely-exams.js';
+import { DecideOnResultHandler } from './records/result-state.handlers.js';
+import { ResultStateController } from './delivery/result-state.controller.js';
 import { ForgetMediaHandler } from './records/media.handlers.js';
 import { ResultPersonalData } from './unmatched/result-personal-data.js';
 import { ResultReception } from './delivery/result-reception.js';
@@ -24,7 +26,13 @@ import { UnmatchedResultsController } from './unmatched/unmatched.controller.js'
 
 /** The results module: the two delivery routes, the matching and revisions of results, and unmatched results. */
 @Module({
-  controllers: [DeliveryController, ResultsController, UnmatchedResultsController, OperatorResultsController],
+  controllers: [
+    DeliveryController,
+    ResultsController,
+    UnmatchedResultsController,
+    OperatorResultsController,
+    ResultStateController,
+  ],
   providers: [
     ResultReader,
     ResultQuota,
@@ -33,6 +41,7 @@ import { UnmatchedResultsController } from './unmatched/unmatched.controller.js'
     OperatorRevisions,
     ResultPersonalData,
     ForgetMediaHandler,
+    DecideOnResultHandler,
     UnmatchedStore,
     UnmatchedSweep,
     ResultReception,

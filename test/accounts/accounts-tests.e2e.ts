@@ -29,6 +29,7 @@ const FULL = {
   duration_minutes: 180,
   change_cutoff_hours: 24,
   launch_minutes_before: 30,
+  retake: { wait_days: 30, max_attempts: 3, period_days: 365 },
   portions: [
     { portion_code: 'THEORY', portion_name: 'Theory' },
     { portion_code: 'PRACTICE', portion_name: null },
@@ -60,6 +61,7 @@ describe('a test', () => {
       duration_minutes: null,
       change_cutoff_hours: null,
       launch_minutes_before: null,
+      retake: null,
       portions: portions('ONE'),
       warnings: [],
     });

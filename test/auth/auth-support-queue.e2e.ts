@@ -176,6 +176,11 @@ DEEDS['POST /admin/eligibilities/{svc_id}/decline-accommodations'] = (of) => [
   `/admin/eligibilities/${of.svcId}/decline-accommodations`,
   REASON,
 ];
+for (const decision of ['hold', 'release', 'revoke'])
+  DEEDS[`POST /admin/eligibilities/{svc_id}/result/${decision}`] = (of) => [
+    `/admin/eligibilities/${of.svcId}/result/${decision}`,
+    REASON,
+  ];
 DEEDS['POST /admin/imports/{import_id}/abort'] = (of) => [`/admin/imports/${of.importId}/abort`];
 
 for (const part of ['', '/bookings', '/results', '/changes', '/audit'])

@@ -187,6 +187,8 @@ describe('the examples of the document, against a sandbox', () => {
       ...['bookings', 'results', 'changes', 'audit'].map((what) => `GET ${ofCandidate}/${what}`),
     ]);
     await tryOut('GET /admin/eligibilities/{svc_id}/results/{revision}');
+    for (const decision of ['hold', 'revoke', 'release'])
+      await tryOut(`POST /admin/eligibilities/{svc_id}/result/${decision}`);
     const stray = await app.call('POST', '/registrations/registration/results', {
       token: tokens['client'],
       body: { examMetaData: { examCode: 'NOBODY-KNOWS' } },

@@ -68,6 +68,9 @@ const BODIES: Record<string, (at: Places) => unknown[]> = {
   'POST /admin/notifications/replay': (at) => [{ ...REASON, subscription_id: at['subscription_id'], filter: {} }],
   'POST /admin/eligibilities/{svc_id}/hold': () => [REASON],
   'POST /admin/eligibilities/{svc_id}/decline-accommodations': () => [REASON],
+  'POST /admin/eligibilities/{svc_id}/result/hold': () => [REASON],
+  'POST /admin/eligibilities/{svc_id}/result/release': () => [REASON],
+  'POST /admin/eligibilities/{svc_id}/result/revoke': () => [REASON],
   'POST /admin/unmatched-results/{id}/reject': () => [REASON],
   'POST /admin/unmatched-results/{id}/accept': (at) => [
     { svc_eligiblity_id: at['open_id'] },

@@ -19,6 +19,9 @@ export const CHANGES = [
   'CANCELLED',
   'RESULT_RECEIVED',
   'RESULT_REVISED',
+  'RESULT_HELD',
+  'RESULT_RELEASED',
+  'RESULT_REVOKED',
   'ERASED',
 ] as const;
 export type Change = (typeof CHANGES)[number];

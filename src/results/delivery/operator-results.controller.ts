@@ -119,7 +119,7 @@ export class OperatorResultsController {
           videoLink: found.has_video_link,
         },
       ]);
-    const read = await this.store.get(key, withMedia);
+    const read = await this.store.get(key, { media: withMedia, unreleased: scopes.has('results') });
     response.type('application/json').send(resultText({ ...read, credentials: null }));
   }
 }

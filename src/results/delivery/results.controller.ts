@@ -112,7 +112,9 @@ export class ResultsController {
           })),
         );
       return (async function* () {
-        for (const revision of revisions) yield resultText(await store.get(revision, scopes.has('results')));
+        const isDriver = scopes.has('results');
+        for (const revision of revisions)
+          yield resultText(await store.get(revision, { media: isDriver, unreleased: isDriver }));
       })();
     });
   }

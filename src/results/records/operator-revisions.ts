@@ -17,6 +17,11 @@ const FIND_FOR_OPERATOR = prepared(
   `${OPERATOR} WHERE svc_eligiblity_id = $1 AND revision = $2
      AND ($3::text[] IS NULL OR eligibilities.account_code = ANY ($3))`,
 );
+const IS_RELEASED = prepared(
+  'results-is-released',
+  `SELECT NOT EXISTS (SELECT FROM result_states WHERE svc_eligiblity_id = $1 AND state <> 'RELEASED') AS released`,
+  acrossAccounts.keyInHand,
+);
 export type OperatorRevision = ListedRevision &
   Pick<ResultRevision, 'account_code' | 'source' | 'received_datetime' | 'username' | 'simulated' | 'faults'> & {
     test_code: string;
@@ -30,6 +35,11 @@ export class OperatorRevisions {
   /** Returns all result revisions of these eligibility records, newest first. */
   ofRecords(svcEligibilityIds: readonly string[]): Promise<OperatorRevision[]> {
     return this.database.query<OperatorRevision>(OF_RECORDS, [svcEligibilityIds]);
+  }
+
+  /** Returns whether every caller may see the bodies of the exam's results. */
+  async isReleased(svcEligibilityId: string): Promise<boolean> {
+    return (await this.database.queryOne<{ released: boolean }>(IS_RELEASED, [svcEligibilityId]))!.released;
   }
 
   find({ svc_eligiblity_id: id, revision }: RevisionKey): Promise<OperatorRevision | null> {

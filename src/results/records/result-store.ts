@@ -7,6 +7,7 @@ import { EncryptedColumns } from '../../platform/database/encrypted-columns.js';
 import { Secrets } from '../../platform/secrets.js';
 import type { KeptBody } from '../body/result-body.js';
 import type { Newest } from './same-bodies.js';
+import type { ResultState } from './result-state.entity.js';
 import type { ResultRevision } from './result-revision.entity.js';
 import {
   locatorKey,
@@ -95,12 +96,17 @@ const LIST = prepared(
    WHERE eligibilities.account_code = $1 AND candidate_id = $2 AND test_code = $3
    ORDER BY result_revisions.position DESC`,
 );
+/** SQL: whether the caller may see the body. Results that are not RELEASED need the scope `results`. */
+const SHOWN = `($4 OR coalesce(state, 'RELEASED') = 'RELEASED')`;
 const GET = prepared(
   'results-get',
-  `SELECT svc_eligiblity_id, revision, source, body, received_datetime, faults,
-     CASE WHEN $3 THEN photo END AS photo, CASE WHEN $3 THEN video_link END AS video_link,
-     CASE WHEN $3 THEN credentials END AS credentials
-   FROM result_revisions WHERE svc_eligiblity_id = $1 AND revision = $2`,
+  `SELECT svc_eligiblity_id, revision, source, received_datetime, faults,
+     coalesce(state, 'RELEASED') AS state, reason AS state_reason,
+     CASE WHEN ${SHOWN} THEN body END AS body, CASE WHEN $3 AND ${SHOWN} THEN photo END AS photo,
+     CASE WHEN $3 AND ${SHOWN} THEN video_link END AS video_link,
+     CASE WHEN $3 AND ${SHOWN} THEN credentials END AS credentials
+   FROM result_revisions LEFT JOIN result_states USING (svc_eligiblity_id)
+   WHERE svc_eligiblity_id = $1 AND revision = $2`,
   acrossAccounts.keyInHand,
 );
 
@@ -112,8 +118,20 @@ export type NewRevision = Omit<
 > & {
   body: KeptBody;
 };
-export type ReadRevision = Pick<ResultRevision, 'revision' | 'source' | 'body' | 'received_datetime' | 'faults'> &
-  Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'>;
+/** A revision with the state of its exam's result. The body is null if the caller may not see it in this state. */
+export type ReadRevision = Pick<ResultRevision, 'revision' | 'source' | 'received_datetime' | 'faults'> &
+  Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'> & {
+    state: ResultState;
+    state_reason: string | null;
+    body: string | null;
+  };
+type RevisionRow = Omit<ReadRevision, 'photo' | 'videoLink' | 'credentials'> &
+  Pick<ResultRevision, 'photo' | 'video_link' | 'credentials'>;
+/** The parts of a revision that a caller may see: its media, and its body while the result is not RELEASED. */
+export interface Sight {
+  readonly media: boolean;
+  readonly unreleased: boolean;
+}
 
 /** Stores results. Only this class decrypts photos and video links. */
 @Injectable()
@@ -227,9 +245,9 @@ export class ResultStore {
     return this.database.query<ListedRevision>(LIST, [accountCode, candidateId, testCode]);
   }
 
-  /** Returns a revision. Its photo, video link and credentials are null unless they are requested. */
-  async get({ svc_eligiblity_id: id, revision }: RevisionKey, withSecrets: boolean): Promise<ReadRevision> {
-    const row = await this.database.queryOne<ResultRevision>(GET, [id, revision, withSecrets]);
+  /** Returns a revision with the parts that the caller may see; all others are null. */
+  async get({ svc_eligiblity_id: id, revision }: RevisionKey, { media, unreleased }: Sight): Promise<ReadRevision> {
+    const row = await this.database.queryOne<RevisionRow>(GET, [id, revision, media, unreleased]);
     const { photo, video_link, credentials, ...rest } = row!;
     return {
       ...rest,

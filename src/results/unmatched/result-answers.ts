@@ -12,6 +12,7 @@ import { dateTime, integer, oneOf, text, type Rule } from '../../platform/valida
 import type { KeptFault } from '../body/result-judgement.js';
 import { PHOTO, VIDEO_LINK, wholeText } from '../body/result-body.js';
 import type { ReadRevision } from '../records/result-store.js';
+import { RESULT_STATES, type ResultState } from '../records/result-state.entity.js';
 import { RESULT_SOURCES, type ResultSource } from '../body/results.rules.js';
 import type { ReadUnmatched, UnmatchedSummary } from './unmatched-store.js';
 
@@ -53,11 +54,22 @@ export class ResultModel {
   @Field(anyFaults, { required: true, description: FAULTS_OF_REVISION })
   faults: readonly KeptFault[];
 
-  @Field(anyObject, {
+  @Field(oneOf(RESULT_STATES, 'format_invalid'), {
     required: true,
-    description: `The body as it was received. Only callers with the scope results see ${PHOTO}, ${VIDEO_LINK}, examPassword and extExamToken.`,
+    description: 'The state of the result of the exam, which is the same for all its revisions.',
   })
-  body: object;
+  state: ResultState;
+
+  @Field(text({ max: 1000, lines: true }), {
+    always: true,
+    description: 'The reason of the latest hold, release or revocation. Null if there was none.',
+  })
+  state_reason: string | null;
+
+  @Field(anyObject, {
+    description: `The body as it arrived. Only callers with the scope \`results\` get ${PHOTO}, ${VIDEO_LINK}, examPassword and extExamToken, and the body of a result that is not RELEASED.`,
+  })
+  body?: object;
 }
 
 export class UnmatchedResultModel {
@@ -122,11 +134,15 @@ export class UnmatchedResultDetailModel extends UnmatchedResultModel {
  * Returns the JSON text of a {@link ResultModel}. The body is inserted as it was received, and not serialized again.
  */
 export function resultText(read: ReadRevision): string {
-  const { source, revision, received_datetime, faults, body, photo, videoLink, credentials } = read;
-  return withBody(
-    { source, revision, received_datetime: formatDateTime(received_datetime), faults },
-    wholeText(body, { photo, videoLink, credentials }),
-  );
+  const { source, revision, received_datetime, faults, state, state_reason, body, photo, videoLink, credentials } =
+    read;
+  const members = {
+    ...{ source, revision, received_datetime: formatDateTime(received_datetime), faults },
+    ...{ state, state_reason },
+  };
+  return body === null
+    ? JSON.stringify(members)
+    : withBody(members, wholeText(body, { photo, videoLink, credentials }));
 }
 
 /** Returns the JSON text of an {@link UnmatchedResultModel}. */

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { requestContext } from '../../platform/context/request-context.js';
 import { acrossAccounts, Database } from '../../platform/database/database.js';
 import { folded, hasFullName, namesPerson } from '../../platform/person.js';
 import { ERASED, PersonalData, PersonalDataHolders, type Subject } from '../../platform/personal-data.js';
@@ -58,6 +59,13 @@ const REPLACE_REASONS = {
          WHERE id = ANY ($1::uuid[])`,
   across: acrossAccounts.keyInHand,
 };
+const FIND_STATES = {
+  text: 'SELECT svc_eligiblity_id, reason FROM result_states WHERE account_code = $1',
+};
+const REPLACE_STATE_REASONS = {
+  text: `UPDATE result_states SET reason = '${ERASED}' WHERE svc_eligiblity_id = ANY ($1::text[])`,
+  across: acrossAccounts.keyInHand,
+};
 /** Selects, among the ids in results, those that equal the id of another candidate exactly. */
 const OTHERS = {
   text: `SELECT DISTINCT candidate_id FROM eligibilities
@@ -112,10 +120,11 @@ export class ResultPersonalData extends PersonalData {
 
   async export(subject: Subject): Promise<Record<string, unknown>> {
     const results: unknown[] = [];
+    const unreleased = requestContext().caller?.scopes.has('results') ?? false;
     for (const key of await this.database.query<RevisionKey>(FIND, [subject.svcEligibilityIds]))
       results.push({
         svc_eligiblity_id: key.svc_eligiblity_id,
-        ...(JSON.parse(resultText(await this.results.get(key, true))) as object),
+        ...(JSON.parse(resultText(await this.results.get(key, { media: true, unreleased }))) as object),
       });
     const unmatched: unknown[] = [];
     for (const id of (await this.findUnmatched(subject)).own) {
@@ -132,6 +141,7 @@ export class ResultPersonalData extends PersonalData {
     const { own, reasons } = await this.findUnmatched(subject);
     await this.database.execute(REMOVE_UNMATCHED, [own]);
     await this.database.execute(REPLACE_REASONS, [reasons]);
+    await this.eraseStateReasons(subject);
     for (const { svc_eligiblity_id, locator_key } of await this.locatorsOf(ids)) {
       const erased = this.erasedKey(locator_key);
       await this.database.execute(ERASE_LOCATOR, [svc_eligiblity_id, erased, erased]);
@@ -152,6 +162,14 @@ export class ResultPersonalData extends PersonalData {
         erasedBody(source, body, pseudonym),
         result_id && (resultIds.get(result_id) ?? this.erasedKey(result_id)),
       ]);
+  }
+
+  /** Replaces the reasons of decisions on the candidate's results, and those of other decisions that name the person. */
+  private async eraseStateReasons({ accountCode, svcEligibilityIds, person }: Subject): Promise<void> {
+    const states = await this.database.query<{ svc_eligiblity_id: string; reason: string }>(FIND_STATES, [accountCode]);
+    const named = states.filter(({ reason }) => namesPerson(reason, person));
+    const ids = [...svcEligibilityIds, ...named.map(({ svc_eligiblity_id }) => svc_eligiblity_id)];
+    await this.database.execute(REPLACE_STATE_REASONS, [ids]);
   }
 
   override async findTiedByName(subject: Subject): Promise<string[]> {

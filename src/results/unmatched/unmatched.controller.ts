@@ -18,6 +18,7 @@ import {
   UnmatchedResultModel,
   unmatchedText,
 } from './result-answers.js';
+import { OperatorRevisions } from '../records/operator-revisions.js';
 import { ResultReads } from '../records/result-reads.js';
 import { LikelyExamModel } from './likely-exams.fields.js';
 import { ExamOfCode } from './exam-of-code.js';
@@ -76,6 +77,7 @@ export class UnmatchedResultsController {
     private readonly commandBus: CommandBus,
     private readonly store: UnmatchedStore,
     private readonly reads: ResultReads,
+    private readonly revisions: OperatorRevisions,
     private readonly likely: LikelyExams,
     private readonly examOfCode: ExamOfCode,
   ) {}
@@ -107,7 +109,7 @@ export class UnmatchedResultsController {
   @ApiOperation({
     summary: 'Read a result that could not be matched to an exam',
     description:
-      'Callers with the scope `results` see the photo, the video link and the credentials. The audit log records that they were read.',
+      'Callers with the scope `results` see the photo, the video link and the credentials, and also the body of an accepted result that is not RELEASED. The audit log records that photo and video link were read.',
   })
   @Answer(200, UnmatchedResultDetailModel, 'The result.')
   @Problems(400, 404)
@@ -119,7 +121,12 @@ export class UnmatchedResultsController {
   ): Promise<void> {
     const found = await this.store.find(id);
     if (!found) throw unmatchedResultNotFound.error();
-    const result = media === 'false' || !scopes.has('results') ? withoutMedia(found) : found;
+    const isDriver = scopes.has('results');
+    const exam = found.svc_eligiblity_id;
+    // An accepted result is as secret as its exam's.
+    const isHidden = !isDriver && exam !== null && !(await this.revisions.isReleased(exam));
+    const shown = media === 'false' || !isDriver ? withoutMedia(found) : found;
+    const result = isHidden ? { ...shown, body: null } : shown;
     await this.reads.record('unmatched-result', [
       {
         subject: id,
