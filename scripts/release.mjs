@@ -130,10 +130,7 @@ function checkFixture(version) {
     `${createHash('sha256')
       .update(readFileSync(join(migrations, file)))
       .digest('hex')}  ${file}\n`;
-  writeFileSync(
-    join(copy, 'test/fixtures/released-migrations.txt'),
-    readdirSync(migrations).sort().map(line).join(''),
-  );
+  writeFileSync(join(copy, 'test/fixtures/released-migrations.txt'), readdirSync(migrations).sort().map(line).join(''));
   return `${path}, restored and used by this release`;
 }
 
