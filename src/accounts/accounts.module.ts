@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { FindAccountNamesHandler } from './account-names.handlers.js';
 import { AccountsReader } from './accounts.reader.js';
 import { AccountsController } from './accounts.controller.js';
 import {
@@ -38,6 +39,7 @@ import { TestsController } from './tests.controller.js';
     PutCatalogueEntryHandler,
     DeleteCatalogueEntryHandler,
     FindUnknownTestsHandler,
+    FindAccountNamesHandler,
     FindKnownAccountsHandler,
     FindAttributeKeysHandler,
   ],

@@ -75,3 +75,10 @@ export interface RetentionRule {
 
 /** Asks for the retention rules of all accounts that have such rules. */
 export class FindRetentionRules extends Query<RetentionRule[]> {}
+
+/** Asks for the names of accounts, by account code. Unknown accounts are omitted. */
+export class FindAccountNames extends Query<ReadonlyMap<string, string>> {
+  constructor(readonly accountCodes: readonly string[]) {
+    super();
+  }
+}

@@ -13,6 +13,7 @@ import { LockEligibilitiesOfCandidateHandler, LockEligibilityHandler } from './l
 import { CandidateRecordsController, OperatorEligibilitiesController } from './operators/operator.controller.js';
 import {
   CountWaitingHandler,
+  SurveyOverdueApprovalsHandler,
   FindOperatorRecordsHandler,
   OperatorRecords,
 } from './operators/operator-records.handlers.js';
@@ -78,6 +79,7 @@ import { UpdateEligibilityHandler } from './update.handlers.js';
     OperatorRecords,
     FindOperatorRecordsHandler,
     CountWaitingHandler,
+    SurveyOverdueApprovalsHandler,
   ],
 })
 export class EligibilityModule {}

@@ -159,3 +159,18 @@ export interface WaitingCount {
  * 10,000.
  */
 export class CountWaiting extends Query<WaitingCount[]> {}
+
+/** The records of an account that wait too long for the approval of accommodations. */
+export interface OverdueApprovals {
+  readonly account_code: string;
+  readonly count: number;
+  readonly oldest: Date;
+  readonly newest: Date;
+}
+
+/** Asks for the records that have waited for an approval for more than this number of hours, in all accounts. */
+export class SurveyOverdueApprovals extends Query<OverdueApprovals[]> {
+  constructor(readonly hours: number) {
+    super();
+  }
+}

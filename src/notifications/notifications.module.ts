@@ -54,6 +54,13 @@ import { JobRunner } from './delivery/job-runner.js';
 import { ReplicationGate } from './delivery/replication-gate.js';
 import { UndeliveredFigures } from './delivery/undelivered-figures.js';
 import { SubscriptionSecrets } from './subscriptions/subscription-secrets.js';
+import {
+  FindDeliveryStallHandler,
+  SurveyExamsSoonHandler,
+  SurveyPartnerSignsHandler,
+} from './delivery/conditions.handlers.js';
+import { WebhookClient } from './partner/webhook-client.js';
+import { CheckWebhookAddressHandler, PostToWebhookHandler } from './subscriptions/webhooks.handlers.js';
 import { TranslateBookingEventsHandler } from './delivery/translation.js';
 
 @Module({
@@ -118,6 +125,12 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     ResolveNotificationHandler,
     StartJobHandler,
     SteerJobHandler,
+    SurveyPartnerSignsHandler,
+    SurveyExamsSoonHandler,
+    FindDeliveryStallHandler,
+    WebhookClient,
+    PostToWebhookHandler,
+    CheckWebhookAddressHandler,
   ],
 })
 export class NotificationsModule {}

@@ -11,3 +11,19 @@ export interface UnmatchedCount {
 
 /** Asks for the number of waiting unmatched results in all accounts, where at most 10,000 are counted. */
 export class CountUnmatched extends Query<UnmatchedCount[]> {}
+
+/** The unmatched results that wait for an operator for too long, of the same accounts. */
+export interface OverdueUnmatched {
+  /** The accounts to which these unmatched results may belong; empty if none is known. */
+  readonly account_codes: readonly string[];
+  readonly count: number;
+  readonly oldest: Date;
+  readonly newest: Date;
+}
+
+/** Asks for the unmatched results that have waited for more than this number of minutes, in all accounts. */
+export class SurveyOverdueUnmatched extends Query<OverdueUnmatched[]> {
+  constructor(readonly minutes: number) {
+    super();
+  }
+}

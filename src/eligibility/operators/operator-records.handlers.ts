@@ -8,7 +8,14 @@ import { FindVouchersOfMany } from '../../vouchers/vouchers.queries.js';
 import { presentEligibility } from '../eligibility-record.js';
 import type { Eligibility } from '../eligibility.entity.js';
 import { eligibilityNotFound } from '../eligibility.errors.js';
-import { CountWaiting, FindEligibilities, FindOperatorRecords, type WaitingCount } from '../eligibility.queries.js';
+import {
+  CountWaiting,
+  FindEligibilities,
+  FindOperatorRecords,
+  SurveyOverdueApprovals,
+  type OverdueApprovals,
+  type WaitingCount,
+} from '../eligibility.queries.js';
 import { allowedActions } from '../eligibility.rules.js';
 import type { OperatorEligibilityModel } from '../operator-record.fields.js';
 
@@ -67,6 +74,19 @@ const COUNT_WAITING = prepared(
   'operator-records-count-waiting',
   `SELECT account_code, sum(approvals)::int AS approvals, sum(holds)::int AS holds, sum(position)::text AS which
    FROM (${waitingAccounts('APPROVAL', 1, 0)} UNION ALL ${waitingAccounts('HOLD', 0, 1)}) waiting GROUP BY 1`,
+  acrossAccounts.figures,
+);
+
+/** $1: current time; $2: the number of hours that a record may wait. A record waits from its creation on. */
+const OVERDUE_APPROVALS = prepared(
+  'operator-records-overdue-approvals',
+  `SELECT account_code, count(*)::int AS count, min(created_datetime) AS oldest, max(created_datetime) AS newest
+   FROM (
+     SELECT account_code, created_datetime FROM eligibilities
+     WHERE ${HELD_STATUS.APPROVAL} AND ${WAITS.APPROVAL} AND (eligibility_end_date IS NULL OR eligibility_end_date > $1)
+       AND created_datetime < $1::timestamptz - make_interval(hours => $2)
+     ORDER BY position LIMIT ${MOST_COUNTED}) waiting
+   GROUP BY 1`,
   acrossAccounts.figures,
 );
 
@@ -142,5 +162,17 @@ export class CountWaitingHandler implements IQueryHandler<CountWaiting> {
 
   execute(): Promise<WaitingCount[]> {
     return this.database.query<WaitingCount>(COUNT_WAITING, [this.clock.now()]);
+  }
+}
+
+@QueryHandler(SurveyOverdueApprovals)
+export class SurveyOverdueApprovalsHandler implements IQueryHandler<SurveyOverdueApprovals> {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  execute({ hours }: SurveyOverdueApprovals): Promise<OverdueApprovals[]> {
+    return this.database.query<OverdueApprovals>(OVERDUE_APPROVALS, [this.clock.now(), hours]);
   }
 }

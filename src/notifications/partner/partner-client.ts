@@ -15,6 +15,7 @@ import {
   spellings,
 } from './partner-credentials.js';
 import type { Answer } from './answer-reader.js';
+import { OWN_HEADERS } from './partner-headers.js';
 import { type AddressLookup, systemLookup } from './partner-names.js';
 import { type AssertionSigner, PartnerToken } from './partner-oauth.js';
 import { IdleConnections, partnerAdapter, PartnerPool, type PartnerRequestConfig } from './partner-transport.js';
@@ -42,8 +43,6 @@ export interface PartnerEndpoint extends PartnerCertificates {
 /** The time without a request after which the connections and the token of an endpoint are dropped. */
 const IDLE_MS = 10 * 60_000;
 const TOKEN_CONNECTIONS = 2;
-/** The headers of every request. No compression is requested, because a partner's response is not decompressed. */
-const OWN_HEADERS = { 'user-agent': 'candidate-eligibility-service', 'accept-encoding': 'identity' };
 
 /**
  * The options for `HttpModule.register`: axios uses the partner transport instead of its own, and every status counts

@@ -82,7 +82,8 @@ export class SubscriptionStore {
     return faults.filter((found) => found !== null);
   }
 
-  private async addressFault(url: URL, pointer: string): Promise<Fault | null> {
+  /** Returns a validation error if the address of the URL is not allowed. A host name is resolved. */
+  async addressFault(url: URL, pointer: string): Promise<Fault | null> {
     const host = dialledHost(url);
     try {
       await this.guard.resolveAllowed(host, systemLookup, AbortSignal.timeout(LOOKUP_MS));
