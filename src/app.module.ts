@@ -3,6 +3,7 @@ import { ScheduleModule } from '@nestjs/schedule';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { dataSourceOptions } from './schema.js';
 import { AccountsModule } from './accounts/accounts.module.js';
+import { AlertsModule } from './alerts/alerts.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { BookingsModule } from './bookings/bookings.module.js';
 import { ChangesModule } from './changes/changes.module.js';
@@ -48,6 +49,7 @@ export class AppModule {
         ImportsModule,
         ChangesModule,
         PrivacyModule,
+        AlertsModule,
         ConsoleModule,
         GuideModule,
         ...(config.process.sandbox ? [SandboxModule] : []),

@@ -5,6 +5,9 @@ import { AttributeKey } from './accounts/attribute-key.entity.js';
 import { School } from './accounts/school.entity.js';
 import { TestPortion } from './accounts/test-portion.entity.js';
 import { Test } from './accounts/test.entity.js';
+import { AlertMessage } from './alerts/alert-message.entity.js';
+import { AlertOccurrence } from './alerts/alert-occurrence.entity.js';
+import { Alert } from './alerts/alert.entity.js';
 import { Application } from './auth/tokens/application.entity.js';
 import { LoginAttempt, TokenRefusal, TokenRequestCount } from './auth/tokens/login-attempt.entity.js';
 import { FinishedSignIn, OperatorIdentity } from './auth/administration/operator-identity.entity.js';
@@ -53,6 +56,7 @@ import { Notifications1763640900000 } from './migrations/1763640900000-notificat
 import { Imports1763641000000 } from './migrations/1763641000000-imports.js';
 import { ResultStates1764500000000 } from './migrations/1764500000000-result-states.js';
 import { RetakePolicies1764500100000 } from './migrations/1764500100000-retake-policies.js';
+import { Alerts1764500400000 } from './migrations/1764500400000-alerts.js';
 
 /** The TypeORM entities of all tables. */
 const ENTITIES = [
@@ -103,6 +107,9 @@ const ENTITIES = [
   UnmatchedResult,
   VoucherRedemption,
   Voucher,
+  Alert,
+  AlertOccurrence,
+  AlertMessage,
 ];
 
 /** The database migrations, in the order in which they run. */
@@ -120,6 +127,7 @@ const MIGRATIONS = [
   Imports1763641000000,
   ResultStates1764500000000,
   RetakePolicies1764500100000,
+  Alerts1764500400000,
 ];
 
 /**
