@@ -78,7 +78,7 @@ export class AlertSender implements OnApplicationBootstrap, BeforeApplicationShu
   }
 
   private async fail(alert: Alert, error: unknown): Promise<void> {
-    const cause = error instanceof SendFailure ? error.message : 'an internal error occurred';
+    const cause = error instanceof SendFailure ? error.message : 'An internal error occurred';
     if (!(error instanceof SendFailure)) this.logger.warn({ err: error, alert: alert.name }, 'an alert failed');
     try {
       await this.store.failed(alert, cause, retrySeconds(alert.failures + 1));

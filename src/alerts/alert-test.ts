@@ -30,7 +30,7 @@ export class AlertTest {
       await this.store.testFailed(alert.name, error.message);
       const { failure, reason, httpStatus } = error.outcome;
       throw alertNotDelivered.error({
-        detail: `The message was not delivered: ${error.message}.`,
+        detail: `${error.message}.`,
         members: { failure, reason, http_status: httpStatus },
       });
     }

@@ -35,7 +35,7 @@ export class AlertTransport {
     const { failure, reason, httpStatus } = sent;
     const status = httpStatus === null ? '' : ` with status ${httpStatus}`;
     const cause = reason === null || httpStatus !== null ? '' : ` (${reason})`;
-    const text = httpStatus === null ? 'the webhook did not answer' : 'the webhook answered';
+    const text = httpStatus === null ? 'The webhook did not answer' : 'The webhook answered';
     throw new SendFailure(`${text}${status}${cause}`, { failure, reason, httpStatus });
   }
 }

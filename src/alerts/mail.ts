@@ -51,7 +51,7 @@ export class Mail implements OnApplicationShutdown {
    */
   async send(recipients: readonly string[], content: AlertContent, id: string): Promise<void> {
     const { smtpUrl, mailFrom } = this.config;
-    if (smtpUrl === null || mailFrom === null) throw failed('mail is not configured');
+    if (smtpUrl === null || mailFrom === null) throw failed('Mail is not configured');
     this.transport ??= createTransport({ ...limits(smtpUrl), url: smtpUrl }) as Transporter;
     const { baseUrl } = this.http;
     const message = {
@@ -67,8 +67,8 @@ export class Mail implements OnApplicationShutdown {
       signal: AbortSignal.timeout(MAIL_MS),
     };
     try {
-      const { rejected } = (await this.transport.sendMail(message));
-      if ((rejected ?? []).length > 0) throw failed('the mail server refused some recipients');
+      const { rejected } = await this.transport.sendMail(message);
+      if ((rejected ?? []).length > 0) throw failed('The mail server refused some recipients');
     } catch (error) {
       throw error instanceof SendFailure ? error : failureOf(error);
     }
@@ -89,12 +89,12 @@ function limits(smtpUrl: string): object {
 }
 
 const CAUSES: Readonly<Record<string, string>> = {
-  EAUTH: 'the mail server refused the user name or the password',
-  EENVELOPE: 'the mail server refused the sender or the recipients',
-  EMESSAGE: 'the mail server refused the message',
-  ETLS: 'the mail server does not offer TLS, or its certificate is not accepted',
-  EDNS: 'the name of the mail server has no address',
-  ETIMEDOUT: 'the mail server did not answer in time',
+  EAUTH: 'The mail server refused the user name or the password',
+  EENVELOPE: 'The mail server refused the sender or the recipients',
+  EMESSAGE: 'The mail server refused the message',
+  ETLS: 'The mail server does not offer TLS, or its certificate is not accepted',
+  EDNS: 'The name of the mail server has no address',
+  ETIMEDOUT: 'The mail server did not answer in time',
 };
 
 /** Returns the failure without the texts of the server, which may contain addresses. */
@@ -102,7 +102,7 @@ function failureOf(error: unknown): SendFailure {
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
   const isAborted = (error as { name?: unknown }).name === 'AbortError';
   const name = isAborted ? 'ETIMEDOUT' : typeof code === 'string' ? code : null;
-  const cause = CAUSES[name ?? ''] ?? 'the mail server could not be reached';
+  const cause = CAUSES[name ?? ''] ?? 'The mail server could not be reached';
   const details = [name, responseCode].filter((part) => typeof part === 'string' || typeof part === 'number');
   return failed(details.length === 0 ? cause : `${cause} (${details.join(' ')})`, name);
 }

@@ -130,9 +130,9 @@ test('a message that could not be sent is retried with growing waits, and delays
   await goDown();
   await eventually(async () => {
     expect(await alerted.get('untrusted')).toMatchObject({ waiting: 1, last_sent_datetime: null });
-    expect((await alerted.get('untrusted'))['last_error']).toMatch(/^the webhook did not answer \(/);
+    expect((await alerted.get('untrusted'))['last_error']).toMatch(/^The webhook did not answer \(/);
     expect(await alerted.get('on-call')).toMatchObject({
-      last_error: 'the mail server refused the message (EMESSAGE 451)',
+      last_error: 'The mail server refused the message (EMESSAGE 451)',
     });
   }, 20_000);
   const waits: number[] = [];

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import tls from 'node:tls';
 import { CONDITIONS } from '../../src/alerts/conditions';
 import { Alerted } from '../support/alerted';
@@ -75,6 +77,15 @@ describe('the definition of an alert', () => {
     const audit = await app.call('GET', '/admin/audit?subject=a', { token });
     expect(audit.body).toMatchObject([{ action: 'alert.put', subject: 'a' }]);
     for (const name of ['a', 'b', 'c']) await alerted.call('DELETE', name);
+  });
+
+  it('PUT accepts the body in docs/operations.md', async () => {
+    const document = readFileSync(join(__dirname, '../../docs/operations.md'), 'utf8');
+    const [, block] = /^## Alerts$[^]*?```json\n([^]*?)```/m.exec(document)!;
+    const account = await app.given.account();
+    const example = JSON.parse(block.replace('K7MWQ2XA9PDR', account)) as Record<string, unknown>;
+    expect(await alerted.put('example', example)).toMatchObject(example);
+    await alerted.call('DELETE', 'example');
   });
 
   it('an invalid body is refused with every fault at once', async () => {
@@ -197,7 +208,7 @@ describe('a test message', () => {
     webhook.answer({ status: 302, headers: { location: `${webhook.url}/elsewhere` } });
     const redirected = await alerted.call('POST', 'hook/test');
     expect(redirected.body).toMatchObject({ code: 'alert_not_delivered', failure: 'redirect', http_status: 302 });
-    expect(await alerted.get('hook')).toMatchObject({ last_error: 'the webhook answered with status 302' });
+    expect(await alerted.get('hook')).toMatchObject({ last_error: 'The webhook answered with status 302' });
     await webhook.goDown();
     const down = await alerted.call('POST', 'hook/test');
     expect(down.body).toMatchObject({ code: 'alert_not_delivered', failure: 'connect', reason: 'ECONNREFUSED' });
@@ -209,7 +220,7 @@ describe('a test message', () => {
     expect(refused.body).toMatchObject({ code: 'alert_not_delivered', failure: 'mail' });
     expect(refused.text).not.toMatch(/somebody@example|pass\/word/);
     expect(await alerted.get('mail')).toMatchObject({
-      last_error: 'the mail server refused the message (EMESSAGE 550)',
+      last_error: 'The mail server refused the message (EMESSAGE 550)',
     });
     for (const name of ['hook', 'mail']) await alerted.call('DELETE', name);
   });

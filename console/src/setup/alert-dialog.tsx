@@ -91,7 +91,12 @@ function AlertForm({ alert, kind, setKind, name, setName, onClose, saved }: Form
         <FormField form={form} name="to" label="Recipients" hint="Mail addresses." />
       ) : (
         <>
-          <FormField form={form} name="url" label="Address" />
+          <FormField
+            form={form}
+            name="url"
+            label="Address"
+            hint="An https address, to which the service sends POST requests."
+          />
           <FormField
             form={form}
             name="headers"
@@ -103,7 +108,13 @@ function AlertForm({ alert, kind, setKind, name, setName, onClose, saved }: Form
           />
         </>
       )}
-      <FormField form={form} name="conditions" label="Conditions" options={CONDITION_OPTIONS} />
+      <FormField
+        form={form}
+        name="conditions"
+        label="Conditions"
+        hint="Choose the conditions to report."
+        options={CONDITION_OPTIONS}
+      />
       <FormField
         form={form}
         name="account_codes"
@@ -111,7 +122,12 @@ function AlertForm({ alert, kind, setKind, name, setName, onClose, saved }: Form
         rows={2}
         hint="Account codes, one per line. Leave empty for all accounts."
       />
-      <FormField form={form} name="quiet_s" label="Quiet seconds" />
+      <FormField
+        form={form}
+        name="quiet_s"
+        label="Quiet seconds"
+        hint="The same condition of the same partner or account is reported at most once in this time."
+      />
       <FormField form={form} name="disabled" label="Disabled" hint="A disabled alert reports nothing." />
     </Form>
   );
