@@ -12,6 +12,7 @@ import { TokenFamily, AccessToken, RefreshToken } from './auth/tokens/token.enti
 import { User, UserAccount } from './auth/tokens/user.entity.js';
 import { Booking } from './bookings/booking.entity.js';
 import { Eligibility } from './eligibility/eligibility.entity.js';
+import { ExpiryNotice } from './eligibility/expiry-notice.entity.js';
 import { SearchKey } from './eligibility/search-key.entity.js';
 import { ImportChunk } from './imports/import-chunk.entity.js';
 import { ImportTurn } from './imports/import-turn.entity.js';
@@ -25,6 +26,7 @@ import { NotificationAttempt } from './notifications/delivery/notification-attem
 import { Notification } from './notifications/delivery/notification.entity.js';
 import { Subscription } from './notifications/subscriptions/subscription.entity.js';
 import { AuditRow } from './platform/audit/audit-row.entity.js';
+import { EventListener, EventStream } from './platform/changes/event-listener.entity.js';
 import { ChangeEpoch, ChangeRow } from './platform/changes/change.entity.js';
 import { AuditSeal } from './platform/audit/audit-seal.entity.js';
 import { StoredEventRow } from './platform/events/stored-event.entity.js';
@@ -53,6 +55,8 @@ import { Notifications1763640900000 } from './migrations/1763640900000-notificat
 import { Imports1763641000000 } from './migrations/1763641000000-imports.js';
 import { ResultStates1764500000000 } from './migrations/1764500000000-result-states.js';
 import { RetakePolicies1764500100000 } from './migrations/1764500100000-retake-policies.js';
+import { RecordChanges1764500200000 } from './migrations/1764500200000-record-changes.js';
+import { ExpiringDays1764500300000 } from './migrations/1764500300000-expiring-days.js';
 
 /** The TypeORM entities of all tables. */
 const ENTITIES = [
@@ -75,6 +79,7 @@ const ENTITIES = [
   UserAccount,
   Booking,
   Eligibility,
+  ExpiryNotice,
   SearchKey,
   Import,
   ImportChunk,
@@ -92,6 +97,8 @@ const ENTITIES = [
   AuditRow,
   ChangeEpoch,
   ChangeRow,
+  EventListener,
+  EventStream,
   AuditSeal,
   StoredEventRow,
   IdempotencyKey,
@@ -120,6 +127,8 @@ const MIGRATIONS = [
   Imports1763641000000,
   ResultStates1764500000000,
   RetakePolicies1764500100000,
+  RecordChanges1764500200000,
+  ExpiringDays1764500300000,
 ];
 
 /**

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { FindExpiringDaysHandler, FindRetentionRulesHandler } from './account-rules.handlers.js';
 import { AccountsReader } from './accounts.reader.js';
 import { AccountsController } from './accounts.controller.js';
 import {
@@ -8,7 +9,6 @@ import {
   DeleteTestHandler,
   FindKnownAccountsHandler,
   FindAttributeKeysHandler,
-  FindRetentionRulesHandler,
   FindUnknownTestsHandler,
   PutCatalogueEntryHandler,
   PutTestHandler,
@@ -32,6 +32,7 @@ import { TestsController } from './tests.controller.js';
     AccountsReader,
     CreateAccountHandler,
     ChangeAccountHandler,
+    FindExpiringDaysHandler,
     FindRetentionRulesHandler,
     PutTestHandler,
     DeleteTestHandler,

@@ -54,7 +54,7 @@ import { JobRunner } from './delivery/job-runner.js';
 import { ReplicationGate } from './delivery/replication-gate.js';
 import { UndeliveredFigures } from './delivery/undelivered-figures.js';
 import { SubscriptionSecrets } from './subscriptions/subscription-secrets.js';
-import { TranslateBookingEventsHandler } from './delivery/translation.js';
+import { TranslateEventsHandler } from './delivery/translation.js';
 
 @Module({
   imports: [HttpModule.register(partnerHttpOptions)],
@@ -77,7 +77,7 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     PartnerDirectory,
     SubscriptionSecrets,
     NotificationsSaga,
-    TranslateBookingEventsHandler,
+    TranslateEventsHandler,
     RacePoints,
     DeliveryLoop,
     ReplicationGate,
