@@ -37,7 +37,7 @@ describe('changes of records in the console', () => {
     const record = await app.given.eligibility(subscribed.scene);
     const id = record['svc_eligiblity_id'] as string;
     await eventually(async () => expect(await subscribed.queue()).toHaveLength(1));
-    await driver.goTo('/queue?change_reason=CREATED');
+    await driver.goTo('/queue/notifications?change_reason=CREATED');
     const row = driver.page.getByRole('row').filter({ hasText: id });
     await row.getByText('Record created').waitFor();
     await driver.expectGoodPage('queue-record-change');
