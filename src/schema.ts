@@ -15,6 +15,7 @@ import { TokenFamily, AccessToken, RefreshToken } from './auth/tokens/token.enti
 import { User, UserAccount } from './auth/tokens/user.entity.js';
 import { Booking } from './bookings/booking.entity.js';
 import { Eligibility } from './eligibility/eligibility.entity.js';
+import { ExpiryNotice } from './eligibility/expiry-notice.entity.js';
 import { SearchKey } from './eligibility/search-key.entity.js';
 import { ImportChunk } from './imports/import-chunk.entity.js';
 import { ImportTurn } from './imports/import-turn.entity.js';
@@ -28,6 +29,7 @@ import { NotificationAttempt } from './notifications/delivery/notification-attem
 import { Notification } from './notifications/delivery/notification.entity.js';
 import { Subscription } from './notifications/subscriptions/subscription.entity.js';
 import { AuditRow } from './platform/audit/audit-row.entity.js';
+import { EventListener, EventStream } from './platform/changes/event-listener.entity.js';
 import { ChangeEpoch, ChangeRow } from './platform/changes/change.entity.js';
 import { AuditSeal } from './platform/audit/audit-seal.entity.js';
 import { StoredEventRow } from './platform/events/stored-event.entity.js';
@@ -57,6 +59,8 @@ import { Imports1763641000000 } from './migrations/1763641000000-imports.js';
 import { ResultStates1764500000000 } from './migrations/1764500000000-result-states.js';
 import { RetakePolicies1764500100000 } from './migrations/1764500100000-retake-policies.js';
 import { Alerts1764500400000 } from './migrations/1764500400000-alerts.js';
+import { RecordChanges1764500200000 } from './migrations/1764500200000-record-changes.js';
+import { ExpiringDays1764500300000 } from './migrations/1764500300000-expiring-days.js';
 
 /** The TypeORM entities of all tables. */
 const ENTITIES = [
@@ -79,6 +83,7 @@ const ENTITIES = [
   UserAccount,
   Booking,
   Eligibility,
+  ExpiryNotice,
   SearchKey,
   Import,
   ImportChunk,
@@ -96,6 +101,8 @@ const ENTITIES = [
   AuditRow,
   ChangeEpoch,
   ChangeRow,
+  EventListener,
+  EventStream,
   AuditSeal,
   StoredEventRow,
   IdempotencyKey,
@@ -128,6 +135,8 @@ const MIGRATIONS = [
   ResultStates1764500000000,
   RetakePolicies1764500100000,
   Alerts1764500400000,
+  RecordChanges1764500200000,
+  ExpiringDays1764500300000,
 ];
 
 /**

@@ -7,7 +7,10 @@ export interface NewAccount {
 }
 
 export class CreateAccount extends Command<NewAccount> {
-  constructor(readonly name: string) {
+  constructor(
+    readonly name: string,
+    readonly expiringDays: readonly number[] = [],
+  ) {
     super();
   }
 }
@@ -17,6 +20,7 @@ export interface AccountChanges {
   photo_retention_days?: number | null;
   video_retention_days?: number | null;
   candidate_retention_days?: number | null;
+  expiring_days?: number[];
 }
 
 /**

@@ -18,11 +18,9 @@ import {
 import {
   FindAttributeKeys,
   FindPortionsInUse,
-  FindRetentionRules,
   FindUnknownTests,
   IsEntryInUse,
   IsTestNamedByVoucher,
-  type RetentionRule,
 } from './accounts.queries.js';
 import { CATALOGUE } from './catalogue.js';
 import { Test } from './test.entity.js';
@@ -79,10 +77,11 @@ export class CreateAccountHandler implements ICommandHandler<CreateAccount> {
     private readonly clock: Clock,
   ) {}
 
-  execute({ name }: CreateAccount): Promise<NewAccount> {
+  execute({ name, expiringDays }: CreateAccount): Promise<NewAccount> {
     const account = {
       account_code: this.secrets.code(ACCOUNT_CODE_LENGTH),
       name,
+      expiring_days: [...expiringDays],
       created_datetime: this.clock.now(),
     };
     return this.unitOfWork.run(async () => {
@@ -107,19 +106,6 @@ export class ChangeAccountHandler implements ICommandHandler<ChangeAccount> {
       if (Object.keys(changes).length === 0) return;
       await this.database.manager.update(Account, accountCode, changes);
       this.unitOfWork.audit('account.put', accountCode);
-    });
-  }
-}
-
-@QueryHandler(FindRetentionRules)
-export class FindRetentionRulesHandler implements IQueryHandler<FindRetentionRules> {
-  constructor(private readonly database: Database) {}
-
-  execute(): Promise<RetentionRule[]> {
-    return this.database.query({
-      text: `SELECT account_code, photo_retention_days, video_retention_days, candidate_retention_days FROM accounts
-             WHERE coalesce(photo_retention_days, video_retention_days, candidate_retention_days) IS NOT NULL`,
-      across: acrossAccounts.sweep,
     });
   }
 }

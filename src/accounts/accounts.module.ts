@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { FindAccountNamesHandler } from './account-names.handlers.js';
+import { FindExpiringDaysHandler, FindRetentionRulesHandler } from './account-rules.handlers.js';
 import { AccountsReader } from './accounts.reader.js';
 import { AccountsController } from './accounts.controller.js';
 import {
@@ -9,7 +10,6 @@ import {
   DeleteTestHandler,
   FindKnownAccountsHandler,
   FindAttributeKeysHandler,
-  FindRetentionRulesHandler,
   FindUnknownTestsHandler,
   PutCatalogueEntryHandler,
   PutTestHandler,
@@ -33,6 +33,7 @@ import { TestsController } from './tests.controller.js';
     AccountsReader,
     CreateAccountHandler,
     ChangeAccountHandler,
+    FindExpiringDaysHandler,
     FindRetentionRulesHandler,
     PutTestHandler,
     DeleteTestHandler,

@@ -82,3 +82,12 @@ export class FindAccountNames extends Query<ReadonlyMap<string, string>> {
     super();
   }
 }
+
+/** The days before the end of a record's window at which the change EXPIRING occurs in an account. */
+export interface ExpiringDays {
+  account_code: string;
+  expiring_days: number[];
+}
+
+/** Asks for the expiring days of all accounts that have some. */
+export class FindExpiringDays extends Query<ExpiringDays[]> {}

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock.js';
 import type { AllowedAccounts } from '../platform/context/caller.js';
-import type { Change } from '../platform/changes/change.entity.js';
+import type { RecordEventClass } from '../platform/changes/record-event.js';
 import { Batched, numbered } from '../platform/database/batched.js';
 import { acrossAccounts, Database, expectingFew, prepared } from '../platform/database/database.js';
 import { nextOccurredAt } from '../platform/events/domain-event.js';
@@ -10,6 +10,7 @@ import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import type { BookedEligibility, LockedEligibility } from './eligibility.commands.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityNotFound } from './eligibility.errors.js';
+import { EligibilityExpired } from './eligibility.events.js';
 import { ACTIVE_STATUSES, LIVE, statusAt } from './eligibility.fields.js';
 import { type TimeSlot } from './eligibility.rules.js';
 import type { Attempt } from './retake.rules.js';
@@ -230,15 +231,14 @@ export class EligibilityStore {
     if (record.status === 'EXPIRED' || statusAt(record, this.clock.now()) !== 'EXPIRED') return;
     Object.assign(record, { status: 'EXPIRED', updated_datetime: updated > end! ? updated : end });
     this.unitOfWork.send(NOTE_EXPIRY, [record.svc_eligiblity_id, record.updated_datetime]);
-    this.noteChange('EXPIRED', record, end!);
+    this.raise(EligibilityExpired, record, end!);
   }
 
-  /** Appends the current state of the record to the change feed. */
-  noteChange(change: Change, record: Eligibility, at = record.updated_datetime): void {
+  /** Raises an event with the current state of the record, and appends the change to the change feed. */
+  raise(eventClass: RecordEventClass, record: Eligibility, at = record.updated_datetime): void {
     const { account_code, svc_eligiblity_id, candidate_id, test_code } = record;
-    this.unitOfWork.change({
+    this.unitOfWork.raiseOf(eventClass, {
       kind: 'ELIGIBILITY',
-      change,
       at,
       account_code,
       svc_eligiblity_id,

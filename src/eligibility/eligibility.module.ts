@@ -7,6 +7,7 @@ import { FindDormantCandidatesHandler } from './dormant.handlers.js';
 import { EligibilityPersonalData } from './eligibility-personal-data.js';
 import { EligibilityCreation } from './eligibility-creation.js';
 import { EligibilityController } from './eligibility.controller.js';
+import { ExpiringSweep } from './expiring-sweep.js';
 import { ExpirySweep } from './expiry-sweep.js';
 import { EligibilityStore } from './eligibility-store.js';
 import { LockEligibilitiesOfCandidateHandler, LockEligibilityHandler } from './lock.handlers.js';
@@ -48,6 +49,7 @@ import { UpdateEligibilityHandler } from './update.handlers.js';
     EligibilityStore,
     CatalogueCheck,
     ExpirySweep,
+    ExpiringSweep,
     EligibilityCreation,
     CreateEligibilityHandler,
     CreateEligibilitiesHandler,

@@ -14,6 +14,7 @@ import { DEMOGRAPHICS } from './eligibility.columns.js';
 import { MOST_ATTRIBUTES, MOST_VOUCHERS, type EligibilityModel } from './eligibility-model.fields.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityClosed, eligibilityNotFound } from './eligibility.errors.js';
+import { EligibilityUpdated } from './eligibility.events.js';
 import { EligibilityStore, type RecordsOfTest } from './eligibility-store.js';
 import { assertMeant, changedAttributes, withAllAttributes } from './line-of-file.js';
 import { isWindowOver } from './eligibility.fields.js';
@@ -81,7 +82,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     } catch (error) {
       throw refusalOf(error) ?? error;
     }
-    this.store.noteChange('UPDATED', record);
+    this.store.raise(EligibilityUpdated, record);
     const changedNames = vouchersChange ? [...names, 'voucher_codes'] : names;
     this.unitOfWork.audit('eligibility.update', record.svc_eligiblity_id, { changed: changedNames });
     return true;

@@ -1,11 +1,15 @@
 import { Command } from '@nestjs/cqrs';
 import type { Fault } from '../platform/errors.js';
 
-/** Creates the notifications for the events of a booking up to the given event, and marks these events as settled. */
-export class TranslateBookingEvents extends Command<void> {
+/**
+ * Creates the notifications for the events of a booking or record up to the given event, and marks these events as
+ * settled.
+ */
+export class TranslateEvents extends Command<void> {
   constructor(
-    readonly bookingCode: string,
+    readonly stream: string,
     readonly upTo: number,
+    readonly isOfRecord: boolean,
   ) {
     super();
   }

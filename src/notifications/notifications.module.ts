@@ -61,7 +61,7 @@ import {
 } from './delivery/conditions.handlers.js';
 import { WebhookClient } from './partner/webhook-client.js';
 import { CheckWebhookAddressHandler, PostToWebhookHandler } from './subscriptions/webhooks.handlers.js';
-import { TranslateBookingEventsHandler } from './delivery/translation.js';
+import { TranslateEventsHandler } from './delivery/translation.js';
 
 @Module({
   imports: [HttpModule.register(partnerHttpOptions)],
@@ -84,7 +84,7 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     PartnerDirectory,
     SubscriptionSecrets,
     NotificationsSaga,
-    TranslateBookingEventsHandler,
+    TranslateEventsHandler,
     RacePoints,
     DeliveryLoop,
     ReplicationGate,

@@ -4,7 +4,7 @@ import type { Express } from 'express';
 import { version } from '../../package.json';
 import { Config } from '../config.js';
 import { NotificationRequest } from '../bookings/bookings.events.js';
-import { notificationWebhook } from '../notifications/notification-request.js';
+import { webhooks } from '../notifications/notification-request.js';
 import { notFound } from '../platform/errors.js';
 import { SCOPES } from '../platform/context/caller.js';
 import { addAnswers } from './answers.js';
@@ -77,7 +77,7 @@ export function openApiDocument(
   // The members of OpenAPI 3.1 are assigned here, because the types of @nestjs/swagger only know OpenAPI 3.0.
   const license = { name: 'All rights reserved', identifier: 'LicenseRef-all-rights-reserved' };
   Object.assign(document.info, { license });
-  Object.assign(document, { webhooks: { notification: notificationWebhook } });
+  Object.assign(document, { webhooks });
   documentAccess(app, document);
   nameOperations(document);
   describeOperations(document);

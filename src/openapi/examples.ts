@@ -95,7 +95,11 @@ const bodies = ({ account_code, partner: { partner_url, ca_pem } }: Surroundings
       '\n',
   },
   'POST /admin/subscriptions': { account_code, partner_url, ...(ca_pem === undefined ? {} : { ca_pem }) },
-  'PATCH /admin/subscriptions/{id}': { change_reasons: ['BOOKING_CREATED', 'BOOKING_CANCELLED'], wait_ms: 5000 },
+  'PATCH /admin/subscriptions/{id}': {
+    change_reasons: ['BOOKING_CREATED', 'BOOKING_CANCELLED'],
+    record_changes: ['CREATED', 'RESULT_HELD'],
+    wait_ms: 5000,
+  },
   'POST /admin/subscriptions/{id}/sample': { change_reason: 'BOOKING_RESCHEDULED' },
   'PUT /admin/alerts/{name}': {
     kind: 'WEBHOOK',
@@ -117,7 +121,7 @@ const bodies = ({ account_code, partner: { partner_url, ca_pem } }: Surroundings
   'POST /admin/applications': { name: 'Registration portal', scopes: ['read', 'create'] },
   'PUT /admin/applications/{consumer_key}': { scopes: ['read', 'create', 'update'] },
   'POST /admin/accounts': { name: 'State Board of Nursing' },
-  'PUT /admin/accounts/{account_code}': { name: 'Sandbox', photo_retention_days: 365 },
+  'PUT /admin/accounts/{account_code}': { name: 'Sandbox', photo_retention_days: 365, expiring_days: [14, 3] },
   [`PUT ${inCatalogue}/tests/{test_code}`]: {
     name: 'A test of one portion',
     exam_code: 'EXAM-ONE',

@@ -46,6 +46,8 @@ export const NAMED: Readonly<Record<string, readonly string[]>> = {
   job_items: ['job_id', 'notification_position'],
   notifications: ['booking_code'],
 };
+/** Tables whose only row belongs to no account, so that their values bound what a parameter would bound. */
+export const ONLY_ROW: ReadonlySet<string> = new Set(['change_epoch']);
 export const NONE: ReadonlySet<string> = new Set();
 
 export const worst = (origins: readonly Origin[]): Origin =>

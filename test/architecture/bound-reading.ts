@@ -6,6 +6,7 @@ import {
   NAMED,
   namesOf,
   NONE,
+  ONLY_ROW,
   pairsOf,
   parametersOf,
   renamed,
@@ -124,7 +125,7 @@ export class Reading {
       table,
       columns: known?.columns ?? null,
       keys: new Set([...(known?.keys ?? []), ...(NAMED[table] ?? [])]),
-      origin: 'open',
+      origin: ONLY_ROW.has(table) ? 'given' : 'open',
     };
   }
 

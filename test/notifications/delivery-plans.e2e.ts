@@ -164,6 +164,8 @@ const STATEMENTS: [string, Statement, (rows: readonly Owed[], partners: readonly
       [],
       WAIT_MS,
       leaseToken(),
+      [],
+      [],
     ],
   ],
 ];

@@ -91,7 +91,7 @@ describe('§14 with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(within.map(({ name }) => name)).toEqual(expect.arrayContaining(['COMMIT', 'unit-of-work-record']));
     const translated = named('notifications-translate');
     const translation = inTrace().find(({ spanId }) => spanId === translated.parentSpanId)!;
-    expect(translation.name).toBe('TranslateBookingEvents');
+    expect(translation.name).toBe('TranslateEvents');
     const published = inTrace().find(({ spanId }) => spanId === translation.parentSpanId)!;
     expect(published.name).toBe('publish booking.created');
     const put = named('PUT');

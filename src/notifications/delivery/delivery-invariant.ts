@@ -45,7 +45,7 @@ const OVERDUE = prepared(
        coalesce(extract(epoch FROM now() - min(occurred_at) FILTER (
          WHERE set_aside_at IS NULL AND name <> ALL ($1::text[]))), 0)::float8 AS unknown_age_s,
        count(*) FILTER (WHERE set_aside_at IS NOT NULL) AS set_aside
-     FROM domain_events WHERE settled_at IS NULL AND name LIKE 'booking.%') untranslated`,
+     FROM domain_events WHERE settled_at IS NULL AND name LIKE ANY ('{booking.%,record.%}')) untranslated`,
   acrossAccounts.workers,
 );
 

@@ -1,4 +1,4 @@
-import type { ChangeReason } from '../../bookings/bookings.events.js';
+import type { NotifiedChange } from '../notified-change.js';
 import { acrossAccounts, type AcrossAccounts } from '../../platform/database/database.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 import type { Retry } from './notification.entity.js';
@@ -12,7 +12,7 @@ export interface NotificationConditions {
   account_codes?: readonly string[];
   account_code?: string | null;
   subscription_id?: string | null;
-  change_reason?: ChangeReason | null;
+  change_reason?: NotifiedChange | null;
   failure?: FailureClass | typeof NONE | null;
   reason?: string | null;
   http_status?: number | string | null;

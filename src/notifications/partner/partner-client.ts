@@ -3,7 +3,7 @@ import { Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common
 import type { AxiosRequestConfig } from 'axios' with { 'resolution-mode': 'import' };
 
 import { Puts, type AttemptOutcome } from './attempt-outcome.js';
-import { notificationsUrl, parseTokenUrl, PartnerAddressGuard } from './partner-address.js';
+import { changesUrl, notificationsUrl, parseTokenUrl, PartnerAddressGuard } from './partner-address.js';
 import { type FailureClass, PartnerConnector, PartnerFault } from './partner-connection.js';
 import {
   basicAuthorization,
@@ -26,7 +26,7 @@ export interface PartnerEndpoint extends PartnerCertificates {
    * this key.
    */
   key: string;
-  /** The `partner_url`; requests go to `{url}/notifications`. */
+  /** The `partner_url`; requests go to `{url}/notifications` and `{url}/changes`. */
   url: string;
   auth: PartnerAuth;
   /** Signs client assertions for `private_key_jwt`. */
@@ -50,9 +50,12 @@ const TOKEN_CONNECTIONS = 2;
  */
 export const partnerHttpOptions = { adapter: partnerAdapter, validateStatus: null } satisfies HttpModuleOptions;
 
+/** The last part of the address: of the events of bookings, or of the changes of records. */
+export type Folder = 'notifications' | 'changes';
+
 /** The connections, the token and the headers of a partner's endpoint, which are kept between attempts. */
 interface Session {
-  path: string;
+  paths: Record<Folder, string>;
   connector: PartnerConnector;
   pool: PartnerPool;
   tokenPool: PartnerPool | null;
@@ -94,6 +97,7 @@ export class PartnerClient implements OnApplicationShutdown {
     headers: Record<string, string>,
     body: string | Buffer,
     mayBegin?: () => boolean,
+    folder: Folder = 'notifications',
   ): Promise<AttemptOutcome> {
     if (this.closed) throw new Error('the partner client is closed');
     const start = performance.now();
@@ -103,7 +107,7 @@ export class PartnerClient implements OnApplicationShutdown {
     try {
       const session = this.sessionOf(endpoint, start);
       secrets.push(...session.secrets);
-      const answer = await this.attempt(session, headers, body, deadline, puts, mayBegin);
+      const answer = await this.attempt(session, folder, headers, body, deadline, puts, mayBegin);
       return puts.outcome(answer);
     } catch (error) {
       if (!(error instanceof PartnerFault)) throw error;
@@ -139,6 +143,7 @@ export class PartnerClient implements OnApplicationShutdown {
 
   private attempt(
     session: Session,
+    folder: Folder,
     headers: Record<string, string>,
     body: string | Buffer,
     deadline: number,
@@ -150,7 +155,7 @@ export class PartnerClient implements OnApplicationShutdown {
       session.pool.send(
         {
           method: 'PUT',
-          path: session.path,
+          path: session.paths[folder],
           headers: { ...session.headers, ...headers, ...ofToken },
           body,
           mayBegin: () => (hasBegun ||= mayBegin?.() ?? true),
@@ -196,7 +201,7 @@ export class PartnerClient implements OnApplicationShutdown {
       new PartnerPool(origin.origin, connector, size, waitMs, this.idle);
     const connector = connectorOf(url);
     const session: Session = {
-      path: url.pathname,
+      paths: { notifications: url.pathname, changes: changesUrl(endpoint.url).pathname },
       connector,
       pool: poolOf(url, connector, endpoint.connections),
       tokenPool: null,

@@ -67,8 +67,11 @@ export const insertChangesOf = (rows: string): string => `
  *
  * @param parameter the statement's parameter that contains this JSON
  */
-export const insertChanges = (parameter: string): string =>
-  insertChangesOf(`SELECT ${COLUMNS} FROM json_to_recordset(${parameter}::json) AS given (${ROW})`);
+export const insertChanges = (parameter: string): string => insertChangesOf(changeRows(parameter));
+
+/** Returns the SQL of the rows that {@link changesValue} has written as JSON. */
+export const changeRows = (parameter: string): string =>
+  `SELECT ${COLUMNS} FROM json_to_recordset(${parameter}::json) AS given (${ROW})`;
 
 export function changesValue(changes: readonly RecordChange[]): string {
   return JSON.stringify(changes);
