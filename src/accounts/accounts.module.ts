@@ -7,13 +7,13 @@ import {
   DeleteCatalogueEntryHandler,
   DeleteTestHandler,
   FindKnownAccountsHandler,
-  FindAttributeKeysHandler,
   FindRetentionRulesHandler,
   FindUnknownTestsHandler,
   PutCatalogueEntryHandler,
   PutTestHandler,
 } from './accounts.handlers.js';
 import { AccommodationsController, AttributeKeysController, SchoolsController } from './catalogue.controller.js';
+import { FindAccommodationNamesHandler, FindAttributeKeysHandler } from './catalogue-names.handlers.js';
 import { TestsController } from './tests.controller.js';
 
 /**
@@ -39,6 +39,7 @@ import { TestsController } from './tests.controller.js';
     DeleteCatalogueEntryHandler,
     FindUnknownTestsHandler,
     FindKnownAccountsHandler,
+    FindAccommodationNamesHandler,
     FindAttributeKeysHandler,
   ],
 })
