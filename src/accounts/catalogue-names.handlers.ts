@@ -1,5 +1,5 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
+import { Database, prepared } from '../platform/database/database.js';
 import { FindAccommodationNames, FindAttributeKeys, type AccommodationKey } from './accounts.queries.js';
 
 const ACCOMMODATION_NAMES = prepared(
@@ -7,7 +7,6 @@ const ACCOMMODATION_NAMES = prepared(
   `SELECT account_code, accommodation_code, name
    FROM unnest($1::text[], $2::text[]) AS asked (account_code, accommodation_code)
    JOIN accommodations USING (account_code, accommodation_code)`,
-  acrossAccounts.keyInHand,
 );
 
 @QueryHandler(FindAttributeKeys)

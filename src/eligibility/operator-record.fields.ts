@@ -5,7 +5,7 @@ import { FoundEligibilityModel } from './search.fields.js';
 
 /** A special accommodation with its name in the catalogue. */
 export class NamedAccommodationModel {
-  @Field(text({ max: 50 }), { required: true })
+  @Field(text({ max: 50 }), { required: true, description: 'The code of the accommodation.' })
   accommodation_code: string;
 
   @Field(text({ max: 200 }), { always: true, description: 'The name; null if the accommodation was deleted.' })
