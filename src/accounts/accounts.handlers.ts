@@ -16,7 +16,6 @@ import {
   type NewAccount,
 } from './accounts.commands.js';
 import {
-  FindAttributeKeys,
   FindPortionsInUse,
   FindUnknownTests,
   IsEntryInUse,
@@ -247,19 +246,6 @@ export class FindKnownAccountsHandler implements IQueryHandler<FindKnownAccounts
   async execute({ accountCodes }: FindKnownAccounts): Promise<string[]> {
     const rows = await this.database.query<{ account_code: string }>(FIND_KNOWN, [accountCodes]);
     return rows.map((row) => row.account_code);
-  }
-}
-
-@QueryHandler(FindAttributeKeys)
-export class FindAttributeKeysHandler implements IQueryHandler<FindAttributeKeys> {
-  constructor(private readonly database: Database) {}
-
-  async execute({ accountCode }: FindAttributeKeys): Promise<string[]> {
-    const rows = await this.database.query<{ attribute_key: string }>(
-      { text: 'SELECT attribute_key FROM attribute_keys WHERE account_code = $1 ORDER BY attribute_key' },
-      [accountCode],
-    );
-    return rows.map((row) => row.attribute_key);
   }
 }
 

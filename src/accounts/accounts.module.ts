@@ -9,12 +9,12 @@ import {
   DeleteCatalogueEntryHandler,
   DeleteTestHandler,
   FindKnownAccountsHandler,
-  FindAttributeKeysHandler,
   FindUnknownTestsHandler,
   PutCatalogueEntryHandler,
   PutTestHandler,
 } from './accounts.handlers.js';
 import { AccommodationsController, AttributeKeysController, SchoolsController } from './catalogue.controller.js';
+import { FindAccommodationNamesHandler, FindAttributeKeysHandler } from './catalogue-names.handlers.js';
 import { TestsController } from './tests.controller.js';
 
 /**
@@ -42,6 +42,7 @@ import { TestsController } from './tests.controller.js';
     FindUnknownTestsHandler,
     FindAccountNamesHandler,
     FindKnownAccountsHandler,
+    FindAccommodationNamesHandler,
     FindAttributeKeysHandler,
   ],
 })

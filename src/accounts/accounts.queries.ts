@@ -65,6 +65,19 @@ export class FindAttributeKeys extends Query<string[]> {
   }
 }
 
+/** The code of an accommodation in the catalogue of an account. */
+export interface AccommodationKey {
+  account_code: string;
+  accommodation_code: string;
+}
+
+/** Asks for the names of accommodations. An accommodation that was deleted is not part of the answer. */
+export class FindAccommodationNames extends Query<(AccommodationKey & { name: string })[]> {
+  constructor(readonly keys: readonly AccommodationKey[]) {
+    super();
+  }
+}
+
 /** The retention rule of an account: the number of days for which each kind of data is kept. Null means forever. */
 export interface RetentionRule {
   account_code: string;

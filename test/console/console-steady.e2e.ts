@@ -61,7 +61,9 @@ describe('a list with live updates', () => {
   });
 
   it('a list holds back new rows and keeps removed rows while the pointer is on it, and shows the number of held-back updates', async () => {
-    await row('Middle').getByRole('button').hover();
+    await row('Middle')
+      .getByRole('button', { name: /^Approve/ })
+      .hover();
     const before = await place('Middle');
     await waiting('Later');
     await held('1 new').waitFor();
@@ -84,7 +86,9 @@ describe('a list with live updates', () => {
   });
 
   it('a list holds updates back while it has the keyboard focus, and keeps the focus when it applies the updates', async () => {
-    await row('Middle').getByRole('button').focus();
+    await row('Middle')
+      .getByRole('button', { name: /^Approve/ })
+      .focus();
     await driver.page.keyboard.press('Tab');
     await driver.page.keyboard.press('Shift+Tab');
     const before = await place('Middle');
@@ -98,7 +102,9 @@ describe('a list with live updates', () => {
   });
 
   it("a list shows the operator's own changes immediately, wherever the pointer is", async () => {
-    await row('Later').getByRole('button').click();
+    await row('Later')
+      .getByRole('button', { name: /^Approve/ })
+      .click();
     await driver.inDialog('Approve').click();
     await row('Middle').hover();
     await row('Later').waitFor({ state: 'detached' });

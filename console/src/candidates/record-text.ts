@@ -13,3 +13,8 @@ export const BY_CLIENTS: Partial<Record<Action, string>> = {
   RESULT: 'deliver a result',
   LAUNCH: 'request a launch link',
 };
+
+/** Returns the special accommodations of a record by name, or by code if the accommodation was deleted. */
+export function accommodationsText({ accommodations }: CandidateRecord): string {
+  return accommodations.map(({ accommodation_code: code, name }) => name ?? code).join(', ');
+}

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { QueryBus, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { FindAccommodationNames } from '../../accounts/accounts.queries.js';
 import { Clock, formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
 import { currentAllowedAccounts } from '../../platform/context/request-context.js';
 import { acrossAccounts, Database, unestimated, prepared } from '../../platform/database/database.js';
@@ -126,10 +127,15 @@ export class OperatorRecords {
     const now = this.clock.now();
     const ids = records.map((record) => record.svc_eligiblity_id);
     const vouchers = await this.queryBus.execute(new FindVouchersOfMany(ids));
+    const names = await this.accommodationNames(records);
     return records.map((record) => ({
       account_code: record.account_code,
       ...presentEligibility(record, now),
       hold_reason: record.hold_reason,
+      accommodations: record.special_accommodations.map((code) => ({
+        accommodation_code: code,
+        name: names.get(`${record.account_code} ${code}`) ?? null,
+      })),
       approval_pending: record.approval_pending,
       decline_reason: record.decline_reason,
       booking_code: record.booking_code,
@@ -138,6 +144,17 @@ export class OperatorRecords {
       allows: allowedActions(record, now),
       updated_datetime: formatDateTime(record.updated_datetime),
     }));
+  }
+
+  /** Returns the names of the records' special accommodations by account and code, separated by a blank. */
+  private async accommodationNames(records: readonly Eligibility[]): Promise<Map<string, string>> {
+    const keys = records.flatMap(({ account_code, special_accommodations }) =>
+      special_accommodations.map((accommodation_code) => ({ account_code, accommodation_code })),
+    );
+    const found = await this.queryBus.execute(new FindAccommodationNames(keys));
+    return new Map(
+      found.map(({ account_code, accommodation_code, name }) => [`${account_code} ${accommodation_code}`, name]),
+    );
   }
 }
 

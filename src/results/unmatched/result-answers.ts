@@ -24,6 +24,9 @@ const anyObject: Rule = { schema: { type: 'object', additionalProperties: true }
 export const FAULTS_OF_REVISION =
   'Errors of members that do not affect the matching. The result was accepted in spite of them.';
 
+export const STATE_OF_RESULT = 'The state of the result of the exam, which is the same for all its revisions.';
+export const STATE_REASON_OF_RESULT = 'The reason of the latest hold, release or revocation. Null if there was none.';
+
 /** The rule for the validation errors that are stored with a result's body. */
 export const anyFaults: Rule = {
   schema: {
@@ -54,16 +57,10 @@ export class ResultModel {
   @Field(anyFaults, { required: true, description: FAULTS_OF_REVISION })
   faults: readonly KeptFault[];
 
-  @Field(oneOf(RESULT_STATES, 'format_invalid'), {
-    required: true,
-    description: 'The state of the result of the exam, which is the same for all its revisions.',
-  })
+  @Field(oneOf(RESULT_STATES, 'format_invalid'), { required: true, description: STATE_OF_RESULT })
   state: ResultState;
 
-  @Field(text({ max: 1000, lines: true }), {
-    always: true,
-    description: 'The reason of the latest hold, release or revocation. Null if there was none.',
-  })
+  @Field(text({ max: 1000, lines: true }), { always: true, description: STATE_REASON_OF_RESULT })
   state_reason: string | null;
 
   @Field(anyObject, {
