@@ -66,7 +66,7 @@ describe('limits that hold across processes', () => {
       }
     });
 
-    it('checks no more simultaneous than consecutive wrong passwords before a lockout', async () => {
+    it('locks a user name after as many simultaneous wrong passwords as consecutive ones', async () => {
       const login = await oauth.login();
       const wrong = Array.from({ length: 20 }, () => withWrongPassword(oauth, login));
       const answers = await Promise.all([...wrong, oauth.byPassword(login)]);

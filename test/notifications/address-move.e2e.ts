@@ -207,7 +207,7 @@ test('while a new address is unverified, a change of change_reasons applies to e
   ]);
 });
 
-test('discards the pace, the pause and the certificate expiry of the old address when partner_url changes', async () => {
+test('discards the measured request rate, the pause and the certificate expiry of the old address when partner_url changes', async () => {
   await first.given.sql(
     `UPDATE subscriptions SET paused_from = now(), paused_until = now() + interval '1 hour', pace = 1, pace_ceiling = 2
      WHERE id = $1`,

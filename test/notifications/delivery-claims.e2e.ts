@@ -229,7 +229,7 @@ test('does not claim a repaired event of a booking while a later event of that b
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
 });
 
-test('with a generic plan, a claim reads only the rows that it claims, not all notifications that wait for a partner', async () => {
+test('a claim whose query plan fits any partner reads only the rows that it claims, not all notifications that wait for the partner', async () => {
   await queueMany(subscribed, 2000);
   await app.given.sql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)

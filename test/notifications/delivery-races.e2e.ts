@@ -99,7 +99,7 @@ describe('races of delivery', () => {
       expect(sequences()).toEqual([2, 3]);
     });
 
-    it('once POST suspend has answered, sends no notification that was claimed at its creation', async () => {
+    it('once POST suspend has answered, sends no notification to the partner, not even one that was created with a worker’s claim', async () => {
       await known();
       const hold = holdAny(both(), 'translated');
       await subscribed.booking();

@@ -295,26 +295,29 @@ describe('the answer of a partner', () => {
     ],
   ];
 
-  it.each(rows)('the response of a partner: %s', async (...[, answer, expected, changes]) => {
-    const { outcome, partner } = await attempt(answer, changes);
-    expect(summary(outcome)).toEqual(expected);
-    expect(partner.requests).toHaveLength(1);
-    const { waitMs = 3000 } = changes ?? {};
-    expect(outcome.durationMs).toBeLessThan(waitMs + 500);
-  });
+  it.each(rows)(
+    'decides from the response of a partner whether the notification is delivered: %s',
+    async (...[, answer, expected, changes]) => {
+      const { outcome, partner } = await attempt(answer, changes);
+      expect(summary(outcome)).toEqual(expected);
+      expect(partner.requests).toHaveLength(1);
+      const { waitMs = 3000 } = changes ?? {};
+      expect(outcome.durationMs).toBeLessThan(waitMs + 500);
+    },
+  );
 });
 
 describe('the excerpt of an answer', () => {
   const excerptOf = async (answer: PartnerAnswer, changes?: Partial<PartnerEndpoint>) =>
     (await attempt(answer, changes)).outcome.excerpt;
 
-  it('limits the excerpt to 2 KiB, cut between characters', async () => {
+  it('limits the excerpt of a response to 2 KiB, and cuts it between characters', async () => {
     const excerpt = await excerptOf({ status: 400, body: `x${'é'.repeat(5000)}` });
     expect(Buffer.byteLength(excerpt ?? '')).toBe(2047);
     expect(excerpt).toMatch(/^xé+$/);
   });
 
-  it('removes control characters from the excerpt, whatever the bytes', async () => {
+  it('removes control characters from the excerpt of a response, whatever its bytes are', async () => {
     const noise = Buffer.from([
       0x00, 0x41, 0x0d, 0x0a, 0x42, 0x1b, 0x7f, 0xc2, 0x85, 0xff, 0xfe, 0xed, 0xa0, 0x80, 0x43,
     ]);
@@ -322,7 +325,7 @@ describe('the excerpt of an answer', () => {
     expect(excerpt).toMatch(/^A B\ufffd+C$/);
   });
 
-  it('stores no excerpt of an empty or compressed response body', async () => {
+  it('stores no excerpt of a response whose body is empty or compressed', async () => {
     expect(await excerptOf({ status: 500 })).toBeNull();
     expect(await excerptOf({ status: 500, body: gzipSync('x'), headers: { 'Content-Encoding': 'gzip' } })).toBeNull();
   });
@@ -722,7 +725,7 @@ describe('connections to a partner', () => {
     },
   );
 
-  it('only one attempt fails when all idle connections to a partner were silently dropped', async () => {
+  it('only one attempt fails when a firewall has silently dropped all idle connections to a partner', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const between = await freezable(Number(new URL(partner.url).port));
     const endpoint = endpointOf(partner, { url: between.url, waitMs: 2000 });

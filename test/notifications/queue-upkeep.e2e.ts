@@ -39,7 +39,7 @@ const upkeep = () => app.app.get(QueueUpkeep).run();
 const unresolved = async ({ id }: Subscribed) =>
   (await app.given.sql(`SELECT FROM notifications WHERE subscription_id = $1 AND state <> 'RESOLVED'`, [id])).length;
 
-test('the queue upkeep resolves notifications of deleted partners in batches, and does every other kind of work between two batches', async () => {
+test('the queue upkeep resolves notifications of deleted partners in batches, and does its other work between two batches', async () => {
   for (const one of subscribed) await queueMany(one, 1500);
   for (const one of subscribed) await one.admin('DELETE', `subscriptions/${one.id}`);
   const done = watched();

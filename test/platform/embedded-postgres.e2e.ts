@@ -562,7 +562,7 @@ describe('supervision of the server', () => {
     expect(performance.now() - begun).toBeLessThan(10_000);
   });
 
-  it('does not restart a server when only the supervising session was terminated', async () => {
+  it('does not restart PostgreSQL when only the session that supervises it was terminated', async () => {
     const data = join(room, 'data');
     const service = run(data);
     const { url } = await service.started();
@@ -576,7 +576,7 @@ describe('supervision of the server', () => {
 });
 
 describe('several processes', () => {
-  it('processes that start at the same moment on a new folder share one PostgreSQL until the last process stops', async () => {
+  it('processes that start at the same moment with a new data folder share one PostgreSQL until the last of them stops', async () => {
     const data = join(room, 'data');
     const all = [run(data), run(data), run(data)];
     const started = await Promise.all(all.map((service) => service.started()));
@@ -592,7 +592,7 @@ describe('several processes', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it('several processes restart a killed PostgreSQL only once', async () => {
+  it('processes that share a killed PostgreSQL restart it only once', async () => {
     const data = join(room, 'data');
     const all = [run(data), run(data)];
     const [{ url }] = await Promise.all(all.map((service) => service.started()));
@@ -605,7 +605,7 @@ describe('several processes', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it('a process can start while a second process on the same folder stops', async () => {
+  it('a process can start while another process with the same data folder stops', async () => {
     const data = join(room, 'data');
     let previous = run(data);
     await previous.started();

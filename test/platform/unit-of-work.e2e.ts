@@ -47,7 +47,7 @@ describe('statements that a unit of work sends without waiting', () => {
     expect(await audited('sent-a')).toBe(1);
   });
 
-  it('later queries of a unit of work see the effect of its sent statements', async () => {
+  it('a query of a unit of work sees the effect of statements that the unit sent before without waiting for them', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['a']);
       expect(await database.query(LOCK, ['a'])).toEqual([{ name: 'a', seen: 0 }]);
@@ -90,7 +90,7 @@ describe('statements that a unit of work sends without waiting', () => {
     expect(await names()).toEqual(['free', 'taken']);
   });
 
-  it('repeats all sent statements of a unit of work after a deadlock', async () => {
+  it('repeats a unit of work with all its statements after a deadlock', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('one'), ('two')`);
     let runs = 0;
     let met: () => void = () => undefined;
@@ -127,7 +127,7 @@ describe('rows that a unit of work buffers', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('buffered rows are rolled back only with the part of the unit of work that buffered them', async () => {
+  it('when a part of a unit of work is rolled back, only the rows that this part buffered are discarded', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.keep(KEEP, { name: 'before' });
       const failing = unitOfWork.part(() => {

@@ -219,7 +219,7 @@ describe.each([
       expect(body.map((record: { status: string }) => record.status)).toEqual(['ELIGIBLE', 'EXPIRED']);
     });
 
-    it('updates and books a record of the earlier release, and moves its booking', async () => {
+    it('after an upgrade, a record of the earlier release can be updated and booked, and its booking moved', async () => {
       const path = testOf('launched');
       const [record] = (await get(path)).body as Record<string, any>[];
       const token = facts.client_token;
@@ -231,7 +231,7 @@ describe.each([
       expect((await get(testOf('booked'))).body[0].status).toBe('ELIGIBLE');
     });
 
-    it('returns results of the earlier release with photo and link', async () => {
+    it('after an upgrade, returns results of the earlier release with photo and link', async () => {
       const { body } = await get(`${testOf('completed by registration')}/results`);
       expect(body.map((result: { revision: number }) => result.revision)).toEqual([2, 1]);
       expect(body[0].body.userPhotoBase64String).toMatch(/^[A-Za-z0-9+/]{64}$/);

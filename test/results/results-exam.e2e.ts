@@ -312,7 +312,7 @@ describe('reading results', () => {
     ]);
   });
 
-  it('returns the results of all exams of the candidate and test', async () => {
+  it('GET of results returns the results of all exams that a candidate had for a test', async () => {
     await register({ n: 1 });
     const second = await app.given.eligibility(scene, { candidate: { candidate_id: candidate } });
     await register({ examMetaData: { examCode: second['svc_eligiblity_id'] }, n: 2 });
@@ -344,7 +344,7 @@ describe('reading results', () => {
     expect(await deliveries.read(scene, candidate)).toMatchObject({ status: 200, body: [] });
   });
 
-  it('answers 404 for an unknown candidate or test', async () => {
+  it('GET of results answers 404 for an unknown candidate or test', async () => {
     expect((await deliveries.read(scene, 'NOBODY')).body.code).toBe('candidate_not_found');
     const other = { ...scene, testCode: await app.given.test(scene.account) };
     expect((await deliveries.read(other, candidate)).body.code).toBe('eligibility_not_found');

@@ -6,7 +6,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { JsonAdapter } from './json-adapter';
 
 describe('the HTTP adapter', () => {
-  it('request and response objects have the prototypes of Express before Express receives them', async () => {
+  it('creates request and response objects with the prototypes of Express, before Express receives them', async () => {
     const adapter = new JsonAdapter();
     adapter.initHttpServer({});
     const server: Server = adapter.getHttpServer();

@@ -42,7 +42,7 @@ describe('the network of an address', () => {
     expect(networkIn(address)).toBe(network);
   });
 
-  it('the network of an address is a type of its own, so that limits by address do not accept a plain string', () => {
+  it('a limit for each address accepts the network of an address, which has a type of its own, but no plain string', () => {
     // @ts-expect-error a text is no network
     const made: ClientNetwork = '192.0.2.7';
     expect(made).toBe('192.0.2.7');
