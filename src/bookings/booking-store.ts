@@ -178,7 +178,7 @@ export class BookingStore {
     const { candidate_id, svc_eligiblity_id } = await this.get(accountCode, bookingCode);
     await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidate_id));
     const booking = await this.lockHeld(accountCode, bookingCode, ['BOOKED', 'ABSENT']);
-    // Only the last missed booking can still be excused. A result would complete even a missed booking; without a
+    // Only the last booking that the candidate missed can still be excused. A result would complete it; without a
     // result, the status ABSENT is final.
     const last = await this.lockLastKept(svc_eligiblity_id);
     if (last?.booking_code !== bookingCode) throw bookingClosed.error();

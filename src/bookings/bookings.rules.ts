@@ -21,7 +21,7 @@ export interface Location {
   location_timezone: string | null;
 }
 
-/** The members of a booking that are fixed when a client books or moves an exam. */
+/** The appointment: the members of a booking that a client chooses when it books or moves an exam. */
 export interface Appointment extends Location {
   booking_on: Date;
   delivery_mode: DeliveryMode;

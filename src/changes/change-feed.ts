@@ -94,7 +94,9 @@ const READ_LAST = prepared(
      ORDER BY generation DESC, xid DESC, position DESC LIMIT 1) last ON true`,
 );
 
-/** A row of the statement's result: the horizon and an entry. The entry is missing if there is none to show. */
+/**
+ * A row that the statement for a page returns: the horizon and an entry. The entry is missing if there is none to show.
+ */
 type Answered<Row> = Omit<Horizon, 'generation'> & { horizon_generation: number } & Row;
 type Place = Pick<Entry, 'generation' | 'xid' | 'position' | 'recorded_us'>;
 
@@ -181,8 +183,8 @@ export class ChangeFeed {
       ]);
       const horizon = horizonOf(rows[0]);
       asked ??= horizon;
-      // The partition of the cursor's entry may be dropped while the request waits, so the horizon of each read
-      // decides.
+      // The partition of the cursor's entry may be dropped while the request waits. The horizon of each read therefore
+      // decides whether the cursor is still valid.
       const isDropped = from.recorded_us < horizon.kept_from_s * 1_000_000;
       if (after !== null && (after.completeUntilS - DAY_S < horizon.kept_from_s || !(rows[0].is_known || isDropped)))
         throw cursorExpired.error();

@@ -124,8 +124,8 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
   }
 
   /**
-   * The record that an update changes: the live record or, if there is none, the newest expired record. Null if the
-   * exam was taken or missed after that record.
+   * The record that an update changes: the live record or, if there is none, the newest expired record. Null if a newer
+   * record shows that the exam was taken or missed.
    */
   get changeable(): Record | null {
     if (this.live) return this.live;

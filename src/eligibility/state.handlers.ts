@@ -96,7 +96,7 @@ function bookedBy({ booking_code }: Eligibility) {
 
 const DECISIONS = { hold: 'HELD', release: 'RELEASED', approve: 'APPROVED', decline: 'UPDATED' } as const;
 
-/** The base class of handlers for an operator's decision about an open record. */
+/** The base class of handlers for an operator's decision about an open eligibility record, such as a hold. */
 abstract class OperatorDecision {
   constructor(
     private readonly store: EligibilityStore,

@@ -66,7 +66,7 @@ describe('a CSV cell', () => {
   });
 
   it('scans a long CSV cell of blanks and separators in linear time', () => {
-    // The generated texts are so long that a scan in quadratic time would take minutes.
+    // The cells are so long that a scan in quadratic time would take minutes.
     const parts = [' ', '\t', '\n', ';', "'", ' \t', '; '];
     const lengths = parts.map((part) => readCell(writeCell(part.repeat(300_000))).length);
     expect(Math.min(...lengths)).toBeGreaterThanOrEqual(300_000);

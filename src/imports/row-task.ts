@@ -183,7 +183,7 @@ function isAboutTheRecord({ pointer = '' }: Fault): boolean {
   return RECORD.has(pointer);
 }
 
-/** Returns the outcome of a processed row, with the warnings about the row. */
+/** Returns the outcome of a processed row of an import, with the warnings about the row. */
 export function done(outcome: Outcome, { line, candidateId, testCode, warnings }: Origin, record: string): RowOutcome {
   if (warnings.length === 0) return [outcome, line, candidateId, testCode, record];
   return [outcome, line, candidateId, testCode, record, warnings.map(shortened)];

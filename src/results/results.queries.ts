@@ -5,7 +5,7 @@ export interface UnmatchedCount {
   /** The accounts to which these unmatched results may belong. */
   readonly account_codes: readonly string[];
   readonly count: number;
-  /** A value that changes when other results wait than before, even if their number is the same. */
+  /** A value that changes when the set of waiting results changes, even if their number stays the same. */
   readonly which: string;
 }
 

@@ -28,7 +28,7 @@ const ADVANCE = prepared(
   'sandbox-clock-advance',
   `UPDATE sandbox.clock SET ahead_ms = ahead_ms + $1::bigint * 1000, generation = generation + 1 RETURNING ${MOMENT}`,
 );
-// Sets the clock to a time. The second that the clock currently shows is also accepted.
+// Sets the sandbox's clock to a later time, or to the second that it currently shows.
 const SET = prepared(
   'sandbox-clock-set',
   `UPDATE sandbox.clock SET generation = generation + 1,
@@ -104,8 +104,8 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
         value,
       ]);
       if (moved === null) throw validationError.error({ errors: [clockBackwards(this.clock.now())] });
-      // Both times are compared with the maximum, because a PostgreSQL interval of so many milliseconds is some
-      // microseconds off.
+      // The requested time and the computed time are both compared with the maximum, because a PostgreSQL interval of
+      // so many milliseconds is some microseconds off.
       if (moved.moment >= LATEST || ('to' in move && move.to >= LATEST))
         throw validationError.error({ errors: [clockTooFar('to' in move ? '/now' : '/advance_s')] });
       for (const text of clockFunctions(moved.ahead_ms)) await this.database.query({ text });

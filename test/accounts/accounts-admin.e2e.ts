@@ -98,9 +98,7 @@ describe('permission to administer accounts', () => {
   });
 });
 
-/**
- * The simple kinds of catalogue entries, each with its path, the name of its code, a definition and another definition.
- */
+/** The simple kinds of catalogue entries, each with its path, the name of its code, and two different definitions. */
 const KINDS = [
   {
     kind: 'schools',

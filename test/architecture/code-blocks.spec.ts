@@ -18,7 +18,7 @@ const documents = [
     .filter((name) => existsSync(join(root, name))),
 ];
 
-/** The test that runs the blocks of a section; for blocks that are not run, the reason. */
+/** For each section of the documents with code, the test that runs the code, or the reason why none does. */
 const RUN_BY: Record<string, string> = {
   'README.md: Start': 'test/guide/readme.e2e.ts',
   'README.md: A walk through': 'test/guide/readme.e2e.ts',

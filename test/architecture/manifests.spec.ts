@@ -335,7 +335,8 @@ describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) =
     const asked = Object.values(services).flatMap(({ healthcheck }) => healthcheck?.test ?? []);
     const ready = asked.filter((line) => line.includes('pg_isready'));
     expect(ready.length).toBeGreaterThan(0);
-    // Over its socket, PostgreSQL seems ready while the image still initialises it, so the check must use TCP.
+    // The health check of PostgreSQL must use TCP: over its Unix socket, PostgreSQL seems ready while the image still
+    // initialises it.
     for (const line of ready) expect(line).toContain('-h 127.0.0.1');
   });
 

@@ -76,7 +76,7 @@ it('answers token requests of other addresses and applications during a flood of
     const { body, headers } = grantOf(flooding, '203.0.113.1');
     return { body, headers: { ...headers, authorization: basic(flooding) } };
   });
-  // The second user sends requests for the flooding application from a different address.
+  // The second user sends token requests from another address, but for the same application as the flood.
   const { consumer_key, consumer_secret } = flooding;
   const sameApplication = { ...elsewhere, consumer_key, consumer_secret };
   const beside = grantOf(sameApplication, '203.0.113.2');

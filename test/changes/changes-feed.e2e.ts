@@ -466,8 +466,8 @@ describe('a month that is dropped', () => {
     const other = new pg.Client({ connectionString: app.databaseUrl });
     await other.connect();
     await other.query('BEGIN; SELECT pg_current_xact_id()');
-    // This transaction ends, because a request waits only for transactions that began before the last one that has
-    // ended.
+    // A transaction with a later id is committed, because a page waits only for transactions whose ids are lower than
+    // one that has ended.
     await app.given.sql('SELECT pg_current_xact_id()');
     const query = app.database.query.bind(app.database);
     let looks = 0;
@@ -534,7 +534,7 @@ describe('an entry of a past month after a cursor', () => {
     const lastDay = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 2, 0, 20));
     await move({ now: dateTime(lastDay.getTime()) });
     const { account, testCode } = await sandbox.given.scene();
-    // Each call needs a new token, because tokens expire when the clock moves.
+    // Each call needs a new token, because the test moves the clock, which makes tokens expire.
     const get = async (path: string) => sandbox.call('GET', path, { token: await sandbox.given.token([account]) });
     const nextOf = (answer: { headers: Headers }) =>
       /^<([^>]+)>/.exec(answer.headers.get('link')!)![1].slice(sandbox.url.length);
@@ -556,7 +556,7 @@ describe('an entry of a past month after a cursor', () => {
     expect(ids(await get(nextOf(page1)))).toEqual([second]);
     expect(ids(await get(`/accounts/${account}/changes`))).toEqual([]);
 
-    // The entries have expired. Their partition is kept for another day, because a late transaction may be missing.
+    // The partition of expired entries is kept for another day, because the entry of a late transaction may be missing.
     await move({ advance_s: 3 * 3600 });
     await sandbox.app.get(ChangePartitions, { strict: false }).run();
     const page2 = await get(nextOf(page1));

@@ -162,7 +162,8 @@ describe('the change feed after a failure of the database', () => {
           [beforeLost, []],
         ] as const)
           expect((await rest(copied, scene, cursor)).ids).toEqual([...told, ...added]);
-        // The reader's last entry does not exist on this server, although by now a different entry has the same number.
+        // The last entry that the reader has seen does not exist on the restored server, although a different entry has
+        // its number.
         expect((await ask(copied, scene, lostCursor)).status).toBe(410);
       };
       await goesOn();
@@ -170,7 +171,8 @@ describe('the change feed after a failure of the database', () => {
       added.push(await created(copied, scene), await created(copied, scene), await created(copied, scene));
       await goesOn();
 
-      // The dump is restored into a new cluster, and into a cluster whose transaction ids are behind those of the dump.
+      // The dump is restored twice: into a new cluster, and into a cluster whose transaction ids are lower than those
+      // in the dump.
       for (const target of [third, copy]) {
         await dump.restore(target, 'restored');
         const restored = await open(target, 'restored');

@@ -124,7 +124,7 @@ describe('a list of the console', () => {
         const [header] = readFileSync(await file.path(), 'utf8').split('\r\n');
         expect([path, DEEDS.filter((name) => header.endsWith(`,${name}`))]).toEqual([path, []]);
       }
-      // The page shows rows, or explains why there are none.
+      // A page with a list shows rows, or explains why there are none.
       const shown = driver.page.locator('main').locator('table.table, .empty');
       expect([path, (await shown.count()) >= count]).toEqual([path, true]);
     }
@@ -178,7 +178,8 @@ describe('a list of the console', () => {
     }
     await driver.button('Try again').click();
     await driver.page.getByText('This data is not up to date').waitFor({ state: 'hidden' });
-    // A page loads the candidate of a link below the pointer; the candidates of these notifications have no records.
+    // The console preloads the candidate of a link below the pointer. The candidates of these notifications have no
+    // records, so that the request gets 404.
     const expected = /^(500 GET |404 GET .*\/candidates\/)/;
     expect(driver.refusals().filter((refusal) => !expected.test(refusal))).toEqual([]);
   });

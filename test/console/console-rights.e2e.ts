@@ -78,7 +78,7 @@ describe('the rights of the operator who uses the console', () => {
     await app?.close();
   });
 
-  /** Tries to disable a user or an application, and confirms. */
+  /** Clicks the button that disables a user or an application, and confirms in the dialog. */
   async function disable(name: string) {
     await driver.button(`Edit ${name}`).click();
     await driver.dialog().getByText('Disabled', { exact: true }).click();

@@ -32,7 +32,7 @@ const create = (scene: Scene, candidate: string, changes: object = {}) =>
     body: app.given.eligibilityBody(scene.testCode, { candidate: { candidate_id: candidate }, ...changes }),
   });
 
-/** Creates a record of the candidate and completes it; moves the attempt this many days into the past. */
+/** Creates a record of the candidate, completes it, and moves the attempt the given number of days into the past. */
 async function attempt(scene: Scene, candidate: string, daysAgo = 0): Promise<string> {
   const made = await create(scene, candidate);
   expect(made.status).toBe(200);
@@ -46,7 +46,7 @@ async function attempt(scene: Scene, candidate: string, daysAgo = 0): Promise<st
 }
 
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString().replace(/\.\d+Z/, 'Z');
-/** The number of days from now, rounded. */
+/** Returns the number of days from now until the time, rounded. */
 const daysUntil = (text: string) => Math.round((Date.parse(text) - Date.now()) / DAY_MS);
 
 describe('the retake policy of a test', () => {
@@ -85,7 +85,7 @@ describe('the retake policy of a test', () => {
       'retake_not_allowed',
       10,
     ]);
-    // An excused absence is no attempt: the record is open again.
+    // An excused absence does not count as an attempt, because the record is open again.
     expect((await absence(true)).status).toBe(204);
     expect((await create(scene, 'often')).body.code).toBe('duplicate_eligibility');
   });

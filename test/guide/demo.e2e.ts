@@ -30,7 +30,7 @@ describe('npm run demo', () => {
       /the error queue is empty/,
     ])
       expect(output).toMatch(line);
-    // The output contains the notification as the partner received it.
+    // The demo prints the notification as the partner received it.
     expect(output).toContain('"change_reason": "BOOKING_CREATED"');
     const [, seconds] = /succeeded in ([\d.]+) s/.exec(output)!;
     expect(Number(seconds)).toBeLessThan(MOST_SECONDS);

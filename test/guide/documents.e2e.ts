@@ -156,7 +156,7 @@ describe('the command lines of the documents', () => {
       const headers = fields.map((field) => field.split(': ') as [string, string]);
       const response = await fetch(url, {
         method,
-        // For Basic authentication, the file contains user and password in plain text, and the programs that run .http
+        // A .http file contains user and password for Basic authentication in plain text. The programs that run such
         // files encode them.
         headers: headers.map(([field, value]) => [
           field,
@@ -184,7 +184,7 @@ describe('the command lines of the documents', () => {
   it('the command lines of docs/install.md show the migrations, run them and grant the role its rights', async () => {
     const [lines] = blocksOf('docs/install.md', 'Upgrade', 'sh');
     const [install, ...rest] = lines.split('\n');
-    // The install command is skipped here, because scripts/walk.mjs runs it.
+    // The install command of the documents is skipped, because scripts/walk.mjs runs it.
     expect(install).toBe('npm ci && npm run build');
     const said = await type(rest.join('\n'), ofInstallation());
     expect(said).toMatch(/\[X\] \d+ Accounts\d+/);

@@ -14,7 +14,7 @@ const bearer = () => ({ authorization: `Bearer ${scene.token}` });
 const get = (path: string, headers: Record<string, string> = {}) =>
   app.call('GET', path, { token: scene.token, headers });
 
-/** The kinds of responses, each with a request that gets such a response. */
+/** The kinds of responses of the service, each with a request that gets a response of this kind. */
 const KINDS: [string, () => Promise<{ status: number; headers: Headers; body: any }>][] = [
   ['200', () => get(`/accounts/${scene.account}/eligibilities`)],
   ['400', () => get(`/accounts/${scene.account}/eligibilities?limit=0`)],

@@ -127,7 +127,7 @@ describe('§5 Idempotency-Key', () => {
     expect((await create(sent, key, token)).status).toBe(200);
     await app.given.sql('DELETE FROM user_accounts WHERE username = $1', [user['username']]);
     expect((await create(sent, key, token)).status).toBe(401);
-    // Makes the revoked token valid again, which is equivalent to a new token.
+    // Makes the revoked token valid again in the database, which has the same effect as a new token.
     await app.given.sql('UPDATE token_families SET revoked_at = NULL WHERE family_id = $1', [user['family_id']]);
     expect((await create(sent, key, token)).body).toMatchObject({ status: 403, code: 'account_forbidden' });
     expect((await create(sent, key, 'nonsense')).status).toBe(401);

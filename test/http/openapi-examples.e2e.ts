@@ -159,7 +159,7 @@ describe('the examples of the document, against a sandbox', () => {
     ]);
     const record = '/admin/eligibilities/{svc_id}';
     await all([`POST ${record}/hold`, `POST ${record}/release`, `POST ${record}/approve-accommodations`]);
-    // The response is a refusal, because the record no longer waits for approval.
+    // The example request to decline accommodations is refused, because the record no longer waits for approval.
     await tryOut(`POST ${record}/decline-accommodations`).catch((error: Error) =>
       expect(error.message).toContain('403'),
     );

@@ -143,7 +143,7 @@ test('a probe that began before a manual resend does not take another event of t
   expect(await claim(await connect())).toEqual([first]);
   expect(await late.goOn()).toEqual([]);
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
-  // The probe is still due, because no process has claimed it.
+  // The probe of the DOWN partner is still due, because no process has claimed it.
   expect(await app.given.sql('SELECT FROM subscriptions WHERE next_probe_at <= clock_timestamp()')).toHaveLength(1);
 });
 

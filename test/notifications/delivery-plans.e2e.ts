@@ -200,7 +200,7 @@ describe.each([
       const partners = partnersOf(count);
       await fill(partners);
       const owed = await owe();
-      // PostgreSQL counts written rows about a second after the write.
+      // PostgreSQL includes written rows in its statistics about a second after the write.
       await eventually(async () => {
         await app.app.get(DeliverySchedule).analyseGrown();
         expect(

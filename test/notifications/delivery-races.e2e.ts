@@ -87,7 +87,7 @@ describe('races of delivery', () => {
       await subscribed.reschedule(booking);
       await hold.reached;
       await subscribed.reschedule(booking);
-      // The claims of the events expire, so that the second process finds events that nobody translates.
+      // The claims of the booking events expire, so that the second process finds events that no process translates.
       await first.given.sql(
         `UPDATE domain_events SET claimed_until = clock_timestamp() - interval '1 second' WHERE settled_at IS NULL`,
       );
@@ -170,7 +170,8 @@ describe('races of delivery', () => {
       const hold = holdAny(both(), 'handed over');
       const id = await resend();
       await hold.reached;
-      // The abort takes the claimed notifications away from their worker. A later sweep may then find them.
+      // The abort of a bulk job takes its claimed notifications away from their worker. A later sweep may then find
+      // them.
       await jobs.steer(id, 'abort');
       const { sent } = await jobs.get(id);
       hold.release();

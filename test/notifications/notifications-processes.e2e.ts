@@ -65,7 +65,8 @@ test('an event wakes the processes with the role delivery for an active partner,
   };
   await booking('SUSPENDED', 'UP');
   await booking('ACTIVE', 'DOWN');
-  // PostgreSQL sends the messages of NOTIFY in commit order, so that this message comes last.
+  // PostgreSQL sends the messages of NOTIFY in commit order, so that the message about the last booking arrives after
+  // those about the earlier bookings.
   await booking('ACTIVE', 'UP');
   await eventually(() => expect(heard).not.toEqual([]));
   expect(heard).toEqual([`due ${subscribed.id}`]);

@@ -574,7 +574,7 @@ describe('a partner that cannot be reached', () => {
 
   it('reaches the partner at the next address without waiting for silent first addresses', async () => {
     const partner = await aPartner();
-    // This address neither accepts nor refuses connections, because its accept queue is full.
+    // The first address neither accepts nor refuses connections, because its accept queue is full.
     const silent = await silentListeners(Number(new URL(partner.url).port), ['127.0.0.3', '127.0.0.4']);
     const client = await aClient(LOOPBACK, () => Promise.resolve(['127.0.0.3', '127.0.0.4', '127.0.0.1']));
     const outcome = await client.put(endpointOf(partner, { waitMs: 20_000 }), headers, body);
@@ -642,7 +642,8 @@ describe('connections to a partner', () => {
     partner.answer({ endless: 'silence' });
     const late = await Promise.all(Array.from({ length: 5 }, () => client.put(endpoint, headers, body)));
     expect(late.map(summary)).toEqual(Array(5).fill(failed('timeout')));
-    // All five end at about the same time. The connection of one that ends first may still serve one that waits.
+    // All five requests end at about the same time. The connection of a request that ends first may still serve one
+    // that waits.
     expect(partner.requests.length).toBeLessThan(45);
     partner.answer({ status: 200 });
     expect(summary(await client.put(endpoint, headers, body))).toEqual(delivered);
@@ -651,7 +652,8 @@ describe('connections to a partner', () => {
   it('a response that arrived in time counts even if the process was too busy to read it in time', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     partner.answer(() => {
-      // Once the response is being sent, this process is blocked until the wait is over.
+      // The test blocks the process from the moment at which the partner sends its response until the wait time is
+      // over.
       setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500));
       return { status: 200 };
     });
@@ -904,7 +906,8 @@ describe('OAuth2 client credentials', () => {
   it('sends no notification when the process was blocked and reads the OAuth2 token only after the wait time', async () => {
     const { client, endpoint, partner } = await anOAuthPartner();
     partner.answerToken(() => {
-      // As soon as the token endpoint sends the token, this process is blocked until the wait time is over.
+      // The test blocks the process from the moment at which the token endpoint sends the token until the wait time is
+      // over.
       setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500));
       return { body: JSON.stringify(good) };
     });
@@ -937,7 +940,7 @@ describe('OAuth2 client credentials', () => {
   it('requests an OAuth2 token with an extremely long lifetime once, and uses it', async () => {
     const issuer = await aPartner({ oauth: secret });
     const { put } = await withTokensOf(issuer, await aPartner());
-    // The value is written as JSON text, because it exceeds the range of a number.
+    // The lifetime of the token is written as JSON text, because it exceeds the range of a JavaScript number.
     issuer.answerToken({ body: JSON.stringify(good).replace('60', '1e999') });
     expect([summary(await put()), summary(await put())]).toEqual([delivered, delivered]);
     expect(issuer.tokenRequests).toHaveLength(1);

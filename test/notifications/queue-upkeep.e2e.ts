@@ -28,7 +28,7 @@ function watched(): [string, number][] {
   const execute = app.database.execute.bind(app.database);
   jest.spyOn(app.database, 'execute').mockImplementation(async (statement: Statement, values?: unknown[]) => {
     const changed = await execute(statement, values);
-    // Statements of other background work of the process are ignored.
+    // The test ignores statements of the process's other background work.
     if (statement.name?.startsWith('queue-')) done.push([statement.name, changed]);
     return changed;
   });
@@ -137,7 +137,7 @@ describe('giving up', () => {
     const [suspended, once] = subscribed;
     await retried(suspended, 4000, '60 hours');
     await become(suspended, 'DOWN', `, state = 'SUSPENDED', suspended_datetime = now() - interval '50 hours'`);
-    // Of the notification's 60 hours, 40 do not count, because the partner was suspended.
+    // The notification is 60 hours old. Forty of these hours do not count, because the partner was suspended.
     await retried(once, 4000, '60 hours');
     await retried(once, 2, '65 hours');
     await become(

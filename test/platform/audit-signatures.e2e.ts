@@ -21,7 +21,7 @@ let app: TestApp;
 
 beforeAll(async () => {
   app = await startApp({ env: { SECRETS_KEY: key } });
-  // Stops the background sealing, so that only the test adds seals.
+  // Stops the background sealing of the audit log, so that only the test adds seals.
   const registry = app.app.get(SchedulerRegistry, { strict: false });
   for (const name of registry.getIntervals()) registry.deleteInterval(name);
 });
@@ -137,7 +137,7 @@ describe('the signature of a seal', () => {
     await tamper(`UPDATE audit_log SET actor = 'nobody' WHERE id = $1`, [ids[1]]);
     await seal(foreignKey);
     expect(await verify()).toMatchObject({ agrees: false, fromRow: ids[0], because: UNSIGNED });
-    // The owner copies the key id that the table shows, but still lacks the key.
+    // The owner of the tables can copy a key id from an existing seal, but does not have the key.
     await tamper('UPDATE audit_seals SET key_id = $1', [secretsOf(key).signingKeyId]);
     expect(await verify()).toMatchObject({ agrees: false, fromRow: ids[0], because: CHANGED });
   });

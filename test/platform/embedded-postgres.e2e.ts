@@ -315,7 +315,7 @@ describe('starting an embedded PostgreSQL', () => {
     const { url } = await second.started();
     expect(await answers(url)).toBe(true);
     await second.stop();
-    // The killed process's initdb may have continued for a while.
+    // The initdb of the killed process may continue for a while.
     await sleep(1_000);
     await run(data).started();
     expect(draft()).toBeUndefined();
@@ -455,7 +455,7 @@ describe('a killed predecessor', () => {
       return bystander.pid!;
     },
     'a zombie': async () => {
-      // The shell replaces itself by a program that never reaps the child.
+      // The shell replaces itself by a program that never reaps its child, which therefore stays a zombie.
       const parent = spawn('sh', ['-c', 'true & exec sleep 60'], { stdio: 'ignore', ...serverUser });
       services.push({ process: parent } as unknown as Service);
       const children = () => readFileSync(`/proc/${parent.pid}/task/${parent.pid}/children`, 'utf8').trim();
@@ -636,7 +636,7 @@ describe('stopping', () => {
       expect(isAlive(pid)).toBe(false);
       expect(performance.now() - begun).toBeLessThan(14_000);
     } finally {
-      // The process is ended here, because a frozen process would outlive a failed test.
+      // The frozen process is killed at the end of the test, because it would outlive a failed test.
       if (isAlive(rows[0].pid)) process.kill(rows[0].pid, 'SIGKILL');
     }
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 const root = join(__dirname, '../..');
 
-// Packages and the document are built.
+// The time limit is long, because the tests build packages and the OpenAPI document.
 jest.setTimeout(300_000);
 
 /** A copy of the repository, in which a test plants a fault. */

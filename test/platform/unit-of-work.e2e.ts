@@ -105,8 +105,8 @@ describe('statements that a unit of work sends without waiting', () => {
         unitOfWork.send(RENAME, [second]);
       });
     await Promise.all([both('one', 'two'), both('two', 'one')]);
-    // There was at least one retry. PostgreSQL chooses which transaction it aborts, and a second deadlock may cause a
-    // second retry.
+    // After the deadlock, at least one unit of work was retried. PostgreSQL chooses which transaction it aborts, and a
+    // second deadlock may cause a second retry.
     expect(runs).toBeGreaterThanOrEqual(3);
     expect(await app.given.sql('SELECT name, seen FROM names ORDER BY name')).toEqual([
       { name: 'one', seen: 1 },
@@ -167,7 +167,7 @@ describe('units of work that share a transaction', () => {
 
   it('several units of work that share a transaction are each committed under the name of their own caller', async () => {
     await Promise.all(['a', 'b', 'c', 'd'].map((name) => shared(name)));
-    // The first unit finds no running transaction and begins alone. The other units wait meanwhile, and then share a
+    // The first unit of work finds no running transaction and begins alone. The others wait meanwhile, and then share a
     // transaction.
     expect(await transactions()).toEqual([['a'], ['b', 'c', 'd']]);
     for (const name of ['a', 'b', 'c', 'd']) expect(await actorOf(name)).toEqual([name]);
@@ -333,7 +333,7 @@ describe('units of work that wait for a lock', () => {
     try {
       expect((await app.call('GET', '/health/ready')).body).toMatchObject({ status: 'ok' });
       expect(await names()).toEqual(['held']);
-      // Units 0 to 2 have timed out waiting for the lock, and the last six waiting for a connection.
+      // The first three units of work timed out waiting for the lock, and the last six waiting for a connection.
       for (const unit of [...units.slice(0, 3), ...units.slice(6)])
         expect(isDatabaseUnavailable(await unit.catch((error: unknown) => error))).toBe(true);
     } finally {

@@ -152,7 +152,8 @@ describe.each([
   afterAll(() => upgrade.database.drop());
 
   it('the database of the earlier release has rows in every table before the upgrade', () => {
-    // These tables may be empty: their rows are short-lived, or exist only with an identity provider.
+    // Some tables of the earlier release may be empty: their rows are short-lived, or exist only with an identity
+    // provider.
     const mayBeEmpty = [
       'login_attempts',
       'token_request_counts',
@@ -323,7 +324,7 @@ describe('a role without rights', () => {
   });
 });
 
-/** Returns the sorted rows of each table. */
+/** Returns the rows of each table of the database, sorted. */
 function rowsOf(url: string): Promise<Map<string, string>> {
   return connected(url, async (client) => {
     const rows = new Map<string, string>();

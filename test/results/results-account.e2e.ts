@@ -20,7 +20,7 @@ beforeEach(async () => {
 const HOUR_MS = 3_600_000;
 const hoursFromNow = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString().slice(0, 19) + 'Z';
 
-/** Creates an exam of the candidate, for a new test at each call. */
+/** Creates an exam of the candidate. Each call uses a new test. */
 async function anExam(state: { bookedAt?: string; status?: string; candidate?: string } = {}): Promise<string> {
   const where = { ...scene, testCode: await app.given.test(scene.account) };
   const eligibility = await app.given.eligibility(where, { candidate: { candidate_id: state.candidate ?? candidate } });

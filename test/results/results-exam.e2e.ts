@@ -47,7 +47,8 @@ describe('every accepted body becomes a revision', () => {
       { ...body, webCamComments: null, examTakerEmail: null, videoReviewLink: null },
     ])
       expect((await deliveries.register(scene.token, again)).status).toBe(200);
-    // The last body omits webCamComments, which was [], so it is a new revision.
+    // The last body omits the member webCamComments, which was an empty list before. It therefore creates a new
+    // revision.
     expect(await numbers()).toEqual([1, 2]);
     expect({ ...(await snapshot()), revisions: 1, audited: before.audited }).toEqual(before);
   });
@@ -256,7 +257,7 @@ describe('results in parallel for one exam', () => {
       ]);
       const bookings = await deliveries.bookings(id);
       if (result.status === 400) {
-        // The cancellation came first, so that no exam has the booking code any more.
+        // If the cancellation comes first, no exam has the booking code of the result any more.
         expect([round % 2, cancelled.status, result.body.code]).toEqual([0, 204, 'registration_not_found']);
         expect(result.body.unmatched_result_id).toEqual(expect.any(String));
         expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['ELIGIBLE', 0]);

@@ -248,8 +248,8 @@ describe('accepting an unmatched result as an operator', () => {
       expect([answer.status, answer.text]).toEqual([200, '']);
     expect(await deliveries.revisions(id)).toHaveLength(2);
     expect([...(await waiting(marker)), ...(await waiting(accountMarker))]).toEqual([]);
-    // The body is still refused from a driver of a different account, and also from the same test driver once a newer
-    // body has superseded it.
+    // The accepted body is still refused when a test driver of another account sends it, or when the same driver sends
+    // it after a newer body.
     const other = await app.given.scene();
     expect((await deliveries.register(other.token, body)).body.code).toBe('registration_not_found');
     await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: id }, marker: 'newer' }));

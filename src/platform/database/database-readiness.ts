@@ -43,7 +43,7 @@ const FILL_A_FILE = {
  */
 @Injectable()
 export class DatabaseReadiness {
-  /** The trial write that is running. Concurrent readiness checks share it. */
+  /** The trial write that is running to detect a full disk. Concurrent readiness checks share it. */
   private trial: Promise<boolean> | null = null;
 
   constructor(

@@ -93,7 +93,7 @@ class DatabaseServers {
   private async probe(server: DatabaseServer): Promise<void> {
     const { user, password, database, readWriteOnly } = this.address;
     const client = new pg.Client({ ...server, user, password, database, connectionTimeoutMillis: PROBE_MS });
-    // The listener ignores errors, because `connect` and `query` also report them.
+    // The error listener of the connection does nothing, because `connect` and `query` also report its errors.
     client.on('error', () => undefined);
     try {
       await client.connect();

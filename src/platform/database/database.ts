@@ -133,7 +133,7 @@ export const currentTransaction = new ContextValue<Transaction>();
 export class Database implements OnApplicationShutdown {
   readonly url: string;
   /**
-   * The pool for statements outside transactions. Units of work and entities use the pool of the data source
+   * The connection pool for statements outside transactions. Units of work and entities use the pool of the data source
    * (connections.ts).
    */
   readonly pool: Pool;

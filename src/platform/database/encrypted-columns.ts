@@ -100,7 +100,7 @@ export class EncryptedColumns {
       { text: [`SELECT ${column} AS value FROM`, table, `WHERE ${where}`].join(' '), across: acrossAccounts.sweep },
       values,
     );
-    // The row was deleted in the meantime, so there is nothing left to re-encrypt.
+    // If the row with the encrypted value was deleted in the meantime, nothing is left to re-encrypt.
     if (!found?.value) return true;
     const renewed = this.secrets.encrypt(this.secrets.decrypt(found.value, purpose), purpose);
     const set = `SET ${column} = $${key.length + 1} WHERE ${where} AND ${column} = $${key.length + 2}`;

@@ -32,7 +32,7 @@ export async function send<Row extends object>(
   }
 }
 
-/** Returns whether the statement was refused because its result has other columns than when it was prepared. */
+/** Returns whether PostgreSQL refused a statement because its result has other columns than when it was prepared. */
 export function isOutdated(error: unknown): boolean {
   return (error as { routine?: unknown } | null)?.routine === 'RevalidateCachedQuery';
 }

@@ -120,7 +120,7 @@ class Arriving {
   ) {
     this.unpacking = unpacking;
     this.sent = unpacking && arrival.keepBroken ? [] : null;
-    // Most bodies are already complete and need no clock.
+    // Most request bodies are already complete and need no clock that measures their arrival.
     this.clock = request.complete ? null : new ArrivalClock(request, () => this.fail(requestTimeout.error()));
     request.on('error', this.onBroken).on('close', this.onBroken);
     if (this.sent) request.on('data', this.onSent);
@@ -173,7 +173,7 @@ class Arriving {
     else this.resolve(bytes);
   };
 
-  /** Called when the connection breaks: the sender may have disconnected. */
+  /** Called when the connection breaks while the body arrives, for example because the sender disconnected. */
   private readonly onBroken = (): void => {
     // A request also closes when it was read to its end. Its last bytes may then still be in decompression.
     if (this.unpacking && this.request.complete && !this.unpacking.destroyed) return;

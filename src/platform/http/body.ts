@@ -63,8 +63,8 @@ export const BodyLimit = (bytes: number) =>
 export const RawBody = () => SetMetadata(RAW_BODY, true);
 
 /**
- * A body that is not declared as JSON, after decompression. If the body cannot be decompressed, it contains the bytes
- * that were sent.
+ * The bytes of a body that is not declared as JSON, after decompression; the bytes as sent if they cannot be
+ * decompressed.
  */
 export class UnsupportedBody {
   constructor(

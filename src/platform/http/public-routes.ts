@@ -70,7 +70,7 @@ class EntityTags {
     // The header `Cache-Control` of a request is meant for caches (RFC 9111 §5.2.1). It is removed, because it would
     // disable a conditional request here.
     delete request.headers['cache-control'];
-    // Caches may store the document, but must revalidate it before each use.
+    // Caches may store a public document, but must revalidate it before each use.
     response.setHeader('Cache-Control', 'no-cache');
     response.removeHeader('Pragma');
     // The content of the response is kept until its tag is computed, because Express does not pass the content on if

@@ -43,7 +43,7 @@ describe('the network of an address', () => {
   });
 
   it('a limit for each address accepts the network of an address, which has a type of its own, but no plain string', () => {
-    // @ts-expect-error a text is no network
+    // @ts-expect-error a plain text is not accepted as the network of an address
     const made: ClientNetwork = '192.0.2.7';
     expect(made).toBe('192.0.2.7');
   });

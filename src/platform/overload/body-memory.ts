@@ -143,7 +143,7 @@ export class BodySpace {
     this.memory.finish(this);
   }
 
-  /** Releases the memory that is charged to the body; further calls have no effect. */
+  /** Releases the memory that is charged to the body. Only the first call has an effect. */
   leave(): void {
     if (this.left) return;
     this.left = true;

@@ -117,8 +117,7 @@ class IdempotencyInterceptor implements NestInterceptor {
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
     const key = keyOf(request);
-    // An invalid `Idempotency-Key` is one of the faults of the request. The handler reports it together with the other
-    // faults.
+    // An invalid `Idempotency-Key` is reported by the route's handler, together with the other faults of the request.
     if (key === null || keyFaults(request).length > 0) return next.handle();
     const withOthers = this.reflector.get(WithOthers, context.getHandler()) ?? false;
     return from(this.once(key, withOthers, request, http.getResponse<Response>(), next));

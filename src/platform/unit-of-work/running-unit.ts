@@ -29,8 +29,8 @@ export class RunningUnit implements Transaction {
 
   send(statement: Statement, values: unknown[]): void {
     const answer = send(this.client, statement, values, true);
-    // This handler only prevents an unhandled rejection. The result of the statement is awaited at the end of the
-    // transaction.
+    // The empty error handler only prevents an unhandled rejection. The result of a sent statement is awaited at the
+    // end of the transaction.
     answer.catch(() => undefined);
     this.sent.push(answer);
   }
@@ -47,7 +47,7 @@ export class RunningUnit implements Transaction {
   }
 
   writes(): void {
-    // Nothing needs to be done: the buffered write is rolled back with the transaction.
+    // The transaction of a single command need not note its writes, because a refusal rolls the whole transaction back.
   }
 
   /** Adds the buffered rows of one command to this transaction, which several commands share. */

@@ -116,7 +116,7 @@ export class UnitOfWork {
     }
   }
 
-  /** Whether other commands share the current transaction, so that a wait of this command would delay them, too. */
+  /** Whether other commands share the current transaction. A command that waits would then delay all of them. */
   get isShared(): boolean {
     return currentTransaction.current instanceof BatchedUnit;
   }
@@ -178,7 +178,7 @@ export class UnitOfWork {
       lists.forEach((list, index) => list.splice(0, list.length, ...before[index]));
       unit.kept.clear();
       await unit.client.query('ROLLBACK TO SAVEPOINT part');
-      // An error of RELEASE SAVEPOINT would hide the first error.
+      // After an error in a part of a unit of work, an error of RELEASE SAVEPOINT would hide the first error.
       await unit.client.query('RELEASE SAVEPOINT part');
       throw refused?.reason ?? error;
     }
@@ -259,7 +259,8 @@ export class UnitOfWork {
       await Promise.all(sent);
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
-      // After a failed statement, PostgreSQL refuses all further statements. The first error is therefore the cause.
+      // After a statement fails in a transaction, PostgreSQL refuses all further ones. The first error is therefore the
+      // cause.
       const refused = (await Promise.allSettled(sent)).find(isRejected);
       throw refused?.reason ?? error;
     } finally {

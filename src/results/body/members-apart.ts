@@ -28,7 +28,7 @@ const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const COMMA = 0x2c;
 const NULL = 0x6e;
-/** The beginning of an escape sequence, which can spell any character of a name. */
+/** The byte that begins an escape sequence in JSON, which can spell any character of a member's name. */
 const ESCAPE = '\\u';
 
 /** Removes the members with these names from a well-formed JSON text. A member with the value null stays. */

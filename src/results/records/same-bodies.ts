@@ -96,8 +96,8 @@ export class SameBodies {
   }
 
   /**
-   * Returns the state of a locked exam with respect to a delivered body. Also locks the unmatched results with the same
-   * body.
+   * Returns whether, and where, the body that was delivered for a locked exam is stored already. Also locks the
+   * unmatched results with the same body.
    */
   async findNewest(exam: LockedEligibility, source: ResultSource, hash: Buffer, username: string): Promise<Newest> {
     const account = source === 'ACCOUNT' ? exam.account_code : null;
