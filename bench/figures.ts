@@ -42,7 +42,7 @@ export interface Section {
 interface Asked {
   readonly question: string;
   readonly measured: string;
-  /** Maps the names of figures in {@link Section.figures} to the labels of their values. */
+  /** For each name of a figure in {@link Section.figures}, the label of its value in the table. */
   readonly judged: Readonly<Record<string, string>>;
 }
 

@@ -182,7 +182,7 @@ async function untilNotified(stage: Stage, database: string): Promise<void> {
   });
 }
 
-/** Rotates the list, so that no program is always the first. */
+/** Rotates the list of compared programs, so that none is always the first. */
 function rotated<T>(list: readonly T[], by: number): T[] {
   return list.map((_, index) => list[(index + by) % list.length]);
 }

@@ -32,7 +32,8 @@ async function clear(client: Client, text: string): Promise<void> {
 
 /** Inserts candidates `seeded-1` … with one eligibility each. */
 export async function seedEligibilities(client: Client, scene: Scene, count: number): Promise<void> {
-  // The identifier is the number in hexadecimal, with digits that identifiers allow.
+  // The id of a record is its number in hexadecimal, with X and Y instead of the digits 0 and 1, which ids cannot
+  // contain.
   await client.query(
     `INSERT INTO eligibilities (svc_eligiblity_id, account_code, candidate_id, test_code, status, approval_pending,
        schedule_start_date, eligibility_end_date, registration_mode, portion_codes, first_name, middle_name, last_name,

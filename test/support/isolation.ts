@@ -30,7 +30,7 @@ interface Caller {
   hasNothing?: boolean;
 }
 
-/** The path and the body of a request. */
+/** The path and the body of a request that a caller sends. */
 interface Asked {
   path: string;
   body?: unknown;
@@ -149,7 +149,8 @@ export class Isolation {
       this.before.set(operation.name, shape(await this.ask(operation, staffOfB, { path: this.plain(operation) })));
     const drivers: string[] = [];
     const driverOf = async (account: string) => {
-      // One test driver's user serves both accounts, and gets access to each account when it is created.
+      // One user of a test driver delivers results for both accounts, and gets access to each account when it is
+      // created.
       if (drivers.length === 0) drivers.push(await given.token([account], ['results']));
       else
         await given.sql(
@@ -358,7 +359,7 @@ export class Isolation {
     return `${status} ${told.replace(UUIDS, '<uuid>').replace(TIMES, '<time>')}`;
   }
 
-  /** Returns a hash of all rows that belong to Z. */
+  /** Returns a hash of all database rows that belong to the account Z. */
   private async stateOfZ(): Promise<string> {
     const tables = await this.app.given.sql(
       `SELECT table_name AS name FROM information_schema.tables

@@ -34,7 +34,7 @@ export interface PartnerAnswer {
   drip?: number;
   /** Resets the connection: before the response, after part of its head, or after its head and the given body. */
   rst?: 'before' | 'head' | 'body';
-  /** The part of the response that never ends: nothing is sent at all, or the head or the body has no end. */
+  /** The part of the response that never arrives: the whole response, the end of its head, or the end of its body. */
   endless?: 'silence' | 'head' | 'body';
   /** Bytes to send instead of a response; the connection is closed after them unless `keep` is set. */
   bytes?: string | Buffer;
@@ -55,7 +55,7 @@ export interface PartnerOptions {
   oauth?: { clientId: string; clientSecret: string; expiresIn?: number };
   /** The address on which the partner listens; 127.0.0.1 by default. */
   host?: string;
-  /** By default a free port. */
+  /** The port on which the partner listens; by default any free port. */
   port?: number;
 }
 

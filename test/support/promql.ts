@@ -47,7 +47,7 @@ export function unknownIn(query: string, exported: Exported): string[] {
     leave: (ref) => {
       if (ref.name !== 'VectorSelector' && ref.name !== 'AggregateExpr') return;
       const { labels, named } = open.pop()!;
-      // Labels of an unknown metric are not reported, as the metric itself is reported.
+      // The labels of an unknown metric are not reported, because the metric itself is reported already.
       if (labels.size > 0) for (const name of named) if (!labels.has(name)) unknown.push(`label ${name}`);
     },
   });

@@ -2,7 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { RacePoints, type RacePoint } from '../../src/notifications/race-points';
 import { WorkerThread } from '../../src/platform/worker-thread';
 
-/** A process that is held at a race point. */
+/** A process of the service that a test holds at a race point. */
 export interface Hold {
   /** Resolves when the process has reached the point. */
   readonly reached: Promise<void>;
@@ -62,7 +62,8 @@ export function holdHashing(): HeldHashes {
   let release!: () => void;
   const released = new Promise<void>((resolve) => (release = resolve));
   WorkerThread.prototype.run = async function (this: object, job: { password?: string; known?: unknown }, ...rest: []) {
-    // Jobs with the member `known` estimate the strength of a password (password-strength.ts), and do not hash.
+    // Jobs of a worker thread with the member `known` estimate the strength of a password (password-strength.ts), and
+    // are not held.
     if (typeof job.password === 'string' && !('known' in job)) {
       begun.push(job.password);
       await released;

@@ -34,7 +34,7 @@ export interface NotificationRequest {
   /** The exam code of the test. */
   exam_code?: string;
   exam_portions?: NotifiedPortion[];
-  /** This and the next two location members are present only for SITE_PROCTORED. */
+  /** The address of the test site. Like its code and its name, it is present only for SITE_PROCTORED. */
   location_address?: string;
   location_code?: string;
   location_name?: string;

@@ -161,7 +161,7 @@ export class Login {
     const isJudged = failures <= lockoutAttempts;
     const counted = isJudged ? await this.database.queryOne<{ failures: number }>(COUNT_FOR_NAME, [name]) : null;
     if (isUser && failures === lockoutAttempts) this.unitOfWork.audit('user.lock_out', username, { application });
-    // The audit entry names no application, because this lock-out applies to all of them.
+    // The audit entry about the hourly ceiling names no application, because this lock-out applies to all applications.
     if (isUser && counted?.failures === CEILING) this.unitOfWork.audit('user.lock_out', username);
     return { isJudged, patienceS: null };
   }

@@ -198,7 +198,7 @@ export class DeliveryLoop {
       const { rows, claimedAt } = await this.claims.of(capacities);
       await this.fill(rows, capacities, claimedAt);
     } catch (error) {
-      // The error is only logged: the next sweep wakes these partners again.
+      // An error of a claim is only logged, because the next sweep wakes the queues of its partners again.
       this.logger.warn({ err: error }, 'notifications could not be claimed');
       return;
     } finally {
@@ -214,7 +214,8 @@ export class DeliveryLoop {
     await this.directory.learn(rows);
     for (const [queue, capacity] of capacities) {
       const items = held.get(queue.id) ?? [];
-      // After the claim began, the partner has gone DOWN or its settings have changed.
+      // The claimed notifications are stale if the partner has gone DOWN, or its settings have changed, since the claim
+      // began.
       const stale = queue.mode === 'HALTED' || claimedAt < queue.staleBefore;
       if (stale) this.writer.release(items);
       queue.fill(stale ? [] : items, capacity, queue.inFlight > 0 || this.writer.isBusy);
@@ -286,7 +287,7 @@ export class DeliveryLoop {
       const queue = this.queues.of(item.subscription_id);
       if (isBusyNow !== null) busy.add(queue.id);
       if (retry === 'AUTO' || isBusyNow !== null) queue.resume();
-      // This successful delivery shows that the DOWN partner is up again.
+      // A successful delivery to a DOWN partner shows that the partner is up again.
       else if (retry === null && item.down) queue.wake();
       queue.retryClaim();
     }

@@ -151,7 +151,7 @@ export class PartnerQueues<Item> {
       } else if (!this.mayStart(queue)) continue;
       else if (trust === 'UNTRIED' && queue.inFlight === 0) next = queue;
       else next ??= queue;
-      // Only the queues of untried partners are taken from the end.
+      // Queues of partners that were never tried are taken from the end of their set, all others from its beginning.
       if (next !== null && trust !== 'UNTRIED') break;
     }
     if (next === null) return null;

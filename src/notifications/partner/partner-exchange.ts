@@ -42,7 +42,7 @@ const CLOSED_BEFORE_MS = 100;
 
 /** The pool that gets connections back when their exchanges have ended. */
 export interface ConnectionKeeper {
-  /** Takes a connection back into the pool after a complete response. */
+  /** Takes a connection to the partner back into the pool after a complete response. */
   release(connection: PartnerConnection): void;
   /** Closes a connection that can no longer be used. */
   discard(connection: PartnerConnection): void;

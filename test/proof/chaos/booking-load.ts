@@ -27,7 +27,7 @@ export class BookingLoad {
   readonly answeredAt: number[] = [];
   /** The durations of successful answers, in milliseconds. */
   durations: number[] = [];
-  /** The failures that are not a 503 with `Retry-After`. */
+  /** The failed calls that were not answered with 503 and `Retry-After`. */
   readonly faults: string[] = [];
   calls = 0;
   failures = 0;

@@ -68,7 +68,7 @@ export class Prober {
       isAnswered = answer.ok;
       if (answer.ok) this.acknowledged.add(body.svc_eligiblity_id!);
     } catch {
-      // A failed call is not an error here: the figures count calls without a response.
+      // A failed call does not end the program, because the figures count calls without a response.
     }
     this.probes.push({ begun, ended: Date.now(), isAnswered });
   }

@@ -127,7 +127,7 @@ export class Step {
     this.emit(this.to, label, benign, fault);
   }
 
-  // The following methods read the state from which the step leads.
+  // Methods of the first group read the state from which the step leads.
 
   partnerOf(n: number): number {
     return this.layout.subjects[n].partner;
@@ -205,7 +205,7 @@ export class Step {
     return false;
   }
 
-  // The following methods change the state to which the step leads.
+  // Methods of the second group change the state to which the step leads.
 
   /** Gives the worker the only lease on the row. */
   giveLease(to: Uint8Array, w: number, n: number, flags: number): void {

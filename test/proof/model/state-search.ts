@@ -168,7 +168,7 @@ export function search(protocol: Protocol, most = Infinity): Verdict {
         benignTo.push(index);
       }
     });
-    // The type is asserted, because a closure assigns the variable.
+    // The type of the variable is asserted, because TypeScript does not see that a closure assigns it.
     const found = broken as { at: number; fault: string } | null;
     if (found !== null) return verdict(found.fault, traceTo(found.at));
   }

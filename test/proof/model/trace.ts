@@ -81,7 +81,7 @@ export class TraceChecker {
     const names = STEPS_OF[`${observation.what} ${observation.what === 'answer' ? observation.status : 0}`];
     const reached = new StateStore(this.model.size);
     for (let index = 0; index < states.count; index++) {
-      // The kill may have no effect, because the killed process may not have worked on this booking.
+      // A kill may have no effect on the booking, because the killed process may not have worked on it.
       if (kill) reached.add(states.at(index));
       this.steps(states.at(index), (name, n, to) => {
         if (names.includes(name) && (kill || n + 1 === observation.sequence)) reached.add(to);

@@ -123,7 +123,7 @@ export class FeedStep {
     return kind === undefined || this.kinds[n] === kind;
   }
 
-  /** Returns whether the table has the entry. */
+  /** Returns whether the table of the change feed contains the entry. */
   isStored({ phase, at }: Transaction): boolean {
     return phase === PHASE.COMMITTED && at >= this.state.database.keptFrom;
   }

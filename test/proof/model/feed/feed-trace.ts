@@ -37,7 +37,7 @@ export function firstUnexplained(configuration: FeedConfiguration, operations: r
   const slotOf = new Map<number, number>();
   for (const { bit, isEnd } of moments) {
     if (!isEnd) {
-      // An operation has a bit only while it runs.
+      // An operation of the trace has a bit only while it runs.
       const free = slots.indexOf(null);
       const slot = free < 0 ? slots.length : free;
       slots[slot] = operations[bit];
