@@ -87,7 +87,7 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
   for (let round = 0; round <= rounds; round++) {
     for (const kind of Object.keys(KINDS) as Kind[])
       for (const name of rotated<ProgramName>(KINDS[kind], round)) {
-        // Calls of the previous program that are still running must not disturb this measurement.
+        // Calls of the previous program that are still running must not disturb the measurement of the next program.
         const result = await measure(kind, name, round === 0 ? 1 : seconds, `r${round}${name.at(-1)!}`);
         if (round > 0) results.set(`${kind} ${name}`, [...(results.get(`${kind} ${name}`) ?? []), result]);
       }

@@ -18,7 +18,7 @@ export function clearNotifications(client: Client): Promise<void> {
   return clear(client, 'TRUNCATE domain_events, notifications, deliveries, notification_attempts');
 }
 
-/** Retries after a deadlock, because a running service locks these tables in a different order. */
+/** Retries after a deadlock, because a running service locks the emptied tables in a different order. */
 async function clear(client: Client, text: string): Promise<void> {
   for (;;) {
     try {
@@ -68,7 +68,7 @@ const NOTIFICATION = `json_build_object('booking_code', booking, 'booking_on', '
 const EVENTS = `SELECT n, n % 1000 / 500 + 1 AS sequence, 'B' || lpad((n / 1000 * 500 + n % 500)::text, 9, '0') AS booking
   FROM generate_series(0, $1::int - 1) AS n`;
 
-/** Activates these partners, and suspends all others. */
+/** Activates the given partners, and suspends all others. */
 export async function setActive(client: Client, subscriptions: readonly string[]): Promise<void> {
   await client.query(
     `UPDATE subscriptions SET state = CASE WHEN id = ANY ($1::uuid[]) THEN 'ACTIVE' ELSE 'SUSPENDED' END`,

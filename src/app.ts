@@ -55,8 +55,8 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
     refuseAmbiguous,
     publicRoutes(app, config.http),
   );
-  // These guards run after the access guard, which the module tree declares. A caller without access is therefore
-  // refused before the body of the request is read.
+  // The guards that read the request run after the access guard, which the module tree declares. A caller without
+  // access is therefore refused before the body of the request is read.
   app.useGlobalGuards(app.get(BodyGate), app.get(RequestForm));
   if (!config.process.roles.has('api')) app.use(healthOnly(config.http));
   if (config.http.basePath !== '') app.setGlobalPrefix(config.http.basePath);

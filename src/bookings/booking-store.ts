@@ -47,8 +47,8 @@ const LOCK_LAST_KEPT = prepared(
   acrossAccounts.keyInHand,
 );
 /**
- * Marks each column of a booking as one that a change may write (true) or as fixed (false). If a column is missing
- * here, the code does not compile.
+ * Marks each column of a booking as one that a change may write (true) or as fixed (false). If a column is missing in
+ * this list, the code does not compile.
  */
 const CHANGING = {
   status: true,
@@ -114,7 +114,7 @@ export class BookingStore {
   ) {}
 
   /**
-   * Returns the booking with this code.
+   * Returns the booking with the given code.
    * @throws DomainError booking_not_found
    */
   async get(accountCode: string, bookingCode: string): Promise<Booking> {
@@ -124,7 +124,7 @@ export class BookingStore {
   }
 
   /**
-   * Returns the eligibility records that have a booking whose code begins with this prefix, in any case. They are
+   * Returns the eligibility records that have a booking whose code begins with the given prefix, in any case. They are
    * sorted by booking code.
    * @param accountCodes limits the search to records of these accounts; null for all accounts
    * @param most the maximum number of records

@@ -20,7 +20,8 @@ const PAUSES_MS = [10, 20, 40, 80, 160, 320, 640];
 interface Horizon {
   generation: number;
   /**
-   * The bounds of the snapshot: every transaction below `xmin` has ended, and every transaction below `xmax` had begun.
+   * The bounds of a database snapshot: every transaction below `xmin` has ended, and every transaction below `xmax` had
+   * begun.
    */
   xmin: number;
   xmax: number;
@@ -102,7 +103,8 @@ type Place = Pick<Entry, 'generation' | 'xid' | 'position' | 'recorded_us'>;
 
 const BEGINNING: Place = { generation: 0, xid: 0, position: 0, recorded_us: 0 };
 
-// Reads the committed entries about these records, newest first. The result has no cursor, so no horizon is needed.
+// Reads the committed change feed entries about some records, newest first. The result has no cursor, so that no
+// horizon is needed.
 const OF_RECORDS = prepared(
   'changes-of-records',
   `SELECT ${PLACE}, at, kind, change, svc_eligiblity_id, candidate_id, test_code, booking_code, status, revision,
@@ -198,7 +200,7 @@ export class ChangeFeed {
     }
   }
 
-  /** Returns the newest change feed entries about these eligibility records, newest first. */
+  /** Returns the newest change feed entries about the given eligibility records, newest first. */
   ofRecords(accountCode: string, svcEligibilityIds: readonly string[], limit: number): Promise<Entry[]> {
     return this.database.query<Entry>(OF_RECORDS, [accountCode, svcEligibilityIds, limit]);
   }

@@ -119,7 +119,7 @@ export class EligibilityCreation {
   }
 
   /**
-   * Returns the parameter of {@link insertMany} for these records. The caller of the current request becomes their
+   * Returns the parameter of {@link insertMany} for the given records. The caller of the current request becomes their
    * creator.
    */
   valuesOf(records: readonly NewEligibility[]): [string] {

@@ -181,7 +181,7 @@ export class EligibilityStore {
   }
 
   /**
-   * Locks the records of the candidate without waiting for locks, because other commands share this transaction.
+   * Locks the records of the candidate without waiting for locks, because other commands share the current transaction.
    * @throws MustBeAlone when another transaction has locked a record
    */
   private async lockFree(account_code: string, candidate_id: string): Promise<BookedEligibility[]> {
@@ -206,7 +206,7 @@ export class EligibilityStore {
   }
 
   /**
-   * Locks and returns the eligibility record with this id.
+   * Locks and returns the eligibility record with the given id.
    * @throws DomainError eligibility_not_found, also for a record outside the accounts in `allowedAccounts`
    */
   async lockById(svcEligibilityId: string, allowedAccounts: AllowedAccounts): Promise<BookedEligibility> {
@@ -224,7 +224,9 @@ export class EligibilityStore {
     await this.database.query(HOLD_ALL_OF, [accountCode, candidateId]);
   }
 
-  /** Stores that the window of the record ended before this change, if the expiry sweep has not yet stored it. */
+  /**
+   * Stores that the window of the record ended before the current change, if the expiry sweep has not stored it yet.
+   */
   private noteExpiry(record: Eligibility): void {
     const { eligibility_end_date: end, updated_datetime: updated } = record;
     if (record.status === 'EXPIRED' || statusAt(record, this.clock.now()) !== 'EXPIRED') return;

@@ -57,7 +57,7 @@ const OF_ACCOUNT = prepared(
    ORDER BY position DESC LIMIT $3`,
 );
 // Selects the records that have expired but whose expiry is not yet stored. They are few, because the sweep stores an
-// expiry within seconds. The planner may see the current time here, so that it expects few rows.
+// expiry within seconds. The current time is not hidden from the planner, so that it expects few rows.
 const EXPIRED_UNNOTED = prepared(
   'eligibility-list-expired-unnoted',
   `SELECT * FROM eligibilities

@@ -163,7 +163,7 @@ class PassedLines {
     }
   }
 
-  /** Returns the number of the line that contains the byte at this position. */
+  /** Returns the number of the file's line that contains the byte at the given position. */
   lineOf(byte: number): number {
     const held = this.pieces.findLast(({ start }) => start <= byte);
     return held === undefined ? this.line : held.line + lineEndsIn(held.piece.subarray(0, byte - held.start));

@@ -35,7 +35,7 @@ export abstract class PersonalData {
    */
   abstract erase(subject: Subject, pseudonym: string): Promise<void>;
 
-  /** Returns the ids by which the audit log refers to the module's data about these bookings. */
+  /** Returns the ids by which the audit log refers to the module's data about the given bookings. */
   auditSubjects(_accountCode: string, _bookingCodes: readonly string[]): Promise<string[]> {
     return Promise.resolve([]);
   }

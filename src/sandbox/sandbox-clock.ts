@@ -21,7 +21,7 @@ const ASK_AGAIN_MS = 10;
  */
 const LONGEST_WAIT_MS = 2_000;
 
-// SQL: the new time of the sandbox. It is computed here, because the time functions in the sandbox's schema still
+// SQL: the new time of the sandbox. The statement computes it, because the time functions in the sandbox's schema still
 // return the old time.
 const MOMENT = `generation, ahead_ms, pg_catalog.now() + ahead_ms * interval '1 millisecond' AS moment`;
 const ADVANCE = prepared(

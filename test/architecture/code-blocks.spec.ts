@@ -4,7 +4,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { transformSync } from 'esbuild';
 
-/** Every code block of the documents is compiled for its language; each block that can run here is run unchanged. */
+/**
+ * Every code block of the documents is compiled for its language. Each block that can run on this machine is run
+ * unchanged.
+ */
 const root = join(__dirname, '../..');
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
 

@@ -36,7 +36,7 @@ const MEMBERS = new Set(['name', 'text', 'values', 'across']);
 const isText = (node: ts.Node): boolean => ts.isStringLiteralLike(node) || ts.isTemplateExpression(node);
 
 /**
- * Returns the expressions that make up the SQL statement at this node of the source: its text, its name and its reason.
+ * Returns the expressions that make up the SQL statement at a node of the source: its text, its name and its reason.
  */
 function statementAt(node: ts.Node): Record<string, ts.Expression> | null {
   if (ts.isCallExpression(node)) {

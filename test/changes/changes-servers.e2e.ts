@@ -101,7 +101,8 @@ describe('the change feed after a failure of the database', () => {
   let scene: Scene;
 
   beforeAll(async () => {
-    // With this delay, PostgreSQL flushes uncommitted writes late to its log, so that a crash loses them.
+    // With a long `wal_writer_delay`, PostgreSQL flushes uncommitted writes late to its log, so that a crash loses
+    // them.
     server = await PostgresServer.start({ wal_writer_delay: '10s' });
     await server.query('CREATE DATABASE svc');
     await migrate(server.url('svc'));

@@ -45,7 +45,7 @@ const place = (text: string) => row(text).boundingBox();
 /** Moves the pointer to an empty place and removes the focus. */
 const rest = () => driver.page.mouse.move(2, 2);
 
-/** Creates bookings whose events the partner refuses with this status. */
+/** Creates bookings whose events the partner refuses with the given status. */
 async function refusedWith(status: number, count: number): Promise<void> {
   const before = (await subscribed.queue()).length;
   subscribed.partner.answer({ status });

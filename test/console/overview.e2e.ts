@@ -27,7 +27,7 @@ const overview = async (token = support) => {
   expect(answer.status).toBe(200);
   return answer.body;
 };
-/** Waits until the overview has these members. The service counts about once a second. */
+/** Waits until the overview has the given members. The service counts about once a second. */
 const showing = (members: object, token = support) =>
   eventually(async () => {
     const body = await overview(token);

@@ -20,7 +20,7 @@ describe('the schemas', () => {
   const get = async (name: string) => (await app.call('GET', `/openapi/schemas/${name}.json`)).body as object;
   const ajvWith = (schema: object) =>
     addFormats(new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: true }))
-      // The package ajv-formats lacks this format of JSON Schema 2020-12.
+      // The package ajv-formats lacks the format `iri` of JSON Schema 2020-12.
       .addFormat('iri', (text: string) => URL.canParse(text))
       .compile(schema);
 

@@ -35,7 +35,7 @@ function put() {
   return client.put({ key: 'one', url, auth, caPem, waitMs: 2000, connections: 1 }, {}, '{}');
 }
 
-/** Makes one attempt, over a new connection, at a partner that sends this response. */
+/** Makes one attempt, over a new connection, at a partner that sends the given response. */
 async function outcomeOf(answer: PartnerAnswer): Promise<AttemptOutcome> {
   partner.answer(answer);
   const outcome = await put();

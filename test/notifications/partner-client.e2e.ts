@@ -82,7 +82,7 @@ function endpointOf(partner: Partner, changes: Partial<PartnerEndpoint> = {}): P
   };
 }
 
-/** Makes one attempt at a partner that sends this response. */
+/** Makes one attempt at a partner that sends the given response. */
 async function attempt(answer: PartnerAnswer, changes: Partial<PartnerEndpoint> = {}) {
   const [client, partner] = await Promise.all([aClient(), aPartner()]);
   partner.answer(answer);

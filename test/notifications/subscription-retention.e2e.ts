@@ -104,7 +104,7 @@ test('keeps the suspensions of a subscription as long as they affect when notifi
          'ERROR_QUEUE', 'AUTO', 'server_error', 500, $3)`,
       [subscribed.id, subscribed.scene.account, hours(ago)],
     );
-  // The subscription was suspended for 60 of these 83.9 hours.
+  // The subscription was suspended for 60 of the last 83.9 hours.
   await queue(83.9);
   await queue(84.1);
   await app.given.sql(

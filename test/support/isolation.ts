@@ -21,7 +21,7 @@ interface Caller {
   name: string;
   token: string | undefined;
   scopes: readonly Scope[];
-  /** The status of every response to this caller, regardless of the parameters. */
+  /** The status of every response that the caller must get, regardless of the parameters. */
   always?: number;
   /**
    * Whether the caller is staff of an account without data. The responses to this caller must equal those from before

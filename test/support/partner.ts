@@ -47,7 +47,7 @@ export interface PartnerOptions {
    * authority in `partner.caPem`.
    */
   tls?: Identity;
-  /** If set, the partner requires a client certificate from this authority. */
+  /** The authority, if any, from which the partner requires a client certificate. */
   clientCaPem?: string;
   maxTlsVersion?: SecureVersion;
   minTlsVersion?: SecureVersion;
@@ -301,7 +301,7 @@ export class Partner {
     response.end();
   }
 
-  /** Closes the connection with RST instead of FIN, which only the socket below TLS can do. */
+  /** Closes the connection with RST instead of FIN. Only the socket below TLS can do so. */
   private reset(socket: Socket): void {
     this.sockets.get(socket.remotePort ?? 0)?.resetAndDestroy();
   }

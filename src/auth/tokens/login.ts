@@ -44,8 +44,8 @@ const CEILING_S = 3600;
 const ALL = '';
 const SECONDS_LEFT = `ceil(extract(epoch FROM attempt.forget_at - statement_timestamp()))::int AS seconds_left`;
 
-// Locks the row of a user name, so that attempts to sign in with this name wait for each other. A right password
-// creates no row.
+// Locks the row of a user name, so that attempts to sign in with the name wait for each other. A right password creates
+// no row.
 const LOCK_NAME = prepared(
   'login-lock-name',
   `SELECT failures, ${SECONDS_LEFT} FROM login_attempts AS attempt

@@ -89,7 +89,7 @@ export class DeliveryLoop {
     this.isRunning = true;
   }
 
-  /** Starts a claim, because these partners may have due notifications. */
+  /** Starts a claim for the given partners, because they may have due notifications. */
   wake(subscriptionIds: readonly string[]): void {
     if (!this.isRunning) return;
     for (const id of subscriptionIds) this.queues.of(id).wake();

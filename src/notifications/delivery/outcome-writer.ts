@@ -30,8 +30,8 @@ export interface Outcome {
 const RETRY_PAUSE_MS = 300;
 const LARGEST_WRITE = 1000;
 /**
- * The limits of a batch: a delivery waits at most this time, in milliseconds, and for at most this many others before
- * it is recorded.
+ * The limits of a batch of outcomes: the maximum time, in milliseconds, that a delivery waits until it is recorded, and
+ * the maximum number of others for which it waits.
  */
 const GATHER_MS = 20;
 const GATHER_MOST = 256;

@@ -102,7 +102,7 @@ describe('however many partners hang', () => {
     expect(queue.trust).toBe('HANGS');
     queues.ended(queue, attempt, true, 6000);
     expect(queue.trust).toBe('ANSWERS');
-    // A typical response time of six seconds keeps this partner from counting as hanging.
+    // A typical response time of six seconds keeps the slow partner from counting as hanging.
     queues.started(queue, 6000);
     queues.check(12_000);
     expect(queue.trust).toBe('ANSWERS');

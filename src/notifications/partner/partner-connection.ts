@@ -232,7 +232,7 @@ export class PartnerConnector {
         reject(new PartnerFault('connect', 'ETIMEDOUT'));
       };
       signal.addEventListener('abort', abort, { once: true });
-      // This listener stays attached, because an error without a listener would end the process.
+      // The error listener of the socket stays attached, because an error without a listener would end the process.
       socket.on('error', (error) => {
         signal.removeEventListener('abort', abort);
         reject(new PartnerFault('connect', reasonOf(error)));

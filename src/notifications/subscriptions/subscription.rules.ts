@@ -70,7 +70,8 @@ export function credentialFaults(
 ): Fault[] {
   if (partner_url === undefined || isSameHost(partner_url, kept.partner_url)) return [];
   const faults: Fault[] = [];
-  // These credentials include those for OAuth 2.0, because the access tokens would be sent to the partner.
+  // The credentials that a new host needs include those for OAuth 2.0, because the access tokens would be sent to that
+  // host.
   if (auth === undefined && (kept.auth.type !== 'none' || kept.auth.headers !== undefined))
     faults.push(
       fault(

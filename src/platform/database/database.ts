@@ -160,8 +160,8 @@ export class Database implements OnApplicationShutdown {
       pool.on('release', (_, client) => {
         if (client instanceof ServiceClient && client.isReadOnly) client.end().catch(() => undefined);
       });
-    // Without this handler, the loss of an idle connection would end the process. The pool opens a new connection for
-    // the next statement.
+    // Without an error handler on the pool, the loss of an idle connection would end the process. The pool opens a new
+    // connection for the next statement.
     this.pool.on('error', (error) => logger.warn({ err: error }, 'a connection to the database was lost'));
   }
 

@@ -10,7 +10,7 @@ const PASSES = 3;
  * row was encrypted.
  */
 export interface EncryptedTable {
-  /** The name of the table. The module that owns the table registers it here. */
+  /** The name of the table with encrypted columns. The module that owns the table registers it. */
   readonly table: string;
   /** The columns of the table's primary key. */
   readonly key: readonly string[];

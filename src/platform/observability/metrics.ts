@@ -22,8 +22,8 @@ export class Metrics {
     { roles }: ProcessConfig,
   ) {
     collectDefaultMetrics({ register: this.registry });
-    // These gauges are removed, because promtool rejects gauges whose names end like the names of counters. The gauges
-    // that count by type have the same values.
+    // Some gauges of Node.js are removed, because promtool rejects gauges whose names end like the names of counters.
+    // The gauges that count by type have the same values.
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
     new Gauge({
       name: 'build_info',

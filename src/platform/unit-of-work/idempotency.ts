@@ -171,7 +171,7 @@ export class StreamedIdempotency {
     private readonly unitOfWork: UnitOfWork,
   ) {}
 
-  /** Returns whether a response is stored under this key of the caller. */
+  /** Returns whether a response is stored under the given idempotency key of the caller. */
   async isKept(key: string): Promise<boolean> {
     return (await this.database.query(FIND, numbered([ownerOf(key)]))).length > 0;
   }

@@ -50,7 +50,7 @@ export class RunningUnit implements Transaction {
     // The transaction of a single command need not note its writes, because a refusal rolls the whole transaction back.
   }
 
-  /** Adds the buffered rows of one command to this transaction, which several commands share. */
+  /** Adds the buffered rows of one command to the transaction, which several commands share. */
   take(part: RunningUnit): void {
     for (const [statement, rows] of part.kept) this.keep(statement, rows);
     this.events.push(...part.events);

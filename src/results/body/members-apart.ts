@@ -31,7 +31,7 @@ const NULL = 0x6e;
 /** The byte that begins an escape sequence in JSON, which can spell any character of a member's name. */
 const ESCAPE = '\\u';
 
-/** Removes the members with these names from a well-formed JSON text. A member with the value null stays. */
+/** Removes the members with the given names from a well-formed JSON text. A member with the value null stays. */
 export function takeApart(json: Buffer, names: readonly string[]): { text: Buffer; apart: MemberApart[] } {
   if (!json.includes(ESCAPE) && !names.some((name) => json.includes(name))) return { text: json, apart: [] };
   const copy = new Copy(json, new Set(names));
@@ -73,7 +73,7 @@ class Copy {
     return Buffer.from(this.out.subarray(0, this.length));
   }
 
-  /** Copies the value that begins at this byte; returns the index of the byte after the value. */
+  /** Copies the JSON value that begins at the given byte; returns the index of the byte after the value. */
   value(at: number): number {
     const opening = this.json[at];
     if (opening === OPEN) return this.object(at);

@@ -82,8 +82,8 @@ export class SameBodies {
   }
 
   /**
-   * Returns whether the same user has delivered this body before, and the body is the newest revision of another exam
-   * in the account.
+   * Returns whether the same user has delivered the body before, and it is the newest revision of another exam in the
+   * account.
    */
   async isAcceptedElsewhere(
     { svc_eligiblity_id, account_code }: LockedEligibility,

@@ -211,7 +211,7 @@ async function stream(response: Response, entries: AsyncIterable<string>): Promi
   try {
     await pipeline(Readable.from(arrayText(sharingReads(entries)), { highWaterMark: 1 }), response);
   } catch (error) {
-    // This error means that the client disconnected.
+    // ERR_STREAM_PREMATURE_CLOSE means that the client disconnected.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   }
 }
