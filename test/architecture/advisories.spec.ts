@@ -53,7 +53,7 @@ describe('the check of advisories', () => {
     },
   );
 
-  it('the check of advisories says that nothing was checked if npm prints no report for another reason', () => {
+  it('the check of advisories says that nothing was checked if npm prints no report, whatever the reason is', () => {
     expect(advisories('', 'npm error network request failed\n')).toEqual({
       status: 75,
       stdout: 'Advisories NOT CHECKED: the registry gave no answer (npm error network request failed).\n',

@@ -114,7 +114,7 @@ function sectionsOf(document: string): string[] {
 }
 
 describe('the blocks of code in the documents', () => {
-  it.each(documents)('every block of code in %s compiles', (document) => {
+  it.each(documents)('every block of code in the document %s compiles', (document) => {
     const faults = blocksOf(readFileSync(join(root, document), 'utf8')).flatMap(({ language, code }) => {
       const fault = faultOf(language, code);
       return fault === null ? [] : [`${fault}\n${code}`];

@@ -173,7 +173,7 @@ async function unexplainedIn(count: number, most = Infinity): Promise<object[]> 
   return found;
 }
 
-test(`${ROUNDS} real runs of concurrent writers and readers are paths of the feed's model`, async () => {
+test(`the model of the change feed explains ${ROUNDS} real runs of concurrent writers and readers`, async () => {
   expect(await unexplainedIn(ROUNDS, 1)).toEqual([]);
 }, 600_000);
 

@@ -38,7 +38,7 @@ const CANDIDATE_TEXTS: [string, number][] = [
 ];
 
 describe('§5 field rules: lengths in code points', () => {
-  it.each(CANDIDATE_TEXTS)('candidate.%s accepts %i characters and no more', async (name, max) => {
+  it.each(CANDIDATE_TEXTS)('the member candidate.%s accepts %i characters and no more', async (name, max) => {
     const longest = '𝒳'.repeat(max);
     const accepted = await create(bodyWith(`candidate.${name}`, longest));
     expect([accepted.status, accepted.body.candidate[name]]).toEqual([200, longest]);

@@ -213,7 +213,7 @@ describe('§2 a hostile body', () => {
   afterAll(() => void jest.restoreAllMocks());
 
   it.each(HOSTILE)(
-    'a body %s blocks the event loop for hardly longer than JSON.parse alone needs',
+    'a hostile body (%s) blocks the event loop for hardly longer than JSON.parse alone needs',
     async (_name, body) => {
       expect(body.length).toBeLessThanOrEqual(256 * 1024);
       expect((await longestDelay(body)) / ownTime(body)).toBeLessThan(15);

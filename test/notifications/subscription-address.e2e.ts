@@ -39,18 +39,21 @@ describe('credentials of a subscription whose host changes', () => {
     ['OAuth 2.0 with a key', { ...oauth2, client_secret: undefined, client_auth: 'private_key_jwt' }],
   ];
 
-  test.each(WAYS)('requires %s to be sent again when the host of a subscription changes', async (_, auth) => {
-    const { id, auth: shown } = (await create(OLD, { auth })).body;
-    const refused = await call('PATCH', `/${id}`, { partner_url: ELSEWHERE, wait_ms: 2000 });
-    expect([refused.status, refused.body.code, faultsOf(refused.body.errors)]).toEqual([
-      400,
-      'auth_required',
-      [['/auth', 'auth_required']],
-    ]);
-    expect((await call('GET', `/${id}`)).body).toMatchObject({ partner_url: OLD, auth: shown, wait_ms: null });
-    const moved = await call('PATCH', `/${id}`, { partner_url: ELSEWHERE, auth });
-    expect([moved.status, moved.body.partner_url]).toEqual([200, ELSEWHERE]);
-  });
+  test.each(WAYS)(
+    'requires the credentials of a subscription to be sent again when its host changes: %s',
+    async (_, auth) => {
+      const { id, auth: shown } = (await create(OLD, { auth })).body;
+      const refused = await call('PATCH', `/${id}`, { partner_url: ELSEWHERE, wait_ms: 2000 });
+      expect([refused.status, refused.body.code, faultsOf(refused.body.errors)]).toEqual([
+        400,
+        'auth_required',
+        [['/auth', 'auth_required']],
+      ]);
+      expect((await call('GET', `/${id}`)).body).toMatchObject({ partner_url: OLD, auth: shown, wait_ms: null });
+      const moved = await call('PATCH', `/${id}`, { partner_url: ELSEWHERE, auth });
+      expect([moved.status, moved.body.partner_url]).toEqual([200, ELSEWHERE]);
+    },
+  );
 
   test('null removes the credentials of a subscription when its host changes', async () => {
     const { id } = (await create(OLD, { auth: { type: 'bearer', token: 'of-the-old-host' } })).body;
@@ -184,7 +187,7 @@ describe('a setting that can only fail', () => {
   ];
 
   test.each(ADDRESSES)(
-    'refuses, as partner_url and as token_url, an address that can only fail: %s',
+    'refuses an address at which every request would fail, as partner_url and as token_url: %s',
     async (address, code) => {
       const auth = { type: 'oauth2_client_credentials', client_id: 'svc', client_secret: 'x', token_url: address };
       const refused = await create(address, { auth });

@@ -307,7 +307,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await deliveries.revisions(other)).toEqual([]);
   });
 
-  it('answers 404 to the acceptance of an unknown result, or for an unknown booking or eligibility', async () => {
+  it('answers 404 to the acceptance of an unmatched result if the result, the booking or the eligibility is unknown', async () => {
     const unmatched = await refused();
     const exam = { svc_eligiblity_id: id };
     for (const unknown of ['01a1f92d-04c9-711b-9d51-664e3a5595bb', 'x'])
