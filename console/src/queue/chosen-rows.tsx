@@ -44,7 +44,7 @@ export function ChosenRows({ ids, clear }: { ids: readonly string[]; clear: () =
     const { done, refused, of } = state;
     const word = deed === 'resend' ? 'resent' : 'resolved';
     toast(
-      `${(done - refused).toLocaleString('en')} of ${of.toLocaleString('en')} ${word}.${refused > 0 ? ` Not ${word}: ${refused}, because they had left the error queue or the service refused the request.` : ''}`,
+      `${(done - refused).toLocaleString('en')} of ${of.toLocaleString('en')} ${word}.${refused > 0 ? ` ${refused.toLocaleString('en')} could not be ${word}, because they had left the error queue or the service refused the request.` : ''}`,
       refused > 0 ? 'bad' : 'plain',
     );
   }

@@ -49,7 +49,7 @@ export function CommandPalette({ session, onClose }: PaletteProps) {
       <input
         className="palette-input"
         role="combobox"
-        aria-label="A page, a candidate, a booking or an id"
+        aria-label="Search for a page, a candidate, a booking or an id"
         aria-expanded="true"
         aria-controls={id}
         aria-activedescendant={entries.length > 0 ? `${id}-${current}` : undefined}
