@@ -38,7 +38,7 @@ interface Tenant {
 
 interface Contest {
   readonly name: string;
-  /** The name of an attack of hostile-attacker.ts. */
+  /** The name of the attack, as hostile-attacker.ts knows it. */
   readonly attack: string;
   /** The calls of the well-behaved tenant during the attack. */
   readonly work: (tenant: Tenant, count: number) => Promise<unknown>;

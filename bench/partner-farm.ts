@@ -59,7 +59,7 @@ export class PartnerFarm {
     return farm;
   }
 
-  /** The address of the name server. */
+  /** The address of the farm's name server. */
   get nameServer(): string {
     return `127.0.0.1:${this.names.address().port}`;
   }

@@ -13,7 +13,7 @@ export function clearEligibilities(client: Client): Promise<void> {
   );
 }
 
-/** Empties the tables of notifications. */
+/** Empties the tables of events, notifications, attempts and deliveries. */
 export function clearNotifications(client: Client): Promise<void> {
   return clear(client, 'TRUNCATE domain_events, notifications, deliveries, notification_attempts');
 }
@@ -56,7 +56,7 @@ export async function seedEligibilities(client: Client, scene: Scene, count: num
   );
 }
 
-/** SQL: the body of a notification. */
+/** SQL: an expression for the body of a notification. */
 const NOTIFICATION = `json_build_object('booking_code', booking, 'booking_on', '2027-03-01T09:00:00Z', 'candidate_fname', 'Ada',
   'candidate_id', 'seeded-' || n, 'candidate_lname', 'Lovelace', 'change_reason', 'BOOKING_CREATED', 'delivery_mode',
   'SITE_PROCTORED', 'effective_date', '2026-12-01T10:00:00Z', 'exam_code', 'EXAM-ONE', 'exam_portions',

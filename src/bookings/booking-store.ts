@@ -135,7 +135,7 @@ export class BookingStore {
     return rows.map((row) => row.svc_eligiblity_id);
   }
 
-  /** Returns the candidate's bookings, newest first. */
+  /** Returns the candidate's bookings in an account, newest first. */
   ofCandidate(
     accountCode: string,
     candidateId: string,

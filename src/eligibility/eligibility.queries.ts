@@ -127,7 +127,7 @@ export class FindDormantCandidates extends Query<{ candidateIds: string[]; next:
  */
 export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
   constructor(
-    /** The accounts to search; null for all accounts. */
+    /** The accounts whose eligibility records are searched; null for all accounts. */
     readonly accountCodes: readonly string[] | null,
     readonly text: string,
     readonly ids: string[],

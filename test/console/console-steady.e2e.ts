@@ -24,14 +24,14 @@ afterAll(async () => {
 
 const ids = new Map<string, string>();
 
-/** Creates a record that waits for approval. */
+/** Creates an eligibility record that waits for the approval of its accommodations. */
 async function waiting(lastName: string): Promise<void> {
   const candidate = { last_name: lastName, special_accommodations: [accommodation] };
   const record = await app.given.eligibility(subscribed.scene, { candidate });
   ids.set(lastName, record['svc_eligiblity_id'] as string);
 }
 
-/** Approves a record as another operator. */
+/** Approves the accommodations of a record as another operator. */
 const approved = (lastName: string) =>
   subscribed.admin('POST', `eligibilities/${ids.get(lastName)}/approve-accommodations`);
 

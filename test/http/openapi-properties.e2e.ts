@@ -25,7 +25,7 @@ interface Operation {
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema; example: unknown }> };
   security: Record<string, string[]>[];
 }
-/** A generated request. Omitted parts are undefined. */
+/** A generated request to an operation. Parts that it omits are undefined. */
 interface Input {
   parameters: Record<string, string | undefined>;
   type: string | undefined;

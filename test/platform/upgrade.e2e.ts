@@ -364,7 +364,7 @@ function filesOf(url: string): Promise<Map<string, string>> {
 async function recorded(work: () => Promise<void>): Promise<string[]> {
   const statements: string[] = [];
   const made = new Set<string>();
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- applied to its client below
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- the method is called with its own client as `this`
   const query = pg.Client.prototype.query;
   const spy = jest.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: any[]) {
     statements.push(typeof args[0] === 'string' ? args[0] : (args[0].text as string));

@@ -30,7 +30,7 @@ const done = (jobId: string) =>
   });
 const erase = async (account: string, id: string, reason?: string) => done(await begin(account, id, reason));
 
-/** Returns the tables that contain a value. */
+/** Returns the names of the database tables in which a value occurs. */
 async function whereIs(value: string): Promise<string[]> {
   const tables = await app.given.sql(
     `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'm') ORDER BY relname`,

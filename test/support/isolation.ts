@@ -99,7 +99,7 @@ const BODIES: Record<string, (at: Places) => unknown[]> = {
 const OPEN: Places = { code: 'validation_error', launch_code: 'hT3kq0Qm6mS8m1v5pX2wZr9aYc4dLfJgNbVtUoEiKsA' };
 /** Parameters of operators' routes: any value works, because it is never looked up. */
 const OPERATORS: Places = { username: 'somebody', consumer_key: 'K7MWQ2XA9PDRB7K2M9QX' };
-/** The query parameters that some lists require. */
+/** The query parameters that some routes for lists require. */
 const NEEDED: Record<string, string> = {
   'GET /admin/candidates': 'q=Side',
   'GET /admin/eligibilities': 'waiting_for=HOLD',

@@ -109,7 +109,7 @@ export class Partner {
         rejectUnauthorized: options.clientCaPem !== undefined,
         maxVersion: options.maxTlsVersion,
         minVersion: options.minTlsVersion,
-        // OpenSSL accepts TLS 1.1 only with weaker ciphers.
+        // The partner allows weaker ciphers for TLS 1.1, because OpenSSL otherwise refuses this version.
         ciphers: options.maxTlsVersion === 'TLSv1.1' ? 'DEFAULT@SECLEVEL=0' : undefined,
         keepAliveTimeout: 60_000,
       },
@@ -136,7 +136,7 @@ export class Partner {
     return `https://localhost:${this.port}`;
   }
 
-  /** The number of open connections. */
+  /** The number of open connections to the partner. */
   get open(): number {
     return this.sockets.size;
   }
@@ -153,7 +153,7 @@ export class Partner {
     this.answeringToken = typeof answering === 'function' ? answering : () => answering;
   }
 
-  /** Revokes the tokens issued so far. */
+  /** Revokes the access tokens that the partner has issued so far. */
   revokeTokens(): void {
     this.tokens.clear();
   }
@@ -169,7 +169,7 @@ export class Partner {
     return this.wait(ofBooking, n, `${n} notifications of booking ${bookingCode}`, timeoutMs);
   }
 
-  /** Refuses connections, and closes the open ones. */
+  /** Makes the partner refuse connections, and closes the open ones. */
   async goDown(): Promise<void> {
     if (!this.server.listening) return;
     const closed = new Promise((resolve) => this.server.close(resolve));
@@ -177,7 +177,7 @@ export class Partner {
     await closed;
   }
 
-  /** Listens again on the same port. */
+  /** Makes the partner listen again on the same port. */
   async comeUp(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.server.once('error', reject);
@@ -186,7 +186,7 @@ export class Partner {
     this.port = (this.server.address() as AddressInfo).port;
   }
 
-  /** Closes the open connections; new ones are accepted. */
+  /** Closes the partner's open connections; new ones are accepted. */
   dropConnections(): void {
     for (const socket of this.sockets.values()) socket.destroy();
   }

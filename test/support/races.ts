@@ -4,7 +4,7 @@ import { WorkerThread } from '../../src/platform/worker-thread';
 
 /** A process of the service that a test holds at a race point. */
 export interface Hold {
-  /** Resolves when the process has reached the point. */
+  /** Resolves when the process has reached the race point. */
   readonly reached: Promise<void>;
   /** Continues the held process; processes that arrive at the point later are not held. */
   release(): void;
@@ -49,7 +49,7 @@ export function holdAny(processes: readonly { app: INestApplicationContext }[], 
 export interface HeldHashes {
   /** The passwords that have reached a hashing thread, in the order of their arrival. */
   readonly begun: string[];
-  /** Lets the waiting and all later hashes continue. */
+  /** Lets the password hashes that wait, and all later ones, continue. */
   release(): void;
 }
 

@@ -19,10 +19,10 @@ export interface NotifiedPortion {
 export interface NotificationRequest {
   /** The booking code of the appointment. */
   booking_code: string;
-  /** The start of the booking. */
+  /** The start of the appointment, in UTC. */
   booking_on: string;
   candidate_fname: string;
-  /** The customer's id of the candidate. */
+  /** The id of the candidate in the client's system. */
   candidate_id: string;
   candidate_lname: string;
   candidate_mname?: string;

@@ -117,7 +117,7 @@ function atTheirFields({ faults }: ProblemError, values: Values): Record<string,
 interface FormProps {
   form: FormState;
   action: string;
-  /** Additional buttons after the form's main button. */
+  /** Additional buttons, which are shown after the form's main button. */
   more?: ReactNode;
   children: ReactNode;
 }

@@ -150,7 +150,7 @@ export class DeliveryLoop {
       if ((queue.first()?.claimedAt ?? Infinity) < oldest) this.writer.release(queue.empty());
   }
 
-  /** Sends the due probes of DOWN partners. */
+  /** Sends a probe to each DOWN partner whose probe is due. */
   async probe(): Promise<void> {
     const capacity = this.queues.probeCapacity(this.underWay.probes);
     if (!this.isRunning || !this.replication.isOpen || capacity <= 0) return;

@@ -96,7 +96,7 @@ export class OutcomeWriter {
     this.start();
   }
 
-  /** Resolves when all outcomes are written. */
+  /** Resolves when all outcomes of attempts are recorded. */
   async idle(): Promise<void> {
     while (this.isBusy || this.apart.size > 0) {
       if (this.hasWork()) this.start();

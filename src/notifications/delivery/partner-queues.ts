@@ -26,7 +26,7 @@ export class PartnerQueues<Item> {
     UNTRIED: new Set(),
     HANGS: new Set(),
   };
-  /** The queues with running attempts. */
+  /** The queues of partners to which an attempt is running. */
   private readonly busy = new Set<PartnerQueue<Item>>();
   private readonly held: Record<Trust, number> = { ANSWERS: 0, UNTRIED: 0, HANGS: 0 };
   private readonly reserve: number;

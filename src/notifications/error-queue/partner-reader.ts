@@ -71,7 +71,7 @@ export interface ListedPartner extends PartnerCondition {
 export class PartnerReader {
   constructor(private readonly database: Database) {}
 
-  /** Returns a page of partners, newest first. */
+  /** Returns a page of partners with their condition, newest first. */
   list(accountCodes: readonly string[] | null, { after, take }: Page): Promise<ListedPartner[]> {
     return this.database.query<ListedPartner>(LIST, [accountCodes, after, take]);
   }

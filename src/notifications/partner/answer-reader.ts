@@ -68,7 +68,7 @@ export class AnswerReader {
     };
   }
 
-  /** Prepares the reader for a new response. */
+  /** Prepares the reader for the next response on its connection. */
   expectAnswer(): void {
     this.begun = false;
     this.bytes = 0;

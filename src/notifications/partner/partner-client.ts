@@ -35,7 +35,7 @@ export interface PartnerEndpoint extends PartnerCertificates {
    * request.
    */
   waitMs: number;
-  /** The maximum number of connections to the partner. */
+  /** The maximum number of open connections to the partner from this process. */
   connections: number;
 }
 

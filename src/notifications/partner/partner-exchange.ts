@@ -124,12 +124,12 @@ export class PartnerConnection {
     return this.begun ? this.reader!.said : null;
   }
 
-  /** Prepares the connection for a new response. */
+  /** Prepares the connection to the partner for the response to a new request. */
   expectAnswer(): void {
     this.reader?.expectAnswer();
   }
 
-  /** Notes that a complete response has arrived. */
+  /** Notes that a complete response has arrived over the connection. */
   answered(): void {
     this.answers += 1;
     this.answeredAt = performance.now();

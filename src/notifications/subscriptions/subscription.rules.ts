@@ -14,7 +14,7 @@ const MOST_URL = 2000;
 export function url(parse: (value: string) => URL, description: string): Rule {
   const plain = text({ min: 1, max: MOST_URL });
   return {
-    // Host names may contain characters beyond ASCII.
+    // The schema has the format `iri` instead of `uri`, because host names may contain characters beyond ASCII.
     schema: { ...plain.schema, format: 'iri', description },
     faults(value) {
       const faults = plain.faults(value);

@@ -8,7 +8,7 @@ const PROBE_MS = 2_000;
 /** The SQL condition that the server is read-only: a standby, or a server with `transaction_read_only` on. */
 export const READ_ONLY = `(pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean)`;
 
-/** Returns an error with PostgreSQL's code for read_only_sql_transaction. */
+/** Returns the error for a read-only server, with PostgreSQL's code for read_only_sql_transaction. */
 export function readOnlyServer(): Error {
   return Object.assign(new Error('The database is read-only.'), { code: '25006' });
 }

@@ -12,7 +12,7 @@ const PASSES = 3;
 export interface EncryptedTable {
   /** The name of the table with encrypted columns. The module that owns the table registers it. */
   readonly table: string;
-  /** The columns of the table's primary key. */
+  /** The names of the columns of the table's primary key. */
   readonly key: readonly string[];
   readonly columns: Readonly<Record<string, (row: Record<string, unknown>) => string>>;
 }

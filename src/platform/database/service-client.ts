@@ -4,7 +4,7 @@ import { withSpans } from './statement-spans.js';
 import { READ_ONLY, readOnlyServer, serversOf, type DatabaseServer } from './database-servers.js';
 import { sessionSettings } from './session-settings.js';
 
-/** The codes disk_full and io_error. */
+/** The SQLSTATE codes disk_full and io_error, which mean that the server cannot write. */
 const CANNOT_WRITE: ReadonlySet<string> = new Set(['53100', '58030']);
 
 /** The settings of a {@link ServiceClient} in addition to those of `pg`. */

@@ -33,7 +33,7 @@ export class Metrics {
     }).set({ version, node: process.version, roles: [...roles].sort().join(',') }, 1);
   }
 
-  /** Starts the listener for metrics; returns its address. */
+  /** Starts the HTTP listener for `/metrics`; returns its address. */
   async listen(): Promise<string> {
     this.server = createServer((request, response) => {
       if (request.url?.split('?', 1)[0] !== '/metrics') {

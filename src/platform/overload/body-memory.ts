@@ -59,14 +59,14 @@ export class BodyMemory {
     });
   }
 
-  /** @internal Marks the body as complete. */
+  /** @internal Marks a request body as complete, so that it no longer counts as the oldest unfinished one. */
   finish(space: BodySpace): void {
     this.unfinished.delete(space);
     space.caller.unfinished.delete(space);
     this.serve();
   }
 
-  /** @internal Releases the memory of the body. */
+  /** @internal Releases the memory that a request body occupies. */
   giveBack(space: BodySpace): void {
     this.taken -= space.taken;
     space.caller.bytes -= space.taken;
@@ -138,7 +138,7 @@ export class BodySpace {
     return this.memory.charge(this, bytes);
   }
 
-  /** Marks the body as completely received. */
+  /** Marks the request body as completely received. */
   finish(): void {
     this.memory.finish(this);
   }

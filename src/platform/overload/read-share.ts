@@ -44,7 +44,7 @@ export class ReadTurn {
   private enter: () => void = () => undefined;
   private refuse: () => void = () => undefined;
 
-  /** @internal Created by {@link ReadShare}. */
+  /** @internal A large read is created only by {@link ReadShare}. */
   constructor(
     private readonly share: ReadShare,
     private readonly reader: Reader,
@@ -105,7 +105,7 @@ export class ReadShare {
   /** The newest request of any caller other than the one who sent the request in `last`. */
   private other = this.last;
 
-  /** Records a request, whatever route it uses. */
+  /** Records a request of a caller, whatever route it uses: large reads of other accounts then pause. */
   noteRequest(name: string): void {
     const at = performance.now();
     if (name === this.last.name) {

@@ -22,7 +22,7 @@ interface Agreement<Body = never> {
 /** A member of a class, as its decorator declares it. */
 export interface DeclaredField {
   readonly name: string;
-  /** The rules for the value of the member. */
+  /** The rules that the value of the member must fulfil. */
   readonly rules: readonly Rule[];
   /** The class of the objects that the member contains; null if it contains none. */
   readonly nested: (() => Dto) | null;
@@ -32,7 +32,7 @@ export interface DeclaredField {
   readonly agreements: readonly Agreement<Record<string, unknown>>[];
 }
 
-/** Everything that a class declares about its members. */
+/** The declarations of a class of request bodies or parameters about its members. */
 export interface Form {
   /** The members of the class and its ancestors, by name. */
   readonly fields: ReadonlyMap<string, DeclaredField>;

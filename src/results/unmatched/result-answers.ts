@@ -211,7 +211,7 @@ async function stream(response: Response, entries: AsyncIterable<string>): Promi
   try {
     await pipeline(Readable.from(arrayText(sharingReads(entries)), { highWaterMark: 1 }), response);
   } catch (error) {
-    // ERR_STREAM_PREMATURE_CLOSE means that the client disconnected.
+    // The error ERR_STREAM_PREMATURE_CLOSE means that the client disconnected before the array was sent.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   }
 }

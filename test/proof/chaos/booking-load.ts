@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 const dateTime = (ms: number) => new Date(ms).toISOString().slice(0, 19) + 'Z';
 
 export interface LoadOptions {
-  /** Returns the base URL for the next request. */
+  /** Returns the base URL of the service process that gets the next request. */
   readonly baseUrl: () => string;
   readonly account: string;
   readonly token: string;
@@ -23,7 +23,7 @@ export class BookingLoad {
   /** For each booking, the number of changes that the service has acknowledged. */
   readonly acknowledged = new Map<string, number>();
   readonly eligibilities = new Set<string>();
-  /** The times of the service's successful responses. */
+  /** The times at which the service sent successful responses. */
   readonly answeredAt: number[] = [];
   /** The durations of successful answers, in milliseconds. */
   durations: number[] = [];

@@ -69,7 +69,7 @@ export class Layout {
   readonly probe = (partner: number) => partner * OF_PARTNER + 2;
   /** Whether the bulk job has had a success with this partner. */
   readonly jobSuccess = (partner: number) => partner * OF_PARTNER + 3;
-  /** Whether the protocol pauses the partner. */
+  /** Whether the delivery protocol currently pauses the partner. */
   readonly wall = (partner: number) => partner * OF_PARTNER + 4;
   /** Whether the pause that the partner asked for is still in effect. */
   readonly isBusy = (partner: number) => partner * OF_PARTNER + 5;

@@ -5,7 +5,7 @@ import type { Emit } from './state-search.js';
 /** The actions of the environment that can happen in a configuration; an omitted action does not happen. */
 export interface World {
   readonly kills?: boolean;
-  /** Whether the partner can answer 500. */
+  /** Whether the partner of the model may answer 500. */
   readonly outages?: boolean;
   /** Whether the partner can send responses after which an operator must act. */
   readonly refusals?: boolean;

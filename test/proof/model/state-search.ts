@@ -23,7 +23,7 @@ export interface Protocol {
   expand(from: Uint8Array, emit: Emit): void;
   /** Returns the promise that the state breaks; else null. */
   faultOf(state: Uint8Array): string | null;
-  /** Returns whether no possible work is left. */
+  /** Returns whether the protocol has no work left in the state. */
   isSettled(state: Uint8Array): boolean;
   describe(label: number): string;
 }
@@ -33,7 +33,7 @@ export interface Verdict {
   readonly steps: number;
   /** The promise that some behaviour breaks; null if all promises hold. */
   readonly fault: string | null;
-  /** The steps that lead to the broken promise. */
+  /** The descriptions of the steps that lead to the broken promise. */
   readonly trace: readonly string[];
   /** Whether the search ended before all states were visited. */
   readonly truncated: boolean;
@@ -104,7 +104,7 @@ function hash(bytes: Uint8Array, from: number, size: number): number {
   return (h ^ (h >>> 15)) >>> 0;
 }
 
-/** A growing list of numbers. */
+/** A list of numbers in a typed array, which is replaced by a larger one when it is full. */
 class Numbers {
   private values = new Int32Array(8192);
   length = 0;

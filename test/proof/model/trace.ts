@@ -6,7 +6,7 @@ import { StateStore } from './state-search.js';
 export type Observation =
   | { readonly what: 'begin'; readonly sequence: number }
   | { readonly what: 'answer'; readonly sequence: number; readonly status: 200 | 500 }
-  /** A process or the database was killed. */
+  /** The observation that a process or the database was killed. */
   | { readonly what: 'kill' };
 
 /**

@@ -24,7 +24,7 @@ export class SimulatedTime {
     return new Date(this.start + this.elapsed);
   }
 
-  /** Milliseconds of simulated time since the beginning. */
+  /** The milliseconds of simulated time that have passed since the beginning. */
   get ms(): number {
     return this.elapsed;
   }

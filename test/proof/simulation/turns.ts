@@ -97,7 +97,7 @@ export class FairSemaphore {
     return process !== undefined && this.stopped.has(process);
   }
 
-  /** Stops a process like SIGSTOP. */
+  /** Stops a simulated process, as SIGSTOP would stop a real one. */
   stop(process: number): void {
     this.stopped.add(process);
   }

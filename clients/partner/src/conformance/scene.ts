@@ -38,10 +38,7 @@ export interface Sending {
 export interface Situation {
   title: string;
   sentence: string;
-  /**
-   * Plays the situation.
-   * @throws Fault
-   */
+  /** Plays the situation against the partner. @throws Fault */
   play(scene: Scene): Promise<void>;
 }
 
@@ -84,7 +81,7 @@ export class Scene {
     }
   }
 
-  /** Expects that the notification is accepted: exactly 200. */
+  /** Expects that the partner accepts the notification: it must answer exactly 200. */
   async taken(prepared: Prepared, sending: Sending = {}): Promise<EndpointAnswer> {
     const answer = await this.send(prepared, sending);
     if (answer.status === 200) return answer;

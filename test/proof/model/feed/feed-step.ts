@@ -21,9 +21,9 @@ export interface FeedConfiguration {
   /** The number of crashes with a restart, or of promotions of a synchronous standby. */
   readonly crashes?: number;
   readonly failovers?: number;
-  /** Whether a backup is made and restored. */
+  /** Whether the model makes a backup of the database and restores it. */
   readonly restores?: boolean;
-  /** The number of ticks that may pass. */
+  /** The number of ticks of time that may pass in the model. */
   readonly ticks?: number;
   /** The ticks by which the clock of the service is ahead of the database's. */
   readonly ahead?: number;
