@@ -92,10 +92,7 @@ export class NotificationRequest {
   effective_date: string;
 
   /** The id of the exam in the external system, from the definition of the test. */
-  @ApiPropertyOptional({
-    ...text({ max: 50, notBlank: true }).schema,
-    description: 'The id of the exam in the external system, from the definition of the test.',
-  })
+  @ApiPropertyOptional({ ...text({ max: 50, notBlank: true }).schema, description: 'The exam code of the test.' })
   exam_code?: string;
 
   @ApiPropertyOptional({ type: () => NotifiedPortion, isArray: true, maxItems: MOST_PORTIONS })

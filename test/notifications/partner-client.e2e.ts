@@ -295,16 +295,13 @@ describe('the answer of a partner', () => {
     ],
   ];
 
-  it.each(rows)(
-    'decides from the response of a partner whether the notification is delivered: %s',
-    async (...[, answer, expected, changes]) => {
-      const { outcome, partner } = await attempt(answer, changes);
-      expect(summary(outcome)).toEqual(expected);
-      expect(partner.requests).toHaveLength(1);
-      const { waitMs = 3000 } = changes ?? {};
-      expect(outcome.durationMs).toBeLessThan(waitMs + 500);
-    },
-  );
+  it.each(rows)('classifies the response of a partner: %s', async (...[, answer, expected, changes]) => {
+    const { outcome, partner } = await attempt(answer, changes);
+    expect(summary(outcome)).toEqual(expected);
+    expect(partner.requests).toHaveLength(1);
+    const { waitMs = 3000 } = changes ?? {};
+    expect(outcome.durationMs).toBeLessThan(waitMs + 500);
+  });
 });
 
 describe('the excerpt of an answer', () => {

@@ -39,21 +39,18 @@ describe('credentials of a subscription whose host changes', () => {
     ['OAuth 2.0 with a key', { ...oauth2, client_secret: undefined, client_auth: 'private_key_jwt' }],
   ];
 
-  test.each(WAYS)(
-    'requires the credentials of a subscription to be sent again when its host changes: %s',
-    async (_, auth) => {
-      const { id, auth: shown } = (await create(OLD, { auth })).body;
-      const refused = await call('PATCH', `/${id}`, { partner_url: ELSEWHERE, wait_ms: 2000 });
-      expect([refused.status, refused.body.code, faultsOf(refused.body.errors)]).toEqual([
-        400,
-        'auth_required',
-        [['/auth', 'auth_required']],
-      ]);
-      expect((await call('GET', `/${id}`)).body).toMatchObject({ partner_url: OLD, auth: shown, wait_ms: null });
-      const moved = await call('PATCH', `/${id}`, { partner_url: ELSEWHERE, auth });
-      expect([moved.status, moved.body.partner_url]).toEqual([200, ELSEWHERE]);
-    },
-  );
+  test.each(WAYS)('requires %s again when the host of a subscription changes', async (_, auth) => {
+    const { id, auth: shown } = (await create(OLD, { auth })).body;
+    const refused = await call('PATCH', `/${id}`, { partner_url: ELSEWHERE, wait_ms: 2000 });
+    expect([refused.status, refused.body.code, faultsOf(refused.body.errors)]).toEqual([
+      400,
+      'auth_required',
+      [['/auth', 'auth_required']],
+    ]);
+    expect((await call('GET', `/${id}`)).body).toMatchObject({ partner_url: OLD, auth: shown, wait_ms: null });
+    const moved = await call('PATCH', `/${id}`, { partner_url: ELSEWHERE, auth });
+    expect([moved.status, moved.body.partner_url]).toEqual([200, ELSEWHERE]);
+  });
 
   test('null removes the credentials of a subscription when its host changes', async () => {
     const { id } = (await create(OLD, { auth: { type: 'bearer', token: 'of-the-old-host' } })).body;

@@ -464,24 +464,21 @@ describe('a killed predecessor', () => {
     },
   };
 
-  it.each(Object.entries(stalePid))(
-    'starts PostgreSQL although its file postmaster.pid names %s',
-    async (_name, makePid) => {
-      const data = join(room, 'data');
-      mkdirSync(data);
-      if (isRoot) chownSync(data, NOBODY.uid, NOBODY.gid);
-      const first = run(data, serverUser);
-      const { url } = await first.started();
-      const file = join(data, 'postgres', 'postmaster.pid');
-      const lines = readFileSync(file, 'utf8').split('\n');
-      await first.stop();
-      const pid = await makePid(join(data, 'postgres'));
-      writeFileSync(file, [pid, ...lines.slice(1)].join('\n'));
-      if (isRoot) chownSync(file, NOBODY.uid, NOBODY.gid);
-      const again = await run(data).started();
-      expect(again).toMatchObject({ url, adopted: false });
-    },
-  );
+  it.each(Object.entries(stalePid))('starts PostgreSQL although postmaster.pid names %s', async (_name, makePid) => {
+    const data = join(room, 'data');
+    mkdirSync(data);
+    if (isRoot) chownSync(data, NOBODY.uid, NOBODY.gid);
+    const first = run(data, serverUser);
+    const { url } = await first.started();
+    const file = join(data, 'postgres', 'postmaster.pid');
+    const lines = readFileSync(file, 'utf8').split('\n');
+    await first.stop();
+    const pid = await makePid(join(data, 'postgres'));
+    writeFileSync(file, [pid, ...lines.slice(1)].join('\n'));
+    if (isRoot) chownSync(file, NOBODY.uid, NOBODY.gid);
+    const again = await run(data).started();
+    expect(again).toMatchObject({ url, adopted: false });
+  });
 
   it('loses no acknowledged row when both processes are killed under writes', async () => {
     const data = join(room, 'data');

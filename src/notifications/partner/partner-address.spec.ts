@@ -133,13 +133,10 @@ describe('the address guard', () => {
     ],
   ].flatMap(([kind, ...addresses]) => addresses.map((address) => [kind, address] as const));
 
-  it.each(refused)(
-    'the address guard refuses a connection to an address that is not public (%s): %s',
-    (_kind, address) => {
-      expect(closed.isAllowed(address)).toBe(false);
-      expect(() => closed.assertAllowed(address)).toThrow(AddressBlockedError);
-    },
-  );
+  it.each(refused)('the address guard refuses an address that is not public (%s): %s', (_kind, address) => {
+    expect(closed.isAllowed(address)).toBe(false);
+    expect(() => closed.assertAllowed(address)).toThrow(AddressBlockedError);
+  });
 
   it.each([
     '1.1.1.1',
