@@ -13,7 +13,7 @@ const DOMAIN = 'partners.example';
 
 interface Arrival {
   booking: string;
-  /** The time of arrival, in milliseconds since 1970, with fractions. */
+  /** The time at which the notification arrived, in milliseconds since 1970, with fractions. */
   at: number;
 }
 

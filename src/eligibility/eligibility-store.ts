@@ -195,7 +195,7 @@ export class EligibilityStore {
     return this.database.query<TimeSlot>(OTHER_BOOKINGS, [account_code, candidate_id, svc_eligiblity_id]);
   }
 
-  /** Returns the candidate's records for the test, which are already locked. */
+  /** Returns the candidate's records for the test, which the current transaction has already locked. */
   attemptsOf({ account_code, candidate_id, test_code }: Eligibility): Promise<Attempt[]> {
     return this.database.query<Attempt>(ATTEMPTS, [account_code, candidate_id, test_code]);
   }

@@ -139,7 +139,7 @@ function originOf(line: number, value: unknown): Origin {
 /** Adds to a fault the name and the original value of the member that it concerns. */
 function locatedIn(value: unknown, fault: Fault): ReportFault {
   if (!fault.pointer) return fault;
-  // Splits the JSON Pointer into names (RFC 6901 §4).
+  // Splits a JSON Pointer into the names of members (RFC 6901 §4).
   const path = fault.pointer
     .slice(1)
     .split('/')

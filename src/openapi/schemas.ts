@@ -36,7 +36,7 @@ export function standaloneSchema(document: OpenAPIObject, name: string, baseUrl:
   };
 }
 
-/** Converts an OpenAPI schema to JSON Schema; `example` becomes `examples`. */
+/** Converts an OpenAPI schema to JSON Schema: `example` becomes `examples`. */
 function standalone(value: unknown, root: string, needed: Set<string>, isNames = false): unknown {
   if (Array.isArray(value)) return value.map((one) => standalone(one, root, needed));
   if (typeof value !== 'object' || value === null) return value;

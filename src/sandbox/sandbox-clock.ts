@@ -123,7 +123,7 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
     return moment;
   }
 
-  /** Reads the clock from the database. Reads run one after another. */
+  /** Reads the sandbox's clock from the database. Reads run one after another. */
   private follow(client: pg.Client): void {
     this.following = this.following
       .then(() => this.read(client))

@@ -5,7 +5,7 @@ import { moduleOf, nodesOf, sourcesIn } from './sources';
 import type { SqlText } from './sql-texts';
 import { tablesOf } from './sql-tree';
 
-/** A statement that names a table of another module. */
+/** An SQL statement that names a table of another module. */
 export interface Arrow {
   readonly file: string;
   readonly from: string;

@@ -117,7 +117,7 @@ describe('limits that hold across processes', () => {
           expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
           expect(refused.headers.get('pragma')).toBe('no-cache');
         }
-        // The quota of token requests does not limit other routes.
+        // Other routes still answer the address, because the quota of token requests does not limit them.
         expect((await elsewhere.post('/introspect', login, { token: 'x' })).status).toBe(200);
       } finally {
         await third.close();

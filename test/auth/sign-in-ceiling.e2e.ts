@@ -22,7 +22,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
   beforeEach(() => one.given.sql('TRUNCATE login_attempts'));
 
   let address = 0;
-  /** Signs in at the console from a new address. */
+  /** Tries to sign in at the console from an address that was not used before. */
   const signIn = (at: TestApp, { username, password }: { username: string; password: string }) =>
     at.call('POST', '/console/session', {
       body: { username, password },

@@ -78,7 +78,7 @@ describe('a list of the console', () => {
       await driver.button(name).focus();
       await driver.page.keyboard.press('Enter');
       await driver.dialog().waitFor();
-      // The focus stays in the dialog, however often Tab is pressed.
+      // The keyboard focus stays in the open dialog, however often Tab is pressed.
       for (let press = 0; press < 8; press++) await driver.page.keyboard.press('Tab');
       expect(await driver.page.evaluate(`document.activeElement.closest('[role$="dialog"]') !== null`)).toBe(true);
       await driver.page.keyboard.press('Escape');

@@ -43,7 +43,7 @@ function blocksOf(document: string, title: string, language: string): string[] {
   );
 }
 
-/** Runs command lines in a shell. @returns the shell's standard output */
+/** Runs command lines of a document in a shell. @returns the shell's standard output */
 async function type(lines: string, env: Record<string, string> = {}): Promise<string> {
   const { PATH, HOME, TMPDIR } = process.env;
   const child = spawn('sh', ['-eu', '-c', lines], { cwd: folder, env: { PATH, HOME, TMPDIR, BASE: app.url, ...env } });

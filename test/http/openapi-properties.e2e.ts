@@ -254,7 +254,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
   }, 240_000);
 });
 
-/** Writes a value for a path, a query or a header. */
+/** Returns a generated value as text for a path, a query or a header. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -147,7 +147,7 @@ describe('races of delivery', () => {
       await hold.reached;
       await subscribed.booking();
       await eventually(async () => expect(await subscribed.notifications()).toHaveLength(2));
-      // Waits until each process has swept for due notifications.
+      // Waits until both processes have looked for due notifications in the database.
       await pause(1_200);
       expect(subscribed.partner.requests).toHaveLength(0);
       hold.release();

@@ -295,7 +295,7 @@ describe('npm run admin -- grants', () => {
     said.mockRestore();
     expect(code).toBe(0);
     await owner.given.sql(sql);
-    // Running the printed SQL a second time has no effect.
+    // Running the SQL that `grants` prints a second time has no effect.
     await owner.given.sql(sql);
     const url = new URL(owner.databaseUrl);
     url.username = encodeURIComponent(role);

@@ -17,7 +17,7 @@ let relay: Relay;
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 
-/** A proxy between the service and PostgreSQL, which can become silent. */
+/** A proxy between the service and PostgreSQL that a test can make silent. */
 class Relay {
   private readonly sockets = new Set<Socket>();
   private isSilent = false;

@@ -1,7 +1,7 @@
 import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** PUT /accounts/{account_code}: contract section 7, "Of the candidate's exams without an account result". */
+/** Tests contract section 7, "Of the candidate's exams without an account result", for PUT /accounts/{account_code}. */
 let app: TestApp;
 let deliveries: Deliveries;
 let scene: Scene;

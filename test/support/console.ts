@@ -20,7 +20,7 @@ const PICTURES = process.env['CONSOLE_PICTURES'];
 export class ConsoleDriver {
   static readonly MARKUP = '<img src=x onerror="window.hacked = true">';
 
-  /** The labels of the controls that the operator clicked. */
+  /** The labels of the controls that the simulated operator has clicked. */
   readonly clicks: string[] = [];
 
   private constructor(

@@ -106,7 +106,7 @@ const NEEDED: Record<string, string> = {
   'GET /accounts/{account_code}/candidates/{candidate_id}/eligibilities': 'status=all',
 };
 const STREAM = 'GET /admin/events';
-/** The filters whose values do not identify data of an account. */
+/** The filters of lists whose values do not identify data of any account. */
 const PLAIN = new Set(
   'limit cursor after kind state from to change_reason failure reason http_status retry outcome status updated_since waiting_for media action dry_run organisation'.split(
     ' ',

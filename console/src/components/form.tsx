@@ -162,7 +162,7 @@ interface FieldProps {
   name: string;
   label: string;
   hint?: ReactNode;
-  /** Labels for the values of an enumeration, in display order. */
+  /** Labels for the values of an enumeration, in the order in which the field shows them. */
   options?: readonly Option[];
   type?: 'password';
   rows?: number;

@@ -127,7 +127,7 @@ export class DeliveryLoop {
     this.paces.arrange(queue);
   }
 
-  /** Checks all waiting queues again, after the sandbox's clock was moved. */
+  /** Checks the queues of all partners again, after the sandbox's clock was moved. */
   timeMoved(): void {
     for (const queue of this.queues.all()) this.paces.checkAgain(queue);
   }

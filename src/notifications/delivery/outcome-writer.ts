@@ -70,7 +70,7 @@ export class OutcomeWriter {
     private readonly isApart = false,
   ) {}
 
-  /** Whether outcomes are being written or wait to be written. */
+  /** Whether outcomes of attempts are being recorded or wait to be recorded. */
   get isBusy(): boolean {
     return this.running !== null || this.hasWork();
   }

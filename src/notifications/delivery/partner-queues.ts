@@ -155,7 +155,7 @@ export class PartnerQueues<Item> {
       if (next !== null && trust !== 'UNTRIED') break;
     }
     if (next === null) return null;
-    // The chosen queue moves behind the other ready queues.
+    // The queue whose turn it was moves behind the other queues that are ready.
     ready.delete(next);
     ready.add(next);
     return next;

@@ -66,7 +66,7 @@ export interface ListedPartner extends PartnerCondition {
   readonly p95_ms: (number | null)[];
 }
 
-/** Reads the condition of partners over the last day. */
+/** Reads the condition of partners, with their attempts of the last day. */
 @Injectable()
 export class PartnerReader {
   constructor(private readonly database: Database) {}

@@ -127,7 +127,7 @@ export class PartnerClient implements OnApplicationShutdown {
     await Promise.all([session?.pool.close(), session?.tokenPool?.close()]);
   }
 
-  /** Waits for the running attempts. Each has its own deadline. */
+  /** Waits for the running attempts to all partners. Each has its own deadline. */
   async close(): Promise<void> {
     this.closed = true;
     clearInterval(this.sweep);

@@ -256,7 +256,7 @@ export class PartnerConnector {
       const socket = connectTls({
         socket: tcp,
         host: this.host,
-        // RFC 6066 §3: the server name is never an IP address.
+        // RFC 6066 §3: the server name of TLS is never an IP address.
         servername: isIP(this.host) === 0 ? this.host : '',
         secureContext: this.secureContext,
         rejectUnauthorized: true,

@@ -207,7 +207,7 @@ export function spellings(secret: string, authorization?: string): string[] {
 function withinBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((offset) => {
     const shifted = Buffer.concat([Buffer.alloc(offset), bytes]);
-    // Letters that also depend on a neighbouring byte are omitted.
+    // Base64 letters that also depend on a neighbouring byte are omitted.
     const [from, to] = [Math.ceil((8 * offset) / 6), Math.floor((8 * shifted.length) / 6)];
     return to - from < LEAST_LETTERS
       ? []

@@ -55,7 +55,7 @@ export const acrossAccounts = {
    * only the rows of allowed accounts.
    */
   boundAround: 'boundAround',
-  /** The statement serves an operator, who may see every account. */
+  /** The statement serves only operators, who may see every account. */
   operators: 'operators',
   /** The statement deletes or changes expired rows of every account. */
   sweep: 'sweep',

@@ -18,9 +18,9 @@ const LEAST_BYTES_PER_S = 16 * 1024;
 const CHECK_MS = 1000;
 
 interface Arrival {
-  /** The maximum size of the body after decompression, in bytes. */
+  /** The maximum size of a request body after decompression, in bytes. */
   readonly limit: number;
-  /** Whether the body may be compressed with gzip, deflate or br. */
+  /** Whether the route accepts bodies that are compressed with gzip, deflate or br. */
   readonly unpack?: boolean;
   /** Whether the body's bytes are returned as the client sent them, without decompression. */
   readonly asSent?: boolean;
@@ -29,11 +29,11 @@ interface Arrival {
    * received bytes.
    */
   readonly keepBroken?: boolean;
-  /** The memory budget to which the received bytes are charged. */
+  /** The memory budget of the caller, to which the received bytes of the body are charged. */
   readonly space?: BodySpace;
 }
 
-/** Thrown for a complete body that cannot be decompressed. */
+/** Thrown for a request body that arrived completely and cannot be decompressed. */
 export class BrokenCoding extends Error {
   constructor(readonly bytes: Buffer) {
     super('The body cannot be decompressed.');

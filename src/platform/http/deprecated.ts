@@ -17,7 +17,7 @@ const LEAST_MS = 365 * 86_400_000;
 interface Deprecation {
   /** The day on which the removal of the route was announced. */
   readonly since: Date;
-  /** The day from which the route may be removed. */
+  /** The earliest day on which the route may be removed. */
   readonly sunset: Date;
 }
 

@@ -120,7 +120,7 @@ interface Waiting {
 
 /** The memory that is charged to one request body. */
 export class BodySpace {
-  /** @internal The number of bytes that are charged to the body. */
+  /** @internal The number of received bytes that are charged to the body. */
   taken = 0;
   private left = false;
 

@@ -33,7 +33,7 @@ const RECORD = prepared(
 /** Shortens the lock timeout in a shared transaction, because all its commands wait for the lock. */
 const WAIT_LITTLE = { text: `SET LOCAL lock_timeout = '200ms'` };
 
-/** A command that waits to run in a shared transaction. */
+/** The work of a command that waits to run in a shared transaction. */
 interface Joined {
   readonly key: string;
   /** Executes the command in the context of its request, as a part of the shared transaction. */

@@ -39,7 +39,7 @@ export function takeApart(json: Buffer, names: readonly string[]): { text: Buffe
   return copy.apart.length === 0 ? { text: json, apart: [] } : { text: copy.text, apart: copy.apart };
 }
 
-/** Puts removed members back into a text that {@link takeApart} returned. */
+/** Puts removed members of a body back into a text that {@link takeApart} returned. */
 export function putBack(text: string, apart: readonly Omit<MemberApart, 'name'>[]): string {
   if (apart.length === 0) return text;
   const bytes = Buffer.from(text);

@@ -13,7 +13,7 @@ export interface LoadOptions {
   readonly baseUrl: () => string;
   readonly account: string;
   readonly token: string;
-  /** The pause between two bookings of one worker, in milliseconds. */
+  /** The pause between two bookings that one worker of the load makes, in milliseconds. */
   readonly restMs?: number;
   readonly timeoutMs?: number;
 }

@@ -74,7 +74,7 @@ export class Prober {
   }
 }
 
-/** Returns the longest time between two successive moments, in milliseconds. */
+/** Returns the longest time between two successive moments of a list, in milliseconds. */
 export function longestPause(moments: readonly number[]): number {
   const sorted = [...moments].sort((a, b) => a - b);
   return Math.max(0, ...sorted.slice(1).map((moment, index) => moment - sorted[index]));

@@ -67,7 +67,7 @@ export class Layout {
   readonly subscription = (partner: number) => partner * OF_PARTNER;
   readonly isDown = (partner: number) => partner * OF_PARTNER + 1;
   readonly probe = (partner: number) => partner * OF_PARTNER + 2;
-  /** Whether the bulk job has had a success with this partner. */
+  /** Whether the bulk job has delivered a notification to the partner. */
   readonly jobSuccess = (partner: number) => partner * OF_PARTNER + 3;
   /** Whether the delivery protocol currently pauses the partner. */
   readonly wall = (partner: number) => partner * OF_PARTNER + 4;
@@ -120,7 +120,7 @@ export class Layout {
 
   /** Returns the notifications that share partner and booking with `n`, without `n`. */
   readonly siblings = (n: number) => this.siblingsOf[n];
-  /** Returns the notifications of the event of `n`, including `n`. */
+  /** Returns the notifications of the same event as notification `n`, including `n`. */
   readonly ofEvent = (n: number) => this.eventOf[n];
 }
 

@@ -141,7 +141,7 @@ export class Step {
     return this.from[this.layout.isDown(partner)] === 1;
   }
 
-  /** Returns whether the protocol knows that the partner is paused. */
+  /** Returns whether the partner is paused as far as the delivery protocol knows. */
   isWalled(partner: number): boolean {
     return this.from[this.layout.wall(partner)] === 1;
   }
@@ -207,7 +207,7 @@ export class Step {
 
   // Methods of the second group change the state to which the step leads.
 
-  /** Gives the worker the only lease on the row. */
+  /** Gives the worker the only lease on the row of `deliveries`. */
   giveLease(to: Uint8Array, w: number, n: number, flags: number): void {
     const { layout } = this;
     for (let other = 0; other < layout.workers; other++) to[layout.token(other, n)] = 0;

@@ -180,7 +180,7 @@ export function search(protocol: Protocol, most = Infinity): Verdict {
 
 /** Returns the first state from which no benign steps lead to a settled state; null if there is none. */
 function firstStuck(protocol: Protocol, store: StateStore, from: Numbers, to: Numbers): number | null {
-  // The steps are grouped by the state to which they lead.
+  // For the backward search, steps are grouped by the state to which they lead.
   const first = new Int32Array(store.count + 1);
   for (let i = 0; i < to.length; i++) first[to.at(i) + 1] += 1;
   for (let i = 0; i < store.count; i++) first[i + 1] += first[i];

@@ -42,7 +42,7 @@ export interface Situation {
   play(scene: Scene): Promise<void>;
 }
 
-/** The tools of a situation: new bookings, and the endpoint. */
+/** The means with which a situation is played: new bookings, and the partner's endpoint. */
 export class Scene {
   constructor(
     private readonly endpoint: PartnerEndpoint,
@@ -50,7 +50,7 @@ export class Scene {
     readonly known: Known,
   ) {}
 
-  /** A secret that does not belong to the partner. */
+  /** A signing secret that does not belong to the partner. */
   readonly foreignSecret = `whsec_${randomBytes(32).toString('base64')}`;
 
   booking(): Booking {

@@ -34,7 +34,7 @@ const DATABASE = [
   'backupSequence',
   'backupTimeline',
 ] as const;
-/** The reader's request: first, the horizon at its first statement. */
+/** The names of the values of the reader's request, which include the horizon at its first statement. */
 export const REQUEST = [
   'asksNow',
   'askedGeneration',

@@ -66,7 +66,7 @@ function closed(
     if (!found.has(key)) found.set(key, one);
   };
   for (const one of possible) add(one);
-  // Iterating over a Map includes entries that are added meanwhile.
+  // Iterating over the Map of states includes the states that are added meanwhile.
   for (const { bytes, done } of found.values())
     model.expand(bytes, (to, label, _benign, fault) => {
       if (fault !== null) return;
