@@ -212,7 +212,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect((await admin('GET', entry('BAD'))).status).toBe(404);
   });
 
-  it('accepts simultaneous PUT and DELETE of an entry by many callers', async () => {
+  it('accepts simultaneous PUT and DELETE requests for a catalogue entry', async () => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
         index % 4 === 3 ? admin('DELETE', entry('RACE')) : admin('PUT', entry('RACE'), index % 2 ? first : other),

@@ -25,7 +25,7 @@ const documents = [
 const RUN_BY: Record<string, string> = {
   'README.md: Start': 'test/guide/readme.e2e.ts',
   'README.md: A walk through': 'test/guide/readme.e2e.ts',
-  'docs/clients.md: From a token to the feed': 'scripts/walk.mjs',
+  'docs/clients.md: From a token to the change feed': 'scripts/walk.mjs',
   'docs/clients.md: A generated client': 'tools/openapi/check.mjs',
   'docs/import.md: A file in': 'test/guide/documents.e2e.ts',
   'docs/install.md: From nothing to the first event': 'scripts/walk.mjs',
@@ -36,7 +36,7 @@ const RUN_BY: Record<string, string> = {
   'docs/operations.md: Keys': 'test/guide/documents.e2e.ts',
   'docs/sandbox.md: A clock that can be moved': 'test/guide/documents.e2e.ts',
   'docs/sandbox.md: An event for a booking': 'test/guide/documents.e2e.ts',
-  'docs/sandbox.md: A partner of its own': 'test/guide/documents.e2e.ts',
+  'docs/sandbox.md: The partner of the sandbox': 'test/guide/documents.e2e.ts',
   'docs/test-drivers.md: By registration': 'test/guide/documents.e2e.ts',
   'docs/test-drivers.md: By account and candidate': 'test/guide/documents.e2e.ts',
   'docs/install.md: Upgrade': 'test/guide/documents.e2e.ts',

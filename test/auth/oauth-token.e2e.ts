@@ -40,7 +40,7 @@ describe('POST /token with grant_type=password', () => {
     expect((await oauth.knock(login, answer.body.access_token)).status).toBe(404);
   });
 
-  it('POST /token answers any other method with 405', async () => {
+  it('/token answers any method other than POST with 405', async () => {
     const answer = await app.call('GET', '/token');
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toContain('POST');

@@ -363,7 +363,7 @@ describe('the pages of the change feed', () => {
     expect((await page(next)).entries).toHaveLength(1);
   });
 
-  it('lists only the changes of the account in the path', async () => {
+  it('the change feed lists only the changes of the account in the path', async () => {
     const other = await app.given.scene();
     await app.given.eligibility(other);
     expect(await feed()).toEqual([]);
@@ -379,7 +379,7 @@ describe('the pages of the change feed', () => {
     expect([answer.status, answer.body.errors]).toEqual([400, [expect.objectContaining({ parameter, code })]]);
   });
 
-  it('refuses a cursor that was returned by another list', async () => {
+  it('the change feed refuses a cursor that another list has returned', async () => {
     await app.given.eligibility(scene);
     await app.given.eligibility(scene);
     const list = await call('GET', `/accounts/${scene.account}/eligibilities?limit=1`);

@@ -127,7 +127,7 @@ describe('the command lines of the documents', () => {
     const [event] = blocksOf('docs/sandbox.md', 'An event for a booking', 'json');
     const booking_code = await book('event-1');
     expect((await post('/sandbox/events', { ...JSON.parse(event), booking_code })).status).toBe(202);
-    const [held] = blocksOf('docs/sandbox.md', 'A partner of its own', 'json');
+    const [held] = blocksOf('docs/sandbox.md', 'The partner of the sandbox', 'json');
     for (const [name, member] of Object.entries(JSON.parse(held) as Record<string, object>))
       expect(Object.keys(sandbox[name])).toEqual(Object.keys(member));
   });

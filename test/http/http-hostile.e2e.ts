@@ -145,7 +145,7 @@ it('does not block the event loop when a content type contains thousands of blan
   expect((await longestDelay(send)) / ownTime()).toBeLessThan(1);
 });
 
-it('accepts a large result under the same rules as a small result', async () => {
+it('checks a large result, which is read in a thread, by the same rules as a small one', async () => {
   const { svc_eligiblity_id } = await app.given.eligibility(scene);
   const body = registrationBody({ examMetaData: { examCode: svc_eligiblity_id }, more: 'x'.repeat(3 * MIB) });
   const path = '/registrations/registration/results';

@@ -95,7 +95,7 @@ describe('a body over the limit', () => {
     expect(await wire.closes()).toBe(true);
   });
 
-  it('answers 413 even if the client sends a large body to its end', async () => {
+  it('answers 413 to a body that is too large, even if the client sends it to its end', async () => {
     const answer = await app.call('POST', candidates(), { token: scene.token, body: ' '.repeat(5_000_000) });
     expect([answer.status, answer.body.code]).toEqual([413, 'payload_too_large']);
   });

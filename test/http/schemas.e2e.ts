@@ -29,7 +29,7 @@ describe('the schemas', () => {
     expect(list.map(({ name }) => name)).toEqual(Object.keys(document.components.schemas as object));
   });
 
-  it('serves each schema at its $id, complete in JSON Schema 2020-12', async () => {
+  it('serves each schema of the OpenAPI document at its $id, as a complete JSON Schema 2020-12', async () => {
     expect(list.length).toBeGreaterThan(60);
     for (const { name, address } of list) {
       const answer = await fetch(address);

@@ -109,7 +109,7 @@ describe('a file for an import', () => {
     expect(errors[0].detail).toMatch(/whole line is in one pair of quotes/);
   });
 
-  it('reports that an imported file has no rows', async () => {
+  it('the report of an import says that the file has a header line but no rows', async () => {
     const { report } = await imports().imported(`${HEADER.join(',')}\n`);
     expect(report).toMatchObject([{ outcome: 'NOT_DONE', code: 'import_empty' }]);
   });
@@ -127,7 +127,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('reports the id of the record that prevents a row of an import', async () => {
+  it('the report of an import names the record because of which a row was refused', async () => {
     const made = await app.given.eligibility(scene, {
       client_eligibility_id: 'EL-9',
       candidate: { candidate_id: 'W-1' },

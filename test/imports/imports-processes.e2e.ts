@@ -129,7 +129,7 @@ describe('imports of several processes', () => {
     rmSync(folder, { recursive: true });
   }, 120_000);
 
-  it('discards the work of an import worker that has lost its lease', async () => {
+  it('rolls back the work of an import worker that has lost its lease', async () => {
     const scene = await app.given.scene();
     const path = await start(scene, rowsOf(scene.testCode, 'l', 100));
     await app.given.sql(`

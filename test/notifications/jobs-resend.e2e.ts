@@ -149,7 +149,7 @@ test('a bulk resend is also paused if the partner fails after the first success'
   expect(waiting).toBeGreaterThan(100);
 });
 
-test('a bulk resend counts a 4xx as failed and sends the next event', async () => {
+test('a bulk resend counts a notification that is answered with 4xx as failed, and sends the next one', async () => {
   const rows = await refused(subscribed, 4);
   subscribed.partner.answer((request) => ({ status: request.headers['webhook-id'] === rows[0]['id'] ? 400 : 200 }));
   const id = await resend();

@@ -217,7 +217,7 @@ describe('automatic retry after a 500', () => {
     });
   });
 
-  test('gives up automatic retry after RETRY_GIVE_UP_H hours', async () => {
+  test('gives up the automatic retries of a notification after RETRY_GIVE_UP_H hours', async () => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
     await queued();

@@ -136,7 +136,7 @@ test('never issues a lease token twice, even if sequences are reset by a failove
   await subscribed.stop();
 });
 
-test('a delivery worker whose lease was taken over writes nothing', async () => {
+test('a delivery worker records nothing for a notification whose lease another worker has taken over', async () => {
   const app = await start();
   const subscribed = await Subscribed.start(app);
   subscribed.partner.answer({ status: 400, delayMs: 500 });

@@ -99,7 +99,7 @@ describe('credentials of a subscription whose host changes', () => {
     },
   );
 
-  test('requires the whole auth when the host of token_url changes', async () => {
+  test('requires the whole member auth again when the host of its token_url changes', async () => {
     const { id } = (await create(OLD, { auth: oauth2 })).body;
     const { client_secret: _, ...rest } = oauth2;
     const refused = await call('PATCH', `/${id}`, { auth: { ...rest, token_url: 'https://elsewhere.example/token' } });

@@ -107,7 +107,7 @@ describe('an audit row', () => {
   });
 });
 
-test('lists only the audit rows of the account in the query', async () => {
+test('GET /admin/audit lists only the audit rows of the account in the query', async () => {
   const [one, other] = [await app.given.scene(), await app.given.scene()];
   const { svc_eligiblity_id: id } = await app.given.eligibility(one);
   await app.given.eligibility(other);

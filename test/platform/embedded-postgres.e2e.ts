@@ -272,7 +272,7 @@ describe('starting an embedded PostgreSQL', () => {
     expect(readFileSync(join(data, 'postgres.log'), 'utf8')).not.toContain('personal datum');
   });
 
-  it('starts PostgreSQL on a new port when the last port is taken', async () => {
+  it('starts PostgreSQL on a new port when another program uses its last port', async () => {
     const data = join(room, 'data');
     const first = run(data);
     const { url } = await first.started();
@@ -303,7 +303,7 @@ describe('starting an embedded PostgreSQL', () => {
     expect(readFileSync(join(data, 'postgres.log'), 'utf8')).toContain('shut down');
   });
 
-  it('recovers from an initdb that was killed in the middle', async () => {
+  it('creates the cluster again after an initdb that was killed in the middle', async () => {
     const data = join(room, 'data');
     const first = run(data);
     const draft = () =>
@@ -619,7 +619,7 @@ describe('several processes', () => {
 });
 
 describe('stopping', () => {
-  it('kills a PostgreSQL whose fast shutdown hangs', async () => {
+  it('kills the embedded PostgreSQL when its fast shutdown hangs', async () => {
     const data = join(room, 'data');
     const service = run(data);
     const { url } = await service.started();

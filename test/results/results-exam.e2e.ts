@@ -83,7 +83,7 @@ describe('every accepted body becomes a revision', () => {
     expect(await numbers()).toEqual([1, 2, 3]);
   });
 
-  it('numbers revisions per exam, across both sources', async () => {
+  it('numbers the revisions of an exam’s results consecutively, across both routes', async () => {
     await register({ n: 'A' });
     await put({ result_id: app.given.unique('R-') });
     await register({ n: 'A' });
@@ -341,7 +341,7 @@ describe('reading results', () => {
     expect((await deliveries.read(scene, candidate)).text).toContain(`"body":${json}}`);
   });
 
-  it('returns [] for an exam that has no results yet', async () => {
+  it('GET of results returns an empty list for an exam that has no results yet', async () => {
     expect(await deliveries.read(scene, candidate)).toMatchObject({ status: 200, body: [] });
   });
 
@@ -361,7 +361,7 @@ describe('reading results', () => {
 });
 
 describe('photos and video links', () => {
-  it('stores photos and video links encrypted, apart from the body', async () => {
+  it('stores the photos and video links of results encrypted, apart from the body', async () => {
     await register({ userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' });
     const [row] = await deliveries.revisions(id);
     expect(row['body']).not.toMatch(/userPhotoBase64String|videoReviewLink|SECRETPHOTO|secret/);

@@ -166,12 +166,12 @@ describe('the parameters of a request', () => {
     return faults.list.map(({ parameter, code }) => `${parameter} ${code}`);
   };
 
-  it('a fault of a parameter contains the name of the parameter', () => {
+  it('a fault in a query parameter contains the name of the parameter', () => {
     expect(codesOf({ name: 'abcd' }, true)).toEqual(['limit required', 'name too_long']);
     expect(codesOf({ limit: 1, name: ['a', 'b'] }, true)).toEqual(['name type_invalid']);
   });
 
-  it('reports unknown parameters on a strict route', () => {
+  it('reports unknown query parameters on a route that refuses them', () => {
     expect(codesOf({ limit: 1, nmae: 'a' }, false)).toEqual([]);
     expect(codesOf({ limit: 1, nmae: 'a' }, true)).toEqual(['nmae unknown_parameter']);
   });
