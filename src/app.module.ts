@@ -31,7 +31,7 @@ export class AppModule {
         ConfigModule.with(config),
         TypeOrmModule.forRoot({
           ...dataSourceOptions(databaseUrl, connectionsFor(config.database.poolSize).unitsOfWork),
-          // A few attempts to connect suffice. The migrations have just used the database, so a failure now is
+          // A few attempts to connect to the database suffice. The migrations have just used it, so that a failure is
           // temporary.
           retryAttempts: 3,
           retryDelay: 500,

@@ -253,7 +253,7 @@ function inUse(cause?: unknown): DomainError {
   return forbiddenOperation.error({ detail: 'The entry is in use and cannot be deleted.', cause });
 }
 
-/** Runs a change, and maps violated database constraints to domain errors. */
+/** Runs a change of the catalogue, and maps violated database constraints to domain errors. */
 async function refusing(work: () => Promise<void>): Promise<void> {
   try {
     await work();

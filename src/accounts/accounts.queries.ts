@@ -2,7 +2,7 @@ import { Query } from '@nestjs/cqrs';
 import type { CatalogueKind } from './accounts.commands.js';
 
 /**
- * Asks which of these test codes do not exist in the account. Until the current transaction ends, the tests that do
+ * Asks which of the given test codes do not exist in the account. Until the current transaction ends, the tests that do
  * exist cannot be deleted.
  */
 export class FindUnknownTests extends Query<string[]> {

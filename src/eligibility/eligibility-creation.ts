@@ -117,14 +117,15 @@ export class EligibilityCreation {
       }
       return await this.unitOfWork.run(() => this.insertAfterExpired(record));
     } catch (error) {
-      // In a shared transaction, another command may have caused the error, so it is not interpreted.
+      // An error in a transaction that several commands share is not interpreted, because another command may have
+      // caused it.
       if (this.unitOfWork.isShared) throw error;
       throw refusalOf(error) ?? error;
     }
   }
 
   /**
-   * Returns the parameter of {@link insertMany} for these records. The caller of the current request becomes their
+   * Returns the parameter of {@link insertMany} for the given records. The caller of the current request becomes their
    * creator.
    */
   valuesOf(records: readonly NewEligibility[]): [string] {
@@ -163,8 +164,8 @@ export class EligibilityCreation {
       if (created) return this.announced(created);
       const [obstacle] = await this.findObstacles([record]);
       if (obstacle) throw obstacle;
-      // Either the blocking record has disappeared in the meantime, or the random id was already in use. The loop tries
-      // again.
+      // Either the record that blocked the creation has disappeared in the meantime, or the random id was already in
+      // use. The creation is therefore tried again.
     }
     throw new Error('No eligibility could be created.');
   }

@@ -125,8 +125,8 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
   }
 
   /**
-   * The record that an update changes: the live record or, if there is none, the newest expired record. Null if the
-   * exam was taken or missed after that record.
+   * The record that an update changes: the live record or, if there is none, the newest expired record. Null if a newer
+   * record shows that the exam was taken or missed.
    */
   get changeable(): Record | null {
     if (this.live) return this.live;
@@ -182,7 +182,7 @@ export class EligibilityStore {
   }
 
   /**
-   * Locks the records of the candidate without waiting for locks, because other commands share this transaction.
+   * Locks the records of the candidate without waiting for locks, because other commands share the current transaction.
    * @throws MustBeAlone when another transaction has locked a record
    */
   private async lockFree(account_code: string, candidate_id: string): Promise<BookedEligibility[]> {
@@ -196,7 +196,7 @@ export class EligibilityStore {
     return this.database.query<TimeSlot>(OTHER_BOOKINGS, [account_code, candidate_id, svc_eligiblity_id]);
   }
 
-  /** Returns the candidate's records for the test, which are already locked. */
+  /** Returns the candidate's records for the test, which the current transaction has already locked. */
   attemptsOf({ account_code, candidate_id, test_code }: Eligibility): Promise<Attempt[]> {
     return this.database.query<Attempt>(ATTEMPTS, [account_code, candidate_id, test_code]);
   }
@@ -207,7 +207,7 @@ export class EligibilityStore {
   }
 
   /**
-   * Locks and returns the eligibility record with this id.
+   * Locks and returns the eligibility record with the given id.
    * @throws DomainError eligibility_not_found, also for a record outside the accounts in `allowedAccounts`
    */
   async lockById(svcEligibilityId: string, allowedAccounts: AllowedAccounts): Promise<BookedEligibility> {
@@ -225,7 +225,9 @@ export class EligibilityStore {
     await this.database.query(HOLD_ALL_OF, [accountCode, candidateId]);
   }
 
-  /** Stores that the window of the record ended before this change, if the expiry sweep has not yet stored it. */
+  /**
+   * Stores that the window of the record ended before the current change, if the expiry sweep has not stored it yet.
+   */
   private noteExpiry(record: Eligibility): void {
     const { eligibility_end_date: end, updated_datetime: updated } = record;
     if (record.status === 'EXPIRED' || statusAt(record, this.clock.now()) !== 'EXPIRED') return;

@@ -108,7 +108,7 @@ const DECISIONS = {
   decline: EligibilityUpdated,
 } as const;
 
-/** The base class of handlers for an operator's decision about an open record. */
+/** The base class of handlers for an operator's decision about an open eligibility record, such as a hold. */
 abstract class OperatorDecision {
   constructor(
     private readonly store: EligibilityStore,

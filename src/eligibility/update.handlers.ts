@@ -35,7 +35,8 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
   async execute(command: UpdateEligibility): Promise<{ record: string; changed: boolean }> {
     const { accountCode, candidateId, testCode, faults: ofForm, line } = command;
     return this.unitOfWork.run(async () => {
-      // The list of faults is copied, because the unit of work may be retried and would add its faults twice.
+      // The list of the request's faults is copied, because the unit of work may be retried and would add its own
+      // faults twice.
       const faults = new Faults(ofForm.list);
       const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
       // The form of the request is checked before the state of the record (contract: order of checks).

@@ -2,10 +2,10 @@ import { Query } from '@nestjs/cqrs';
 
 /** The number of unmatched results that wait for an operator. */
 export interface UnmatchedCount {
-  /** The accounts to which these unmatched results may belong. */
+  /** The codes of the accounts to which the unmatched results may belong. */
   readonly account_codes: readonly string[];
   readonly count: number;
-  /** A value that changes when other results wait than before, even if their number is the same. */
+  /** A value that changes when the set of waiting results changes, even if their number stays the same. */
   readonly which: string;
 }
 

@@ -10,13 +10,16 @@ export interface Source {
   readonly columns: ReadonlySet<string> | null;
   readonly keys: ReadonlySet<string>;
   origin: Origin;
-  /** Evaluates a subquery again when other sources of the query become bound. */
+  /** Evaluates a subquery again when further tables of the query are found to be limited to an account. */
   readonly again?: () => Origin;
 }
 
 interface Condition {
   readonly term: Tree;
-  /** The sources of the query that the condition may bound; for an outer join, only those of its nullable side. */
+  /**
+   * The tables and subqueries that a condition may limit to an account; for an outer join, only those of its nullable
+   * side.
+   */
   readonly bounds: readonly Source[];
 }
 

@@ -123,7 +123,7 @@ describe('every answer', () => {
       );
     });
     expect(faults).toEqual([]);
-    // An invalid example shows that the check finds errors.
+    // An invalid example is checked as well, to show that the check of examples finds errors.
     expect(faultsOf({ $ref: '#/components/schemas/ErrorModel' }, { status: 'x' })).toHaveLength(1);
   });
 

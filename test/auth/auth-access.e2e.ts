@@ -230,7 +230,7 @@ it('the service refuses to start with a route that declares no scope', async () 
   }
 });
 
-it('two applications in one process each use their own database', async () => {
+it('two instances of the service in one process each use their own database', async () => {
   const other = await startApp({ env: { SECRETS_KEY: randomBytes(32).toString('base64') } });
   try {
     const token = await app.given.operator();

@@ -235,7 +235,7 @@ describe('partners in the console', () => {
     await driver.button('Delete …').click();
     await driver.dialog().getByText('The undelivered events of 2 bookings are resolved').waitFor();
     await driver.inDialog('Delete').click();
-    await driver.dialog().getByText('The text does not match.').waitFor();
+    await driver.dialog().getByText('Type the text exactly as shown.').waitFor();
     await driver.dialog().getByLabel('Type delete to continue').fill('delete');
     await driver.inDialog('Delete').click();
     await driver.told('The partner is deleted.');

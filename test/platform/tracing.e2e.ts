@@ -102,7 +102,7 @@ describe('§14 with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(JSON.stringify(inTrace())).not.toContain(eligibility['candidate'].candidate_id);
   });
 
-  it('the trace of a request includes no work for other requests', async () => {
+  it('the trace of a request includes no work that was done for other requests', async () => {
     const scene = await app.given.scene();
     const records = await Promise.all(Array.from({ length: 30 }, () => app.given.eligibility(scene)));
     const headers = (n: number) => ({ traceparent: `00-${n.toString(16).padStart(32, 'e')}-${PARENT}-01` });

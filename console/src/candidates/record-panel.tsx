@@ -218,7 +218,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ))}
       </div>
       {byClients.length > 0 && (
-        <p className="hint">Through the API, clients and test drivers can also {byClients.join(', ')}.</p>
+        <p className="hint">{`Clients and test drivers can also use the API to ${byClients.join(', ')}.`}</p>
       )}
       {(open === 'BOOK' || open === 'MOVE_BOOKING') && (
         <BookingDialog

@@ -7,7 +7,7 @@ export function nameOf(candidate: Schemas['CandidateModel']): string {
   return [candidate.first_name, candidate.middle_name, candidate.last_name, candidate.suffix].filter(Boolean).join(' ');
 }
 
-/** Actions that clients or test drivers perform through the API, so that operators cannot perform them here. */
+/** The actions on a record that only clients or test drivers perform, through the API. */
 export const BY_CLIENTS: Partial<Record<Action, string>> = {
   UPDATE: 'update the record',
   RESULT: 'deliver a result',

@@ -34,7 +34,7 @@ const MAKE_USER = prepared(
    INSERT INTO operator_identities (issuer, subject, username) SELECT $1, $2, username FROM made`,
 );
 
-/** Matches the characters that are not allowed in a user name. */
+/** Matches the characters that a user name must not contain; names from the provider may have them. */
 const NOT_IN_NAMES = /[^A-Za-z0-9._@+-]+/g;
 const LONGEST_NAME = 64;
 const MARK_LENGTH = 8;

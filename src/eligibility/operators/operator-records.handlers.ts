@@ -101,7 +101,7 @@ export class OperatorRecords {
   ) {}
 
   /**
-   * Returns one eligibility record.
+   * Returns one eligibility record as operators see it.
    * @throws DomainError eligibility_not_found
    */
   async get(svcEligibilityId: string): Promise<OperatorEligibilityModel> {

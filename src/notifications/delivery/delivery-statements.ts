@@ -116,7 +116,7 @@ export interface Claimed {
   version: number;
   down: boolean;
   health_changed_at: Date | null;
-  /** The maximum number of requests per second; null means no limit. */
+  /** The maximum number of requests per second to the partner; null means no limit. */
   pace: number | null;
 }
 

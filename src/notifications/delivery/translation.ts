@@ -139,7 +139,8 @@ export class TranslateEventsHandler implements ICommandHandler<TranslateEvents> 
       const { events_done, events_left } = await this.translateSome(bookings);
       if (events_left === 0) return;
       if (events_done > 0) continue;
-      // Another process is translating these events. If it fails, the outbox's sweep publishes them again.
+      // Events that are locked are being translated by another process. If it fails, the outbox's sweep publishes them
+      // again.
       patience -= 1;
       await pause(SETTLING_MS);
     }

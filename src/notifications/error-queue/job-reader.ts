@@ -67,7 +67,7 @@ export class JobReader {
     return job;
   }
 
-  /** Returns a page of jobs, newest first. */
+  /** Returns a page of bulk jobs, newest first. */
   list({ kind, state, account_code }: JobQuery, { take, after }: Page): Promise<CountedJob[]> {
     const values: unknown[] = [take, currentAllowedAccounts()];
     const conditions = [within('$2')];

@@ -154,7 +154,7 @@ const refusedIPv6 = [
   '::/3',
   '4000::/2',
   '8000::/1',
-  '2001::/23', // Teredo, benchmarking and ORCHID addresses
+  '2001::/23', // the addresses of Teredo, of benchmarks and of ORCHID
   '2001:db8::/32',
   '2002::/16', // 6to4 addresses
   '3fff::/20',

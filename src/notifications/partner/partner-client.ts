@@ -36,7 +36,7 @@ export interface PartnerEndpoint extends PartnerCertificates {
    * request.
    */
   waitMs: number;
-  /** The maximum number of connections to the partner. */
+  /** The maximum number of open connections to the partner from this process. */
   connections: number;
 }
 
@@ -130,7 +130,7 @@ export class PartnerClient implements OnApplicationShutdown {
     await Promise.all([session?.pool.close(), session?.tokenPool?.close()]);
   }
 
-  /** Waits for the running attempts. Each has its own deadline. */
+  /** Waits for the running attempts to all partners. Each has its own deadline. */
   async close(): Promise<void> {
     this.closed = true;
     clearInterval(this.sweep);

@@ -111,7 +111,7 @@ function inReach(id: string): FindOptionsWhere<Subscription> {
 }
 
 /**
- * Returns the subscription that was found.
+ * Returns the subscription that a query has found, and throws if it has found none.
  * @throws DomainError `not_found`
  */
 function known(found: Subscription | null): Subscription {

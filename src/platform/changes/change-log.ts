@@ -9,7 +9,7 @@ export interface RecordChange {
   readonly svc_eligiblity_id: string;
   readonly candidate_id: string;
   readonly test_code: string;
-  /** The status of the record after the change. */
+  /** The status of the eligibility record after the change. */
   readonly status: string;
   readonly booking_code?: string | null;
   readonly revision?: number | null;

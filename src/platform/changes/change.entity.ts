@@ -128,7 +128,7 @@ export class ChangeEpoch {
   @Column('bigint')
   table_oid: number;
 
-  /** The end of the newest month whose partition was dropped; null if there is none. */
+  /** The end of the newest month whose partition of the change feed was dropped; null if none was dropped. */
   @Column('timestamptz', { nullable: true })
   dropped_until: Date | null;
 }

@@ -26,7 +26,7 @@ export interface Caller {
    * has.
    */
   readonly scopes: ReadonlySet<Scope>;
-  /** The accounts to which the user belongs. */
+  /** The codes of the accounts to which the user belongs. */
   readonly accountCodes: ReadonlySet<string>;
   /** Whether the token has the scope `admin`, which gives access to every account. */
   readonly isOperator: boolean;

@@ -130,8 +130,8 @@ export class Outbox {
   }
 
   /**
-   * Returns the unsettled events of one record (`stream`) that have one of these names, up to a sequence number, oldest
-   * first.
+   * Returns the unsettled events of one record (`stream`) that have one of the given names, up to a sequence number,
+   * oldest first.
    */
   unsettled(stream: string, upTo: number, names: readonly string[]): Promise<{ event_id: string; sequence: number }[]> {
     return this.database.query(UNSETTLED, [stream, upTo, names]);

@@ -39,7 +39,7 @@ class ErrorModelFault {
   detail: string;
 }
 
-/** The error response of RFC 9457. */
+/** The body of an error response: a problem document (RFC 9457). */
 class ErrorModel {
   @Field(anyText, { required: true, description: 'Address of the entry in the error catalogue.' })
   type: string;

@@ -30,7 +30,7 @@ const RECORD = prepared(
 /** Shortens the lock timeout in a shared transaction, because all its commands wait for the lock. */
 const WAIT_LITTLE = { text: `SET LOCAL lock_timeout = '200ms'` };
 
-/** A command that waits to run in a shared transaction. */
+/** The work of a command that waits to run in a shared transaction. */
 interface Joined {
   readonly key: string;
   /** Executes the command in the context of its request, as a part of the shared transaction. */
@@ -113,7 +113,7 @@ export class UnitOfWork {
     }
   }
 
-  /** Whether other commands share the current transaction, so that a wait of this command would delay them, too. */
+  /** Whether other commands share the current transaction. A command that waits would then delay all of them. */
   get isShared(): boolean {
     return currentTransaction.current instanceof BatchedUnit;
   }
@@ -175,7 +175,7 @@ export class UnitOfWork {
       lists.forEach((list, index) => list.splice(0, list.length, ...before[index]));
       unit.kept.clear();
       await unit.client.query('ROLLBACK TO SAVEPOINT part');
-      // An error of RELEASE SAVEPOINT would hide the first error.
+      // After an error in a part of a unit of work, an error of RELEASE SAVEPOINT would hide the first error.
       await unit.client.query('RELEASE SAVEPOINT part');
       throw refused?.reason ?? error;
     }
@@ -271,7 +271,8 @@ export class UnitOfWork {
       await Promise.all(sent);
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
-      // After a failed statement, PostgreSQL refuses all further statements. The first error is therefore the cause.
+      // After a statement fails in a transaction, PostgreSQL refuses all further ones. The first error is therefore the
+      // cause.
       const refused = (await Promise.allSettled(sent)).find(isRejected);
       throw refused?.reason ?? error;
     } finally {

@@ -37,7 +37,7 @@ export type OperatorRevision = ListedRevision &
 export class OperatorRevisions {
   constructor(private readonly database: Database) {}
 
-  /** Returns all result revisions of these eligibility records, newest first. */
+  /** Returns all result revisions of the given eligibility records, newest first. */
   ofRecords(svcEligibilityIds: readonly string[]): Promise<OperatorRevision[]> {
     return this.database.query<OperatorRevision>(OF_RECORDS, [svcEligibilityIds]);
   }

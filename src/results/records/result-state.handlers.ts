@@ -30,7 +30,7 @@ const SAVE = prepared(
 );
 
 interface Found {
-  /** The newest revision of the exam; null if it has no result. */
+  /** The number of the newest revision of the exam's result; null if the exam has no result. */
   revision: number | null;
   state: ResultState;
   booking_code: string | null;

@@ -186,7 +186,7 @@ const underWay = new BodyMemory(24, 6, MOST_WAIT_MS);
  * @throws DomainError service_unavailable while too many such responses to the application are being sent
  */
 export async function sendArray(response: Response, find: () => Promise<AsyncIterable<string>>): Promise<void> {
-  // Releases the slot of the request, because each entry of the array waits for a slot of its own.
+  // The slot of the request is released, because each entry of the streamed array waits for a slot of its own.
   answered(response);
   const place = underWay.begin(requestContext().caller?.consumerKey ?? '');
   try {
@@ -208,7 +208,7 @@ async function stream(response: Response, entries: AsyncIterable<string>): Promi
   try {
     await pipeline(Readable.from(arrayText(sharingReads(entries)), { highWaterMark: 1 }), response);
   } catch (error) {
-    // This error means that the client disconnected.
+    // The error ERR_STREAM_PREMATURE_CLOSE means that the client disconnected before the array was sent.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   }
 }
