@@ -15,12 +15,7 @@ import {
   PutTest,
   type NewAccount,
 } from './accounts.commands.js';
-import {
-  FindPortionsInUse,
-  FindUnknownTests,
-  IsEntryInUse,
-  IsTestNamedByVoucher,
-} from './accounts.queries.js';
+import { FindPortionsInUse, FindUnknownTests, IsEntryInUse, IsTestNamedByVoucher } from './accounts.queries.js';
 import { CATALOGUE } from './catalogue.js';
 import { Test } from './test.entity.js';
 
