@@ -60,7 +60,10 @@ export async function loadSession(): Promise<void> {
   }
 }
 
-/** @throws ProblemError */
+/**
+ * Signs the user in with user name and password.
+ * @throws ProblemError
+ */
 export async function signIn(username: string, password: string): Promise<void> {
   await call('POST', 'session', { username, password });
   await loadSession();

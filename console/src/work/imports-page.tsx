@@ -232,7 +232,10 @@ function Upload() {
   );
 }
 
-/** @throws ProblemError */
+/**
+ * Uploads the import file to the service.
+ * @throws ProblemError
+ */
 async function send(account: string, file: File, dryRun: boolean): Promise<void> {
   const address = new URL(`accounts/${encodeURIComponent(account)}/eligibility-imports?dry_run=${dryRun}`, ROOT);
   const type = /\.(ndjson|jsonl)$/i.test(file.name) ? 'application/x-ndjson' : 'text/csv';
