@@ -1,6 +1,6 @@
 import type { SandboxClient } from './sandbox-client.js';
 
-/** The values of parameters and members by their names. */
+/** Values for the examples of an operation, by the names of parameters and members. */
 export type Values = Record<string, string>;
 
 /**
@@ -52,7 +52,7 @@ export class SandboxExamples {
     return this.values;
   }
 
-  /** Names the values for operations. */
+  /** Sets the values for the examples of the given operations. */
   private use(values: Values, ...operations: string[]): void {
     for (const operation of operations) this.values[operation] = { ...this.values[operation], ...values };
   }
