@@ -49,6 +49,7 @@ export class SandboxExamples {
     await this.unmatchedResults();
     await this.imports();
     await this.partners();
+    await this.alerts();
     return this.values;
   }
 
@@ -208,6 +209,17 @@ export class SandboxExamples {
     this.use(await job(failed[suspended][0]), '*');
     this.use(await job(failed[suspended][1]), 'POST /admin/jobs/{job_id}/abort');
     this.use(await job(failed[suspended][2]), 'POST /admin/error-queue/resends/{resend_id}/abort');
+  }
+
+  /** Creates alerts that are disabled, because nobody in the sandbox receives their messages. */
+  private async alerts(): Promise<void> {
+    for (const name of ['on-call', 'spare'])
+      await this.client.call('PUT', `/admin/alerts/${name}`, {
+        kind: 'WEBHOOK',
+        url: 'https://chat.example/hooks/on-call',
+        disabled: true,
+      });
+    this.use({ name: 'spare' }, 'DELETE /admin/alerts/{name}');
   }
 
   private async subscription(name: string, behaviour = ''): Promise<string> {
