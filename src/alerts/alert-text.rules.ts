@@ -138,7 +138,7 @@ function accountText(codes: readonly string[] | null, names: ReadonlyMap<string,
 }
 
 /** Returns the address of the console's page for the remedy. */
-export function addressOf({ path }: AlertContent, baseUrl: string): string {
+function addressOf({ path }: AlertContent, baseUrl: string): string {
   return `${baseUrl}${path}`;
 }
 
