@@ -151,12 +151,12 @@ export class SandboxExamples {
     await at('tests', 'SPARE', { name: 'A test to delete', portions: [{ portion_code: 'MAIN' }] });
     await at('schools', 'SPARE', { name: 'A school to delete' });
     await at('accommodations', 'SPARE', { name: 'An accommodation to delete', requires_approval: false });
-    await at('attribute-keys', 'spare', { name: 'A key to delete' });
+    await at('attribute-keys', 'spare-key', { name: 'A key to delete' });
     await at('vouchers', 'SPARE', { discount_type: 'PERCENT', discount_value: 5 });
     this.use({ test_code: 'SPARE' }, `DELETE ${CATALOGUE}/tests/{test_code}`);
     for (const kind of ['schools', 'accommodations', 'vouchers'])
       this.use({ code: 'SPARE' }, `DELETE ${CATALOGUE}/${kind}/{code}`);
-    this.use({ code: 'spare' }, `DELETE ${CATALOGUE}/attribute-keys/{code}`);
+    this.use({ code: 'spare-key' }, `DELETE ${CATALOGUE}/attribute-keys/{code}`);
     const { consumer_key } = await this.client.call<Values>('POST', '/admin/applications', {
       name: 'Sample application',
       scopes: ['read'],

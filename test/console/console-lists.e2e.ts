@@ -109,6 +109,7 @@ describe('a list of the console', () => {
       ...catalogue.map((kind): [string, number] => [`/setup/accounts/${account}/${kind}`, 1]),
       ['/setup/users', 1],
       ['/setup/applications', 1],
+      ['/setup/alerts', 1],
       ['/audit', 1],
     ];
     // The timeline of a candidate is one list without columns.
