@@ -34,6 +34,8 @@ const UNMATCHED = '/admin/unmatched-results/{id}';
  */
 export class SandboxExamples {
   private candidates = 100;
+  /** The beginning of the candidates' ids. */
+  private prefix = 'S-';
   private readonly values: OperationValues = {};
 
   constructor(
@@ -43,13 +45,15 @@ export class SandboxExamples {
 
   async make(): Promise<OperationValues> {
     await this.catalogue();
-    await this.records();
-    await this.bookings();
-    await this.results();
-    await this.unmatchedResults();
-    await this.imports();
-    await this.partners();
-    await this.alerts();
+    await Promise.all([
+      this.records(),
+      this.bookings(),
+      this.results(),
+      this.unmatchedResults(),
+      this.imports(),
+      this.partners(),
+      this.alerts(),
+    ]);
     return this.values;
   }
 
@@ -161,12 +165,14 @@ export class SandboxExamples {
       name: 'Sample application',
       scopes: ['read'],
     });
-    await this.client.call('POST', '/admin/users', {
+    const { ok } = await this.client.send('POST', '/admin/users', {
       username: 'sample-user',
       password: `Sample-${crypto.randomUUID()}`,
       account_codes: [this.access.account_code],
       scopes: ['read'],
     });
+    // The user exists after an attempt that was interrupted. Its candidates exist, too.
+    if (!ok) this.prefix = `S-${crypto.randomUUID().slice(0, 4)}-`;
     this.use({ consumer_key, username: 'sample-user' }, '*');
   }
 
@@ -236,7 +242,7 @@ export class SandboxExamples {
   }
 
   private async record(candidate: object = {}): Promise<Values> {
-    const candidate_id = `S-${++this.candidates}`;
+    const candidate_id = `${this.prefix}${++this.candidates}`;
     const { svc_eligiblity_id } = await this.client.call<Values>(
       'POST',
       `/accounts/${this.access.account_code}/candidates`,
