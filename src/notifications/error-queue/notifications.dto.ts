@@ -7,6 +7,7 @@ import { dateTime, fault, integer, oneOf, text, type Rule } from '../../platform
 import { ATTEMPT_TRIGGERS, type AttemptTrigger } from '../delivery/delivery.entity.js';
 import { NONE, type NotificationConditions } from '../delivery/notification-filter.js';
 import type { NotificationState, Retry } from '../delivery/notification.entity.js';
+import { EXAM_IN, type ExamIn } from '../notifications.queries.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 
 const FAILURES: readonly FailureClass[] = [
@@ -102,6 +103,12 @@ export class ErrorQueueQuery extends joined(NotificationFilter, PageQuery) {}
 export class NotificationQuery extends ErrorQueueQuery {
   @Field(oneOf(STATES, 'state_unknown'))
   state?: NotificationState;
+
+  @Field(oneOf(EXAM_IN, 'exam_in_unknown'), {
+    description:
+      'Only undelivered notifications whose exam starts within this time from now. The list is then sorted by the start of the exam, the next one first.',
+  })
+  exam_in?: ExamIn;
 }
 
 export class NotificationModel {
