@@ -52,6 +52,7 @@ import { Results1763640800000 } from './migrations/1763640800000-results.js';
 import { Notifications1763640900000 } from './migrations/1763640900000-notifications.js';
 import { Imports1763641000000 } from './migrations/1763641000000-imports.js';
 import { ResultStates1764500000000 } from './migrations/1764500000000-result-states.js';
+import { ImportsFileName1764500800000 } from './migrations/1764500800000-imports-file-name.js';
 import { RetakePolicies1764500100000 } from './migrations/1764500100000-retake-policies.js';
 
 /** The TypeORM entities of all tables. */
@@ -120,6 +121,7 @@ const MIGRATIONS = [
   Imports1763641000000,
   ResultStates1764500000000,
   RetakePolicies1764500100000,
+  ImportsFileName1764500800000,
 ];
 
 /**
