@@ -6,13 +6,13 @@ import {
   CreateAccountHandler,
   DeleteCatalogueEntryHandler,
   DeleteTestHandler,
-  FindKnownAccountsHandler,
   FindAttributeKeysHandler,
   FindRetentionRulesHandler,
   FindUnknownTestsHandler,
   PutCatalogueEntryHandler,
   PutTestHandler,
 } from './accounts.handlers.js';
+import { FindAccountNamesHandler, FindKnownAccountsHandler } from './known-accounts.handlers.js';
 import { AccommodationsController, AttributeKeysController, SchoolsController } from './catalogue.controller.js';
 import { TestsController } from './tests.controller.js';
 
@@ -38,6 +38,7 @@ import { TestsController } from './tests.controller.js';
     PutCatalogueEntryHandler,
     DeleteCatalogueEntryHandler,
     FindUnknownTestsHandler,
+    FindAccountNamesHandler,
     FindKnownAccountsHandler,
     FindAttributeKeysHandler,
   ],
