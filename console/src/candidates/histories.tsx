@@ -8,6 +8,7 @@ import { List } from '../components/list';
 import { Section } from '../components/page';
 import { isFirstAwaited, Loading, Shown } from '../components/states';
 import { Table, type Column } from '../components/table';
+import { Time } from '../components/time';
 import { NOTIFICATION_COLUMNS } from '../notification/columns';
 import { eventText } from '../notification/words';
 import { auditOf, candidateQueries, notificationsOf, type CandidatePath } from './candidate-queries';
@@ -55,7 +56,12 @@ const BOOKINGS: readonly Column<Schemas['BookingModel']>[] = [
     text: ({ booking_code: code }) => code,
   },
   { id: 'status', header: 'Status', as: 'badge', text: ({ status }) => status },
-  { id: 'on', header: 'Exam', as: 'time', text: ({ booking_on: at }) => at },
+  {
+    id: 'on',
+    header: 'Exam',
+    cell: ({ booking_on: at, location_timezone: zone }) => <Time at={at} zone={zone} />,
+    text: ({ booking_on: at }) => at,
+  },
   {
     id: 'place',
     header: 'Where',

@@ -2,6 +2,7 @@ import { useDeferredValue, type ReactNode } from 'react';
 import { isPassing, ProblemError } from '../api/problem';
 import { Button } from './button';
 import { CopyButton } from './copy';
+import { Time } from './time';
 
 /** Shows that data is being loaded. The text appears only after a delay. */
 export function Loading({ what = 'Loading' }: { what?: string }) {
@@ -68,7 +69,7 @@ export function StaleNote({ of }: { of: Followed }) {
   if (!of.isError || of.dataUpdatedAt === 0) return null;
   return (
     <div className="note warn stale" role="status">
-      This data is not up to date. It was loaded at {new Date(of.dataUpdatedAt).toLocaleTimeString('en-GB')}.{' '}
+      This data is not up to date. It was loaded at <Time at={new Date(of.dataUpdatedAt).toISOString()} short />.{' '}
       {of.error instanceof Error ? of.error.message : ''}{' '}
       <Button small onPress={() => void of.refetch()}>
         Try again
