@@ -2,6 +2,7 @@ import './partners.css';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
+import { AccountName } from '../components/account-name';
 import type { Schemas } from '../api/client';
 import { useLive } from '../api/live';
 import { useScopes } from '../api/session';
@@ -16,6 +17,7 @@ import { Time } from '../components/time';
 import { CHANGE_REASON_OPTIONS, eventText, failureText } from '../notification/words';
 import { BulkButtons } from '../queue/bulk-buttons';
 import { filterOf } from '../queue/filter-text';
+import { LatestAnswer } from '../queue/latest-answer';
 import { conditionOf } from './condition';
 import { PartnerActions } from './partner-actions';
 import { statisticsQuery, subscriptionQuery } from './partner-queries';
@@ -68,7 +70,7 @@ function Partner({ subscription }: { subscription: Subscription }) {
       <Facts
         of={[
           ['Address', url],
-          ['Account', subscription.account_code],
+          ['Account', <AccountName code={subscription.account_code} />],
           ['Events', subscription.change_reasons.map(eventText).join(', ')],
           ['Authentication', signInText(subscription.auth)],
           ['Answer timeout', subscription.wait_ms == null ? 'Default' : `${subscription.wait_ms} ms`],
@@ -104,7 +106,8 @@ function Failing({ since, id }: { since: string | null | undefined; id: string }
       Every attempt has failed since <Time at={since} short />.{' '}
       <Link to="/queue/notifications" search={{ subscription_id: id }}>
         Show the failed notifications
-      </Link>
+      </Link>{' '}
+      <LatestAnswer filter={{ subscription_id: id }} />
     </p>
   );
 }

@@ -1,5 +1,6 @@
 import './setup.css';
 import { useState } from 'react';
+import { AccountsField } from '../components/account-fields';
 import { api, dataOf, type Schemas } from '../api/client';
 import { ROOT } from '../api/root';
 import { Copyable, CopyButton } from '../components/copy';
@@ -53,7 +54,7 @@ function UserStep({ done }: { done: (login: Login) => void }) {
   return (
     <Section title="The user">
       <Form form={form} action="Create user">
-        <FormField form={form} name="account_codes" label="Accounts" />
+        <AccountsField form={form} name="account_codes" label="Accounts" />
         <FormField form={form} name="username" label="User name" />
         <FormField form={form} name="password" label="Password" type="password" />
         <FormField form={form} name="scopes" label="Scopes" options={CLIENT_SCOPES} />

@@ -1,5 +1,6 @@
 import './setup.css';
 import { useState } from 'react';
+import { AccountField } from '../components/account-fields';
 import { api, dataOf, type Schemas } from '../api/client';
 import { Button } from '../components/button';
 import { Copyable, CopyButton } from '../components/copy';
@@ -68,7 +69,7 @@ function PartnerForm({ auth, done }: { auth: AuthType; done: (made: Made) => voi
   });
   return (
     <Form form={form} action="Create subscription">
-      <FormField form={form} name="account_code" label="Account" />
+      <AccountField form={form} name="account_code" label="Account" />
       <FormField form={form} name="name" label="Name" />
       <FormField form={form} name="partner_url" label="Partner URL" />
       <AuthFields form={form} type={auth} />

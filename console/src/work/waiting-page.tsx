@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
+import { ACCOUNT_FILTER } from '../components/account-options';
 import { api, pageOf } from '../api/client';
 import { useLive } from '../api/live';
 import { Badge } from '../components/badge';
@@ -13,7 +14,7 @@ import { toast } from '../components/toast';
 import { nameOf, type CandidateRecord } from '../candidates/record-text';
 import { WorkNav } from './work-nav';
 
-const FILTERS: readonly Filter[] = [{ name: 'account_code', label: 'Account code', main: true }];
+const FILTERS: readonly Filter[] = [{ ...ACCOUNT_FILTER, main: true }];
 
 const CANDIDATE: Column<CandidateRecord> = {
   id: 'candidate',
@@ -55,6 +56,7 @@ const COMMON: readonly Column<CandidateRecord>[] = [
     id: 'account',
     header: 'Account',
     hidden: true,
+    as: 'account',
     text: ({ account_code: code }) => code,
   },
   {

@@ -1,0 +1,76 @@
+import { Button } from './button';
+import { Picker } from './picker';
+import type { FormState } from './form';
+import { useAccountOptions } from './account-options';
+
+interface Props {
+  form: FormState;
+  name: string;
+  label: string;
+}
+
+/** Shows the form field with which the user chooses an account by its name. */
+export function AccountField({ form, name, label }: Props) {
+  const { isRequired, description } = form.rule(name);
+  return (
+    <Picker
+      label={label}
+      hint={description}
+      fault={form.faults[name]}
+      required={isRequired}
+      hasCodes
+      options={useAccountOptions()}
+      value={String(form.values[name] ?? '')}
+      onChange={(value) => form.set(name, value)}
+    />
+  );
+}
+
+/** Shows the form field with which the user chooses any number of accounts by their names. */
+export function AccountsField({ form, name, label }: Props) {
+  const options = useAccountOptions();
+  const chosen = form.values[name] as string[];
+  return (
+    <div className="accounts-field">
+      <Picker
+        // The field is empty again after each choice.
+        key={chosen.join(' ')}
+        label={label}
+        hint={form.rule(name).description}
+        fault={form.faults[name]}
+        hasCodes
+        autoFocus={form.dirty && chosen.length > 0}
+        options={options.filter(([code]) => !chosen.includes(code))}
+        value=""
+        onChange={(code) => form.set(name, [...chosen, code])}
+      />
+      {chosen.length > 0 && (
+        <ul aria-label={`Chosen: ${label.toLowerCase()}`} className="chosen-list">
+          {chosen.map((code) => {
+            const shown = options.find(([each]) => each === code)?.[1] ?? code;
+            return (
+              <li key={code}>
+                <span>
+                  <bdi>{shown}</bdi> {shown !== code && <small className="code">{code}</small>}
+                </span>
+                <Button
+                  small
+                  kind="quiet"
+                  aria-label={`Remove ${shown}`}
+                  onPress={() =>
+                    form.set(
+                      name,
+                      chosen.filter((each) => each !== code),
+                    )
+                  }
+                >
+                  Remove
+                </Button>
+              </li>
+            );
+          })}
+        </ul>
+      )}
+    </div>
+  );
+}
