@@ -34,7 +34,8 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
         {...table}
         rows={rows}
         // Placeholder rows belong to the previous filter. The empty key makes the new rows count as a new list.
-        list={query.isPlaceholderData ? '' : key}
+        // Rows that arrive after the user sorted the list belong between the others.
+        list={query.isPlaceholderData ? '' : isSorted ? `${key} ${pages}` : key}
         load={load}
         count={query.hasNextPage ? countText(rows.length, isSorted && !isWaiting) : undefined}
         loadRest={() => {
