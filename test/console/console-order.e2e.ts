@@ -60,7 +60,7 @@ describe('the figures of the home page', () => {
       const answer = await subscribed.get(`/admin/notifications?${query}`);
       expect([query, answer.status]).toEqual([query, 200]);
       const next = /<[^?]*\?([^>]*)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
-      return { codes: answer.body.map((one: { booking_code: string }) => one.booking_code as string), next };
+      return { codes: answer.body.map((one: { booking_code: string }) => one.booking_code), next };
     };
     const first = await read('exam_in=2h&limit=1');
     expect(first.codes).toEqual([soonest]);

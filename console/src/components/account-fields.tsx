@@ -33,14 +33,12 @@ export function AccountsField({ form, name, label }: Props) {
   return (
     <div className="accounts-field">
       <Picker
-        // The field is empty again after each choice.
-        key={chosen.join(' ')}
         label={label}
         hint={form.rule(name).description}
         fault={form.faults[name]}
         hasCodes
-        autoFocus={form.dirty && chosen.length > 0}
         options={options.filter(([code]) => !chosen.includes(code))}
+        // The field is empty again after each choice.
         value=""
         onChange={(code) => form.set(name, [...chosen, code])}
       />
