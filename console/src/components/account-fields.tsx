@@ -42,33 +42,30 @@ export function AccountsField({ form, name, label }: Props) {
         value=""
         onChange={(code) => form.set(name, [...chosen, code])}
       />
-      {chosen.length > 0 && (
-        <ul aria-label={`Chosen: ${label.toLowerCase()}`} className="chosen-list">
-          {chosen.map((code) => {
-            const shown = options.find(([each]) => each === code)?.[1] ?? code;
-            return (
-              <li key={code}>
-                <span>
-                  <bdi>{shown}</bdi> {shown !== code && <small className="code">{code}</small>}
-                </span>
-                <Button
-                  small
-                  kind="quiet"
-                  aria-label={`Remove ${shown}`}
-                  onPress={() =>
-                    form.set(
-                      name,
-                      chosen.filter((each) => each !== code),
-                    )
-                  }
-                >
-                  Remove
-                </Button>
-              </li>
-            );
-          })}
-        </ul>
-      )}
+      <ul aria-label={`Chosen: ${label.toLowerCase()}`} className="chosen-list">
+        {chosen.length === 0 && <li className="hint">None chosen</li>}
+        {chosen.map((code) => {
+          const shown = options.find(([each]) => each === code)?.[1] ?? code;
+          return (
+            <li key={code}>
+              <bdi title={code}>{shown}</bdi>
+              <Button
+                small
+                kind="quiet"
+                aria-label={`Remove ${shown}`}
+                onPress={() =>
+                  form.set(
+                    name,
+                    chosen.filter((each) => each !== code),
+                  )
+                }
+              >
+                Remove
+              </Button>
+            </li>
+          );
+        })}
+      </ul>
     </div>
   );
 }

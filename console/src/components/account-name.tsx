@@ -2,13 +2,14 @@ import { useAccountOptions } from './account-options';
 
 /** Shows an account by its name, with its code below. Without a known name, only the code is shown. */
 export function AccountName({ code }: { code: string | null | undefined }) {
-  const name = useAccountOptions().find(([each]) => each === code)?.[1];
+  const options = useAccountOptions();
   if (code == null) return <span className="nothing">–</span>;
-  if (name === undefined) return <span className="code">{code}</span>;
+  const name = options.find(([each]) => each === code)?.[1];
   return (
-    <span>
-      <bdi>{name}</bdi>
-      <small className="code">{code}</small>
+    <span className="account">
+      <bdi>{name ?? code}</bdi>
+      {/* A blank reserves the line of the code until the names arrive, so that no content moves. */}
+      {name !== undefined ? <small className="code">{code}</small> : options.length === 0 && <small>{'\u00a0'}</small>}
     </span>
   );
 }
