@@ -7,6 +7,7 @@ import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
 import { Copyable } from '../components/copy';
 import { Dialog } from '../components/dialog';
+import { useSecretGuard } from '../components/secret-once';
 import { toast } from '../components/toast';
 
 /** Shows the buttons for an operator's actions on a partner. */
@@ -102,17 +103,22 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
           </Button>
         </>
       )}
-      {secret !== null && (
-        <Dialog title="The new signing secret" onClose={() => setSecret(null)}>
-          <p>This secret is shown only once. Copy it for the partner, and then close this dialog.</p>
-          <Copyable text={secret} />
-          <div className="actions end">
-            <Button kind="primary" onPress={() => setSecret(null)}>
-              Close
-            </Button>
-          </div>
-        </Dialog>
-      )}
+      {secret !== null && <NewSecret secret={secret} onClose={() => setSecret(null)} />}
     </div>
+  );
+}
+
+function NewSecret({ secret, onClose }: { secret: string; onClose: () => void }) {
+  useSecretGuard(true);
+  return (
+    <Dialog title="The new signing secret">
+      <p>This secret is shown only once. Copy it for the partner, and then close this dialog.</p>
+      <Copyable text={secret} />
+      <div className="actions end">
+        <Button kind="primary" onPress={onClose}>
+          I have copied the secret
+        </Button>
+      </div>
+    </Dialog>
   );
 }

@@ -12,7 +12,9 @@ export function UserMenu({ session }: { session: Session }) {
     <div className="user">
       <p className="who">
         {session.username}
-        <small>{session.scopes.includes('admin') ? 'All accounts' : session.account_codes.join(', ')}</small>
+        <small>
+          {session.scopes.includes('admin') ? 'All accounts' : session.accounts.map(({ name }) => name).join(', ')}
+        </small>
       </p>
       <Select
         label="Theme"
