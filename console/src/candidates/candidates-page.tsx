@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<Found>[] = [
         to="/candidates/$account/$candidate"
         params={{ account: record.account_code, candidate: record.candidate.candidate_id }}
       >
-        {nameOf(record.candidate)}
+        <bdi>{nameOf(record.candidate)}</bdi>
       </Link>
     ),
     text: ({ candidate }) => nameOf(candidate),
