@@ -46,7 +46,7 @@ export async function poll<Transaction>(
     });
     acknowledged += ack.length;
     [ack, refuse] = [[], []];
-    // What a poll offers while the program ends is not processed: its lease expires.
+    // Notifications that this last poll leased are not processed: their leases expire.
     if (isEnding || (body.notifications.length === 0 && !keepsWaiting)) return acknowledged;
     for (const { id, event_sequence: sequence, body: text } of body.notifications) {
       const { status, body: answer } = await receiver.takeGenuine(id, sequence, Buffer.from(text));
