@@ -261,6 +261,11 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
     await pool.end();
   });
 
+  it('a partner that upgrades the package still knows the notifications in the tables of release 1.0.0', async () => {
+    const notification = { booking_code: 'U1', effective_date: '2026-12-01T10:00:00Z' } as never;
+    expect(await receiver().take({ id: 'taken before', sequence: 1, notification })).toBe('repeat');
+  });
+
   it('a partner with the package and its own database stores each retried notification once, and catches up on notifications that a restore lost', async () => {
     const { authority } = await sharedCertificates();
     const { port } = server.address() as { port: number };
@@ -309,7 +314,6 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
     expect(await receiver().take({ ...received, id: 'later', sequence: 3 })).toBe('applied');
     expect(await receiver().take({ ...received, id: 'late', sequence: 2 })).toBe('late');
     expect(await receiver().take({ ...received, id: null, sequence: 3 })).toBe('repeat');
-    expect(await receiver().take({ ...received, id: 'taken before', sequence: 4 })).toBe('repeat');
   });
 
   it('a partner with the package and its own database learns which event of a record is the newest, and keeps the digests', async () => {
