@@ -173,11 +173,14 @@ func Seconds(text string) (int64, error) {
 // differs is narrowed, until the service lists its notifications on one page. A step in which the partner has more than
 // the service is no fault. Heal returns the missing ids, and the number of calls that it took.
 func (a *API) Heal(store *Store, from, to int64) (missing []string, calls int, err error) {
+	if to-from > hour {
+		// The service keeps digests of whole hours, so that these steps cost it the least.
+		from, to = from/hour*hour, (to+hour-1)/hour*hour
+	}
 	before, ranges := a.Calls, [][2]int64{{from, to}}
 	for len(ranges) > 0 {
 		start, end := ranges[0][0], ranges[0][1]
 		ranges = ranges[1:]
-		// The service keeps digests of whole hours, so that these steps cost it the least.
 		unit := int64(1)
 		if end-start > hour {
 			unit = hour

@@ -335,10 +335,12 @@ function poll(Api $api, Receiver $receiver, bool $forever = false): int
  */
 function heal(Api $api, Store $store, string $from, string $to): array
 {
-    [$before, $missing, $ranges] = [$api->calls, [], [[seconds($from), seconds($to)]]];
+    [$first, $last] = [seconds($from), seconds($to)];
+    // The service keeps digests of whole hours, so that these steps cost it the least.
+    $whole = [intdiv($first, HOUR) * HOUR, (int) ceil($last / HOUR) * HOUR];
+    [$before, $missing, $ranges] = [$api->calls, [], [$last - $first > HOUR ? $whole : [$first, $last]]];
     $subscription = ['subscription_id' => $api->subscription];
     while ([$a, $b] = array_pop($ranges)) {
-        // The service keeps digests of whole hours, so that these steps cost it the least.
         $unit = $b - $a > HOUR ? HOUR : 1;
         $step = $unit * (int) ceil(($b - $a) / $unit / MAX_STEPS);
         $query = $subscription + ['from' => date_time($a), 'to' => date_time($b), 'step_s' => $step];

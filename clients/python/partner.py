@@ -265,11 +265,13 @@ def heal(api, store, start, end):
     A step whose digest differs is narrowed, until the service lists its notifications on one page. A step in which the
     partner has more than the service is no fault. Returns the missing ids, and the number of calls that it took.
     """
-    before, missing, ranges = api.calls, [], [(seconds(start), seconds(end))]
+    first, last = seconds(start), seconds(end)
+    # The service keeps digests of whole hours, so that these steps cost it the least.
+    whole = (first // HOUR * HOUR, -(-last // HOUR) * HOUR)
+    before, missing, ranges = api.calls, [], [whole if last - first > HOUR else (first, last)]
     subscription = {"subscription_id": api.subscription_id}
     while ranges:
         a, b = ranges.pop()
-        # The service keeps digests of whole hours, so that these steps cost it the least.
         unit = HOUR if b - a > HOUR else 1
         step = unit * -((a - b) // (unit * MAX_STEPS))
         query = urllib.parse.urlencode({**subscription, "from": date_time(a), "to": date_time(b), "step_s": step})

@@ -119,11 +119,12 @@ public final class PartnerApi {
     public Healed heal(Store store, long from, long to) throws IOException, InterruptedException {
         int before = calls;
         List<String> missing = new ArrayList<>();
-        Deque<long[]> ranges = new ArrayDeque<>(List.of(new long[] {from, to}));
+        // The service keeps digests of whole hours, so that these steps cost it the least.
+        long[] whole = {from / HOUR * HOUR, (to + HOUR - 1) / HOUR * HOUR};
+        Deque<long[]> ranges = new ArrayDeque<>(List.of(to - from > HOUR ? whole : new long[] {from, to}));
         while (!ranges.isEmpty()) {
             long start = ranges.peek()[0];
             long end = ranges.pop()[1];
-            // The service keeps digests of whole hours, so that these steps cost it the least.
             long unit = end - start > HOUR ? HOUR : 1;
             long stepS = unit * ((end - start + unit * MAX_STEPS - 1) / (unit * MAX_STEPS));
             Set<Map<String, Object>> own = Set.copyOf(Notification.stepsOf(store.kept(start, end), start, end, stepS));

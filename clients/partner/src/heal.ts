@@ -37,7 +37,8 @@ interface Listed {
 }
 
 /**
- * @param from the beginning of the compared time, `YYYY-MM-DDThh:mm:ssZ`
+ * @param from the beginning of the compared time, `YYYY-MM-DDThh:mm:ssZ`; a time of more than an hour is extended to
+ *   whole hours
  * @throws PartnerApiError
  */
 export async function heal(
@@ -47,7 +48,11 @@ export async function heal(
 ): Promise<HealResult> {
   const before = api.calls;
   const missing: string[] = [];
-  const ranges: [fromS: number, toS: number][] = [[secondsOf(from), secondsOf(to)]];
+  let [firstS, lastS] = [secondsOf(from), secondsOf(to)];
+  // The service keeps digests of whole hours, so that these steps cost it the least.
+  if (lastS - firstS > HOUR_S)
+    [firstS, lastS] = [Math.floor(firstS / HOUR_S) * HOUR_S, Math.ceil(lastS / HOUR_S) * HOUR_S];
+  const ranges: [fromS: number, toS: number][] = [[firstS, lastS]];
   for (let range = ranges.pop(); range !== undefined; range = ranges.pop())
     for (const step of await differingSteps(api, store, ...range)) {
       const [fromS, toS] = [secondsOf(step.from), secondsOf(step.to)];
@@ -76,7 +81,6 @@ async function differingSteps(
   fromS: number,
   toS: number,
 ): Promise<DigestStep[]> {
-  // The service keeps digests of whole hours, so that these steps cost it the least.
   const unit = toS - fromS > HOUR_S ? HOUR_S : 1;
   const stepS = unit * Math.ceil((toS - fromS) / unit / MAX_STEPS);
   const query = new URLSearchParams({
