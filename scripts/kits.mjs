@@ -100,7 +100,7 @@ function run([program, ...words], { env = {}, cwd = root, codes = [0] } = {}) {
   });
   if (!codes.includes(status))
     throw new Error(`${program} ${words.join(' ')} ended with ${status}:\n${stdout}${stderr}`);
-  return stdout;
+  return stdout + stderr;
 }
 
 function checkVectors(kit) {
@@ -118,7 +118,8 @@ function checkVectors(kit) {
           : 'a';
     const planted = join(folder, 'planted.json');
     writeFileSync(planted, text.slice(0, at) + wrong + text.slice(at + 1), 'latin1');
-    run([...kit.run, 'vectors', planted], { cwd: kit.cwd, codes: [1] });
+    const said = run([...kit.run, 'vectors', planted], { cwd: kit.cwd, codes: [1] });
+    if (!said.includes('WRONG ')) throw new Error(`The wrong byte after ${before} is not reported:\n${said}`);
   }
   return `vectors.json is right, and each of ${PLANTS.length} wrong bytes is found`;
 }
