@@ -13,13 +13,13 @@ export function versionFaults(root, version) {
     ['package.json', [json('package.json').version]],
     ['package-lock.json', [json('package-lock.json').version, json('package-lock.json').packages[''].version]],
     ['docs/openapi.json', [json('docs/openapi.json').info.version]],
-    ...CLIENT_VERSIONS.map(({ path, version: form }) => [
+    ...CLIENT_VERSIONS.filter(({ version: form }) => form === undefined).map(({ path }) => [
       path,
-      form === undefined
-        ? [json(path).version]
-        : [...text(path).matchAll(form)].map(([all, before]) => all.slice(before.length)),
+      [json(path).version],
     ]),
     ...[
+      ['clients/python/pyproject.toml', /^version = "([^"]+)"$/gm, 1],
+      ['clients/java/pom.xml', /^ {2}<version>([^<]+)<\/version>$/gm, 1],
       ['deploy/chart/Chart.yaml', /^(?:version|appVersion): "?([^"\n]+)"?$/gm, 2],
       ['deploy/kubernetes/kustomization.yaml', /^ *newTag: (.+)$/gm, 1],
     ].map(([path, name, count]) => {

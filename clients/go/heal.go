@@ -174,7 +174,7 @@ func Seconds(text string) (int64, error) {
 // the service is no fault. Heal returns the missing ids, and the number of calls that it took.
 func (a *API) Heal(store *Store, from, to int64) (missing []string, calls int, err error) {
 	if to-from > hour {
-		// The service keeps digests of whole hours, so that these steps cost it the least.
+		// Steps that begin at whole hours cost the service the least, because it keeps their sums.
 		from, to = from/hour*hour, (to+hour-1)/hour*hour
 	}
 	before, ranges := a.Calls, [][2]int64{{from, to}}

@@ -336,7 +336,7 @@ function poll(Api $api, Receiver $receiver, bool $forever = false): int
 function heal(Api $api, Store $store, string $from, string $to): array
 {
     [$first, $last] = [seconds($from), seconds($to)];
-    // The service keeps digests of whole hours, so that these steps cost it the least.
+    // Steps that begin at whole hours cost the service the least, because it keeps their sums.
     $whole = [intdiv($first, HOUR) * HOUR, (int) ceil($last / HOUR) * HOUR];
     [$before, $missing, $ranges] = [$api->calls, [], [$last - $first > HOUR ? $whole : [$first, $last]]];
     $subscription = ['subscription_id' => $api->subscription];

@@ -266,7 +266,7 @@ def heal(api, store, start, end):
     partner has more than the service is no fault. Returns the missing ids, and the number of calls that it took.
     """
     first, last = seconds(start), seconds(end)
-    # The service keeps digests of whole hours, so that these steps cost it the least.
+    # Steps that begin at whole hours cost the service the least, because it keeps their sums.
     whole = (first // HOUR * HOUR, -(-last // HOUR) * HOUR)
     before, missing, ranges = api.calls, [], [whole if last - first > HOUR else (first, last)]
     subscription = {"subscription_id": api.subscription_id}

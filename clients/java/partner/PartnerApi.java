@@ -119,7 +119,7 @@ public final class PartnerApi {
     public Healed heal(Store store, long from, long to) throws IOException, InterruptedException {
         int before = calls;
         List<String> missing = new ArrayList<>();
-        // The service keeps digests of whole hours, so that these steps cost it the least.
+        // Steps that begin at whole hours cost the service the least, because it keeps their sums.
         long[] whole = {from / HOUR * HOUR, (to + HOUR - 1) / HOUR * HOUR};
         Deque<long[]> ranges = new ArrayDeque<>(List.of(to - from > HOUR ? whole : new long[] {from, to}));
         while (!ranges.isEmpty()) {

@@ -49,7 +49,7 @@ export async function heal(
   const before = api.calls;
   const missing: string[] = [];
   let [firstS, lastS] = [secondsOf(from), secondsOf(to)];
-  // The service keeps digests of whole hours, so that these steps cost it the least.
+  // Steps that begin at whole hours cost the service the least, because it keeps their sums.
   if (lastS - firstS > HOUR_S)
     [firstS, lastS] = [Math.floor(firstS / HOUR_S) * HOUR_S, Math.ceil(lastS / HOUR_S) * HOUR_S];
   const ranges: [fromS: number, toS: number][] = [[firstS, lastS]];
