@@ -234,13 +234,9 @@ func (a *API) query(from, to int64, name, value string) string {
 
 // missing lists the delivered notifications of a step, and returns the ids that the store does not have.
 func (a *API) missing(store *Store, step Step, from, to int64) ([]string, error) {
-	known, found := map[string]bool{}, []string{}
-	for _, kept := range store.Between(from, to) {
-		known[kept.ID] = true
-	}
+	var ids, found []string
 	for _, margin := range margins {
-		count := 0
-		found = found[:0]
+		ids = nil
 		next := "partner/notifications?state=DELIVERED&" + a.query(from-margin, to+margin, "limit", strconv.Itoa(page))
 		for next != "" {
 			var listed []struct {
@@ -253,15 +249,22 @@ func (a *API) missing(store *Store, step Step, from, to int64) ([]string, error)
 			}
 			for _, one := range listed {
 				if one.EffectiveDate >= step.From && one.EffectiveDate < step.To {
-					count++
-					if !known[one.ID] {
-						found = append(found, one.ID)
-					}
+					ids = append(ids, one.ID)
 				}
 			}
 		}
-		if count >= step.Count {
+		if len(ids) >= step.Count {
 			break
+		}
+	}
+	// Read after the list, so that a notification that arrives meanwhile is not considered missing.
+	known := map[string]bool{}
+	for _, kept := range store.Between(from, to) {
+		known[kept.ID] = true
+	}
+	for _, id := range ids {
+		if !known[id] {
+			found = append(found, id)
 		}
 	}
 	return found, nil

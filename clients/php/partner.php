@@ -338,13 +338,15 @@ function heal(Api $api, Store $store, string $from, string $to): array
     [$first, $last] = [seconds($from), seconds($to)];
     // Steps that begin at whole hours cost the service the least, because it keeps their sums.
     $whole = [intdiv($first, HOUR) * HOUR, (int) ceil($last / HOUR) * HOUR];
-    [$before, $missing, $ranges] = [$api->calls, [], [$last - $first > HOUR ? $whole : [$first, $last]]];
+    [$first, $last] = $last - $first > HOUR ? $whole : [$first, $last];
+    [$before, $missing, $ranges, $kept] = [$api->calls, [], [[$first, $last]], $store->kept($first, $last)];
     $subscription = ['subscription_id' => $api->subscription];
     while ([$a, $b] = array_pop($ranges)) {
         $unit = $b - $a > HOUR ? HOUR : 1;
         $step = $unit * (int) ceil(($b - $a) / $unit / MAX_STEPS);
         $query = $subscription + ['from' => date_time($a), 'to' => date_time($b), 'step_s' => $step];
-        $own = array_column(steps_of($store->kept($a, $b), $a, $b, $step), 'digest', 'from');
+        $within = array_filter($kept, fn ($one) => $one[1] >= $a && $one[1] < $b);
+        $own = array_column(steps_of($within, $a, $b, $step), 'digest', 'from');
         foreach ($api->call('partner/digest?' . http_build_query($query))[0] as $one) {
             if ($one['count'] === 0 || ($own[$one['from']] ?? '') === $one['digest']) {
                 continue;
@@ -354,24 +356,26 @@ function heal(Api $api, Store $store, string $from, string $to): array
                 $ranges[] = [$c, $d];
                 continue;
             }
-            $known = array_column($store->kept($c, $d), 0);
             foreach (MARGINS as $margin) {
                 $times = ['from' => date_time($c - $margin), 'to' => date_time($d + $margin)];
                 $filters = $subscription + ['state' => 'DELIVERED', 'limit' => PAGE] + $times;
                 [$ids, $page] = [[], 'partner/notifications?' . http_build_query($filters)];
                 while ($page !== null) {
                     [$listed, $page] = $api->call($page);
-                    $within = fn ($item) => $item['effective_date'] >= $one['from'] && $item['effective_date'] < $one['to'];
-                    array_push($ids, ...array_column(array_filter($listed, $within), 'id'));
+                    $fits = fn ($item) => $item['effective_date'] >= $one['from'] && $item['effective_date'] < $one['to'];
+                    array_push($ids, ...array_column(array_filter($listed, $fits), 'id'));
                 }
                 if (count($ids) >= $one['count']) {
                     break;
                 }
             }
-            array_push($missing, ...array_diff($ids, $known));
+            $known = array_filter($within, fn ($own) => $own[1] >= $c && $own[1] < $d);
+            array_push($missing, ...array_diff($ids, array_column($known, 0)));
         }
     }
     $calls = $api->calls - $before;
+    // Read again, so that a notification that has arrived meanwhile is not considered missing.
+    $missing = $missing === [] ? [] : array_values(array_diff($missing, array_column($store->kept($first, $last), 0)));
     foreach (array_chunk($missing, MAX_IDS) as $ids) {
         $api->call('partner/notifications/replay', ['ids' => $ids]);
     }

@@ -283,7 +283,6 @@ def heal(api, store, start, end):
             if one["count"] > PAGE and d - c > 1:
                 ranges.append((c, d))
                 continue
-            known = {id for id, _at, _digest in store.kept(c, d)}
             for margin in MARGINS:
                 filters = {**subscription, "state": "DELIVERED", "limit": PAGE}
                 filters.update({"from": date_time(c - margin), "to": date_time(d + margin)})
@@ -293,6 +292,8 @@ def heal(api, store, start, end):
                     ids += [item["id"] for item in listed if one["from"] <= item["effective_date"] < one["to"]]
                 if len(ids) >= one["count"]:
                     break
+            # Read after the list, so that a notification that arrives meanwhile is not considered missing.
+            known = {id for id, _at, _digest in store.kept(c, d)}
             missing += [id for id in ids if id not in known]
     calls = api.calls - before
     for first in range(0, len(missing), MAX_IDS):

@@ -148,7 +148,6 @@ public final class PartnerApi {
 
     /** Lists the delivered notifications of a step, and returns the ids that the store does not have. */
     private List<String> missing(Store store, long count, long from, long to) throws IOException, InterruptedException {
-        Set<String> known = store.kept(from, to).stream().map(Notification::id).collect(Collectors.toSet());
         List<String> ids = new ArrayList<>();
         for (long margin : MARGINS) {
             ids.clear();
@@ -163,6 +162,8 @@ public final class PartnerApi {
             }
             if (ids.size() >= count) break;
         }
+        // Read after the list, so that a notification that arrives meanwhile is not considered missing.
+        Set<String> known = store.kept(from, to).stream().map(Notification::id).collect(Collectors.toSet());
         ids.removeAll(known);
         return ids;
     }

@@ -102,12 +102,13 @@ async function missingIn(
   fromS: number,
   toS: number,
 ): Promise<string[]> {
-  const known = new Set((await keptIn(store, fromS, toS)).map(({ id }) => id));
   let ids: string[] = [];
   for (const margin of MARGINS_S) {
     ids = await listed(api, step, fromS - margin, toS + margin);
     if (ids.length >= step.count) break;
   }
+  // Read after the list, so that a notification that arrives meanwhile is not considered missing.
+  const known = new Set((await keptIn(store, fromS, toS)).map(({ id }) => id));
   return ids.filter((id) => !known.has(id));
 }
 

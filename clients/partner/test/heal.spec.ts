@@ -42,6 +42,13 @@ describe('heal', () => {
     expect(service.replayed).toEqual([]);
   });
 
+  it('heal does not consider a notification missing that arrives while the service lists its notifications', async () => {
+    const late = service.add(FROM_S + 5);
+    const listed = () => service.requests.some((request) => request.startsWith('/v1/partner/notifications?'));
+    const store = { kept: () => Promise.resolve(listed() ? [late] : []) };
+    expect((await heal(api, store, MONTH)).missing).toEqual([]);
+  });
+
   it('heal finds an omission in a second with more notifications than one page of the list', async () => {
     for (let number = 0; number < 450; number += 1) service.add(FROM_S + 5);
     const [first, ...others] = service.delivered;
