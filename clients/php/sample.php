@@ -25,7 +25,9 @@ const MAX_BODY = 256 * 1024;
 /** Writes to your database. */
 function work(array $notification, bool $isNewestOfRecord): void
 {
-    fwrite(STDOUT, ($notification['change_reason'] ?? '') . ' ' . ($notification['booking_code'] ?? '') . "\n");
+    $isChange = isset($notification['svc_eligiblity_id']); // For a subscription with `record_changes`.
+    $names = $isChange ? ['change', 'svc_eligiblity_id'] : ['change_reason', 'booking_code'];
+    fwrite(STDOUT, "{$notification[$names[0]]} {$notification[$names[1]]}\n");
 }
 
 function setting(string $name): string

@@ -21,7 +21,10 @@ MAX_BODY = 256 * 1024
 
 def work(notification, connection, is_newest_of_record):
     """Writes to your database. `connection` is the open transaction of the store."""
-    print(notification.get("change_reason"), notification.get("booking_code"), flush=True)
+    if "svc_eligiblity_id" in notification:  # A change of a record, for a subscription with `record_changes`.
+        print(notification["change"], notification["svc_eligiblity_id"], flush=True)
+    else:
+        print(notification["change_reason"], notification["booking_code"], flush=True)
 
 
 def serve(receiver, port, certificate=None, key=None):

@@ -41,7 +41,9 @@ final class Sample {
 
     /** Writes to your database. */
     static void work(Notification notification, boolean isNewestOfRecord) {
-        System.out.println(notification.members().get("change_reason") + " " + notification.key());
+        // A change of a record, for a subscription with `record_changes`, has `change`.
+        boolean isChange = notification.members().containsKey("change");
+        System.out.println(notification.members().get(isChange ? "change" : "change_reason") + " " + notification.key());
     }
 
     static String setting(String name) {

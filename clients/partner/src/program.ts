@@ -7,7 +7,7 @@ import { FileStore } from './file-store.js';
 import { heal } from './heal.js';
 import { NotificationReceiver } from './notification-receiver.js';
 import type { NotificationRequest } from './notification-request.js';
-import { MemoryStore } from './notification-store.js';
+import { MemoryStore, placeOf } from './notification-store.js';
 import { PartnerApi } from './partner-api.js';
 import { poll } from './poll.js';
 import { notificationListener } from './servers.js';
@@ -120,7 +120,7 @@ async function faultsOf({ signatures, ordering, digests }: Vectors): Promise<str
   for (const { title, from, to, step_s, kept, steps } of digests) {
     const all = kept.map(({ id, event_sequence, body }) => ({
       id,
-      atS: Date.parse((JSON.parse(body) as NotificationRequest).effective_date) / 1000,
+      atS: placeOf(JSON.parse(body) as NotificationRequest).atS,
       digest: digestOf(id, event_sequence, Buffer.from(body)),
     }));
     expect(title, stepsOf(all, Date.parse(from) / 1000, Date.parse(to) / 1000, step_s), steps);

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { digestOf, MemoryStore, type NotificationRequest, sign, stepsOf, verifySignature } from '../src/index';
+import { placeOf } from '../src/notification-store';
 import { vectors } from './vectors';
 
 const FILE = join(__dirname, '../vectors.json');
@@ -68,7 +69,7 @@ describe('vectors.json', () => {
     ({ from, to, step_s, kept: notifications, steps }) => {
       const all = notifications.map(({ id, event_sequence, body }) => ({
         id,
-        atS: secondsOf((JSON.parse(body) as NotificationRequest).effective_date),
+        atS: placeOf(JSON.parse(body) as NotificationRequest).atS,
         digest: digestOf(id, event_sequence, Buffer.from(body)),
       }));
       expect(stepsOf(all, secondsOf(from), secondsOf(to), step_s)).toEqual(steps);

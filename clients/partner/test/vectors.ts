@@ -75,6 +75,25 @@ const keptAt = (number: number, second: number, changes: object = {}) => ({
   body: JSON.stringify({ ...SAMPLE, effective_date: dateTime(second), ...changes }),
 });
 
+/** Returns a change of a record, whose time is `at`, as a partner keeps it. */
+const changeAt = (number: number, second: number) => ({
+  ...keptAt(number, second),
+  body: JSON.stringify({
+    id: `change-${number}`,
+    kind: 'eligibility',
+    change: 'HELD',
+    at: dateTime(second),
+    svc_eligiblity_id: 'A2B3C4D5',
+    candidate_id: SAMPLE.candidate_id,
+    test_code: 'SAMPLE-TEST',
+    booking_code: null,
+    status: 'PENDING',
+    revision: null,
+    notification: null,
+    event_sequence: null,
+  }),
+});
+
 type Kept = ReturnType<typeof keptAt>;
 
 /** Builds a case of `digests`: the notifications that a partner kept, and the digest of each step. */
@@ -221,6 +240,10 @@ export function vectors() {
         [3599, keptAt(12, 3599, { candidate_fname: 'Zoë “Z” 王 👩‍🎓' })],
         [3600, keptAt(123, 3600)],
         [5399, keptAt(2, 5399)],
+      ]),
+      digests('a notification and a change of a record', 60, 120, [
+        [10, keptAt(1, 10)],
+        [70, changeAt(2, 70)],
       ]),
     ],
   };
