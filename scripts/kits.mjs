@@ -4,14 +4,24 @@
 // usage: node scripts/kits.mjs [--install] [typescript|python|php|go|java …: all of them by default]
 //
 // 1. Each kit judges vectors.json as the file says. A copy with one wrong byte must fail, for each of several bytes.
-// 2. The sample receiver of each kit passes the conformance program over HTTPS.
+// 2. The sample receiver of each kit passes the conformance program over HTTPS, and is right after kill -9.
 // 3. Each kit polls notifications of a real service and finds ten that it never got (kits-service.mjs).
 //
 // A language that is absent is reported. For TypeScript, Python and PHP, which CI must check, this is a failure.
 // `--install` first installs these with Debian's packages, if they are absent.
 import './installed.mjs';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHmac } from 'node:crypto';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -140,30 +150,80 @@ function makeCertificate() {
   return { TLS_CERT: certificate, TLS_KEY: key };
 }
 
-async function checkConformance(kit) {
-  const tls = makeCertificate();
+/** Starts the sample receiver of a kit, and kills it when `use` has ended. */
+async function withReceiver(kit, tls, use) {
   const [PORT, STORE] = [await freePort(), join(folder, `received-${kit.name}`)];
   const [program, ...words] = [...kit.run, 'serve'];
   const env = { ...process.env, ...tls, PORT, STORE, WEBHOOK_SECRET: SECRET };
   const child = spawn(program, words, { cwd: kit.cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
-  const ended = new Promise((done) => child.once('close', done));
+  const ended = new Promise((done) => child.once('exit', done));
   try {
     for (let waited = 0; !output.includes('ready\n'); waited += 50) {
       if (child.exitCode !== null || waited > PATIENCE_MS) throw new Error(`The receiver did not start:\n${output}`);
       await pause(50);
     }
-    const conformance = join(folder, 'packages/partner/dist/cjs/conformance.js');
-    const options = ['--url', `https://localhost:${PORT}`, '--secret', SECRET, '--ca', tls.TLS_CERT];
-    return run(['node', conformance, ...options])
-      .trim()
-      .split('\n')
-      .at(-1);
+    return await use(PORT, STORE);
   } finally {
     child.kill('SIGKILL');
     await ended;
   }
+}
+
+async function checkConformance(kit) {
+  const tls = makeCertificate();
+  return withReceiver(kit, tls, (port) => {
+    const conformance = join(folder, 'packages/partner/dist/cjs/conformance.js');
+    const options = ['--url', `https://localhost:${port}`, '--secret', SECRET, '--ca', tls.TLS_CERT];
+    return run(['node', conformance, ...options])
+      .trim()
+      .split('\n')
+      .at(-1);
+  });
+}
+
+/** Checks that a receiver that was killed knows the notifications that it answered with 200. */
+async function checkRestart(kit) {
+  await withReceiver(kit, {}, async (port, store) => {
+    await expectOutcome(kit, port, 'first', 1, 'applied');
+    // A part of a line, as a crash leaves it.
+    if (statSync(store).isFile() && kit.name !== 'python') appendFileSync(store, '{"id":"torn","');
+  });
+  await withReceiver(kit, {}, async (port) => {
+    await expectOutcome(kit, port, 'first', 1, 'repeat');
+    await expectOutcome(kit, port, 'second', 2, 'applied');
+  });
+  await withReceiver(kit, {}, (port) => expectOutcome(kit, port, 'second', 2, 'repeat'));
+  return 'knows its notifications after kill -9';
+}
+
+async function expectOutcome({ name }, port, id, sequence, outcome) {
+  const at = String(Math.floor(Date.now() / 1000));
+  const body = JSON.stringify({
+    booking_code: 'RESTART001',
+    booking_on: '2027-01-01T10:00:00Z',
+    candidate_fname: 'Ada',
+    candidate_id: 'ADA-1',
+    candidate_lname: 'Lovelace',
+    change_reason: 'BOOKING_CREATED',
+    effective_date: '2026-12-01T10:00:00Z',
+  });
+  const key = Buffer.from(SECRET.slice('whsec_'.length), 'base64');
+  const response = await fetch(`http://localhost:${port}/notifications`, {
+    method: 'PUT',
+    headers: {
+      'content-type': 'application/json',
+      'webhook-id': id,
+      'webhook-timestamp': at,
+      'webhook-signature': `v1,${createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64')}`,
+      'event-sequence': String(sequence),
+    },
+    body,
+  });
+  const text = await response.text();
+  if (response.status !== 200 || !text.includes(outcome))
+    throw new Error(`${name}: ${id} was answered ${response.status} ${text}, not ${outcome}.`);
 }
 
 async function main() {
@@ -185,6 +245,7 @@ async function main() {
     if (kit.build !== undefined && kit.name !== 'typescript') run(kit.build, { cwd: kit.cwd });
     console.log(`${kit.name}: ${checkVectors(kit)}`);
     console.log(`${kit.name}: ${await checkConformance(kit)}`);
+    console.log(`${kit.name}: ${await checkRestart(kit)}`);
   }
   await checkHealing(present, { folder, run });
   const missing = absent.filter(({ isRequired }) => isRequired);

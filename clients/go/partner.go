@@ -140,10 +140,11 @@ func DigestOf(id string, sequence int64, body []byte) string {
 }
 
 // Store keeps processed notifications in a file, one on a line, for one process. Your work is not in a transaction with
-// the file: after a crash between the two, it is called again.
+// the file: after a crash between the two, it is called again. Other processes may read the file meanwhile, for Heal.
 type Store struct {
 	mutex  sync.Mutex
 	file   *os.File
+	isTorn bool
 	ids    map[string]Kept
 	last   map[string]int64
 	newest map[string]int64
@@ -151,27 +152,26 @@ type Store struct {
 
 // Open reads the file of a store, or creates it.
 func Open(path string) (*Store, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	store := &Store{file: file, ids: map[string]Kept{}, last: map[string]int64{}, newest: map[string]int64{}}
-	reader, end := bufio.NewReader(file), int64(0)
+	reader := bufio.NewReader(file)
 	for {
 		line, err := reader.ReadBytes('\n')
 		var kept Kept
-		if err != nil || json.Unmarshal(line, &kept) != nil {
-			break
+		if json.Unmarshal(line, &kept) == nil {
+			store.remember(kept)
 		}
-		store.remember(kept)
-		end += int64(len(line))
+		if err == io.EOF {
+			// A crash may have left a part of a line.
+			store.isTorn = len(line) > 0
+			return store, nil
+		} else if err != nil {
+			return nil, err
+		}
 	}
-	// A crash may have left a part of a line.
-	if err := file.Truncate(end); err != nil {
-		return nil, err
-	}
-	_, err = file.Seek(end, io.SeekStart)
-	return store, err
 }
 
 func (s *Store) remember(kept Kept) {
@@ -200,13 +200,18 @@ func (s *Store) Once(kept Kept, work func(isNewestOfRecord bool) error) (string,
 		}
 	}
 	line, err := json.Marshal(kept)
+	if s.isTorn {
+		line = append([]byte{'\n'}, line...)
+	}
 	if err == nil {
+		s.isTorn = true
 		_, err = s.file.Write(append(line, '\n'))
 	}
 	if err == nil {
 		err = s.file.Sync()
 	}
 	if err == nil {
+		s.isTorn = false
 		s.remember(kept)
 	}
 	return outcome, err

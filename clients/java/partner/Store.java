@@ -12,7 +12,7 @@ import java.util.Map;
 
 /**
  * Keeps processed notifications in a file, one on a line, for one process. Your work is not in a transaction with the
- * file: after a crash between the two, it is called again.
+ * file: after a crash between the two, it is called again. Other processes may read the file meanwhile, for `heal`.
  */
 public final class Store {
     /** Your work learns whether no booking of the record had a later event. */
@@ -21,6 +21,8 @@ public final class Store {
     }
 
     private final RandomAccessFile file;
+    /** Whether the file may end with a part of a line, which a crash or a full disk left. */
+    private boolean isTorn;
     private final Map<String, Notification> ids = new HashMap<>();
     private final Map<String, Long> last = new HashMap<>();
     private final Map<String, Long> newest = new HashMap<>();
@@ -28,14 +30,16 @@ public final class Store {
     public Store(Path path) throws IOException {
         file = new RandomAccessFile(path.toFile(), "rwd");
         String text = Files.readString(path, StandardCharsets.ISO_8859_1);
-        // A crash may have left a part of a line behind the last line break.
-        int whole = text.lastIndexOf('\n') + 1;
-        file.setLength(whole);
-        file.seek(whole);
-        for (String line : text.substring(0, whole).split("\n")) {
-            if (line.isEmpty()) continue;
+        isTorn = !text.isEmpty() && !text.endsWith("\n");
+        for (String line : text.split("\n")) {
             byte[] bytes = line.getBytes(StandardCharsets.ISO_8859_1);
-            List<?> kept = (List<?>) Json.parse(new String(bytes, StandardCharsets.UTF_8));
+            Object value;
+            try {
+                value = Json.parse(new String(bytes, StandardCharsets.UTF_8));
+            } catch (IllegalArgumentException incomplete) {
+                continue;
+            }
+            List<?> kept = (List<?>) value;
             long sequence = ((Double) kept.get(3)).longValue();
             long at = ((Double) kept.get(4)).longValue();
             BigInteger digest = new BigInteger((String) kept.get(5), 16);
@@ -60,8 +64,12 @@ public final class Store {
         if (!isLate) work.run(one.at() >= newest.getOrDefault(one.record(), 0L));
         String digest = one.digest().toString(16);
         List<Object> kept = List.of(one.id(), one.key(), one.record(), one.sequence(), one.at(), digest);
+        String line = (isTorn ? "\n" : "") + Json.write(kept) + "\n";
+        isTorn = true;
+        file.seek(file.length());
         // The mode of the file forces every write to the disk.
-        file.write((Json.write(kept) + "\n").getBytes(StandardCharsets.UTF_8));
+        file.write(line.getBytes(StandardCharsets.UTF_8));
+        isTorn = false;
         // The members are not kept, so that the memory holds many notifications.
         remember(new Notification(one.id(), one.key(), one.record(), one.sequence(), one.at(), one.digest(), Map.of()));
         return isLate ? "late" : "applied";
