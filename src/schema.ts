@@ -53,6 +53,7 @@ import { Notifications1763640900000 } from './migrations/1763640900000-notificat
 import { Imports1763641000000 } from './migrations/1763641000000-imports.js';
 import { ResultStates1764500000000 } from './migrations/1764500000000-result-states.js';
 import { RetakePolicies1764500100000 } from './migrations/1764500100000-retake-policies.js';
+import { PartnerCallers1764500500000 } from './migrations/1764500500000-partner-callers.js';
 
 /** The TypeORM entities of all tables. */
 const ENTITIES = [
@@ -120,6 +121,7 @@ const MIGRATIONS = [
   Imports1763641000000,
   ResultStates1764500000000,
   RetakePolicies1764500100000,
+  PartnerCallers1764500500000,
 ];
 
 /**

@@ -28,7 +28,10 @@ const CURRENT_SCOPES = prepared(
   `SELECT ARRAY(SELECT unnest(users.scopes) INTERSECT SELECT unnest(application.scopes)) AS scopes,
      EXISTS (SELECT FROM user_accounts WHERE username = $1 AND account_code = $3) AS is_named
    FROM users CROSS JOIN applications application
-   WHERE users.username = $1 AND application.consumer_key = $2 AND NOT users.disabled AND NOT application.disabled`,
+   WHERE users.username = $1 AND application.consumer_key = $2 AND NOT users.disabled AND NOT application.disabled
+   UNION ALL
+   SELECT scopes, $3 = ANY (account_codes) FROM applications
+   WHERE consumer_key = $1 AND consumer_key = $2 AND 'client_credentials' = ANY (grants) AND NOT disabled`,
 );
 
 @QueryHandler(FindCurrentScopes)

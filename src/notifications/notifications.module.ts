@@ -25,6 +25,7 @@ import { PartnersController } from './error-queue/partners.controller.js';
 import { ResendsController } from './error-queue/resends.controller.js';
 import { StatisticsController } from './error-queue/statistics.controller.js';
 import { ClockWatch } from './delivery/clock-watch.js';
+import { FindKnownSubscriptionsHandler } from './subscriptions/known-subscriptions.handlers.js';
 import { PartnerStanding } from './subscriptions/partner-standing.js';
 import { RepeatedAddresses } from './subscriptions/repeated-addresses.js';
 import { SubscriptionStore } from './subscriptions/subscription-store.js';
@@ -104,6 +105,7 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     NotificationPersonalData,
     NotificationReader,
     SubscriptionStore,
+    FindKnownSubscriptionsHandler,
     PartnerStanding,
     RepeatedAddresses,
     ClockWatch,

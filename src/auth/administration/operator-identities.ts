@@ -30,7 +30,8 @@ const LOCK = prepared(
 const MAKE_USER = prepared(
   'operator-identity-make-user',
   `WITH made AS (
-     INSERT INTO users (username, password_hash, scopes) VALUES ($3, $4, '{}') ON CONFLICT DO NOTHING RETURNING username)
+     INSERT INTO users (username, password_hash, scopes) SELECT $3, $4, '{}'
+     WHERE NOT EXISTS (SELECT FROM applications WHERE consumer_key = $3) ON CONFLICT DO NOTHING RETURNING username)
    INSERT INTO operator_identities (issuer, subject, username) SELECT $1, $2, username FROM made`,
 );
 

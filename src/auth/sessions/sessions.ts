@@ -171,6 +171,7 @@ function actAs(username: string): void {
     consumerKey: CONSOLE_KEY,
     scopes: new Set(),
     accountCodes: new Set(),
+    subscriptionIds: new Set(),
     isOperator: false,
   };
 }
