@@ -98,6 +98,8 @@ const bodies = ({ account_code, partner: { partner_url, ca_pem } }: Surroundings
   'PATCH /admin/subscriptions/{id}': { change_reasons: ['BOOKING_CREATED', 'BOOKING_CANCELLED'], wait_ms: 5000 },
   'POST /admin/subscriptions/{id}/sample': { change_reason: 'BOOKING_RESCHEDULED' },
   'POST /admin/notifications/replay': { subscription_id: UUID, filter: { change_reason: 'BOOKING_CREATED' }, reason },
+  'POST /partner/notifications/replay': { booking_code: BOOKING },
+  'POST /partner/notifications/{id}/resend': { reason },
   'POST /admin/error-queue/{notification_id}/resend': { reason },
   'POST /admin/error-queue/{notification_id}/resolve': { reason: 'Entered by hand.' },
   'POST /admin/error-queue/resend': { filter: { account_code, failure: 'client_error' }, reason },

@@ -136,6 +136,30 @@ const MUTANTS: [what: string, text: string, by: string, where: string][] = [
     'OR true)',
     'GET /admin/eligibilities/{svc_id}/results/{revision}',
   ],
+  [
+    'a notification of a partner by its id',
+    'AND ($3::uuid[] IS NULL OR n.subscription_id = ANY ($3))',
+    'AND ($3::uuid[] IS NULL OR true)',
+    'GET /partner/notifications/{id}',
+  ],
+  [
+    'a resend of a partner',
+    'AND ($3::uuid[] IS NULL OR n.subscription_id = ANY ($3))\n     AND ($2',
+    'AND ($3::uuid[] IS NULL OR true)\n     AND ($2',
+    'POST /partner/notifications/{id}/resend',
+  ],
+  [
+    'the notifications of a partner',
+    'n.subscription_id = ANY ($',
+    'true OR n.subscription_id = ANY ($',
+    'GET /partner/notifications',
+  ],
+  [
+    'a job of a partner',
+    `OR j.filter->'subscription_ids' <> '[]' AND j.filter->'subscription_ids' <@ to_jsonb($3::text[])`,
+    'OR true',
+    'GET /partner/jobs/{job_id}',
+  ],
   ['the audit log', '"account_code" = ANY (', '"account_code" <> ALL (', 'GET /admin/audit'],
   [
     'a booking by its code',
