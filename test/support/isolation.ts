@@ -5,6 +5,7 @@ import { CLIENT_SCOPES, SCOPES, type Scope } from '../../src/platform/context/ca
 import { sha256 } from '../../src/platform/secrets';
 import type { Answer, TestApp } from './app';
 import { dateTime, siteBooking } from './given';
+import { eventually } from './eventually';
 import { OAuth } from './oauth';
 import { makeSide, NOWHERE, REASON, type Places, type Side } from './sides';
 
@@ -242,6 +243,7 @@ export class Isolation {
             ...(await this.caseFaults(operation, caller, mayCall, one)).map((fault) => `${caller.name}: ${fault}`),
           );
     }
+    await this.jobsEnded();
     // Deletes bodies that caller A has just sent: they name objects of Z, but belong to A.
     await this.app.given.sql('DELETE FROM unmatched_results WHERE NOT id::text = ANY ($1)', [
       [...this.a.marks, ...this.z.marks],
@@ -261,6 +263,18 @@ export class Isolation {
     }
     this.state = state;
     return faults;
+  }
+
+  /** Waits until the jobs that callers have started are at rest, so that lists of jobs can be compared. */
+  private async jobsEnded(): Promise<void> {
+    const known = [...this.a.marks, ...this.z.marks];
+    await eventually(async () => {
+      const running = await this.app.given.sql(
+        `SELECT id FROM jobs WHERE state IN ('PREPARING', 'RUNNING') AND NOT id::text = ANY ($1)`,
+        [known],
+      );
+      if (running.length > 0) throw new Error(`${running.length} jobs are running.`);
+    }, 30_000);
   }
 
   private async caseFaults(operation: Operation, caller: Caller, mayCall: boolean, { theirs, nowhere }: Case) {
