@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client';
 
 /** The interval at which the pages of partners are refreshed. Only operators have a stream of live updates. */
-export const REFRESH_MS = 5000;
+const REFRESH_MS = 5000;
 
 export const ownSubscriptionsQuery = queryOptions({
   queryKey: ['own', 'subscriptions'],

@@ -127,7 +127,11 @@ export class ConsoleSessionController {
       within: `${CONSOLE_KEY} ${from}`,
       flow: { group: CONSOLE_KEY, member: network },
     });
-    if (user && mayUseConsole(user.scopes) && (await this.sessions.start(request, response, user, { byPassword: true })))
+    if (
+      user &&
+      mayUseConsole(user.scopes) &&
+      (await this.sessions.start(request, response, user, { byPassword: true }))
+    )
       return;
     await this.refusals.count(CONSOLE_KEY, network, username);
     throw patienceS === null ? signInRefused.error() : tooManyGuesses(patienceS);
