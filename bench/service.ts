@@ -100,7 +100,7 @@ export class BenchedService {
     return tokenRequest(this.url, this.sandbox.client);
   }
 
-  /** @throws Error when the response is not 2xx */
+  /** @throws Error when the service's response is not 2xx */
   async call<Answer = unknown>(token: string, method: string, path: string, body?: object): Promise<Answer> {
     const response = await fetch(this.url + path, {
       method,

@@ -37,6 +37,13 @@ const AREAS: readonly Area[] = [
     adminOnly: true,
     paletteOnly: true,
   },
+  {
+    label: 'Alerts',
+    target: { to: '/setup/alerts' },
+    words: 'mail webhook on call',
+    adminOnly: true,
+    paletteOnly: true,
+  },
   { label: 'Connect a client', target: { to: '/setup/connect-client' }, adminOnly: true, paletteOnly: true },
   { label: 'Connect a partner', target: { to: '/setup/connect-partner' }, adminOnly: true, paletteOnly: true },
   { label: 'Audit', target: { to: '/audit' }, words: 'who did what seals' },

@@ -16,13 +16,10 @@ import {
   type NewAccount,
 } from './accounts.commands.js';
 import {
-  FindAttributeKeys,
   FindPortionsInUse,
-  FindRetentionRules,
   FindUnknownTests,
   IsEntryInUse,
   IsTestNamedByVoucher,
-  type RetentionRule,
 } from './accounts.queries.js';
 import { CATALOGUE } from './catalogue.js';
 import { Test } from './test.entity.js';
@@ -79,10 +76,11 @@ export class CreateAccountHandler implements ICommandHandler<CreateAccount> {
     private readonly clock: Clock,
   ) {}
 
-  execute({ name }: CreateAccount): Promise<NewAccount> {
+  execute({ name, expiringDays }: CreateAccount): Promise<NewAccount> {
     const account = {
       account_code: this.secrets.code(ACCOUNT_CODE_LENGTH),
       name,
+      expiring_days: [...expiringDays],
       created_datetime: this.clock.now(),
     };
     return this.unitOfWork.run(async () => {
@@ -107,19 +105,6 @@ export class ChangeAccountHandler implements ICommandHandler<ChangeAccount> {
       if (Object.keys(changes).length === 0) return;
       await this.database.manager.update(Account, accountCode, changes);
       this.unitOfWork.audit('account.put', accountCode);
-    });
-  }
-}
-
-@QueryHandler(FindRetentionRules)
-export class FindRetentionRulesHandler implements IQueryHandler<FindRetentionRules> {
-  constructor(private readonly database: Database) {}
-
-  execute(): Promise<RetentionRule[]> {
-    return this.database.query({
-      text: `SELECT account_code, photo_retention_days, video_retention_days, candidate_retention_days FROM accounts
-             WHERE coalesce(photo_retention_days, video_retention_days, candidate_retention_days) IS NOT NULL`,
-      across: acrossAccounts.sweep,
     });
   }
 }
@@ -264,24 +249,11 @@ export class FindKnownAccountsHandler implements IQueryHandler<FindKnownAccounts
   }
 }
 
-@QueryHandler(FindAttributeKeys)
-export class FindAttributeKeysHandler implements IQueryHandler<FindAttributeKeys> {
-  constructor(private readonly database: Database) {}
-
-  async execute({ accountCode }: FindAttributeKeys): Promise<string[]> {
-    const rows = await this.database.query<{ attribute_key: string }>(
-      { text: 'SELECT attribute_key FROM attribute_keys WHERE account_code = $1 ORDER BY attribute_key' },
-      [accountCode],
-    );
-    return rows.map((row) => row.attribute_key);
-  }
-}
-
 function inUse(cause?: unknown): DomainError {
   return forbiddenOperation.error({ detail: 'The entry is in use and cannot be deleted.', cause });
 }
 
-/** Runs a change, and maps violated database constraints to domain errors. */
+/** Runs a change of the catalogue, and maps violated database constraints to domain errors. */
 async function refusing(work: () => Promise<void>): Promise<void> {
   try {
     await work();

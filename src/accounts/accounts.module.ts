@@ -1,4 +1,6 @@
 import { Module } from '@nestjs/common';
+import { FindAccountNamesHandler } from './account-names.handlers.js';
+import { FindExpiringDaysHandler, FindRetentionRulesHandler } from './account-rules.handlers.js';
 import { AccountsReader } from './accounts.reader.js';
 import { AccountsController } from './accounts.controller.js';
 import {
@@ -7,13 +9,12 @@ import {
   DeleteCatalogueEntryHandler,
   DeleteTestHandler,
   FindKnownAccountsHandler,
-  FindAttributeKeysHandler,
-  FindRetentionRulesHandler,
   FindUnknownTestsHandler,
   PutCatalogueEntryHandler,
   PutTestHandler,
 } from './accounts.handlers.js';
 import { AccommodationsController, AttributeKeysController, SchoolsController } from './catalogue.controller.js';
+import { FindAccommodationNamesHandler, FindAttributeKeysHandler } from './catalogue-names.handlers.js';
 import { TestsController } from './tests.controller.js';
 
 /**
@@ -32,13 +33,16 @@ import { TestsController } from './tests.controller.js';
     AccountsReader,
     CreateAccountHandler,
     ChangeAccountHandler,
+    FindExpiringDaysHandler,
     FindRetentionRulesHandler,
     PutTestHandler,
     DeleteTestHandler,
     PutCatalogueEntryHandler,
     DeleteCatalogueEntryHandler,
     FindUnknownTestsHandler,
+    FindAccountNamesHandler,
     FindKnownAccountsHandler,
+    FindAccommodationNamesHandler,
     FindAttributeKeysHandler,
   ],
 })

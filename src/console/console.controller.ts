@@ -34,7 +34,7 @@ export class ConsoleController {
     const file = this.files.find(name);
     if (!file) throw notFound.error();
     response.setHeader('Content-Type', file.type);
-    // Browsers may cache the file for a year, because its name contains a hash of its content.
+    // Browsers may cache a file of the console for a year, because its name contains a hash of its content.
     response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
     response.setHeader('Vary', 'Accept-Encoding');
     if (file.compressed !== null && request.acceptsEncodings('br') !== false) {

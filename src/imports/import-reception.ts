@@ -138,7 +138,7 @@ export class ImportReception {
   }
 
   private replayed(kept: ImportId | null): ReceivedImport {
-    // The stored response to the earlier request expired between the two reads.
+    // The response that is stored under the idempotency key has expired since it was found.
     if (kept === null) throw keyInUse();
     return { import_id: kept.import_id, isReplay: true };
   }

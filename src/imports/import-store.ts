@@ -51,7 +51,7 @@ interface NewChunk {
 /** An import whose next chunk this process has claimed. */
 export type ClaimedImport = Import & { lease_token: string };
 
-/** A chunk whose rows have not been processed. */
+/** A chunk of an import whose rows have not been processed yet. */
 interface WaitingChunk {
   import_id: string;
   chunk: number;
@@ -59,7 +59,7 @@ interface WaitingChunk {
   columns: string[] | null;
 }
 
-/** A chunk whose rows have been processed. */
+/** A chunk of an import whose rows have been processed. */
 interface DoneChunk {
   import_id: string;
   chunk: number;
@@ -208,7 +208,7 @@ export class ImportStore {
     );
   }
 
-  /** Yields the processed chunks of an account. */
+  /** Yields the processed chunks of an account's imports. */
   async *done(accountCode: string): AsyncIterable<DoneChunk> {
     let last = { import_id: FIRST_ID, chunk: -1 };
     for (;;) {

@@ -4,7 +4,7 @@ import type { Ending, Outcome, RowOutcome } from './imports.rules.js';
 /** The byte order mark, which makes spreadsheet programs read the report as UTF-8. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
-/** The columns of an import's report, in their order. */
+/** The columns of an import's report, from left to right. */
 const COLUMNS = [
   'row',
   'outcome',

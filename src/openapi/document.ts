@@ -4,7 +4,7 @@ import type { Express } from 'express';
 import { version } from '../../package.json';
 import { Config } from '../config.js';
 import { NotificationRequest } from '../bookings/bookings.events.js';
-import { notificationWebhook } from '../notifications/notification-request.js';
+import { webhooks } from '../notifications/notification-request.js';
 import { notFound } from '../platform/errors.js';
 import { SCOPES } from '../platform/context/caller.js';
 import { addAnswers } from './answers.js';
@@ -41,7 +41,8 @@ export function openApiDocument(
   surroundings = surroundingsOf(config.process) ?? ANYWHERE,
 ): OpenAPIObject {
   const base = config.http.publicUrl ?? config.http.basePath;
-  // Addresses in other places than `servers` must be absolute. Without `BASE_URL`, they therefore name localhost.
+  // OpenAPI requires absolute addresses outside of `servers`. Without `BASE_URL`, these addresses therefore name
+  // localhost.
   const address = config.http.publicUrl ?? `http://localhost:${config.http.port || 3000}${config.http.basePath}`;
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
@@ -75,10 +76,11 @@ export function openApiDocument(
     ignoreGlobalPrefix: true,
     extraModels: [NotificationRequest],
   });
-  // The members of OpenAPI 3.1 are assigned here, because the types of @nestjs/swagger only know OpenAPI 3.0.
+  // The members that only OpenAPI 3.1 has are assigned separately, because the types of @nestjs/swagger only know
+  // OpenAPI 3.0.
   const license = { name: 'All rights reserved', identifier: 'LicenseRef-all-rights-reserved' };
   Object.assign(document.info, { license });
-  Object.assign(document, { webhooks: { notification: notificationWebhook } });
+  Object.assign(document, { webhooks });
   documentAccess(app, document);
   nameOperations(document);
   describeOperations(document);

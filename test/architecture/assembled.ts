@@ -27,8 +27,8 @@ const KINDS = ['RESEND', 'REPLAY', 'RESOLVE'];
 const NOBODY = { follow: () => undefined };
 
 /**
- * Builds the statements that depend on parameters: each function runs with a database that records the statements. The
- * test fails if a function is missing here.
+ * Builds the statements that depend on parameters: each function runs with a database that records the statements. A
+ * test fails if a function is missing in this list.
  */
 const ASSEMBLED: Readonly<Record<string, Assemble>> = {
   'src/auth/tokens/token-sweep.ts: sweep': ({ exports }, database) =>
@@ -41,7 +41,7 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     const preparation = new exports.JobPreparation(database);
     for (const kind of KINDS)
       for (const filter of FILTERS)
-        // The filter of a replay names one partner.
+        // The sample filter of a replay names one partner, as every filter of a replay does.
         await preparation.prepare({
           id: 'J',
           kind,
@@ -90,11 +90,12 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     const { query } = database as { query: (statement: Statement) => void };
     for (const text of evaluate('clockFunctions(1000)') as string[]) query({ text });
   },
-  // The following functions build statements about a channel, settings or a database, which name no table.
+  // Functions that build statements about a channel, settings or a database need no sample, because these statements
+  // name no table.
   'src/platform/database/listener.ts: open': () => undefined,
   'src/platform/database/service-client.ts: settle': () => undefined,
   'src/platform/embedded-postgres/embedded-postgres.ts: createDatabase': () => undefined,
-  // Sends statements that are declared elsewhere.
+  // `send` only sends statements that are declared elsewhere.
   'src/platform/database/outdated-plans.ts: send': () => undefined,
 };
 

@@ -9,7 +9,7 @@ const TYPESCRIPT = { parser: { syntax: 'typescript' as const, decorators: true }
 /** A source file that was loaded as a module. */
 export interface LoadedModule {
   readonly exports: Record<string, any>;
-  /** Evaluates an expression that uses only names that the module declares or imports. */
+  /** Evaluates an expression in which all names are declared or imported by the loaded module. */
   evaluate: (expression: ts.Expression | string) => unknown;
 }
 

@@ -6,7 +6,7 @@ export type Tree = any;
 
 export interface Touched {
   readonly table: string;
-  /** Whether the statement writes or locks rows of the table. */
+  /** Whether the SQL statement writes or locks rows of the table. */
   readonly changes: boolean;
 }
 

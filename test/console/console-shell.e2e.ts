@@ -53,7 +53,7 @@ describe('the files of the console', () => {
     expect(await compressed.text()).toBe(await plain.text());
   });
 
-  it(`includes less than ${MOST_BYTES / 1024} KiB of JavaScript in the first page`, async () => {
+  it(`the first page of the console loads less than ${MOST_BYTES / 1024} KiB of JavaScript`, async () => {
     const driver = await ConsoleDriver.start(app);
     let loaded: Map<string, number>;
     try {

@@ -86,7 +86,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     expect(await answer.json()).toMatchObject({ token_type: 'Bearer', scope: 'read' });
     expect(await answer.request().allHeaders()).not.toHaveProperty('cookie');
     await page.locator('.auth-container').getByText('Authorized').waitFor();
-    // Each authentication method has its own button in the dialog.
+    // The dialog "Authorize" of Swagger UI has a button for each authentication method.
     await page.locator('.auth-container').getByRole('button', { name: 'Close' }).first().click();
   });
 

@@ -48,7 +48,7 @@ export interface ReceivedAnswer {
   body: string;
 }
 
-/** Receives notifications from any kind of server. */
+/** Receives the notifications that an HTTP server of any kind passes to it. */
 export class NotificationReceiver<Transaction = undefined> {
   /** @throws TypeError when a secret is malformed */
   constructor(private readonly options: ReceiverOptions<Transaction>) {

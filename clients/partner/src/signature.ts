@@ -21,7 +21,7 @@ export class InvalidSignature extends Error {
 export interface VerifyOptions {
   /** The maximum difference between the timestamp of a request and the current time, in seconds; 300 by default. */
   toleranceS?: number;
-  /** The current time in milliseconds since 1970. */
+  /** The current time in milliseconds since 1970, with which the timestamp is compared. */
   now?: number;
 }
 

@@ -94,7 +94,8 @@ async function keepReading(signal: AbortSignal): Promise<void> {
         tell(EVERYTHING);
       });
     } catch {
-      // The error is ignored, because `liveState` shows the failure, and the loop opens the stream again.
+      // An error of the event stream is ignored, because `liveState` shows the failure, and the loop opens the stream
+      // again.
     }
     if (signal.aborted) return;
     liveState.set('broken');
@@ -106,7 +107,7 @@ async function keepReading(signal: AbortSignal): Promise<void> {
 
 /** The service sends something at least every 6 seconds. A stream that is silent for longer is closed. */
 const SILENT_MS = 10_000;
-/** The time at which the service was last heard. */
+/** The time at which the event stream last received anything from the service. */
 let heardAt = Date.now();
 
 /** Reads server-sent events with `fetch`, because an EventSource cannot send the header that a session requires. */

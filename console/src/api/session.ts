@@ -3,7 +3,7 @@
 //
 // 1. At the start the service returns the signed-in user. Without one, the sign-in page is shown at the requested
 //    address.
-// 2. A call that is refused with 401 waits here, and a dialog over the page asks for a sign-in. The page keeps typed
+// 2. A call that is refused with 401 waits, and a dialog over the page asks for a sign-in. The page keeps typed
 //    input.
 // 3. After the sign-in the call is retried once. A different user gets a new page.
 import type { components } from '../../../clients/typescript/src/openapi';

@@ -117,7 +117,7 @@ function atTheirFields({ faults }: ProblemError, values: Values): Record<string,
 interface FormProps {
   form: FormState;
   action: string;
-  /** Additional buttons after the form's main button. */
+  /** Additional buttons, which are shown after the form's main button. */
   more?: ReactNode;
   children: ReactNode;
 }
@@ -162,7 +162,7 @@ interface FieldProps {
   name: string;
   label: string;
   hint?: ReactNode;
-  /** Labels for the values of an enumeration, in display order. */
+  /** Labels for the values of an enumeration, in the order in which the field shows them. */
   options?: readonly Option[];
   type?: 'password';
   rows?: number;

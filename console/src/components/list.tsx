@@ -15,7 +15,7 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
     placeholderData: keepPreviousData,
   });
   const { fetchNextPage, hasNextPage, isFetching, isError } = query;
-  // When the list is refetched, a running fetch of its next page is cancelled. The next page is therefore fetched again
+  // A refetch of the list cancels a running fetch of its next page. The next page is therefore fetched again
   // afterwards.
   const key = JSON.stringify(queryKey);
   const [wanted, setWanted] = useState({ key, pages: 1 });

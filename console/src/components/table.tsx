@@ -30,7 +30,7 @@ interface TextColumn<Row> {
   text: (row: Row) => string | number | null | undefined;
   /** The kind of the text, if it is not plain: a time of the API, an id with a copy button, or a state. */
   as?: 'time' | 'code' | 'badge';
-  /** Renders the cell if the cell shows more than the text. */
+  /** Renders the column's cell if it shows more than the text. */
   cell?: (row: Row) => ReactNode;
 }
 

@@ -15,7 +15,7 @@ const TRIGGERS: Record<Schemas['AttemptModel']['trigger'], string> = {
   AUTO: 'Automatic retry',
   MANUAL: 'Manual resend',
   REPLAY: 'Replay',
-  RENEWED: 'Request repeated with a new token or connection',
+  RENEWED: 'Repeated with a new token or connection',
 };
 
 /** Shows each attempt to deliver the notification: the request, its duration, and the partner's response. */

@@ -16,7 +16,7 @@ import { Attempts } from './attempts';
 import { BookingTimeline } from './booking-timeline';
 import { curlOf } from './curl';
 import { PartnerLink } from './partner-link';
-import { eventText, failureText, retryText } from './words';
+import { notifiedText, failureText, retryText } from './words';
 
 type Notification = Schemas['NotificationDetail'];
 
@@ -34,7 +34,8 @@ export function NotificationPage() {
 }
 
 function OneNotification({ notification }: { notification: Notification }) {
-  const { id, subscription_id: subscriptionId, booking_code: booking, state } = notification;
+  const { id, subscription_id: subscriptionId, svc_eligiblity_id: record, state } = notification;
+  const booking = notification.booking_code ?? record ?? undefined;
   const subscription = useQuery({
     queryKey: ['subscriptions', subscriptionId],
     queryFn: ({ signal }) =>
@@ -67,13 +68,13 @@ function OneNotification({ notification }: { notification: Notification }) {
 
   return (
     <Page
-      title={`${eventText(notification.change_reason)} ${booking}`}
+      title={`${notifiedText(notification.change_reason)} ${booking}`}
       badge={<Badge state={state} />}
       trail={
         <>
           <Link to="/queue">Error queue</Link>
           <Link to="/notifications" search={{ booking_code: booking }}>
-            All notifications of this booking
+            All notifications of this {record === null ? 'booking' : 'record'}
           </Link>
         </>
       }
@@ -97,7 +98,7 @@ function OneNotification({ notification }: { notification: Notification }) {
           ['HTTP status', notification.http_status],
           ['Retry', retryText(notification.retry)],
           ['Next attempt', notification.next_attempt_at && <Time at={notification.next_attempt_at} />],
-          ['Exam', <Time at={notification.booking_on} />],
+          ['Exam', notification.booking_on && <Time at={notification.booking_on} />],
           [
             'Candidate',
             <Link
@@ -115,7 +116,7 @@ function OneNotification({ notification }: { notification: Notification }) {
           ['webhook-id', <Copyable text={id} />],
         ]}
       />
-      <Section title="All events of this booking, in order">
+      <Section title={`All events of this ${record === null ? 'booking' : 'record'}, in order`}>
         <BookingTimeline notification={notification} />
       </Section>
       <Section title="Attempts">

@@ -6,14 +6,14 @@ import { Page } from '../components/page';
 import { PARTNER_FILTER } from '../partners/partner-filter';
 import { NOTIFICATION_COLUMNS } from './columns';
 import { notificationQuery } from './notification-query';
-import { CHANGE_REASON_OPTIONS, FAILURE_OPTIONS, STATE_OPTIONS } from './words';
+import { NOTIFIED_OPTIONS, FAILURE_OPTIONS, STATE_OPTIONS } from './words';
 
 const FILTERS: readonly Filter[] = [
   { name: 'booking_code', label: 'Booking code', main: true },
   { name: 'candidate_id', label: 'Candidate id' },
   PARTNER_FILTER,
   { name: 'state', label: 'State', options: STATE_OPTIONS },
-  { name: 'change_reason', label: 'Event', options: CHANGE_REASON_OPTIONS },
+  { name: 'change_reason', label: 'Event', options: NOTIFIED_OPTIONS },
   { name: 'failure', label: 'Failure', options: FAILURE_OPTIONS },
   { name: 'account_code', label: 'Account code' },
   { name: 'from', label: 'Created from', type: 'moment' },

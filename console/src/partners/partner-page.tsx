@@ -13,7 +13,7 @@ import { Filters, type Filter } from '../components/filters';
 import { Facts, Page, Section } from '../components/page';
 import { isFirstAwaited, Loading, Shown } from '../components/states';
 import { Time } from '../components/time';
-import { CHANGE_REASON_OPTIONS, eventText, failureText } from '../notification/words';
+import { NOTIFIED_OPTIONS, eventText, failureText, notifiedText } from '../notification/words';
 import { BulkButtons } from '../queue/bulk-buttons';
 import { filterOf } from '../queue/filter-text';
 import { conditionOf } from './condition';
@@ -70,6 +70,7 @@ function Partner({ subscription }: { subscription: Subscription }) {
           ['Address', url],
           ['Account', subscription.account_code],
           ['Events', subscription.change_reasons.map(eventText).join(', ')],
+          ['Changes of records', subscription.record_changes.map(notifiedText).join(', ') || 'None'],
           ['Authentication', signInText(subscription.auth)],
           ['Answer timeout', subscription.wait_ms == null ? 'Default' : `${subscription.wait_ms} ms`],
           ['Failures retried automatically', subscription.auto_retry_on.join(', ')],
@@ -151,7 +152,7 @@ const REPLAY_FILTERS: readonly Filter[] = [
   { name: 'from', label: 'Created from', type: 'moment' },
   { name: 'to', label: 'Created before', type: 'moment' },
   { name: 'booking_code', label: 'Booking code' },
-  { name: 'change_reason', label: 'Event', options: CHANGE_REASON_OPTIONS },
+  { name: 'change_reason', label: 'Event', options: NOTIFIED_OPTIONS },
 ];
 
 /** Shows the form with which an operator resends notifications to a partner that has lost its data. */

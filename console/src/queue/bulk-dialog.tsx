@@ -7,7 +7,7 @@ import { Dialog } from '../components/dialog';
 import { TextField } from '../components/fields';
 import { ProblemNote, Shown } from '../components/states';
 import { Time } from '../components/time';
-import { eventText } from '../notification/words';
+import { notifiedText } from '../notification/words';
 import { filterTexts, type QueueFilter } from './filter-text';
 
 export type BulkKind = 'resend' | 'resolve' | 'replay';
@@ -101,11 +101,19 @@ export function BulkDialog({ kind, filter, onClose }: Props) {
                 {number > 0 && (
                   <>
                     <ol className="preview" aria-label="The first matching notifications">
-                      {first.map(({ id, booking_code: code, change_reason: event, created_datetime: at }) => (
-                        <li key={id}>
-                          <strong>{code}</strong> {eventText(event)} <Time at={at} compact />
-                        </li>
-                      ))}
+                      {first.map(
+                        ({
+                          id,
+                          booking_code: booking,
+                          svc_eligiblity_id: record,
+                          change_reason: event,
+                          created_datetime: at,
+                        }) => (
+                          <li key={id}>
+                            <strong>{booking ?? record}</strong> {notifiedText(event)} <Time at={at} compact />
+                          </li>
+                        ),
+                      )}
                       {number > first.length && <li>… and {(number - first.length).toLocaleString('en')} more</li>}
                     </ol>
                     <TextField

@@ -13,7 +13,7 @@ import type { Column } from '../components/table';
 import { Time } from '../components/time';
 import { toast } from '../components/toast';
 import { PartnerLink } from '../notification/partner-link';
-import { eventText } from '../notification/words';
+import { notifiedText } from '../notification/words';
 import { partnerName, partnerTitle } from '../partners/partner-name';
 import { filterTexts } from './filter-text';
 import { JobActions } from './job-actions';
@@ -38,20 +38,20 @@ const COLUMNS: readonly Column<Item>[] = [
     id: 'booking',
     header: 'Booking',
     kind: 'main',
-    cell: ({ notification_id: id, booking_code: code }) =>
+    cell: ({ notification_id: id, booking_code: booking, svc_eligiblity_id: record }) =>
       id == null ? (
         <span className="nothing">Notification deleted</span>
       ) : (
         <Link to="/notifications/$id" params={{ id }}>
-          {code ?? id}
+          {booking ?? record ?? id}
         </Link>
       ),
-    text: ({ booking_code: code }) => code,
+    text: ({ booking_code: booking, svc_eligiblity_id: record }) => booking ?? record,
   },
   {
     id: 'event',
     header: 'Event',
-    text: ({ change_reason: reason }) => reason && eventText(reason),
+    text: ({ change_reason: reason }) => reason && notifiedText(reason),
   },
   {
     id: 'partner',

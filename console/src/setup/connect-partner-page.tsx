@@ -7,7 +7,7 @@ import { Select } from '../components/fields';
 import { Form, FormField, useForm } from '../components/form';
 import { Facts, Page, Section } from '../components/page';
 import { ProblemNote } from '../components/states';
-import { CHANGE_REASON_OPTIONS } from '../notification/words';
+import { CHANGE_REASON_OPTIONS, RECORD_CHANGE_OPTIONS } from '../notification/words';
 import { Warnings } from '../partners/warnings';
 import { AUTH_OPTIONS, AuthFields, authOf, emptyAuth, type AuthType } from '../partners/auth-fields';
 import { SampleReport } from '../partners/sample-report';
@@ -60,6 +60,7 @@ function PartnerForm({ auth, done }: { auth: AuthType; done: (made: Made) => voi
       name: '',
       partner_url: '',
       change_reasons: [...CHANGE_REASON_OPTIONS.map(([reason]) => reason)],
+      record_changes: [] as string[],
       ca_pem: '',
       ...emptyAuth(auth),
     },
@@ -73,6 +74,7 @@ function PartnerForm({ auth, done }: { auth: AuthType; done: (made: Made) => voi
       <FormField form={form} name="partner_url" label="Partner URL" />
       <AuthFields form={form} type={auth} />
       <FormField form={form} name="change_reasons" label="Events" options={CHANGE_REASON_OPTIONS} />
+      <FormField form={form} name="record_changes" label="Changes of records" options={RECORD_CHANGE_OPTIONS} />
       <FormField form={form} name="ca_pem" label="Certificate authority, PEM" rows={4} />
     </Form>
   );

@@ -29,6 +29,11 @@ export const setupRoutes = [
   }),
   createRoute({
     getParentRoute: () => rootRoute,
+    path: '/setup/alerts',
+    component: lazyRouteComponent(() => import('./alerts-page'), 'AlertsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
     path: '/setup/connect-client',
     component: lazyRouteComponent(() => import('./connect-client-page'), 'ConnectClientPage'),
   }),

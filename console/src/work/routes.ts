@@ -7,7 +7,7 @@ export const workRoutes = [
     getParentRoute: () => rootRoute,
     path: '/work',
     beforeLoad: () => {
-      // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router catches it
+      // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router handles a thrown redirect
       throw redirect({ to: '/work/approvals', search: {}, replace: true });
     },
   }),

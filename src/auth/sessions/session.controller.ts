@@ -117,8 +117,8 @@ export class ConsoleSessionController {
     await this.limit.count(network, response).catch((error: unknown) => {
       throw error instanceof OAuthError ? rateLimited.error({ headers: error.headers }) : error;
     });
-    // At this form, a lock-out applies to one address only. The form is public: wrong guesses from one address must not
-    // lock out people at other addresses.
+    // At the console's sign-in form, a lock-out applies to one address only. The form is public: wrong guesses from one
+    // address must not lock out people at other addresses.
     const from = this.pseudonyms.of('address', network).toString('hex');
     const { user, patienceS } = await this.login.verify({
       username,

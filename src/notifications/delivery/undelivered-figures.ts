@@ -65,7 +65,7 @@ export class UndeliveredFigures implements IQueryHandler<CountUndelivered> {
     return (this.underWay ??= this.ask().finally(() => (this.underWay = null)));
   }
 
-  /** Counts the notifications, and updates the metrics. */
+  /** Counts the undelivered notifications, and updates the metrics about them. */
   async count(): Promise<void> {
     const counts = await this.execute();
     for (const exam_in of EXAM_IN) {

@@ -9,7 +9,7 @@ import type { Page } from '../../platform/http/paging.js';
 import type { Job } from '../../platform/jobs/job.entity.js';
 import type { ItemOutcome } from '../delivery/job-item.entity.js';
 import type { NotificationConditions } from '../delivery/notification-filter.js';
-import { BOOKING_ON, CANDIDATE_ID } from './notification-reader.js';
+import { ABOUT, BOOKING_ON, CANDIDATE_ID } from './notification-reader.js';
 import type { JobItemModel, JobModel, JobQuery, ResendModel } from './jobs.dto.js';
 
 /** A job with the sums of the counts of its parts. Jobs that are not about notifications have no parts. */
@@ -76,7 +76,7 @@ export class JobReader {
     return job;
   }
 
-  /** Returns a page of jobs, newest first. */
+  /** Returns a page of bulk jobs, newest first. */
   list({ kind, state, account_code }: JobQuery, { take, after }: Page): Promise<CountedJob[]> {
     const values: unknown[] = [take, currentAllowedAccounts()];
     const conditions = [within('$2')];
@@ -110,7 +110,7 @@ export class JobReader {
   items(id: string, outcome: ItemOutcome | undefined, { take, after }: Page): Promise<ItemRow[]> {
     const values: unknown[] = [id, after ?? 0, take];
     if (outcome !== undefined) values.push(outcome);
-    const text = `SELECT i.notification_position AS position, n.id AS notification_id, n.booking_code, i.subscription_id,
+    const text = `SELECT i.notification_position AS position, n.id AS notification_id, ${ABOUT}, i.subscription_id,
         s.name AS subscription_name, s.partner_url, ${CANDIDATE_ID} AS candidate_id, n.change_reason,
         ${BOOKING_ON} AS booking_on, i.outcome
       FROM (

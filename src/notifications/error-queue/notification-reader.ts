@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
+import { RECORD_CHANGES } from '../../platform/changes/change.entity.js';
 import { currentAllowedAccounts, currentAllowedSubscriptions } from '../../platform/context/request-context.js';
 import { notFound } from '../../platform/errors.js';
 import type { Page } from '../../platform/http/paging.js';
@@ -14,6 +15,11 @@ import { isUuid } from '../../platform/validation/identifiers.js';
 export const CANDIDATE_ID = `n.body::json->>'candidate_id'`;
 export const BOOKING_ON = `n.body::json->>'booking_on'`;
 
+const IS_OF_RECORD = `n.change_reason = ANY ('{${RECORD_CHANGES.join(',')}}')`;
+/** SQL: the columns of the booking or record that a notification is about. The other one is null. */
+export const ABOUT = `CASE WHEN NOT ${IS_OF_RECORD} THEN n.booking_code END AS booking_code,
+  CASE WHEN ${IS_OF_RECORD} THEN n.booking_code END AS svc_eligiblity_id`;
+
 // SQL: the start of the exam that the partner knew before the exam was moved, from the event before in the same
 // booking.
 const PREVIOUS_BOOKING_ON = `CASE n.change_reason WHEN 'BOOKING_RESCHEDULED' THEN (
@@ -24,7 +30,7 @@ const PREVIOUS_BOOKING_ON = `CASE n.change_reason WHEN 'BOOKING_RESCHEDULED' THE
 const LISTED = `n.position, n.id, n.account_code,
   n.subscription_id, s.name AS subscription_name, s.partner_url, ${CANDIDATE_ID} AS candidate_id, ${BOOKING_ON} AS booking_on,
   ${PREVIOUS_BOOKING_ON} AS previous_booking_on,
-  n.change_reason, n.booking_code, n.event_sequence, n.effective_date, n.state, n.retry, n.failure,
+  n.change_reason, ${ABOUT}, n.event_sequence, n.effective_date, n.state, n.retry, n.failure,
   CASE n.state WHEN 'DELIVERED' THEN 200 ELSE n.http_status END AS http_status, n.created_datetime, n.delivered_datetime,
   CASE WHEN n.retry = 'AUTO' AND s.state = 'ACTIVE' THEN s.next_probe_at END AS next_attempt_at`;
 
@@ -127,10 +133,16 @@ const IN_STATE: Record<NotificationState, string> = {
   RESOLVED: `n.resolved_datetime IS NOT NULL`,
 };
 
-type ListedRow = Notification &
+type ListedRow = Omit<Notification, 'booking_code'> &
   Pick<
     NotificationModel,
-    'subscription_name' | 'partner_url' | 'candidate_id' | 'booking_on' | 'previous_booking_on'
+    | 'booking_code'
+    | 'svc_eligiblity_id'
+    | 'subscription_name'
+    | 'partner_url'
+    | 'candidate_id'
+    | 'booking_on'
+    | 'previous_booking_on'
   > & {
     next_attempt_at: Date | null;
   };
@@ -220,6 +232,7 @@ export function presentNotification(row: ListedRow): NotificationModel {
     previous_booking_on: row.previous_booking_on,
     change_reason: row.change_reason,
     booking_code: row.booking_code,
+    svc_eligiblity_id: row.svc_eligiblity_id,
     event_sequence: row.event_sequence,
     effective_date: formatDateTime(row.effective_date),
     state: row.state,

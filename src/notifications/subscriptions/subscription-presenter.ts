@@ -43,6 +43,7 @@ function shown(subscription: Subscription, failingSince: Date | null, now: Date)
     name: subscription.name,
     partner_url: subscription.partner_url,
     change_reasons: subscription.change_reasons,
+    record_changes: subscription.record_changes,
     auth: subscription.auth,
     ca_pem: subscription.ca_pem,
     client_cert_pem: subscription.client_cert_pem,

@@ -1,4 +1,5 @@
 import { CHANGE_REASONS, type ChangeReason } from '../../bookings/bookings.events.js';
+import { RECORD_CHANGES, type RecordChangeName } from '../../platform/changes/change.entity.js';
 import { Field, ObjectListField } from '../../platform/validation/fields.js';
 import { idInPath } from '../../platform/validation/identifiers.js';
 import { PageQuery } from '../../platform/http/paging.js';
@@ -10,6 +11,7 @@ import { AUTO_RETRY_CAUSES, partnerUrl, pem } from './subscription.rules.js';
 import type { PartnerHealth, ShownAuth, SubscriptionState } from './subscription.entity.js';
 
 const changeReasons = listOf(oneOf(CHANGE_REASONS, 'change_reason_unknown'), 20, 1);
+const recordChanges = listOf(oneOf(RECORD_CHANGES, 'change_reason_unknown'), 20);
 const name = text({ min: 1, max: 100, notBlank: true });
 const autoRetryOn = listOf(oneOf(AUTO_RETRY_CAUSES, 'auto_retry_unknown'), 20);
 
@@ -27,6 +29,11 @@ class SubscriptionSettings {
     description: 'The events of which the partner is notified. When left out, these are all six.',
   })
   change_reasons?: ChangeReason[] | null;
+
+  @Field(recordChanges, {
+    description: 'The changes of records that are sent to `{partner_url}/changes`. When left out, these are none.',
+  })
+  record_changes?: RecordChangeName[] | null;
 
   @Field(authRule)
   auth?: PartnerAuth | null;
@@ -105,6 +112,12 @@ export class SubscriptionModel {
   @Field(changeReasons, { required: true })
   change_reasons: ChangeReason[];
 
+  @Field(recordChanges, {
+    required: true,
+    description: 'The changes of records that are sent to `{partner_url}/changes`.',
+  })
+  record_changes: RecordChangeName[];
+
   @Field(shownAuthRule, { required: true })
   auth: ShownAuth;
 
@@ -127,7 +140,8 @@ export class SubscriptionModel {
   state: SubscriptionState;
 
   @Field(oneOf(['OPERATOR', 'PARTNER'], 'suspender_unknown'), {
-    description: 'The side that suspended the subscription. A partner cannot resume a subscription that an operator suspended.',
+    description:
+      'The side that suspended the subscription. A partner cannot resume a subscription that an operator suspended.',
   })
   suspended_by: 'OPERATOR' | 'PARTNER' | null;
 

@@ -77,8 +77,8 @@ export class Batched<Question, Row extends { n: number }> {
       }
       const batch = [{ question, resolve, reject }];
       this.inTransaction.set(client, batch);
-      // The batch is sent after the continuations of all settled promises have run, because these may add questions to
-      // it.
+      // A batch is sent after the continuations of all settled promises have run, because the continuations may add
+      // questions to it.
       process.nextTick(() => {
         this.inTransaction.delete(client);
         const span = batch.length === 1 ? currentSpan.current : undefined;

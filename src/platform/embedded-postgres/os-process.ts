@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Returns whether the process with this pid is running. A zombie does not count as running. */
+/** Returns whether the process with the given pid is running. A zombie does not count as running. */
 export function isAlive(pid: number): boolean {
   if (process.platform !== 'linux') return processExists(pid);
   const { state } = linuxProcess(pid);

@@ -125,8 +125,8 @@ export async function choosePort({ folder }: Cluster): Promise<number> {
   const lastPort = Number(/"port=(\d+)"/.exec(readIfThere(join(folder, 'postmaster.opts')) ?? '')?.[1]);
   if (lastPort && (await isFree(lastPort))) return lastPort;
   for (;;) {
-    // The port is below the range of ephemeral ports. Otherwise, an outgoing connection could take the port while the
-    // server restarts.
+    // PostgreSQL gets a port below the range of ephemeral ports. Otherwise, an outgoing connection could take the port
+    // while the server restarts.
     const port = 15_000 + Math.floor(Math.random() * 17_000);
     if (await isFree(port)) return port;
   }

@@ -88,7 +88,7 @@ export function newestFirst(page: Page, where: Record<string, unknown> = {}) {
   };
 }
 
-/** Returns the maximum number of rows of a page for this value of the query parameter `limit`. */
+/** Returns the maximum number of rows of a page for a value of the query parameter `limit`. */
 export function pageSize(limit: string | undefined): number {
   return Math.min(Number(limit ?? DEFAULT_LIMIT), MOST);
 }
@@ -116,8 +116,8 @@ export function sendPage<Row extends { position: number }>(rows: Row[], page: Pa
 }
 
 /**
- * Sets the `Link` header (RFC 8288) to the address of the next page: the URL of this request with a different value of
- * one parameter.
+ * Sets the `Link` header (RFC 8288) to the address of the next page: the URL of the current request with a different
+ * value of one parameter.
  */
 export function linkNext(response: Response, parameter: string, value: string): void {
   const { baseUrl, basePath } = response.app.locals['http'] as HttpConfig;

@@ -9,11 +9,11 @@ const DAY_MS = 86_400_000;
 const dateTime = (ms: number) => new Date(ms).toISOString().slice(0, 19) + 'Z';
 
 export interface LoadOptions {
-  /** Returns the base URL for the next request. */
+  /** Returns the base URL of the service process that gets the next request. */
   readonly baseUrl: () => string;
   readonly account: string;
   readonly token: string;
-  /** The pause between two bookings of one worker, in milliseconds. */
+  /** The pause between two bookings that one worker of the load makes, in milliseconds. */
   readonly restMs?: number;
   readonly timeoutMs?: number;
 }
@@ -23,11 +23,11 @@ export class BookingLoad {
   /** For each booking, the number of changes that the service has acknowledged. */
   readonly acknowledged = new Map<string, number>();
   readonly eligibilities = new Set<string>();
-  /** The times of the service's successful responses. */
+  /** The times at which the service sent successful responses. */
   readonly answeredAt: number[] = [];
   /** The durations of successful answers, in milliseconds. */
   durations: number[] = [];
-  /** The failures that are not a 503 with `Retry-After`. */
+  /** The failed calls that were not answered with 503 and `Retry-After`. */
   readonly faults: string[] = [];
   calls = 0;
   failures = 0;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 /** A fault for the simulation: a condition of the delivery code that is removed when the file is loaded. */
 interface Planted {
   readonly name: string;
-  /** The compiled file below `src`. */
+  /** The path of the compiled file, below `src`, in which the fault is planted. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
