@@ -128,8 +128,8 @@ export const CLAIMED_PARTNER = '00000000-0000-4000-8000-000000000000';
 const WAITING = 1_000;
 
 /**
- * $1: the account; $2: the number of partners, the last one DOWN. Nothing is ever sent to these partners, because their
- * secrets are invalid.
+ * SQL: inserts partners. $1: the account; $2: the number of partners, the last one DOWN. Nothing is ever sent to them,
+ * because their secrets are invalid.
  */
 const PARTNERS = `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on, signing_secret,
     state, health, health_changed_at, next_probe_at, created_datetime, updated_datetime)
@@ -150,8 +150,9 @@ export async function seedSuspendedPartner(client: Client, accountCode: string):
 }
 
 /**
- * $1: the account; $2: partners; $3: notifications; $4: the number of notifications in the error queue. These are
- * spread over all positions and over the same partners. The ids begin with the time, like the service's.
+ * SQL: inserts notifications. $1: the account; $2: partners; $3: the number of notifications; $4: the number of those
+ * in the error queue, which are spread over all positions and partners. The ids begin with the time, like the
+ * service's.
  */
 const HISTORY = `WITH event AS (
     SELECT n, 'B' || lpad(n::text, 9, '0') AS booking, n % ($3::int / $4::int) = 0 AS queued,

@@ -8,6 +8,7 @@ import helmet from 'helmet';
 import { AppModule } from './app.module.js';
 import { Config } from './config.js';
 import { serveDocuments } from './openapi/document.js';
+import { Clock } from './platform/clock.js';
 import { BodyGate } from './platform/http/body.js';
 import { boundConnections } from './platform/http/connection.js';
 import { useCursorKeys } from './platform/http/cursor.js';
@@ -51,6 +52,7 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
     ...requestSpans(),
     requestContextMiddleware,
     requestLog(logger, app.get(RequestMetrics)),
+    ...(config.process.sandbox ? [sandboxDate(app.get(Clock))] : []),
     staticHeaders(config.http),
     refuseAmbiguous,
     publicRoutes(app, config.http),
@@ -120,6 +122,14 @@ function staticHeaders({ basePath }: HttpConfig): RequestHandler {
     const path = request.path.toLowerCase();
     const isDocuments = path === documents || path.startsWith(`${documents}/`);
     for (const [name, value] of isDocuments ? DOCUMENTS_HEADERS : USUAL_HEADERS) response.setHeader(name, value);
+    next();
+  };
+}
+
+/** Sets the `Date` header to the sandbox's time, from which clients such as the console compute ages. */
+function sandboxDate(clock: Clock): RequestHandler {
+  return (_request: Request, response: Response, next: NextFunction): void => {
+    response.setHeader('Date', clock.now().toUTCString());
     next();
   };
 }

@@ -136,7 +136,8 @@ export async function ensureExamples(app: NestExpressApplication, config: Config
   try {
     const client = new SandboxClient(ownAddress(app.getHttpServer(), host, basePath), operator);
     await client.signIn();
-    const examples = await new SandboxExamples(client, { account_code, partner: partner! }).make();
+    const made = new SandboxExamples(client, { account_code, partner: partner! });
+    const examples = await app.get(Logger).quietly(() => made.make());
     writePrivate(file, JSON.stringify({ ...content, examples }, null, 2) + '\n');
   } catch (error) {
     app.get(Logger).warn({ err: error }, 'the objects of the examples in the OpenAPI document were not created');

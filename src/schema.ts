@@ -57,6 +57,7 @@ import { Results1763640800000 } from './migrations/1763640800000-results.js';
 import { Notifications1763640900000 } from './migrations/1763640900000-notifications.js';
 import { Imports1763641000000 } from './migrations/1763641000000-imports.js';
 import { ResultStates1764500000000 } from './migrations/1764500000000-result-states.js';
+import { ImportsFileName1764500800000 } from './migrations/1764500800000-imports-file-name.js';
 import { RetakePolicies1764500100000 } from './migrations/1764500100000-retake-policies.js';
 import { RecordChanges1764500200000 } from './migrations/1764500200000-record-changes.js';
 import { ExpiringDays1764500300000 } from './migrations/1764500300000-expiring-days.js';
@@ -139,6 +140,7 @@ const MIGRATIONS = [
   ExpiringDays1764500300000,
   Alerts1764500400000,
   PartnerCallers1764500500000,
+  ImportsFileName1764500800000,
 ];
 
 /**

@@ -1,9 +1,8 @@
 import { CommandHandler, QueryBus, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
-import { acrossAccounts, Database, prepared, violatedConstraint } from '../platform/database/database.js';
+import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { declareFaults, accountNotFound, forbiddenOperation, notFound, type DomainError } from '../platform/errors.js';
-import { FindKnownAccounts } from '../platform/known-accounts.js';
 import { Secrets } from '../platform/secrets.js';
 import { Account } from './account.entity.js';
 import {
@@ -15,12 +14,7 @@ import {
   PutTest,
   type NewAccount,
 } from './accounts.commands.js';
-import {
-  FindPortionsInUse,
-  FindUnknownTests,
-  IsEntryInUse,
-  IsTestNamedByVoucher,
-} from './accounts.queries.js';
+import { FindPortionsInUse, FindUnknownTests, IsEntryInUse, IsTestNamedByVoucher } from './accounts.queries.js';
 import { CATALOGUE } from './catalogue.js';
 import { Test } from './test.entity.js';
 
@@ -59,12 +53,6 @@ const KEEP_TESTS = prepared(
   'tests-keep',
   `SELECT test_code FROM tests WHERE account_code = $1 AND test_code = ANY ($2::text[])
    ORDER BY test_code FOR KEY SHARE`,
-);
-
-const FIND_KNOWN = prepared(
-  'accounts-find-known',
-  `SELECT account_code FROM accounts WHERE account_code = ANY (coalesce($1::text[], ARRAY(SELECT account_code FROM accounts)))`,
-  acrossAccounts.operators,
 );
 
 @CommandHandler(CreateAccount)
@@ -236,16 +224,6 @@ export class FindUnknownTestsHandler implements IQueryHandler<FindUnknownTests> 
     const rows = await this.database.query<{ test_code: string }>(KEEP_TESTS, [accountCode, testCodes]);
     const known = new Set(rows.map((row) => row.test_code));
     return testCodes.filter((testCode) => !known.has(testCode));
-  }
-}
-
-@QueryHandler(FindKnownAccounts)
-export class FindKnownAccountsHandler implements IQueryHandler<FindKnownAccounts> {
-  constructor(private readonly database: Database) {}
-
-  async execute({ accountCodes }: FindKnownAccounts): Promise<string[]> {
-    const rows = await this.database.query<{ account_code: string }>(FIND_KNOWN, [accountCodes]);
-    return rows.map((row) => row.account_code);
   }
 }
 

@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { FindAccountNamesHandler } from './account-names.handlers.js';
 import { FindExpiringDaysHandler, FindRetentionRulesHandler } from './account-rules.handlers.js';
 import { AccountsReader } from './accounts.reader.js';
 import { AccountsController } from './accounts.controller.js';
@@ -8,11 +7,11 @@ import {
   CreateAccountHandler,
   DeleteCatalogueEntryHandler,
   DeleteTestHandler,
-  FindKnownAccountsHandler,
   FindUnknownTestsHandler,
   PutCatalogueEntryHandler,
   PutTestHandler,
 } from './accounts.handlers.js';
+import { FindAccountNamesHandler, FindKnownAccountsHandler } from './known-accounts.handlers.js';
 import { AccommodationsController, AttributeKeysController, SchoolsController } from './catalogue.controller.js';
 import { FindAccommodationNamesHandler, FindAttributeKeysHandler } from './catalogue-names.handlers.js';
 import { TestsController } from './tests.controller.js';

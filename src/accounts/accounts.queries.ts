@@ -89,13 +89,6 @@ export interface RetentionRule {
 /** Asks for the retention rules of all accounts that have such rules. */
 export class FindRetentionRules extends Query<RetentionRule[]> {}
 
-/** Asks for the names of accounts, by account code. Unknown accounts are omitted. */
-export class FindAccountNames extends Query<ReadonlyMap<string, string>> {
-  constructor(readonly accountCodes: readonly string[]) {
-    super();
-  }
-}
-
 /** The days before the end of a record's window at which the change EXPIRING occurs in an account. */
 export interface ExpiringDays {
   account_code: string;

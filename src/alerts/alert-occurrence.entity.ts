@@ -14,7 +14,7 @@ export class AlertOccurrence {
   @PrimaryColumn('text')
   subject: string;
 
-  /** Whether the condition held at the last check. */
+  /** Whether the condition held when it was last checked. */
   @Column('boolean')
   is_current: boolean;
 
@@ -22,7 +22,9 @@ export class AlertOccurrence {
   @Column('timestamptz')
   seen_datetime: Date;
 
-  /** The mark of the condition when it was last reported; null if it was not reported since it began. */
+  /**
+   * The mark of the condition (conditions.ts) when it was last reported; null if it was not reported since it began.
+   */
   @Column('bigint', { nullable: true })
   told_mark: number | null;
 

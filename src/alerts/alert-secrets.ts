@@ -17,7 +17,7 @@ export class AlertSecrets {
     });
   }
 
-  /** Returns the columns for these headers. */
+  /** Returns the database columns for an alert's headers: their names, and their encrypted values. */
   seal(
     name: string,
     headers: readonly { name: string; value: string }[],

@@ -10,7 +10,10 @@ import { MOST_RETRY_S } from './alerts.rules.js';
 const LEASE_S = SENDING_S + 10;
 const LEASE_END = `${MACHINE_TIME} + interval '${LEASE_S} seconds'`;
 const BATCH = 1000;
-/** The days for which messages are kept. A message that could not be sent for so long is no news any more. */
+/**
+ * The numbers of days for which sent and unsent messages are kept. A message that could not be sent for so long is
+ * outdated.
+ */
 const MESSAGE_DAYS = 30;
 const UNSENT_DAYS = 7;
 const OCCURRENCE_DAYS = 8;
@@ -40,7 +43,10 @@ const NEXT_MESSAGE = prepared(
   'SELECT * FROM alert_messages WHERE alert_name = $1 AND sent_datetime IS NULL ORDER BY position LIMIT 1',
 );
 
-/** $1: name; $2: fencing token; $3: id of the message. The lease is extended for the next message. */
+/**
+ * Records that a message was sent. $1: the alert's name; $2: fencing token; $3: id of the message. The lease is
+ * extended for the next message.
+ */
 const SENT = prepared(
   'alert-message-sent',
   `WITH own AS (
@@ -51,7 +57,9 @@ const SENT = prepared(
    WHERE m.id = $3 AND m.alert_name = own.name`,
 );
 
-/** $1: name; $2: fencing token; $3: cause; $4: seconds until the next attempt. */
+/**
+ * Records a failure to send. $1: the alert's name; $2: fencing token; $3: cause; $4: seconds until the next attempt.
+ */
 const FAILED = prepared(
   'alert-failed',
   `UPDATE alerts SET lease_token = NULL, leased_until = NULL, failures = failures + 1,

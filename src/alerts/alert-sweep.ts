@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { Interval } from '@nestjs/schedule';
-import { FindAccountNames } from '../accounts/accounts.queries.js';
+import { FindAccountNames } from '../platform/known-accounts.js';
 import { Clock } from '../platform/clock.js';
 import { Database, MACHINE_TIME, prepared } from '../platform/database/database.js';
 import { Logger } from '../platform/observability/logger.js';
@@ -119,7 +119,8 @@ export class AlertSweep implements OnApplicationBootstrap, BeforeApplicationShut
       await manager.upsert(AlertOccurrence, rows, ['alert_name', 'condition', 'subject']);
     if (messages.length === 0) return;
     const codes = new Set(messages.flatMap(({ condition }) => condition.accountCodes ?? []));
-    const names = await this.queryBus.execute(new FindAccountNames([...codes]));
+    const accounts = await this.queryBus.execute(new FindAccountNames([...codes]));
+    const names = new Map(accounts.map(({ account_code, name }) => [account_code, name]));
     const rows = messages.map(({ alert, condition }) => ({
       id: randomUUID(),
       alert_name: alert,

@@ -4,7 +4,7 @@ import type { Condition, ConditionName } from './conditions.js';
 /** The content of a message, which is stored before it is sent. It contains no name and no id of a candidate. */
 export interface AlertContent {
   readonly condition: ConditionName | 'TEST';
-  /** One sentence that says what is wrong. */
+  /** The first sentence of the message, which names the condition. */
   readonly title: string;
   /** Further sentences: since when, for whom, and the remedy. */
   readonly lines: readonly string[];
@@ -19,7 +19,7 @@ interface Words {
   readonly title: string;
   readonly remedy: string;
   readonly path: string;
-  /** A further sentence, after the one with the time. */
+  /** A further sentence of the message, after the one with the time. */
   readonly more?: string;
   /** Whether the time in the message is the time of an event, instead of the beginning of a state. */
   readonly isEvent?: boolean;
@@ -125,7 +125,7 @@ function counted({ count }: Condition, one: string, more: string): string {
   return count === 1 ? `1 ${one}` : `${count} ${more}`;
 }
 
-/** Returns a time as people read it, in UTC. */
+/** Returns a time for the text of a message, in UTC. */
 function readable(time: Date): string {
   return `${formatDateTime(time).replace('T', ' ').slice(0, 16)} UTC`;
 }
@@ -138,7 +138,7 @@ function accountText(codes: readonly string[] | null, names: ReadonlyMap<string,
 }
 
 /** Returns the address of the console's page for the remedy. */
-export function addressOf({ path }: AlertContent, baseUrl: string): string {
+function addressOf({ path }: AlertContent, baseUrl: string): string {
   return `${baseUrl}${path}`;
 }
 

@@ -25,7 +25,7 @@ const shownHeaders: Rule = {
     items: {
       type: 'object',
       required: ['name'],
-      properties: { name: { type: 'string', maxLength: 100 } },
+      properties: { name: { type: 'string', maxLength: 100, pattern: '^[!-~]+$' } },
       additionalProperties: false,
     },
   },

@@ -82,7 +82,8 @@ export class PutAlertHandler implements ICommandHandler<PutAlert> {
       quiet_s: body.quiet_s ?? DEFAULT_QUIET_S,
       disabled,
       active_from: keepsActive ? kept.active_from : now,
-      // A corrected alert is tried at once. A process that sends to the old address loses its lease.
+      // The messages of an alert that was changed are tried at once. A process that sends to the old address loses its
+      // lease.
       failures: 0,
       retry_datetime: null,
       lease_token: null,
@@ -143,7 +144,7 @@ export class TestAlertHandler implements ICommandHandler<TestAlert> {
 
   async execute({ name }: TestAlert): Promise<Alert> {
     const alert = await this.reader.get(name);
-    // The entry is written first, so that the audit log also names a test that failed.
+    // The audit entry is written before the test message is sent, so that it also records a test that failed.
     await this.unitOfWork.run(() => Promise.resolve(this.unitOfWork.audit('alert.test', name)));
     await this.test.send(alert);
     return this.reader.get(name);

@@ -5,7 +5,7 @@ import type { Condition, ConditionName } from './conditions.js';
 const DAY_MS = 86_400_000;
 /** The days before the expiry of a certificate at which a message is sent. */
 const EXPIRY_DAYS = [1, 3, 14] as const;
-/** The time for which a recovery is news. */
+/** The time after a recovery in which it is still reported. */
 const RECOVERY_MS = 3_600_000;
 /**
  * The time for which a stall must last before it is reported. Work that became due while no process ran, or when the
@@ -68,7 +68,7 @@ export function decide(
       if (isTold || before === null || !before.is_current) occurrences.push(occurrence);
     }
   }
-  // A condition that was not checked in this round may still hold.
+  // An occurrence of a condition that the round did not check is kept, because the condition may still hold.
   for (const occurrence of kept.values())
     if (occurrence.is_current && checked.has(occurrence.condition))
       occurrences.push({ ...occurrence, is_current: false, told_mark: null });

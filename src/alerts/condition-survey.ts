@@ -71,7 +71,8 @@ export class ConditionSurvey {
     const found = await this.queryBus.execute(new SurveyExamsSoon(EXAM_HOURS));
     return found.map((soon) => ({
       ...ofPartner(soon, 'EXAM_SOON_UNDELIVERED', soon.oldest),
-      // A further exam that comes within two hours is reported as well, unless it starts before a reported one.
+      // When another exam comes within two hours, the condition is reported again, unless this exam starts before a
+      // reported one.
       mark: soon.last_exam_at.getTime(),
       count: soon.count,
       at: soon.first_exam_at,

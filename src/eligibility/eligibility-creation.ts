@@ -41,6 +41,7 @@ const CREATED = (records: string, answer: string) => `WITH asked AS MATERIALIZED
        test_code, NULL::text, status, NULL::int, NULL::int, NULL::json
      FROM created`,
     '(SELECT asked.traceparent FROM asked WHERE asked.svc_eligiblity_id = numbered.stream)',
+    true,
   )}
   SELECT n, ${answer}, CASE WHEN told.stream IS NOT NULL THEN row_to_json(told) END AS told
   FROM created JOIN asked USING (svc_eligiblity_id) LEFT JOIN told ON told.stream = svc_eligiblity_id`;

@@ -1,6 +1,6 @@
 import { Query } from '@nestjs/cqrs';
 
-/** A partner, as a message about it names it. */
+/** A partner, with the names by which a message of an alert refers to it. */
 export interface NamedPartner {
   readonly subscription_id: string;
   readonly account_code: string;
@@ -28,7 +28,7 @@ export class SurveyPartnerSigns extends Query<readonly PartnerSigns[]> {}
 /** The undelivered notifications of a partner whose exams start soon. */
 export interface ExamsSoon extends NamedPartner {
   readonly count: number;
-  /** The creation time of the oldest of these notifications. */
+  /** The creation time of the oldest notification that the count includes. */
   readonly oldest: Date;
   readonly first_exam_at: Date;
   readonly last_exam_at: Date;

@@ -15,6 +15,7 @@ import { nameOperations } from './operation-ids.js';
 import { describeOperations } from './operations.js';
 import { addProblems } from './problem-places.js';
 import { completeAnswers, nameCodes, withoutNullParameters } from './conventions.js';
+import { swaggerFiles } from './swagger-files.js';
 import { schemaList, SCHEMAS, standaloneSchema } from './schemas.js';
 import { assertAccessDeclared, documentAccess } from '../platform/http/documented-access.js';
 
@@ -48,7 +49,7 @@ export function openApiDocument(
     .setOpenAPIVersion('3.1.0')
     .setTitle('Candidate Eligibility, Assessment Results and Event Notification Service')
     .setDescription(
-      'The service decides who may take which exam and when. It accepts results from test drivers and notifies partner systems. Errors are problem documents (RFC 9457). The token service answers as RFC 6749 specifies.',
+      'The service decides who may take which exam and when. It accepts results from test drivers and notifies partner systems. Errors are problem documents (RFC 9457). The token service answers as RFC 6749 specifies. [All operations on one page](guide/api.html), which the search of a browser finds.',
     )
     .setVersion(version)
     .addServer(base === '' ? '/' : base)
@@ -142,6 +143,7 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
     if (schema) response.type('application/schema+json').send(JSON.stringify(schema));
     else next(notFound.error());
   });
+  server.use(`${config.http.basePath}/docs`, swaggerFiles());
   SwaggerModule.setup(`${config.http.basePath}/docs`, app, document, {
     raw: false,
     swaggerOptions: {

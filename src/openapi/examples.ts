@@ -172,6 +172,7 @@ const CODES: Record<string, string> = {
 const parameters = ({ account_code, examples }: Surroundings, path: string, name: string): Record<string, unknown> => ({
   'Console-Request': '1',
   account_code,
+  name: 'on-call',
   candidate_id: CANDIDATE,
   test_code: TEST,
   booking_code: BOOKING,

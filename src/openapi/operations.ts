@@ -12,6 +12,7 @@ const TAGS: Record<string, string> = {
   'Change feed': 'Read every change of an account’s records, without gaps.',
   'Import and export': 'Import and export many eligibilities as CSV or NDJSON.',
   Subscriptions: 'Manage the partners that receive notifications.',
+  Alerts: 'Inform people by mail, or other systems by webhooks, of conditions that need them.',
   Notifications: 'Read the notifications to partners with all their delivery attempts.',
   'Error queue': 'Find the cause of failed notifications, then resend or resolve them.',
   'Bulk jobs': 'Follow and control resends, replays and other jobs over many notifications.',
@@ -54,6 +55,10 @@ export const DESCRIPTIONS: Record<string, string> = {
   'POST /admin/subscriptions':
     'The signing secret is shown only in this response. Nothing is sent to the partner until the subscription is verified.',
   'GET /admin/subscriptions': LIST,
+  'GET /admin/alerts': LIST,
+  'GET /admin/alerts/{name}':
+    'The response has the settings, the time of the last message and the cause of the last failure. Values of headers are never shown.',
+  'DELETE /admin/alerts/{name}': 'Messages that wait to be sent are deleted as well.',
   'GET /admin/subscriptions/{id}':
     'The response has the state, the health and the settings. Secrets are never shown again.',
   'PATCH /admin/subscriptions/{id}': `${MERGED} With null, a setting returns to its default. A new partner_url must be verified again. Notifications that are not yet being sent use the new settings.`,

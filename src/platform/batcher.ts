@@ -34,6 +34,7 @@ export class Batcher<T extends { reject: (error: unknown) => void }> {
   private awaited = 0;
 
   /**
+   * Creates a batcher for one kind of request.
    * @param most the maximum size of a batch
    * @param work processes a batch; it settles each request and never rejects
    * @param refusal returns the error with which a request is rejected after it has waited too long

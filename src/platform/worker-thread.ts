@@ -7,7 +7,10 @@ import { Worker, type TransferListItem, type WorkerOptions } from 'node:worker_t
 export class WorkerThread<Job, Result> {
   private worker: Worker | null = null;
 
-  /** @param program the path of the program that the thread runs */
+  /**
+   * Prepares a thread, which starts with its first job.
+   * @param program the path of the program that the thread runs
+   */
   constructor(
     private readonly program: string,
     private readonly options: WorkerOptions,

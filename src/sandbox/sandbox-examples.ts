@@ -1,6 +1,6 @@
 import type { SandboxClient } from './sandbox-client.js';
 
-/** The values of parameters and members by their names. */
+/** Values for the examples of an operation, by the names of parameters and members. */
 export type Values = Record<string, string>;
 
 /**
@@ -34,6 +34,8 @@ const UNMATCHED = '/admin/unmatched-results/{id}';
  */
 export class SandboxExamples {
   private candidates = 100;
+  /** The beginning of the candidates' ids. */
+  private prefix = 'S-';
   private readonly values: OperationValues = {};
 
   constructor(
@@ -43,16 +45,19 @@ export class SandboxExamples {
 
   async make(): Promise<OperationValues> {
     await this.catalogue();
-    await this.records();
-    await this.bookings();
-    await this.results();
-    await this.unmatchedResults();
-    await this.imports();
-    await this.partners();
+    await Promise.all([
+      this.records(),
+      this.bookings(),
+      this.results(),
+      this.unmatchedResults(),
+      this.imports(),
+      this.partners(),
+      this.alerts(),
+    ]);
     return this.values;
   }
 
-  /** Names the values for operations. */
+  /** Sets the values for the examples of the given operations. */
   private use(values: Values, ...operations: string[]): void {
     for (const operation of operations) this.values[operation] = { ...this.values[operation], ...values };
   }
@@ -150,22 +155,24 @@ export class SandboxExamples {
     await at('tests', 'SPARE', { name: 'A test to delete', portions: [{ portion_code: 'MAIN' }] });
     await at('schools', 'SPARE', { name: 'A school to delete' });
     await at('accommodations', 'SPARE', { name: 'An accommodation to delete', requires_approval: false });
-    await at('attribute-keys', 'spare', { name: 'A key to delete' });
+    await at('attribute-keys', 'spare-key', { name: 'A key to delete' });
     await at('vouchers', 'SPARE', { discount_type: 'PERCENT', discount_value: 5 });
     this.use({ test_code: 'SPARE' }, `DELETE ${CATALOGUE}/tests/{test_code}`);
     for (const kind of ['schools', 'accommodations', 'vouchers'])
       this.use({ code: 'SPARE' }, `DELETE ${CATALOGUE}/${kind}/{code}`);
-    this.use({ code: 'spare' }, `DELETE ${CATALOGUE}/attribute-keys/{code}`);
+    this.use({ code: 'spare-key' }, `DELETE ${CATALOGUE}/attribute-keys/{code}`);
     const { consumer_key } = await this.client.call<Values>('POST', '/admin/applications', {
       name: 'Sample application',
       scopes: ['read'],
     });
-    await this.client.call('POST', '/admin/users', {
+    const { ok } = await this.client.send('POST', '/admin/users', {
       username: 'sample-user',
       password: `Sample-${crypto.randomUUID()}`,
       account_codes: [this.access.account_code],
       scopes: ['read'],
     });
+    // The user exists after an attempt that was interrupted. Its candidates exist, too.
+    if (!ok) this.prefix = `S-${crypto.randomUUID().slice(0, 4)}-`;
     this.use({ consumer_key, username: 'sample-user' }, '*');
   }
 
@@ -241,6 +248,17 @@ export class SandboxExamples {
     this.use(await replay(waiting[4]), 'POST /partner/jobs/{job_id}/abort');
   }
 
+  /** Creates alerts that are disabled, because nobody in the sandbox receives their messages. */
+  private async alerts(): Promise<void> {
+    for (const name of ['on-call', 'spare'])
+      await this.client.call('PUT', `/admin/alerts/${name}`, {
+        kind: 'WEBHOOK',
+        url: 'https://chat.example/hooks/on-call',
+        disabled: true,
+      });
+    this.use({ name: 'spare' }, 'DELETE /admin/alerts/{name}');
+  }
+
   private async subscription(name: string, behaviour = ''): Promise<string> {
     const { account_code, partner } = this.access;
     const { id } = await this.client.call<Values>('POST', '/admin/subscriptions', {
@@ -255,7 +273,7 @@ export class SandboxExamples {
   }
 
   private async record(candidate: object = {}): Promise<Values> {
-    const candidate_id = `S-${++this.candidates}`;
+    const candidate_id = `${this.prefix}${++this.candidates}`;
     const { svc_eligiblity_id } = await this.client.call<Values>(
       'POST',
       `/accounts/${this.access.account_code}/candidates`,

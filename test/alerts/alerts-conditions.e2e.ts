@@ -44,7 +44,7 @@ async function now(): Promise<number> {
   return Date.parse((await app.call('GET', '/sandbox/clock', { token })).body.now);
 }
 
-test('reports that a partner is down, that it recovered, and that it is down again', async () => {
+test('an alert reports that a partner is down, that it recovered, and that it is down again', async () => {
   const subscribed = await partner('State Board');
   const { account } = subscribed.scene;
   const to = await alerted.watch(account, ['PARTNER_DOWN', 'PARTNER_RECOVERED']);
@@ -100,7 +100,7 @@ test('reports an undelivered notification when its exam starts within 2 hours, w
   expect(text + html).not.toMatch(/Ada|Lovelace|C-\d/);
 });
 
-test('reports unmatched results after an hour', async () => {
+test('an alert reports results that are unmatched for an hour', async () => {
   const scene = await app.given.scene();
   const to = await alerted.watch(scene.account, ['UNMATCHED_RESULTS']);
   const token = await app.given.token([scene.account], ['results']);
@@ -118,7 +118,7 @@ test('reports unmatched results after an hour', async () => {
   expect(text).not.toContain('Nobody-at-all');
 });
 
-test('reports approvals that wait for more than a day', async () => {
+test('an alert reports approvals that wait for more than a day', async () => {
   const scene = await app.given.scene();
   const to = await alerted.watch(scene.account, ['APPROVALS_WAITING']);
   const accommodation = await app.given.accommodation(scene.account, true);
@@ -131,7 +131,7 @@ test('reports approvals that wait for more than a day', async () => {
   expect(text).toContain(`${app.url}/console/work/approvals`);
 });
 
-test('reports that a certificate expires, 14, 3 and 1 days before', async () => {
+test('an alert reports 14, 3 and 1 days before that a certificate expires', async () => {
   const subscribed = await partner('Certified Board');
   const to = await alerted.watch(subscribed.scene.account, ['CERTIFICATE_EXPIRING']);
   const statistics = await subscribed.admin('GET', `subscriptions/${subscribed.id}/statistics`);
@@ -150,7 +150,7 @@ test('reports that a certificate expires, 14, 3 and 1 days before', async () => 
   expect(alerted.to(to)).toHaveLength(3);
 });
 
-test('reports that the audit log does not agree with its seals', async () => {
+test('an alert reports that the audit log does not agree with its seals', async () => {
   await eventually(async () => expect(await app.given.sql('SELECT FROM audit_seals')).not.toEqual([]), 15_000);
   for (const statement of [
     'ALTER TABLE audit_log DISABLE TRIGGER USER',
@@ -165,7 +165,7 @@ test('reports that the audit log does not agree with its seals', async () => {
   expect(text).toContain(`${app.url}/console/audit`);
 });
 
-test('reports that delivery stands still, after it has lasted for half a minute', async () => {
+test('an alert reports that the delivery of notifications has stopped for half a minute', async () => {
   const subscribed = await partner('Stalled Board');
   const to = await alerted.watch(subscribed.scene.account, ['DELIVERY_STALLED']);
   // The constraints keep the service from translating the event and from setting it aside.

@@ -57,7 +57,7 @@ async function round(): Promise<void> {
   await sweep();
 }
 
-test('a condition that lasts is reported once, and again when it ended and came back after quiet_s', async () => {
+test('an alert reports a lasting condition once, and again when it ended and came back after quiet_s', async () => {
   await alerted.put('on-call', { ...EMAIL, quiet_s: 600 });
   await goDown();
   await mail.received(/is down/);
@@ -79,7 +79,7 @@ test('a condition that lasts is reported once, and again when it ended and came 
   expect(await alerted.get('on-call')).toMatchObject({ waiting: 0, last_error: null });
 });
 
-test('a condition that ends within quiet_s is not reported late', async () => {
+test('an alert never reports a condition that began and ended within quiet_s', async () => {
   await alerted.put('on-call', { ...EMAIL, quiet_s: 600 });
   await goDown();
   await mail.received(/is down/);
@@ -94,7 +94,7 @@ test('a condition that ends within quiet_s is not reported late', async () => {
   expect(await messages()).toBe(1);
 });
 
-test('only the conditions, the accounts and the alerts that an operator chose are reported', async () => {
+test('an alert reports only the conditions and the accounts that an operator chose for it', async () => {
   const other = await app.given.account();
   await alerted.put('other account', { ...EMAIL, to: ['other@example.org'], account_codes: [other] });
   await alerted.put('other condition', { ...EMAIL, to: ['other@example.org'], conditions: ['AUDIT_BROKEN'] });
@@ -104,12 +104,12 @@ test('only the conditions, the accounts and the alerts that an operator chose ar
   expect((await mail.received(/is down/)).recipients).toEqual(['on-call@example.org']);
   await round();
   expect(mail.mails).toHaveLength(1);
-  // An alert that is enabled reports a condition that still holds.
+  // When an alert is enabled again, it reports a condition that still holds.
   await alerted.put('disabled', { ...EMAIL, to: ['late@example.org'] });
   await eventually(() => expect(alerted.to('late@example.org')).toHaveLength(1), 20_000);
 });
 
-test('three processes report a condition once', async () => {
+test('three processes together report a condition of an alert once', async () => {
   others = [await start(app.databaseUrl), await start(app.databaseUrl)];
   const all = [app, ...others];
   for (const name of ['a', 'b', 'c', 'd']) await alerted.put(name, { ...EMAIL, to: [`${name}@example.org`] });
@@ -122,7 +122,7 @@ test('three processes report a condition once', async () => {
   expect(await messages()).toBe(4);
 });
 
-test('a message that could not be sent is retried with growing waits, and delays no other alert', async () => {
+test('retries a message of an alert that could not be sent with growing waits, and delays no other alert', async () => {
   const hook = { kind: 'WEBHOOK', url: subscribed.partner.url, conditions: ['PARTNER_DOWN'] };
   await alerted.put('untrusted', hook);
   await alerted.put('on-call', EMAIL);
@@ -151,7 +151,7 @@ test('a message that could not be sent is retried with growing waits, and delays
   expect(await alerted.get('on-call')).toMatchObject({ waiting: 0, last_error: null, next_attempt_at: null });
 });
 
-test('a message of a process that was killed is sent by another process, with the same id', async () => {
+test('when a process is killed, another process sends its message of an alert, with the same id', async () => {
   await alerted.put('on-call', EMAIL);
   mail.isSilent = true;
   await goDown();
@@ -165,7 +165,7 @@ test('a message of a process that was killed is sent by another process, with th
   expect(mail.mails[0].headers['message-id']).toBe(`<${id}@localhost>`);
 });
 
-test('a message that was decided before a restart is sent after it', async () => {
+test('sends a message of an alert after a restart that was stored before it', async () => {
   await alerted.put('on-call', EMAIL);
   mail.refusal = 451;
   await goDown();
@@ -181,7 +181,7 @@ test('a message that was decided before a restart is sent after it', async () =>
   expect(await messages()).toBe(1);
 });
 
-test('a disabled or deleted alert sends nothing that is still waiting', async () => {
+test('a disabled or deleted alert sends none of its waiting messages', async () => {
   mail.refusal = 451;
   await alerted.put('disabled', EMAIL);
   await alerted.put('deleted', EMAIL);
@@ -198,7 +198,7 @@ test('a disabled or deleted alert sends nothing that is still waiting', async ()
   expect(mail.mails).toEqual([]);
 });
 
-test('sent messages are deleted after 30 days, and unsent messages after 7 days', async () => {
+test('deletes sent messages of alerts after 30 days, and unsent ones after 7 days', async () => {
   await alerted.put('on-call', EMAIL);
   await goDown();
   await mail.received(/is down/);

@@ -67,7 +67,7 @@ describe('the definition of an alert', () => {
     expect((await alerted.call('POST', 'on-call/test')).status).toBe(404);
   });
 
-  it('the list has pages, and each change of an alert is in the audit log', async () => {
+  it('lists alerts page by page, and records each change of an alert in the audit log', async () => {
     for (const name of ['a', 'b', 'c']) await alerted.put(name, EMAIL);
     const first = await alerted.call('GET', '?limit=2');
     expect(first.body.map(({ name }: { name: string }) => name)).toEqual(['c', 'b']);
@@ -79,7 +79,7 @@ describe('the definition of an alert', () => {
     for (const name of ['a', 'b', 'c']) await alerted.call('DELETE', name);
   });
 
-  it('PUT accepts the body in docs/operations.md', async () => {
+  it('PUT of an alert accepts the body in docs/operations.md', async () => {
     const document = readFileSync(join(__dirname, '../../docs/operations.md'), 'utf8');
     const [, block] = /^## Alerts$[^]*?```json\n([^]*?)```/m.exec(document)!;
     const account = await app.given.account();
@@ -88,7 +88,7 @@ describe('the definition of an alert', () => {
     await alerted.call('DELETE', 'example');
   });
 
-  it('an invalid body is refused with every fault at once', async () => {
+  it('refuses an invalid body of an alert with every fault at once', async () => {
     const answer = await alerted.call('PUT', 'wrong', {
       kind: 'EMAIL',
       to: ['nobody', 'ada@example.org'],
@@ -151,7 +151,7 @@ describe('the definition of an alert', () => {
     }
   });
 
-  it('values of headers are encrypted and never shown, are kept by a PUT without headers, and stay on their host', async () => {
+  it('encrypts the values of an alert’s headers, never shows them, keeps them at a PUT without headers, and sends them to no other host', async () => {
     const hook = { kind: 'WEBHOOK', url: `${webhook.url}/hook?key=1` };
     const headers = [{ name: 'Authorization', value: 'Bearer very-secret' }];
     const created = await alerted.put('hook', { ...hook, headers });
@@ -168,7 +168,7 @@ describe('the definition of an alert', () => {
 });
 
 describe('a test message', () => {
-  it('arrives by mail over TLS, as text and as HTML, with a link to the console', async () => {
+  it('a test of an alert arrives by mail over TLS, as text and as HTML, with a link to the console', async () => {
     await alerted.put('by mail', { ...EMAIL, to: ['ada@example.org', 'bob@example.org'], disabled: true });
     const sent = await alerted.call('POST', 'by%20mail/test');
     expect(sent.status).toBe(200);
@@ -185,7 +185,7 @@ describe('a test message', () => {
     await alerted.call('DELETE', 'by%20mail');
   });
 
-  it('arrives at a webhook as JSON, with the headers of the alert', async () => {
+  it('a test of an alert arrives at a webhook as JSON, with the headers of the alert', async () => {
     const headers = [{ name: 'Authorization', value: 'Bearer very-secret' }];
     await alerted.put('hook', { kind: 'WEBHOOK', url: `${webhook.url}/hook?key=1`, headers });
     webhook.answer({ status: 202 });
@@ -203,7 +203,7 @@ describe('a test message', () => {
     await alerted.call('DELETE', 'hook');
   });
 
-  it('that fails is 400 with the cause, without secrets and addresses, and GET shows the cause', async () => {
+  it('a test of an alert that fails is answered with 400 and the cause, without secrets and addresses, and GET shows the cause', async () => {
     await alerted.put('hook', { kind: 'WEBHOOK', url: webhook.url });
     webhook.answer({ status: 302, headers: { location: `${webhook.url}/elsewhere` } });
     const redirected = await alerted.call('POST', 'hook/test');

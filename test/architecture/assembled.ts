@@ -56,7 +56,7 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
   'src/notifications/error-queue/job-reader.ts: list': async ({ exports }, database) => {
     const reader = new exports.JobReader(database);
     await reader.list({}, FIRST_PAGE);
-    await reader.list({ kind: 'RESEND', state: 'DONE', account_code: 'ACME' }, NEXT_PAGE);
+    await reader.list({ kind: 'RESEND', state: 'DONE', account_code: 'ACME', subscription_id: 'S' }, NEXT_PAGE);
   },
   'src/notifications/error-queue/job-reader.ts: items': async ({ exports }, database) => {
     const reader = new exports.JobReader(database);
@@ -67,6 +67,13 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     for (const page of [FIRST_PAGE, NEXT_PAGE])
       for (const state of [undefined, 'PENDING', 'DELIVERED', 'ERROR_QUEUE', 'RESOLVED'])
         for (const filter of FILTERS) await reader.list(filter, state, page);
+  },
+  'src/notifications/error-queue/notification-reader.ts: listByExam': async ({ exports }, database) => {
+    const bounds = { of: (filter: object) => ({ filter }) };
+    const reader = new exports.NotificationReader(database, bounds, { now: () => new Date() });
+    for (const filter of FILTERS)
+      for (const examIn of ['past', '2h', 'later'])
+        for (const state of [undefined, 'PENDING']) await reader.listByExam(filter, examIn, state, FIRST_PAGE);
   },
   'src/platform/database/encrypted-columns.ts: pass': ({ exports }, database) => {
     const columns = new exports.EncryptedColumns(database, { newest: '1:' });

@@ -13,7 +13,10 @@ export interface Touched {
 /** Loads PostgreSQL's parser; await it before any statement is parsed. */
 export const loadParser = loadModule;
 
-/** @throws Error with PostgreSQL's message, when the text is not SQL */
+/**
+ * Parses SQL, and returns the parse trees of its statements.
+ * @throws Error with PostgreSQL's message, when the text is not SQL
+ */
 export function statementsOf(text: string): Tree[] {
   return (parseSync(text).stmts ?? []).map(({ stmt }: Tree) => stmt);
 }

@@ -64,7 +64,10 @@ class Run {
     this.kinds = Array.from({ length: WRITERS }, () => CHANGE_KINDS[randomInt(2)]);
   }
 
-  /** @returns the first operation that the model cannot explain, with the run */
+  /**
+   * Performs the run with concurrent writers and readers, and compares it with the model.
+   * @returns the first operation that the model cannot explain, with the run
+   */
   async unexplained(): Promise<object | null> {
     const base = await this.base();
     const readers = [false, true].map((fromNow) => this.read(fromNow));

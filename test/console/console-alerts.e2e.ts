@@ -22,7 +22,7 @@ const inDialog = (label: string) => driver.dialog().getByLabel(label).first();
 const row = (name: string) => driver.page.getByRole('row').filter({ hasText: name });
 
 describe('the page of alerts', () => {
-  it('creates an alert by mail, sends a test, changes the alert and deletes it', async () => {
+  it('an operator can create an alert by mail, send a test, change the alert and delete it', async () => {
     await driver.title('Alerts');
     await driver.expectGoodPage('setup-alerts-none');
     await driver.button('New alert …').click();
@@ -60,7 +60,7 @@ describe('the page of alerts', () => {
     await driver.page.getByText('No alert exists yet.').waitFor();
   });
 
-  it('creates an alert with a webhook and a secret header, and shows the cause when a test fails', async () => {
+  it('an operator can create an alert with a webhook and a secret header, and sees the cause when a test fails', async () => {
     const account = await app.given.account();
     await driver.goTo('/setup/alerts');
     await driver.button('New alert …').click();

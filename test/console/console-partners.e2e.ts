@@ -208,7 +208,7 @@ describe('partners in the console', () => {
     await driver.inDialog('Create new secret').click();
     const secret = await driver.dialog('The new signing secret').locator('code').textContent();
     expect(secret).toMatch(/^whsec_/);
-    await driver.inDialog('Close').click();
+    await driver.inDialog('I have copied the secret').click();
     await driver.dialog().waitFor({ state: 'detached' });
     expect(await driver.page.getByText(secret!).count()).toBe(0);
   });

@@ -57,6 +57,7 @@ describe('a session of the console', () => {
         username: operator.username,
         scopes: ['admin', 'bookings', 'create', 'delete', 'read', 'results', 'support', 'update'],
         account_codes: [operator.account],
+        accounts: [{ account_code: operator.account, name: `Board ${operator.account}` }],
         expires_datetime: expect.any(String),
         organisation: false,
       },

@@ -72,7 +72,7 @@ async function endAt(of: Scene, record: Entry, days: number): Promise<void> {
 }
 
 describe('EXPIRING', () => {
-  it('is in the change feed once for each of the account’s days, when so many days are left', async () => {
+  it('the change EXPIRING is in the change feed once for each of the account’s expiring_days, when so many days are left', async () => {
     const of = await scene([14, 3]);
     const record = await recordIn(of, 20);
     expect(await announced(of)).toEqual([]);
@@ -100,7 +100,7 @@ describe('EXPIRING', () => {
     expect(await one.given.sql('SELECT * FROM expiry_notices WHERE account_code = $1', [of.account])).toEqual([]);
   });
 
-  it('occurs for PENDING records, and not for booked, cancelled or endless ones', async () => {
+  it('the change EXPIRING occurs for PENDING records, and not for booked, cancelled or endless ones', async () => {
     const of = await scene([30]);
     const held = await recordIn(of, 10);
     const path = `/admin/eligibilities/${held['svc_eligiblity_id']}/hold`;
@@ -119,7 +119,7 @@ describe('EXPIRING', () => {
     ]);
   });
 
-  it('occurs again for a new end of the window, and not for the end that was announced', async () => {
+  it('the change EXPIRING occurs again for a new end of a record’s window, and not for an end that was announced', async () => {
     const of = await scene([5]);
     const record = await recordIn(of, 4);
     expect(await announced(of)).toHaveLength(1);
@@ -131,7 +131,7 @@ describe('EXPIRING', () => {
     expect(await announced(of)).toHaveLength(3);
   });
 
-  it('occurs in no account without days, and no longer after the days are removed', async () => {
+  it('the change EXPIRING occurs only in accounts with expiring_days, and no longer after they are removed', async () => {
     const without = await one.given.scene();
     await recordIn(without, 2);
     expect(await announced(without)).toEqual([]);
@@ -144,7 +144,7 @@ describe('EXPIRING', () => {
     expect(await announced(of)).toEqual([]);
   });
 
-  it('occurs once for each of many records, while two processes sweep at the same moment', async () => {
+  it('the change EXPIRING occurs once for each of many records, while two processes sweep at the same moment', async () => {
     const of = await scene([9]);
     await one.given.records(1300, of, {
       eligibility_end_date: `now() + interval '8 days' + n % 7 * interval '1 minute'`,
@@ -157,7 +157,7 @@ describe('EXPIRING', () => {
     expect(rows).toEqual([{ n: 1300, records: 1300 }]);
   });
 
-  it('is sent to a partner that listens, before the expiry of the record', async () => {
+  it('the change EXPIRING is sent to a partner that subscribed to it, before the expiry of the record', async () => {
     const of = await scene([3]);
     const subscribed = await Subscribed.start(one, { record_changes: ['EXPIRING', 'EXPIRED'] }, { scene: of });
     const record = await recordIn(of, 10);
@@ -193,7 +193,7 @@ describe('expiring_days of an account', () => {
     }
   });
 
-  it('is stored by POST, and shown by GET and in the list', async () => {
+  it('POST of an account stores expiring_days, and GET and the list show them', async () => {
     const body = { name: 'Board', expiring_days: [3, 14] };
     const created = await one.call('POST', '/admin/accounts', { token: operator, body });
     expect([created.status, created.body.expiring_days]).toEqual([201, [3, 14]]);

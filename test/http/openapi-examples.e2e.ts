@@ -8,6 +8,7 @@ const OTHER: Record<string, string> = {
   'GET /console/sign-in': 'needs an identity provider, which a sandbox lacks',
   'GET /console/sign-in/callback': 'needs an identity provider, which a sandbox lacks',
   'GET /admin/events': 'is a stream that never ends',
+  'POST /admin/alerts/{name}/test': 'needs a mail server or a public webhook, which a sandbox lacks',
 };
 /** An import of a few rows is over before anybody can abort it. */
 const TOO_LATE = [
@@ -108,6 +109,7 @@ describe.each([
       '/admin/jobs',
       '/admin/unmatched-results',
       '/admin/imports',
+      '/admin/alerts',
       '/admin/eligibilities?waiting_for=APPROVAL',
       '/admin/eligibilities?waiting_for=HOLD',
     ];

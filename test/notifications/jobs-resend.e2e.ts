@@ -64,6 +64,7 @@ test('a bulk resend sends each notification once, the oldest first, and counts t
     rows.map(({ id, booking_code, candidate_id, change_reason, booking_on }) => ({
       notification_id: id,
       booking_code,
+      svc_eligiblity_id: null,
       subscription_id: subscribed.id,
       subscription_name: null,
       partner_url: subscribed.partner.url,

@@ -104,36 +104,39 @@ const ACTIONS: Record<(typeof RECORD_CHANGES)[number], (record: Record_) => Prom
 };
 
 describe('a subscription that lists a change of records', () => {
-  it.each(RECORD_CHANGES)('receives %s alone, as the entry of the change feed', async (change) => {
-    await subscribe([change]);
-    const { account } = subscribed.scene;
-    const special = change === 'APPROVED' ? [await app.given.accommodation(account, true)] : [];
-    const record = await app.given.eligibility(subscribed.scene, { candidate: { special_accommodations: special } });
-    await ACTIONS[change](record);
-    const [request] = await toldOf(record, 1);
-    const [entry] = (await feed()).filter((one) => one['change'] === change);
-    expect(request.json).toEqual(entry);
-    expect(Object.keys(request.json as object)).toEqual(Object.keys(entry));
-    expect(request.headers).toMatchObject({
-      'content-type': 'application/json',
-      'webhook-signature': expect.stringMatching(/^v1,/),
-      traceparent: expect.stringMatching(/^00-/),
-    });
-    expect(changesOf(told())).toEqual([change]);
-    const [notification] = await subscribed.notifications(`&change_reason=${change}`);
-    expect(notification).toMatchObject({
-      id: request.headers['webhook-id'],
-      change_reason: change,
-      svc_eligiblity_id: record['svc_eligiblity_id'],
-      candidate_id: entry['candidate_id'],
-      booking_code: null,
-      booking_on: null,
-      effective_date: entry['at'],
-      event_sequence: Number(request.headers['event-sequence']),
-    });
-  });
+  it.each(RECORD_CHANGES)(
+    'a partner that listens to one change of records receives %s alone, as the entry of the change feed',
+    async (change) => {
+      await subscribe([change]);
+      const { account } = subscribed.scene;
+      const special = change === 'APPROVED' ? [await app.given.accommodation(account, true)] : [];
+      const record = await app.given.eligibility(subscribed.scene, { candidate: { special_accommodations: special } });
+      await ACTIONS[change](record);
+      const [request] = await toldOf(record, 1);
+      const [entry] = (await feed()).filter((one) => one['change'] === change);
+      expect(request.json).toEqual(entry);
+      expect(Object.keys(request.json as object)).toEqual(Object.keys(entry));
+      expect(request.headers).toMatchObject({
+        'content-type': 'application/json',
+        'webhook-signature': expect.stringMatching(/^v1,/),
+        traceparent: expect.stringMatching(/^00-/),
+      });
+      expect(changesOf(told())).toEqual([change]);
+      const [notification] = await subscribed.notifications(`&change_reason=${change}`);
+      expect(notification).toMatchObject({
+        id: request.headers['webhook-id'],
+        change_reason: change,
+        svc_eligiblity_id: record['svc_eligiblity_id'],
+        candidate_id: entry['candidate_id'],
+        booking_code: null,
+        booking_on: null,
+        effective_date: entry['at'],
+        event_sequence: Number(request.headers['event-sequence']),
+      });
+    },
+  );
 
-  it('counts the changes of the record, and sends them in order', async () => {
+  it('numbers the changes of a record, and sends them to the partner in order', async () => {
     await subscribe();
     const record = await app.given.eligibility(subscribed.scene);
     await rename(record, 'Byron');
@@ -145,7 +148,7 @@ describe('a subscription that lists a change of records', () => {
     expect(requests.map(({ headers }) => headers['event-sequence'])).toEqual(['1', '2', '3', '4', '5']);
   });
 
-  it('numbers changes that it does not list, as booking events are numbered', async () => {
+  it('also numbers changes of a record that a subscription does not list, as booking events are numbered', async () => {
     await subscribe(['CREATED', 'CANCELLED']);
     const record = await app.given.eligibility(subscribed.scene);
     await rename(record, 'Byron');
@@ -157,7 +160,7 @@ describe('a subscription that lists a change of records', () => {
     ]);
   });
 
-  it('receives the events of bookings as before, in their own order', async () => {
+  it('a partner that listens to changes of records receives the events of bookings as before, in their own order', async () => {
     await subscribe();
     const record = await app.given.eligibility(subscribed.scene);
     const { booking_code } = await app.given.booking(subscribed.scene, record);
@@ -171,7 +174,7 @@ describe('a subscription that lists a change of records', () => {
     expect(changesOf(told())).toEqual(['CREATED']);
   });
 
-  it('receives each change of many records once, in order within each record', async () => {
+  it('a partner receives each change of many records once, in order within each record', async () => {
     await subscribe();
     const records = await Promise.all(Array.from({ length: 30 }, () => app.given.eligibility(subscribed.scene)));
     await Promise.all(
@@ -186,7 +189,7 @@ describe('a subscription that lists a change of records', () => {
     expect(new Set(told().map(({ headers }) => headers['webhook-id'])).size).toBe(120);
   });
 
-  it('receives the changes that an import makes', async () => {
+  it('a partner receives the changes of records that an import makes', async () => {
     await subscribe();
     const { account, token, testCode } = subscribed.scene;
     const rows = Array.from(
@@ -204,7 +207,7 @@ describe('a subscription that lists a change of records', () => {
 });
 
 describe('a change that nobody listens to', () => {
-  it('leaves no row, and the partner receives only the six events by default', async () => {
+  it('stores no event of a change of a record that nobody listens to; a partner receives only the six booking events by default', async () => {
     subscribed = await Subscribed.start(app);
     expect((await subscribed.subscription())['record_changes']).toEqual([]);
     const record = await app.given.eligibility(subscribed.scene);
@@ -232,7 +235,7 @@ describe('a change that nobody listens to', () => {
     expect(await count('domain_events WHERE stream = $1', [record['svc_eligiblity_id']])).toBe(kept);
   });
 
-  it('leaves no row for a subscription that was never verified', async () => {
+  it('stores no event of a change of a record for a subscription that was never verified', async () => {
     subscribed = await Subscribed.start(app);
     const { account } = subscribed.scene;
     const body = { account_code: account, partner_url: 'https://localhost:1', record_changes: ['CREATED'] };
@@ -242,7 +245,7 @@ describe('a change that nobody listens to', () => {
     expect(await count('domain_events WHERE stream = $1', [record['svc_eligiblity_id']])).toBe(0);
   });
 
-  it('is seen as soon as a PATCH that lists it was answered', async () => {
+  it('sends a change of a record as soon as the PATCH that adds it to record_changes was answered', async () => {
     subscribed = await Subscribed.start(app);
     for (let round = 0; round < 5; round++) {
       expect((await subscribed.patch({ record_changes: ['CREATED'] })).status).toBe(200);
@@ -254,7 +257,7 @@ describe('a change that nobody listens to', () => {
   });
 });
 
-it('refuses an unknown change in record_changes, and shows the known ones in the order of the document', async () => {
+it('refuses an unknown change in record_changes, and shows the known changes in the order of the OpenAPI document', async () => {
   subscribed = await Subscribed.start(app);
   const refused = await subscribed.patch({ record_changes: ['CREATED', 'BOOKING_CREATED'] });
   expect(refused.status).toBe(400);
@@ -266,7 +269,7 @@ it('refuses an unknown change in record_changes, and shows the known ones in the
 });
 
 describe('a change that the partner refuses', () => {
-  it('waits in the error queue, is found by its change_reason, and is sent again with the same bytes', async () => {
+  it('a refused change of a record waits in the error queue, is found by its change_reason, and is resent with the same bytes', async () => {
     await subscribe();
     const { partner } = subscribed;
     partner.answer({ status: 400 });
@@ -303,7 +306,7 @@ describe('a change that the partner refuses', () => {
     ]);
   });
 
-  it('holds back the later changes of its record while the partner is DOWN, and they follow in order', async () => {
+  it('while the partner is DOWN, holds back the later changes of a record, which follow in order afterwards', async () => {
     await subscribe();
     const { partner } = subscribed;
     partner.answer({ status: 500 });
@@ -317,7 +320,7 @@ describe('a change that the partner refuses', () => {
     expect(changesOf(delivered)).toEqual(['CREATED', 'UPDATED', 'HELD']);
   });
 
-  it('is replayed by its change_reason', async () => {
+  it('a replay can select changes of records by their change_reason', async () => {
     await subscribe();
     const record = await app.given.eligibility(subscribed.scene);
     await rename(record, 'Byron');
@@ -336,7 +339,7 @@ describe('a change that the partner refuses', () => {
 });
 
 describe('the erasure of a candidate', () => {
-  it('replaces the id of the candidate in stored changes, and the partner learns of the erasure with the pseudonym', async () => {
+  it('an erasure replaces the id of the candidate in stored changes, and notifies the partner under the pseudonym', async () => {
     await subscribe();
     const record = await app.given.eligibility(subscribed.scene);
     await rename(record, 'Byron');
@@ -352,7 +355,7 @@ describe('the erasure of a candidate', () => {
       expect(await count(`${table} t WHERE t::text LIKE '%' || $1::text || '%'`, [id])).toBe(0);
   });
 
-  it('leaves no id in a change that another process translates meanwhile', async () => {
+  it('an erasure leaves no id of the candidate in a change that another process translates meanwhile', async () => {
     await subscribe();
     subscribed.partner.answer({ status: 400 });
     const records = await Promise.all(Array.from({ length: 10 }, () => app.given.eligibility(subscribed.scene)));
@@ -371,7 +374,7 @@ describe('the erasure of a candidate', () => {
 });
 
 describe('two processes', () => {
-  it('deliver the changes that the other one raised, each once and in order within its record', async () => {
+  it('two processes deliver the changes of records that the other one raised, each once and in order within its record', async () => {
     const { api, delivery } = await startPair();
     subscribed = await Subscribed.start(api, { record_changes: RECORD_CHANGES });
     const { scene } = subscribed;

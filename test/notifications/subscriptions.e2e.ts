@@ -45,6 +45,7 @@ test('creates a subscription from the required members alone', async () => {
     name: null,
     partner_url: 'https://partner.example/hooks/',
     change_reasons: REASONS,
+    record_changes: [],
     auth: { type: 'none' },
     ca_pem: null,
     client_cert_pem: null,

@@ -65,7 +65,10 @@ export class ConsoleDriver {
     await this.browser.close();
   }
 
-  /** @param path the path below `/console`, such as `/queue?retry=MANUAL` */
+  /**
+   * Opens a page of the console.
+   * @param path the path below `/console`, such as `/queue?retry=MANUAL`
+   */
   async goTo(path: string): Promise<void> {
     await this.page.goto(`${this.app.url}/console${path}`);
   }

@@ -38,7 +38,7 @@ export interface NotificationRequest {
   location_address?: string;
   location_code?: string;
   location_name?: string;
-  /** IANA name of the time zone: the test site's, or the candidate's choice. */
+  /** The IANA name of the time zone of the test site or, for a remote exam, the one that the candidate chose. */
   location_timezone?: string;
 }
 

@@ -1,6 +1,7 @@
 import './candidates.css';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import { AccountName } from '../components/account-name';
 import { LinkButton } from '../components/button';
 import { Copyable } from '../components/copy';
 import { Facts, Page, Section } from '../components/page';
@@ -50,7 +51,7 @@ function Candidate({ records }: { records: readonly CandidateRecord[] }) {
       <Facts
         of={[
           ['Candidate id', <Copyable text={id} />],
-          ['Account', account],
+          ['Account', <AccountName code={account} />],
           ['E-mail', candidate.email],
           ['Telephone', [candidate.home_phone, candidate.office_phone].filter(Boolean).join(', ') || null],
           ['Address', address.filter(Boolean).join(', ') || null],

@@ -16,6 +16,11 @@ export function candidateQueries(path: CandidatePath) {
       queryFn: ({ signal }) =>
         dataOf(api.GET('/admin/accounts/{account_code}/candidates/{candidate_id}', { params, signal })),
     }),
+    bookings: queryOptions({
+      queryKey: keyOf(path, 'bookings'),
+      queryFn: ({ signal }) =>
+        dataOf(api.GET('/admin/accounts/{account_code}/candidates/{candidate_id}/bookings', { params, signal })),
+    }),
     results: queryOptions({
       queryKey: keyOf(path, 'results'),
       queryFn: ({ signal }) =>

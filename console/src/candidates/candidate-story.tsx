@@ -16,7 +16,7 @@ interface Props {
   path: CandidatePath;
 }
 
-/** The largest number of changes in an answer of the service. */
+/** The maximum number of changes in a response of the service about one candidate. */
 const MOST_CHANGES = 500;
 
 /**

@@ -9,6 +9,7 @@ import { Copyable } from '../components/copy';
 import { Facts } from '../components/page';
 import { Time } from '../components/time';
 import { toast } from '../components/toast';
+import { BookedTime } from './booked-time';
 import { BookingDialog } from './booking-dialog';
 import { accommodationsText, BY_CLIENTS, type Action, type CandidateRecord } from './record-text';
 import { ResultState } from './result-state';
@@ -43,7 +44,7 @@ export function RecordPanel({ record }: { record: CandidateRecord }) {
           ['Scheduling from', <Time at={record.schedule_start_date} />],
           ['Scheduling until', <Time at={record.eligibility_end_date} />],
           ['Open booking', record.booking_code && <Copyable text={record.booking_code} />],
-          ['Exam', <Time at={record.booking_on} />],
+          ['Exam', <BookedTime record={record} />],
           ['Vouchers', record.voucher_codes.join(', ') || null],
           ['Client eligibility id', record.client_eligibility_id],
           ['Changed', <Time at={record.updated_datetime} />],

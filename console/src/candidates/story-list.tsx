@@ -7,7 +7,7 @@ import { partnerName } from '../partners/partner-name';
 import { ResultButtons } from './result-dialog';
 import type { Change, Entry, Notification } from './story';
 
-/** The icon of each kind of entry: a sheet, a calendar and a tick. */
+/** The icon of each kind of timeline entry: a sheet for records, a calendar for bookings, and a tick for results. */
 const ICONS: Record<Entry['kind'], string> = {
   ELIGIBILITY: 'M4 2.5h5.5L12 5v8.5H4zM6 7.5h4M6 10h4',
   BOOKING: 'M3 4h10v9H3zM3 7h10M5.5 2.5V5M10.5 2.5V5',

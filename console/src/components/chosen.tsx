@@ -18,9 +18,9 @@ export interface ChosenAction {
   primary?: boolean;
   danger?: boolean;
   reason?: 'required' | 'optional';
-  /** The consequence of the action, which the question states. */
+  /** The consequence of the action, which the confirmation dialog states. */
   text: ReactNode;
-  /** Why the service may refuse the action on one of the rows. */
+  /** The reason for which the service may refuse the action on a row, as the end of a sentence. */
   refusal: string;
   perform: (id: string, reason: string) => Promise<unknown>;
 }
@@ -31,7 +31,7 @@ interface Props {
   nouns: readonly [one: string, many: string];
   actions: readonly ChosenAction[];
   clear: () => void;
-  /** Called after the last request. */
+  /** Called when the requests for all selected rows have ended. */
   done: () => void;
 }
 
@@ -65,7 +65,7 @@ export function Chosen({ ids, nouns, actions, clear, done: finished }: Props) {
     const { done, refused, of } = state;
     const { past, refusal } = action;
     toast(
-      `${(done - refused).toLocaleString('en')} of ${of.toLocaleString('en')} ${past}.${refused > 0 ? ` Not ${past}: ${refused}, because ${refusal}.` : ''}`,
+      `${(done - refused).toLocaleString('en')} of ${of.toLocaleString('en')} ${past}.${refused > 0 ? ` ${refused.toLocaleString('en')} could not be ${past}, because ${refusal}.` : ''}`,
       refused > 0 ? 'bad' : 'plain',
     );
   }

@@ -35,7 +35,7 @@ export function Page({ title, badge, trail, actions, lead, children }: Props) {
       )}
       <header className="page-head">
         <h1 ref={heading} tabIndex={-1}>
-          {title}
+          <bdi>{title}</bdi>
         </h1>
         {badge}
         {actions && <div className="actions">{actions}</div>}

@@ -80,7 +80,7 @@ export function StaleNote({ of }: { of: Followed }) {
   if (!of.isError || of.dataUpdatedAt === 0) return null;
   return (
     <div className="note warn stale" role="status">
-      This data is not up to date. It was loaded at {new Date(of.dataUpdatedAt).toLocaleTimeString('en-GB')}.{' '}
+      This data is not up to date. It was loaded at <Time at={new Date(of.dataUpdatedAt).toISOString()} short />.{' '}
       {of.error instanceof Error ? of.error.message : ''}{' '}
       <Button small onPress={() => void of.refetch()}>
         Try again

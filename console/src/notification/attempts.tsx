@@ -38,7 +38,7 @@ export function Attempts({ notification, subscription }: Props) {
             {attempt.reason && <code title={attempt.reason}>{reasonText(attempt.reason)}</code>}
             <span className="hint">{attempt.duration_ms.toLocaleString('en')} ms</span>
           </p>
-          <Time at={attempt.at} />
+          <Time at={attempt.at} exact />
           {attempt.excerpt ? (
             <>
               <h3>Answer of the partner</h3>

@@ -105,6 +105,7 @@ export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>
     id: 'account',
     header: 'Account',
     hidden: true,
+    as: 'account',
     text: ({ account_code: code }) => code,
   },
   { id: 'id', header: 'webhook-id', hidden: true, as: 'code', text: ({ id }) => id },

@@ -1,6 +1,7 @@
 import './notification.css';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import { AccountName } from '../components/account-name';
 import { api, dataOf, newIdempotencyKey, type Schemas } from '../api/client';
 import { useLive } from '../api/live';
 import { Badge } from '../components/badge';
@@ -111,7 +112,7 @@ function OneNotification({ notification }: { notification: Notification }) {
           ['Created', <Time at={notification.created_datetime} />],
           ['Delivered', <Time at={notification.delivered_datetime} />],
           ['Effective date', <Time at={notification.effective_date} />],
-          ['Account', notification.account_code],
+          ['Account', <AccountName code={notification.account_code} />],
           ['Partner', <PartnerLink id={subscriptionId}>{partnerTitle(notification)}</PartnerLink>],
           ['webhook-id', <Copyable text={id} />],
         ]}

@@ -82,6 +82,15 @@ export const STATE_OPTIONS: readonly Option[] = [
   ['RESOLVED', 'Resolved'],
 ];
 
+/** The time until an exam, for undelivered notifications. */
+export const EXAM_IN_OPTIONS: readonly Option[] = [
+  ['past', 'has begun'],
+  ['2h', 'within 2 hours'],
+  ['24h', 'in 2 to 24 hours'],
+  ['7d', 'in 1 to 7 days'],
+  ['later', 'later, or unknown'],
+];
+
 export const RETRY_OPTIONS: readonly Option[] = [
   ['MANUAL', 'Manual'],
   ['AUTO', 'Automatic'],

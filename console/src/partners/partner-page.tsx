@@ -2,6 +2,7 @@ import './partners.css';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
+import { AccountName } from '../components/account-name';
 import type { Schemas } from '../api/client';
 import { useLive } from '../api/live';
 import { useScopes } from '../api/session';
@@ -16,6 +17,7 @@ import { Time } from '../components/time';
 import { NOTIFIED_OPTIONS, eventText, failureText, notifiedText } from '../notification/words';
 import { BulkButtons } from '../queue/bulk-buttons';
 import { filterOf } from '../queue/filter-text';
+import { LatestAnswer } from '../queue/latest-answer';
 import { conditionOf } from './condition';
 import { PartnerActions } from './partner-actions';
 import { statisticsQuery, subscriptionQuery } from './partner-queries';
@@ -68,7 +70,7 @@ function Partner({ subscription }: { subscription: Subscription }) {
       <Facts
         of={[
           ['Address', url],
-          ['Account', subscription.account_code],
+          ['Account', <AccountName code={subscription.account_code} />],
           ['Events', subscription.change_reasons.map(eventText).join(', ')],
           ['Changes of records', subscription.record_changes.map(notifiedText).join(', ') || 'None'],
           ['Authentication', signInText(subscription.auth)],
@@ -105,7 +107,8 @@ function Failing({ since, id }: { since: string | null | undefined; id: string }
       Every attempt has failed since <Time at={since} short />.{' '}
       <Link to="/queue/notifications" search={{ subscription_id: id }}>
         Show the failed notifications
-      </Link>
+      </Link>{' '}
+      <LatestAnswer filter={{ subscription_id: id }} />
     </p>
   );
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
+import { useAccountOptions } from '../components/account-options';
 import { api, dataOf, newIdempotencyKey } from '../api/client';
 import { Button } from '../components/button';
 import { Dialog } from '../components/dialog';
@@ -8,6 +9,7 @@ import { TextField } from '../components/fields';
 import { ProblemNote, Shown } from '../components/states';
 import { Time } from '../components/time';
 import { notifiedText } from '../notification/words';
+import { usePartnerOptions } from '../partners/partner-filter';
 import { filterTexts, type QueueFilter } from './filter-text';
 
 export type BulkKind = 'resend' | 'resolve' | 'replay';
@@ -148,7 +150,13 @@ export function BulkDialog({ kind, filter, onClose }: Props) {
 }
 
 function Chosen({ filter }: { filter: QueueFilter }) {
-  const texts = filterTexts(filter);
+  const names = new Map([...useAccountOptions(), ...usePartnerOptions()]);
+  const { account_code: account, subscription_id: partner } = filter;
+  const texts = filterTexts({
+    ...filter,
+    account_code: account && (names.get(account) ?? account),
+    subscription_id: partner && (names.get(partner) ?? partner),
+  });
   return (
     <p className="hint">
       {texts.length === 0

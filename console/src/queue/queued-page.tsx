@@ -2,6 +2,7 @@ import './queue.css';
 import { Link, useSearch } from '@tanstack/react-router';
 import type { RowSelectionState } from '@tanstack/react-table';
 import { useState } from 'react';
+import { ACCOUNT_FILTER } from '../components/account-options';
 import { useLive } from '../api/live';
 import { Filters, type Filter } from '../components/filters';
 import { List } from '../components/list';
@@ -23,7 +24,7 @@ const FILTERS: readonly Filter[] = [
   { name: 'http_status', label: 'HTTP status' },
   { name: 'change_reason', label: 'Event', options: NOTIFIED_OPTIONS },
   { name: 'retry', label: 'Retry', options: RETRY_OPTIONS },
-  { name: 'account_code', label: 'Account code' },
+  ACCOUNT_FILTER,
   { name: 'from', label: 'Created from', type: 'moment' },
   { name: 'to', label: 'Created before', type: 'moment' },
 ];

@@ -39,4 +39,9 @@ export const workRoutes = [
     validateSearch: only('account_code', 'state'),
     component: lazyRouteComponent(() => import('./imports-page'), 'ImportsPage'),
   }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/work/imports/$account/$id',
+    component: lazyRouteComponent(() => import('./import-page'), 'ImportPage'),
+  }),
 ] as const;

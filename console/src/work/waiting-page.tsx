@@ -1,6 +1,7 @@
 import { Link, useSearch } from '@tanstack/react-router';
 import type { RowSelectionState } from '@tanstack/react-table';
 import { useState } from 'react';
+import { ACCOUNT_FILTER } from '../components/account-options';
 import { api, pageOf } from '../api/client';
 import { useLive } from '../api/live';
 import { Badge } from '../components/badge';
@@ -13,7 +14,7 @@ import { accommodationsText, nameOf, type CandidateRecord } from '../candidates/
 import { APPROVAL_ACTIONS, Decide, HOLD_ACTIONS, Release, useDecided } from './decisions';
 import { WorkNav } from './work-nav';
 
-const FILTERS: readonly Filter[] = [{ name: 'account_code', label: 'Account code', main: true }];
+const FILTERS: readonly Filter[] = [{ ...ACCOUNT_FILTER, main: true }];
 
 const CANDIDATE: Column<CandidateRecord> = {
   id: 'candidate',
@@ -57,6 +58,7 @@ const COMMON: readonly Column<CandidateRecord>[] = [
     id: 'account',
     header: 'Account',
     hidden: true,
+    as: 'account',
     text: ({ account_code: code }) => code,
   },
   {

@@ -30,6 +30,7 @@ export class ConsoleCookies {
   }
 
   /**
+   * Sets a cookie in the response.
    * @param value the value, which consists of base64url characters
    * @param maxAgeS the cookie's lifetime; omitted for a cookie that the browser deletes when it closes
    */

@@ -1,4 +1,5 @@
 import { applyDecorators, Body, Controller, Delete, Get, Post, Query, Req, Res } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
 import { ApiHeader, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { AuthConfig } from '../auth.config.js';
@@ -6,6 +7,7 @@ import { defineProblem, rateLimited } from '../../platform/errors.js';
 import { Access } from '../../platform/http/access.js';
 import { networkOf } from '../../platform/overload/address.js';
 import { Answer, AnswerEmpty, PublicProblems } from '../../platform/http/documented.js';
+import { FindAccountNames } from '../../platform/known-accounts.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { IdentityProvider } from './identity-provider.js';
 import { Login } from '../tokens/login.js';
@@ -86,6 +88,7 @@ export class ConsoleSessionController {
     private readonly provider: IdentityProvider,
     private readonly identities: OperatorIdentities,
     private readonly logger: Logger,
+    private readonly queries: QueryBus,
   ) {}
 
   @Get('session')
@@ -96,7 +99,11 @@ export class ConsoleSessionController {
   async get(@Req() request: Request): Promise<SessionState> {
     const session = await this.sessions.view(request);
     return {
-      session: session && { ...session, organisation: await this.isOfOrganisation(session.username) },
+      session: session && {
+        ...session,
+        accounts: [...(await this.queries.execute(new FindAccountNames(session.account_codes)))],
+        organisation: await this.isOfOrganisation(session.username),
+      },
       sign_in: { password: this.config.operatorPasswords, organisation: this.config.oidc !== null },
     };
   }

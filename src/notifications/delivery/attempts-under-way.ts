@@ -16,8 +16,8 @@ export interface Held extends Claimed {
   claimedAt: number;
   probe: boolean;
   /**
-   * `WAITING`: the attempt waits for a slot or a connection. `BEGUN`: the request is being sent. `REVOKED`: the attempt
-   * may no longer start.
+   * The state of an attempt. `WAITING`: the attempt waits for a slot or a connection. `BEGUN`: the request is being
+   * sent. `REVOKED`: the attempt may no longer start.
    */
   progress: 'WAITING' | 'BEGUN' | 'REVOKED';
 }

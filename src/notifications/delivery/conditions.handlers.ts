@@ -68,8 +68,8 @@ function expiryOf(pem: string): Date {
 }
 
 /**
- * $1: the number of hours. A pending notification counts after a minute, because a new notification of a healthy partner
- * is delivered within this time.
+ * Counts undelivered notifications by partner. $1: the number of hours until the exam. A pending notification counts
+ * after a minute, because a new notification of a healthy partner is delivered within this time.
  */
 const EXAMS_SOON = prepared(
   'partners-exams-soon',

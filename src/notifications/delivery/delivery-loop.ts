@@ -208,7 +208,7 @@ export class DeliveryLoop {
     this.claim();
   }
 
-  /** @param capacities the number of notifications that was requested for each partner */
+  /** Queues the claimed notifications by partner; `capacities` has the number that was requested for each. */
   private async fill(rows: Claimed[], capacities: ReadonlyMap<Queue, number>, claimedAt: number): Promise<void> {
     const held = heldByPartner(rows, claimedAt);
     await this.directory.learn(rows);

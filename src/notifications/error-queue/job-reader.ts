@@ -77,7 +77,7 @@ export class JobReader {
   }
 
   /** Returns a page of bulk jobs, newest first. */
-  list({ kind, state, account_code }: JobQuery, { take, after }: Page): Promise<CountedJob[]> {
+  list({ kind, state, account_code, subscription_id }: JobQuery, { take, after }: Page): Promise<CountedJob[]> {
     const values: unknown[] = [take, currentAllowedAccounts()];
     const conditions = [within('$2')];
     const add = (condition: (parameter: string) => string, value: unknown) => {
@@ -93,6 +93,12 @@ export class JobReader {
         SELECT FROM job_parts p JOIN subscriptions s ON s.id = p.subscription_id
         WHERE p.job_id = j.id AND s.account_code = ${it}))`,
       account_code,
+    );
+    add(
+      // A job that is being prepared, or that found nothing, has no parts yet.
+      (it) => `(j.filter->>'subscription_id' = ${it}::text OR EXISTS (
+        SELECT FROM job_parts p WHERE p.job_id = j.id AND p.subscription_id = ${it}::text::uuid))`,
+      subscription_id?.toLowerCase(),
     );
     const text = `${jobs} WHERE ${conditions.join(' AND ')} ORDER BY j.position DESC LIMIT $1`;
     return this.database.query<CountedJob>({ text }, values);

@@ -100,6 +100,9 @@ export class JobQuery extends PageQuery {
 
   @Field(text({ min: 1, max: 50 }), { description: 'Jobs that concern notifications of this account.' })
   account_code?: string;
+
+  @Field(uuidRule, { description: 'Jobs that concern notifications to this partner.' })
+  subscription_id?: string;
 }
 
 export class JobModel {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
+import { Clock, formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { RECORD_CHANGES } from '../../platform/changes/change.entity.js';
 import { currentAllowedAccounts, currentAllowedSubscriptions } from '../../platform/context/request-context.js';
@@ -8,6 +8,8 @@ import type { Page } from '../../platform/http/paging.js';
 import type { Notification, NotificationState } from '../delivery/notification.entity.js';
 import type { NotificationAttempt } from '../delivery/notification-attempt.entity.js';
 import { acrossOf, conditionsOf, type NotificationConditions } from '../delivery/notification-filter.js';
+import { startsIn } from '../delivery/exam-in.js';
+import type { ExamIn } from '../notifications.queries.js';
 import { FilterBounds } from './filter-bounds.js';
 import type { CauseModel, NotificationDetail, NotificationModel } from './notifications.dto.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
@@ -133,6 +135,9 @@ const IN_STATE: Record<NotificationState, string> = {
   RESOLVED: `n.resolved_datetime IS NOT NULL`,
 };
 
+/** The SQL expression by which notifications are sorted by their exam: its start in seconds. Unknown starts come last. */
+const EXAM_KEY = `coalesce(extract(epoch FROM b.booking_on), 253402300800)::bigint`;
+
 type ListedRow = Omit<Notification, 'booking_code'> &
   Pick<
     NotificationModel,
@@ -145,6 +150,7 @@ type ListedRow = Omit<Notification, 'booking_code'> &
     | 'previous_booking_on'
   > & {
     next_attempt_at: Date | null;
+    page_key?: number;
   };
 
 @Injectable()
@@ -152,6 +158,7 @@ export class NotificationReader {
   constructor(
     private readonly database: Database,
     private readonly bounds: FilterBounds,
+    private readonly clock: Clock,
   ) {}
 
   /**
@@ -173,6 +180,32 @@ export class NotificationReader {
     // checked in the index.
     const text = `SELECT ${LISTED} FROM (SELECT n.position FROM notifications n ${where} ORDER BY n.position DESC LIMIT $1) page
       JOIN notifications n USING (position) JOIN subscriptions s ON s.id = n.subscription_id ORDER BY n.position DESC`;
+    return this.database.query<ListedRow>({ text, across: acrossOf(bounded.filter) }, values);
+  }
+
+  /**
+   * Returns a page of the undelivered notifications whose exam starts in this bucket, the next exam first.
+   * @throws DomainError `account_not_found`, `account_forbidden`
+   */
+  async listByExam(
+    filter: NotificationConditions,
+    examIn: ExamIn,
+    state: NotificationState | undefined,
+    page: Page,
+  ): Promise<ListedRow[]> {
+    const values: unknown[] = [page.take, this.clock.now(), page.afterKey ?? 0, page.after ?? 0];
+    const bounded = await this.bounds.of(filter, { parameter: 'account_code' });
+    const conditions = [
+      `(${IN_STATE.ERROR_QUEUE} OR ${IN_STATE.PENDING})`,
+      startsIn(examIn, 'b.booking_on', '$2'),
+      `(${EXAM_KEY}, n.position) > ($3::bigint, $4::bigint)`,
+      ...conditionsOf(bounded.filter, values),
+    ];
+    if (state !== undefined) conditions.push(IN_STATE[state]);
+    const text = `SELECT ${LISTED}, page.page_key FROM (
+        SELECT n.position, ${EXAM_KEY} AS page_key FROM notifications n LEFT JOIN bookings b ON b.booking_code = n.booking_code
+        WHERE ${conditions.join(' AND ')} ORDER BY page_key, n.position LIMIT $1) page
+      JOIN notifications n USING (position) JOIN subscriptions s ON s.id = n.subscription_id ORDER BY page.page_key, n.position`;
     return this.database.query<ListedRow>({ text, across: acrossOf(bounded.filter) }, values);
   }
 

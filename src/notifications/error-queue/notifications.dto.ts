@@ -7,6 +7,7 @@ import { ATTEMPT_TRIGGERS, type AttemptTrigger } from '../delivery/delivery.enti
 import { NONE, type NotificationConditions } from '../delivery/notification-filter.js';
 import type { NotificationState, Retry } from '../delivery/notification.entity.js';
 import { NOTIFIED_CHANGES, type NotifiedChange } from '../notified-change.js';
+import { EXAM_IN, type ExamIn } from '../notifications.queries.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 
 const FAILURES: readonly FailureClass[] = [
@@ -104,6 +105,12 @@ export class ErrorQueueQuery extends joined(NotificationFilter, PageQuery) {}
 export class NotificationQuery extends ErrorQueueQuery {
   @Field(oneOf(STATES, 'state_unknown'))
   state?: NotificationState;
+
+  @Field(oneOf(EXAM_IN, 'exam_in_unknown'), {
+    description:
+      'Only undelivered notifications whose exam starts within this time from now. The list is then sorted by the start of the exam, the next one first.',
+  })
+  exam_in?: ExamIn;
 }
 
 export class NotificationModel {

@@ -206,8 +206,9 @@ export class PartnerAddressGuard {
   private readonly allowed: Networks;
 
   /**
-   * @param allowedNetworks networks outside the public internet in which partners may be, in CIDR notation @throws
-   * Error when one of the networks is invalid
+   * Creates the guard.
+   * @param allowedNetworks networks outside the public internet in which partners may be, in CIDR notation
+   * @throws Error when one of the networks is invalid
    */
   constructor(allowedNetworks: string[]) {
     this.allowed = new Networks(allowedNetworks);

@@ -17,7 +17,10 @@ export class EventListener {
   changes: RecordChangeName[];
 }
 
-/** The number of the last event of a record. It has a row as soon as the record changes while somebody listens. */
+/**
+ * The number of the last event of an eligibility record. The row exists as soon as the record changes while a
+ * subscription listens.
+ */
 @Entity('event_streams')
 export class EventStream {
   /** The `svc_eligiblity_id` of the record. */

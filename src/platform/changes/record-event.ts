@@ -42,6 +42,12 @@ const ENTRY = `(SELECT row_to_json(entry) FROM (
     to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS at, svc_eligiblity_id, candidate_id, test_code,
     booking_code, status, revision, NULL::json AS notification, NULL::int AS event_sequence) entry)`;
 
+const FIRST = '1 AS number, 1 AS numbers';
+const NUMBERED = `row_number() OVER (PARTITION BY svc_eligiblity_id ORDER BY position) AS number,
+      count(*) OVER (PARTITION BY svc_eligiblity_id) AS numbers`;
+const CONTINUED = `ON CONFLICT ON CONSTRAINT event_streams_pk
+      DO UPDATE SET sequence = event_streams.sequence + excluded.sequence`;
+
 /**
  * Returns the parts of a statement that append rows to the change feed (change-log.ts) and raise the events of those
  * changes that somebody listens to.
@@ -54,20 +60,20 @@ const ENTRY = `(SELECT row_to_json(entry) FROM (
  *
  * @param rows SQL of the rows, as for `insertChangesOf`
  * @param traceparent SQL of the trace context of a row `numbered`
+ * @param isFirst whether each row is the first change of its record, which needs no numbering
  */
-export const tellingChanges = (rows: string, traceparent: string): string => `
+export const tellingChanges = (rows: string, traceparent: string, isFirst = false): string => `
   changed AS (${insertChangesOf(rows)}
     RETURNING generation, xid, position, at, kind, change, account_code, svc_eligiblity_id, candidate_id, test_code,
       booking_code, status, revision),
   heard AS MATERIALIZED (
-    SELECT changed.*, row_number() OVER (PARTITION BY svc_eligiblity_id ORDER BY position) AS number,
-      count(*) OVER (PARTITION BY svc_eligiblity_id) AS numbers
+    SELECT changed.*, ${isFirst ? FIRST : NUMBERED}
     FROM changed
     WHERE change = ANY ('{${RECORD_CHANGES.join(',')}}')
       AND EXISTS (SELECT FROM event_listeners l WHERE l.account_code = changed.account_code OFFSET 0)),
   counted AS (
     INSERT INTO event_streams (stream, sequence) SELECT svc_eligiblity_id, numbers FROM heard WHERE number = 1
-    ON CONFLICT ON CONSTRAINT event_streams_pk DO UPDATE SET sequence = event_streams.sequence + excluded.sequence
+    ${isFirst ? '' : CONTINUED}
     RETURNING stream, sequence),
   told AS (
     INSERT INTO domain_events (${EVENT_COLUMNS}, claimed_until)

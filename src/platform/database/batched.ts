@@ -48,6 +48,7 @@ export class Batched<Question, Row extends { n: number }> {
   private readonly inTransaction = new WeakMap<Transaction['client'], Waiting<Question, Row>[]>();
 
   /**
+   * Creates the batching of one prepared statement.
    * @param valuesOf returns the parameters of the statement for these questions
    * @param keyOf returns the key of a question; questions with the same key are sent only once per batch; by default
    * every question is sent

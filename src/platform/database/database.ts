@@ -262,8 +262,8 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (errors !== undefined) return errors.some(isDatabaseUnavailable);
   const code = (error as { code?: unknown }).code;
   if (typeof code === 'string') {
-    // SQLSTATE classes 08 connection, 28 authorization, 53 resources, 57 operator intervention (shutdown, crash, cancel
-    // by timeout); codes 58030 io_error, 25006 read_only_sql_transaction.
+    // The SQLSTATE classes and codes of an unavailable database: 08 connection, 28 authorization, 53 resources, 57
+    // operator intervention (shutdown, crash, cancel by timeout), 58030 io_error and 25006 read_only_sql_transaction.
     if (LOST_CONNECTION.has(code) || /^(08|28|53|57)/.test(code) || ALSO_UNAVAILABLE.has(code)) return true;
   }
   return LOST_CONNECTION_MESSAGES.test(error.message);

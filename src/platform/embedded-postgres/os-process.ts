@@ -36,7 +36,7 @@ export function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    // ESRCH means that a process ended while its file in /proc was being read.
+    // The error ESRCH means that a process ended while its file in /proc was being read.
     if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
     throw error;
   }

@@ -154,7 +154,7 @@ export function isPostmasterOf(folder: string, pid: number): boolean {
     const [workingFolder, wanted] = [statSync(`/proc/${pid}/cwd`), statSync(folder)];
     return workingFolder.dev === wanted.dev && workingFolder.ino === wanted.ino;
   } catch {
-    // `/proc/<pid>/cwd` is unreadable: the process belongs to a different user, or root may not inspect it in this
+    // If `/proc/<pid>/cwd` is unreadable, the process belongs to a different user, or root may not inspect it in this
     // container.
     return (readIfThere(`/proc/${pid}/cmdline`) ?? '').split('\0').includes(folder);
   }

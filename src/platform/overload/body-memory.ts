@@ -41,8 +41,8 @@ export class BodyMemory {
   }
 
   /**
-   * @internal Returns null if there is memory for the bytes of the body; otherwise a promise that resolves when there
-   * is.
+   * @internal Charges bytes to a body. Returns null if there is memory for them; otherwise a promise that resolves when
+   *   there is.
    */
   charge(space: BodySpace, bytes: number): Promise<void> | null {
     if (this.fits(space, bytes)) {

@@ -17,7 +17,10 @@ const REST = 3;
 export class OtherCalls {
   private last = -Infinity;
 
-  /** @param own matches the routes with which callers only observe the work; requests to these routes do not count */
+  /**
+   * Detects all requests except those that `own` matches.
+   * @param own matches the routes with which callers only observe the work; requests to these routes do not count
+   */
   constructor(private readonly own: RegExp) {}
 
   /** Counts the requests that the server receives. A command-line tool has no server, and so no requests. */

@@ -77,6 +77,7 @@ export class BatchedUnit extends RunningUnit {
   hasWritten = false;
 
   /**
+   * Begins the part of one command in a shared transaction.
    * @param claims the keys that the commands in this transaction have claimed, each with the command that changes it
    */
   constructor(

@@ -8,6 +8,7 @@
 /** Emits a step of the protocol from one state to another. */
 export interface Emit {
   /**
+   * Receives a step of the protocol.
    * @param label identifies the step, for `Protocol.describe`
    * @param benign whether the step needs no fault, no operator and no new failure: progress must be possible by such
    *   steps alone

@@ -91,7 +91,10 @@ export const PLANTED: readonly Planted[] = [
   },
 ];
 
-/** @throws Error when the code has changed and the fault no longer applies: the list of faults must then be updated */
+/**
+ * Plants the fault with the given name in the compiled code.
+ * @throws Error when the code has changed and the fault no longer applies: the list of faults must then be updated
+ */
 export function plant(name: string): void {
   const fault = PLANTED.find((planted) => planted.name === name);
   if (fault === undefined) throw new Error(`There is no fault "${name}".`);
