@@ -59,9 +59,10 @@ import { Imports1763641000000 } from './migrations/1763641000000-imports.js';
 import { ResultStates1764500000000 } from './migrations/1764500000000-result-states.js';
 import { ImportsFileName1764500800000 } from './migrations/1764500800000-imports-file-name.js';
 import { RetakePolicies1764500100000 } from './migrations/1764500100000-retake-policies.js';
-import { Alerts1764500400000 } from './migrations/1764500400000-alerts.js';
 import { RecordChanges1764500200000 } from './migrations/1764500200000-record-changes.js';
 import { ExpiringDays1764500300000 } from './migrations/1764500300000-expiring-days.js';
+import { Alerts1764500400000 } from './migrations/1764500400000-alerts.js';
+import { PartnerCallers1764500500000 } from './migrations/1764500500000-partner-callers.js';
 
 /** The TypeORM entities of all tables. */
 const ENTITIES = [
@@ -135,9 +136,10 @@ const MIGRATIONS = [
   Imports1763641000000,
   ResultStates1764500000000,
   RetakePolicies1764500100000,
-  Alerts1764500400000,
   RecordChanges1764500200000,
   ExpiringDays1764500300000,
+  Alerts1764500400000,
+  PartnerCallers1764500500000,
   ImportsFileName1764500800000,
 ];
 

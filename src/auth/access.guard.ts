@@ -1,15 +1,17 @@
 import { Injectable, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import { QueryBus } from '@nestjs/cqrs';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request, Response } from 'express';
 import { Database, prepared } from '../platform/database/database.js';
 import { accountForbidden, accountNotFound, unauthorized } from '../platform/errors.js';
-import { allowedAccountsOf, type Caller } from '../platform/context/caller.js';
+import { allowedAccountsOf, type Caller, type PartnerReach } from '../platform/context/caller.js';
 import { ACCESS, type AccessRule } from '../platform/http/access.js';
 import { challenge, lacking } from '../platform/http/challenge.js';
 import { heardCaller } from '../platform/overload/read-share.js';
 import { RateLimit } from '../platform/overload/rate-limit.js';
 import { assertMayUse } from '../platform/account-access.js';
+import { FindKnownSubscriptions } from '../platform/known-subscriptions.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { AccessTokenLookup } from './tokens/access-token-lookup.js';
 import { ACCOUNT_CODE } from './tokens/account-code.js';
@@ -38,6 +40,7 @@ export class AccessGuard extends AuthGuard('bearer') {
     private readonly sessions: Sessions,
     private readonly rateLimit: RateLimit,
     private readonly database: Database,
+    private readonly queryBus: QueryBus,
   ) {
     super();
   }
@@ -75,6 +78,7 @@ export class AccessGuard extends AuthGuard('bearer') {
       await this.assertAccount(caller, accountCode);
       requestContext().accountCode = accountCode;
     }
+    if (rule.includes('partner')) requestContext().reach = await this.reachOf(caller);
     heardCaller();
     return true;
   }
@@ -92,6 +96,15 @@ export class AccessGuard extends AuthGuard('bearer') {
     if (error !== null) throw error;
     requestContext().caller = user && user.consumerKey !== CONSOLE_KEY ? user : null;
     return user;
+  }
+
+  /** Returns the caller's subscriptions that are not deleted, and their accounts. */
+  private async reachOf({ subscriptionIds }: Caller): Promise<PartnerReach> {
+    const known = await this.queryBus.execute(new FindKnownSubscriptions([...subscriptionIds]));
+    return {
+      accountCodes: [...new Set(known.map(({ account_code }) => account_code))],
+      subscriptionIds: known.map(({ id }) => id),
+    };
   }
 
   private async assertAccount(caller: Caller, accountCode: string): Promise<void> {

@@ -1,14 +1,14 @@
 import { Command } from '@nestjs/cqrs';
 import type { Scope } from '../platform/context/caller.js';
 import { Faults } from '../platform/validation/faults.js';
-import { GRANTS, type Grant } from './tokens/application.entity.js';
+import { DEFAULT_GRANTS, type Grant } from './tokens/application.entity.js';
 import type { ApplicationView, UserView } from './auth.queries.js';
 
 /**
  * Creates a user.
  *
  * @throws DomainError username_taken; validation_error with `password_weak`, and with `account_not_found` for each
- * unknown account
+ * unknown account and `subscription_not_found` for each unknown subscription
  */
 export class CreateUser extends Command<UserView> {
   constructor(
@@ -16,6 +16,7 @@ export class CreateUser extends Command<UserView> {
     readonly password: string,
     readonly accountCodes: readonly string[],
     readonly scopes: readonly Scope[],
+    readonly subscriptionIds: readonly string[] = [],
     /**
      * The faults that the request's form already has. The handler adds its own faults, and refuses the request if there
      * are any.
@@ -28,18 +29,21 @@ export class CreateUser extends Command<UserView> {
 
 /**
  * The changes to a user. An omitted member keeps its value. A new password, a removed account or `disabled` ends every
- * token of the user. A removed scope ends the tokens that had it. A new password also unlocks the user name.
+ * token of the user. A removed scope or subscription ends the tokens that had it. A new password also unlocks the user
+ * name.
  */
 export interface UserChanges {
   readonly password?: string;
   readonly accountCodes?: readonly string[];
   readonly scopes?: readonly Scope[];
+  readonly subscriptionIds?: readonly string[];
   readonly disabled?: boolean;
 }
 
 /**
  * Changes a user. The change applies from the next request on.
- * @throws DomainError not_found, last_operator; validation_error with `account_not_found` or `password_elsewhere`
+ * @throws DomainError not_found, last_operator; validation_error with `account_not_found`,
+ * `subscription_not_found` or `password_elsewhere`
  */
 export class UpdateUser extends Command<UserView> {
   constructor(
@@ -72,19 +76,33 @@ export interface ApplicationCredentials {
   readonly consumer_secret: string;
 }
 
-/** Creates an OAuth2 client with a new consumer key and secret. */
+/** The accounts and subscriptions of an application when it is itself the caller (`client_credentials`). */
+export interface ApplicationReach {
+  readonly accountCodes?: readonly string[];
+  readonly subscriptionIds?: readonly string[];
+}
+
+/**
+ * Creates an OAuth2 client with a new consumer key and secret.
+ * @throws DomainError validation_error with `account_not_found` or `subscription_not_found`
+ */
 export class CreateApplication extends Command<ApplicationCredentials> {
   constructor(
     readonly name: string,
     readonly scopes: readonly Scope[],
-    readonly grants: readonly Grant[] = GRANTS,
+    readonly grants: readonly Grant[] = DEFAULT_GRANTS,
+    readonly reach: ApplicationReach = {},
+    readonly faults = new Faults(),
   ) {
     super();
   }
 }
 
-/** The changes to an application. An omitted member keeps its value. `disabled` ends every token of the application. */
-export interface ApplicationChanges {
+/**
+ * The changes to an application. An omitted member keeps its value. `disabled` ends every token of the application. A
+ * removed account, subscription or grant ends the tokens of which the application itself is the caller.
+ */
+export interface ApplicationChanges extends ApplicationReach {
   readonly name?: string;
   readonly scopes?: readonly Scope[];
   readonly grants?: readonly Grant[];
@@ -93,12 +111,14 @@ export interface ApplicationChanges {
 
 /**
  * Changes an application. The change applies from the next request on.
- * @throws DomainError not_found
+ * @throws DomainError not_found, console_application; validation_error with `account_not_found` or
+ * `subscription_not_found`
  */
 export class UpdateApplication extends Command<ApplicationView> {
   constructor(
     readonly consumerKey: string,
     readonly changes: ApplicationChanges,
+    readonly faults = new Faults(),
   ) {
     super();
   }

@@ -9,6 +9,7 @@ export interface UserView {
   readonly username: string;
   readonly account_codes: string[];
   readonly scopes: Scope[];
+  readonly subscription_ids: string[];
   readonly disabled: boolean;
   readonly created_datetime: Date;
   /** The position of the user in lists, which are sorted newest first. */
@@ -21,6 +22,8 @@ export interface ApplicationView {
   readonly name: string;
   readonly scopes: Scope[];
   readonly grants: Grant[];
+  readonly account_codes: string[];
+  readonly subscription_ids: string[];
   readonly disabled: boolean;
   readonly created_datetime: Date;
   /** The position of the application in lists, which are sorted newest first. */

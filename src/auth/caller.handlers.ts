@@ -1,6 +1,6 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { Caller, Scope } from '../platform/context/caller.js';
-import { Database, prepared } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { FindCurrentScopes } from '../platform/current-scopes.js';
 import { AccessTokenLookup } from './tokens/access-token-lookup.js';
 import { FindCaller } from './auth.queries.js';
@@ -28,7 +28,11 @@ const CURRENT_SCOPES = prepared(
   `SELECT ARRAY(SELECT unnest(users.scopes) INTERSECT SELECT unnest(application.scopes)) AS scopes,
      EXISTS (SELECT FROM user_accounts WHERE username = $1 AND account_code = $3) AS is_named
    FROM users CROSS JOIN applications application
-   WHERE users.username = $1 AND application.consumer_key = $2 AND NOT users.disabled AND NOT application.disabled`,
+   WHERE users.username = $1 AND application.consumer_key = $2 AND NOT users.disabled AND NOT application.disabled
+   UNION ALL
+   SELECT scopes, $3 = ANY (account_codes) FROM applications
+   WHERE consumer_key = $1 AND consumer_key = $2 AND 'client_credentials' = ANY (grants) AND NOT disabled`,
+  acrossAccounts.rights,
 );
 
 @QueryHandler(FindCurrentScopes)

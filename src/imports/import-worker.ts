@@ -190,6 +190,7 @@ function callerOf({ username, consumer_key, scopes, account_code }: ClaimedImpor
     consumerKey: consumer_key,
     scopes: new Set(scopes as Scope[]),
     accountCodes: new Set([account_code]),
+    subscriptionIds: new Set(),
     isOperator: false,
   };
 }

@@ -14,6 +14,7 @@ declareFaults({
     'The value is not a known state of a notification, job or import.',
     'Use one of the values that the API description lists for `state`.',
   ],
+  suspender_unknown: ['The value is not a known side of a subscription.', 'Use OPERATOR or PARTNER.'],
   exam_in_unknown: [
     'The value is not a known time until an exam.',
     'Use one of the values that the API description lists for `exam_in`.',
@@ -90,6 +91,12 @@ export const subscriptionSuspended = defineProblem(
   'conflict',
   'The subscription is suspended',
   'The service sends nothing to the partner of a suspended subscription. Resume the subscription first.',
+);
+export const suspendedByOperator = defineProblem(
+  'suspended_by_operator',
+  'forbidden',
+  'An operator suspended the subscription',
+  'Only an operator of the service can resume a subscription that an operator suspended. Ask the operators of the service.',
 );
 export const subscriptionUnverified = defineProblem(
   'subscription_unverified',

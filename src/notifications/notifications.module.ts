@@ -24,7 +24,13 @@ import {
 import { PartnersController } from './error-queue/partners.controller.js';
 import { ResendsController } from './error-queue/resends.controller.js';
 import { StatisticsController } from './error-queue/statistics.controller.js';
+import { StatisticsReader } from './error-queue/statistics-reader.js';
+import { OwnJobsController } from './partner-side/own-jobs.controller.js';
+import { OwnNotificationsController } from './partner-side/own-notifications.controller.js';
+import { OwnSubscriptionsController } from './partner-side/own-subscriptions.controller.js';
+import { SubscriptionPresenter } from './subscriptions/subscription-presenter.js';
 import { ClockWatch } from './delivery/clock-watch.js';
+import { FindKnownSubscriptionsHandler } from './subscriptions/known-subscriptions.handlers.js';
 import { PartnerStanding } from './subscriptions/partner-standing.js';
 import { RepeatedAddresses } from './subscriptions/repeated-addresses.js';
 import { SubscriptionStore } from './subscriptions/subscription-store.js';
@@ -73,6 +79,9 @@ import { TranslateEventsHandler } from './delivery/translation.js';
     StatisticsController,
     PartnersController,
     NotificationsController,
+    OwnSubscriptionsController,
+    OwnNotificationsController,
+    OwnJobsController,
   ],
   providers: [
     {
@@ -111,6 +120,9 @@ import { TranslateEventsHandler } from './delivery/translation.js';
     NotificationPersonalData,
     NotificationReader,
     SubscriptionStore,
+    SubscriptionPresenter,
+    StatisticsReader,
+    FindKnownSubscriptionsHandler,
     PartnerStanding,
     RepeatedAddresses,
     ClockWatch,

@@ -29,6 +29,7 @@ const SCOPE_MEANING: Record<(typeof SCOPES)[number], string> = {
   bookings: 'Book, move and cancel appointments',
   admin: 'Administer the service',
   support: 'Daily work of operators, for the accounts that the user belongs to',
+  partner: 'Read and repeat the notifications of one’s own subscriptions',
 };
 
 /**

@@ -112,6 +112,8 @@ const bodies = ({ account_code, partner: { partner_url, ca_pem } }: Surroundings
     conditions: ['PARTNER_DOWN', 'EXAM_SOON_UNDELIVERED'],
   },
   'POST /admin/notifications/replay': { subscription_id: UUID, filter: { change_reason: 'BOOKING_CREATED' }, reason },
+  'POST /partner/notifications/replay': { booking_code: BOOKING },
+  'POST /partner/notifications/{id}/resend': { reason },
   'POST /admin/error-queue/{notification_id}/resend': { reason },
   'POST /admin/error-queue/{notification_id}/resolve': { reason: 'Entered by hand.' },
   'POST /admin/error-queue/resend': {

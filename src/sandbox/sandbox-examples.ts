@@ -185,7 +185,7 @@ export class SandboxExamples {
     const refusing = await this.subscription('A partner that refuses', '/samples');
     const suspended = await this.subscription('A suspended partner', '/samples');
     const failed: Record<string, { id: string; booking_code: string; subscription_id: string }[]> = {};
-    const missed = await Promise.all(Array.from({ length: 4 }, () => this.booking()));
+    const missed = await Promise.all(Array.from({ length: 5 }, () => this.booking()));
     for (const { booking_code } of missed)
       await this.client.call('POST', `/accounts/${this.access.account_code}/bookings/${booking_code}/absence`, {
         excused: false,
@@ -199,7 +199,10 @@ export class SandboxExamples {
     this.use({ subscription_id: kept }, 'POST /admin/notifications/replay');
     this.use({ id: await this.subscription('A partner to delete') }, `DELETE ${SUBSCRIPTION}`);
     this.use({ id: await this.subscription('A partner to change') }, `PATCH ${SUBSCRIPTION}`);
-    const [first, second, third, fourth] = failed[refusing].map(({ id, booking_code }) => ({ id, booking_code }));
+    const [first, second, third, fourth, fifth] = failed[refusing].map(({ id, booking_code }) => ({
+      id,
+      booking_code,
+    }));
     this.use({ notification_id: first.id }, '*', 'POST /admin/error-queue/{notification_id}/resend');
     this.use({ id: first.id }, 'GET /admin/notifications/{id}');
     this.use({ notification_id: second.id }, 'POST /admin/error-queue/{notification_id}/resolve');
@@ -215,6 +218,34 @@ export class SandboxExamples {
     this.use(await job(failed[suspended][0]), '*');
     this.use(await job(failed[suspended][1]), 'POST /admin/jobs/{job_id}/abort');
     this.use(await job(failed[suspended][2]), 'POST /admin/error-queue/resends/{resend_id}/abort');
+    const waiting = failed[suspended].map(({ id }) => id);
+    await this.partnerSide([refusing, suspended], fifth.id, waiting);
+  }
+
+  /**
+   * Gives the operator of the sandbox subscriptions of its own, with which the routes of partners work.
+   * @param resent a failed notification; `waiting` are failed notifications to a suspended partner
+   */
+  private async partnerSide(others: string[], resent: string, waiting: string[]): Promise<void> {
+    const own = await this.subscription('A partner with access');
+    await this.client.call('PUT', '/admin/users/sandbox-operator', { subscription_ids: [own, ...others] });
+    const replay = (id: string) =>
+      this.client
+        .call<Values>('POST', '/partner/notifications/replay', { ids: [id] })
+        .then(({ job_id }) => ({ job_id }));
+    this.use(
+      { id: own },
+      'GET /partner/subscriptions/{id}',
+      ...['verify', 'rotate-secret', 'suspend', 'resume'].map((action) => `POST /partner/subscriptions/{id}/${action}`),
+    );
+    this.use({ id: resent }, 'GET /partner/notifications/{id}', 'POST /partner/notifications/{id}/resend');
+    this.use(
+      await replay(waiting[3]),
+      'GET /partner/jobs/{job_id}',
+      'POST /partner/jobs/{job_id}/pause',
+      'POST /partner/jobs/{job_id}/resume',
+    );
+    this.use(await replay(waiting[4]), 'POST /partner/jobs/{job_id}/abort');
   }
 
   /** Creates alerts that are disabled, because nobody in the sandbox receives their messages. */

@@ -61,6 +61,7 @@ describe('every route of the document', () => {
   it('every route requires the scope for its kind of work', () => {
     const expected = ({ method, template }: Route): Scope => {
       if (template.startsWith('/admin')) return 'admin';
+      if (template.startsWith('/partner')) return 'partner';
       if (template === '/registrations/registration/results' || template === '/accounts/{account_code}')
         return 'results';
       if (template.endsWith('/testLaunchInfo')) return 'launch';

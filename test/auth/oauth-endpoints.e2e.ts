@@ -1,4 +1,5 @@
 import { UpdateApplication, UpdateUser } from '../../src/auth/auth.commands';
+import { SCOPES } from '../../src/platform/context/caller';
 import { startApp, type TestApp } from '../support/app';
 import { CLIENT_SCOPES, OAuth, type Login } from '../support/oauth';
 
@@ -143,9 +144,9 @@ it('GET /.well-known/oauth-authorization-server returns the metadata of RFC 8414
     revocation_endpoint_auth_methods_supported: ['client_secret_basic'],
     introspection_endpoint: `${app.url}/introspect`,
     introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
-    grant_types_supported: ['password', 'refresh_token'],
+    grant_types_supported: ['password', 'refresh_token', 'client_credentials'],
     response_types_supported: [],
-    scopes_supported: ['read', 'create', 'update', 'delete', 'launch', 'results', 'bookings', 'admin', 'support'],
+    scopes_supported: [...SCOPES],
     service_documentation: `${app.url}/docs`,
   });
 });

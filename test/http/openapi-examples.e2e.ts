@@ -77,7 +77,8 @@ describe.each([
       body = new URLSearchParams(body as Record<string, string>).toString();
     const [security] = operation.security as Record<string, string[]>[];
     let token: string | undefined;
-    if (security?.['oauth2']) token = tokens[security['oauth2'][0] === 'admin' ? 'operator' : 'client'];
+    if (security?.['oauth2'])
+      token = tokens[['admin', 'partner'].includes(security['oauth2'][0]) ? 'operator' : 'client'];
     else if (security?.['client']) {
       const { consumer_key, consumer_secret } = sandbox.client;
       headers['authorization'] = `Basic ${btoa(`${consumer_key}:${consumer_secret}`)}`;

@@ -7,6 +7,7 @@ export function callerOf(consumerKey: string): Caller {
     consumerKey,
     scopes: new Set<never>(),
     accountCodes: new Set<string>(),
+    subscriptionIds: new Set<string>(),
     isOperator: false,
   };
 }

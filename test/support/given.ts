@@ -167,15 +167,20 @@ export class Given {
   }
 
   /** Returns a valid access token of a new user of the accounts and a new application. */
-  async token(accounts: string[], scopes: readonly Scope[] = CLIENT_SCOPES): Promise<string> {
+  async token(
+    accounts: string[],
+    scopes: readonly Scope[] = CLIENT_SCOPES,
+    subscriptionIds: readonly string[] = [],
+  ): Promise<string> {
     const username = this.unique('user-');
     const consumerKey = randomCode(20);
     const family = randomUUID();
     const token = randomToken();
-    await this.sql(`INSERT INTO users (username, password_hash, scopes) VALUES ($1, '$argon2id$not-a-password', $2)`, [
-      username,
-      scopes,
-    ]);
+    await this.sql(
+      `INSERT INTO users (username, password_hash, scopes, subscription_ids)
+       VALUES ($1, '$argon2id$not-a-password', $2, $3)`,
+      [username, scopes, subscriptionIds],
+    );
     for (const account of accounts) await this.sql('INSERT INTO user_accounts VALUES ($1, $2)', [username, account]);
     await this.sql(
       `INSERT INTO applications (consumer_key, name, secret_hash, scopes, grants) VALUES ($1, 'test', $2, $3, '{password,refresh_token}')`,

@@ -1,5 +1,5 @@
 import { CommandBus } from '@nestjs/cqrs';
-import { CreateApplication, CreateUser } from '../../src/auth/auth.commands';
+import { CreateApplication, CreateUser, type ApplicationReach } from '../../src/auth/auth.commands';
 import type { Grant } from '../../src/auth/tokens/application.entity';
 import { CLIENT_SCOPES, type Scope } from '../../src/platform/context/caller';
 import type { Answer, TestApp } from './app';
@@ -14,7 +14,7 @@ export interface Login {
   consumer_secret: string;
 }
 
-type Client = Pick<Login, 'consumer_key' | 'consumer_secret'>;
+export type Client = Pick<Login, 'consumer_key' | 'consumer_secret'>;
 
 interface Setup {
   scopes?: readonly Scope[];
@@ -39,8 +39,17 @@ export class OAuth {
     return { account, username, password, ...(await this.application(applicationScopes, grants)) };
   }
 
-  application(scopes: readonly Scope[] = CLIENT_SCOPES, grants?: readonly Grant[]): Promise<Client> {
-    return this.commands.execute(new CreateApplication('test', scopes, grants));
+  application(
+    scopes: readonly Scope[] = CLIENT_SCOPES,
+    grants?: readonly Grant[],
+    reach?: ApplicationReach,
+  ): Promise<Client> {
+    return this.commands.execute(new CreateApplication('test', scopes, grants, reach));
+  }
+
+  /** Requests a token of which the application itself is the caller. */
+  ofApplication(client: Client, more: Record<string, string> = {}): Promise<Answer> {
+    return this.post('/token', client, { grant_type: 'client_credentials', ...more });
   }
 
   /** Sends a form by POST, authenticated as the client; a string is sent unchanged. */

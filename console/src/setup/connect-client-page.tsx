@@ -17,7 +17,7 @@ import { SetupNav } from './setup-nav';
 type Credentials = Schemas['ApplicationCredentialsModel'];
 type User = Schemas['UserModel'];
 
-const CLIENT_SCOPES = SCOPE_OPTIONS.filter(([scope]) => scope !== 'admin' && scope !== 'support');
+const CLIENT_SCOPES = SCOPE_OPTIONS.filter(([scope]) => !['admin', 'support', 'partner'].includes(scope));
 
 /**
  * Shows a form that creates a user and an application for a client, and then a command that tests both. The address

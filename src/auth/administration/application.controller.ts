@@ -6,6 +6,8 @@ import { formatDateTime } from '../../platform/clock.js';
 import { Access } from '../../platform/http/access.js';
 import { Answer, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
 import { PageQuery, pageOf, sendPage } from '../../platform/http/paging.js';
+import { ChecksMore, RequestFaults } from '../../platform/http/request-form.js';
+import { Faults } from '../../platform/validation/faults.js';
 import {
   ApplicationCredentialsModel,
   ApplicationModel,
@@ -13,7 +15,7 @@ import {
   CreateApplicationBody,
   UpdateApplicationBody,
 } from './application.dto.js';
-import { GRANTS } from '../tokens/application.entity.js';
+import { DEFAULT_GRANTS } from '../tokens/application.entity.js';
 import { CreateApplication, RotateApplicationSecret, UpdateApplication } from '../auth.commands.js';
 import { GetApplication, ListApplications, type ApplicationView } from '../auth.queries.js';
 
@@ -29,9 +31,12 @@ export class ApplicationController {
   @Post()
   @ApiOperation({ summary: 'Create an application with a consumer key and secret' })
   @Answer(201, ApplicationCredentialsModel, 'The application was created. The secret is shown only once.')
+  @ChecksMore()
   @BodyProblems()
-  create(@Body() { name, scopes, grants }: CreateApplicationBody): Promise<ApplicationCredentialsModel> {
-    return this.commands.execute(new CreateApplication(name, scopes, grants ?? GRANTS));
+  create(@Body() body: CreateApplicationBody, @RequestFaults() faults: Faults): Promise<ApplicationCredentialsModel> {
+    const { name, scopes, grants, account_codes, subscription_ids } = body;
+    const reach = { accountCodes: account_codes ?? [], subscriptionIds: subscription_ids ?? [] };
+    return this.commands.execute(new CreateApplication(name, scopes, grants ?? DEFAULT_GRANTS, reach, faults));
   }
 
   @Get()
@@ -56,25 +61,26 @@ export class ApplicationController {
   @ApiOperation({
     summary: 'Change an application',
     description:
-      'A member that is left out is not changed. The change applies from the next request of the application. When a scope is removed or the application is disabled, the tokens and sessions concerned are revoked permanently. The status is 409 `console_application` when the application of the console would be disabled or lose the scope `admin`.',
+      'A member that is left out is not changed. The change applies from the next request of the application. When a scope, or an account or subscription of the application itself, is removed, or the application is disabled, the tokens and sessions concerned are revoked permanently. The status is 409 `console_application` when the application of the console would be disabled or lose the scope `admin`.',
   })
   @Answer(200, ApplicationModel)
+  @ChecksMore()
   @BodyProblems(404, 409)
   async update(
     @Param() { consumer_key }: ApplicationPath,
     @Body() body: UpdateApplicationBody,
+    @RequestFaults() faults: Faults,
   ): Promise<ApplicationModel> {
-    const { name, scopes, grants, disabled } = body;
-    return toModel(
-      await this.commands.execute(
-        new UpdateApplication(consumer_key, {
-          name,
-          scopes: scopes === null ? [] : scopes,
-          grants: grants === null ? GRANTS : grants,
-          disabled: disabled === null ? false : disabled,
-        }),
-      ),
-    );
+    const { name, scopes, grants, account_codes, subscription_ids, disabled } = body;
+    const changes = {
+      name,
+      scopes: scopes === null ? [] : scopes,
+      grants: grants === null ? DEFAULT_GRANTS : grants,
+      accountCodes: account_codes === null ? [] : account_codes,
+      subscriptionIds: subscription_ids === null ? [] : subscription_ids,
+      disabled: disabled === null ? false : disabled,
+    };
+    return toModel(await this.commands.execute(new UpdateApplication(consumer_key, changes, faults)));
   }
 
   @Post(':consumer_key/rotate-secret')
@@ -90,6 +96,6 @@ export class ApplicationController {
 }
 
 function toModel(view: ApplicationView): ApplicationModel {
-  const { consumer_key, name, scopes, grants, disabled, created_datetime } = view;
-  return { consumer_key, name, scopes, grants, disabled, created_datetime: formatDateTime(created_datetime) };
+  const { position: _, created_datetime, ...shown } = view;
+  return { ...shown, created_datetime: formatDateTime(created_datetime) };
 }

@@ -2,7 +2,7 @@ import type { Scope } from '../../platform/context/caller.js';
 import { Field } from '../../platform/validation/fields.js';
 import { boolean, dateTime, listOf, oneOf, text } from '../../platform/validation/rules.js';
 import { GRANTS, type Grant } from '../tokens/application.entity.js';
-import { scopes } from './user.dto.js';
+import { accountCodes, scopes, subscriptionIds } from './user.dto.js';
 
 const name = text({ min: 1, max: 100, notBlank: true, example: 'Registration portal' });
 const grants = listOf(oneOf(GRANTS, 'grant_unknown'), 10, 1);
@@ -23,13 +23,28 @@ export class CreateApplicationBody {
   })
   scopes: Scope[];
 
-  @Field(grants, { description: 'The grants that the application may use. By default these are both.' })
+  @Field(grants, {
+    description: 'The grants that the application may use. By default these are `password` and `refresh_token`.',
+  })
   grants?: Grant[] | null;
+
+  @Field(accountCodes, {
+    description:
+      'The accounts that the application can access with the grant `client_credentials`. By default the list is empty.',
+  })
+  account_codes?: string[] | null;
+
+  @Field(subscriptionIds, {
+    description:
+      'The subscriptions that the application can access with the grant `client_credentials` and the scope `partner`. ' +
+      'By default the list is empty.',
+  })
+  subscription_ids?: string[] | null;
 }
 
 /**
- * The changes to an application. An omitted member keeps its value. Null clears the scopes and `disabled`, and resets
- * `grants` to its default.
+ * The changes to an application. An omitted member keeps its value. Null clears the other lists and `disabled`, and
+ * resets `grants` to its default.
  */
 export class UpdateApplicationBody {
   @Field(name, { notNull: true })
@@ -40,6 +55,12 @@ export class UpdateApplicationBody {
 
   @Field(grants)
   grants?: Grant[] | null;
+
+  @Field(accountCodes)
+  account_codes?: string[] | null;
+
+  @Field(subscriptionIds)
+  subscription_ids?: string[] | null;
 
   @Field(boolean())
   disabled?: boolean | null;
@@ -61,6 +82,12 @@ export class ApplicationModel {
    */
   @Field(listOf(oneOf(GRANTS, 'grant_unknown'), 10), { required: true })
   grants: Grant[];
+
+  @Field(accountCodes, { required: true })
+  account_codes: string[];
+
+  @Field(subscriptionIds, { required: true })
+  subscription_ids: string[];
 
   @Field(boolean(), { required: true })
   disabled: boolean;

@@ -1,9 +1,10 @@
 import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { Database, prepared, violatedConstraint } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared, violatedConstraint } from '../../platform/database/database.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { defineProblem, notFound, type DomainError } from '../../platform/errors.js';
 import { afterCursor } from '../../platform/http/paging.js';
 import { randomToken, Secrets, sha256 } from '../../platform/secrets.js';
+import { ReachFaults } from './reach-faults.js';
 import { Application } from '../tokens/application.entity.js';
 import {
   CreateApplication,
@@ -22,20 +23,29 @@ const consoleApplication = defineProblem(
 
 const CONSUMER_KEY_LENGTH = 20;
 
-const VIEW = `SELECT consumer_key, position, name, scopes, grants, disabled, created_datetime FROM applications`;
-const FIND = prepared('application-find', `${VIEW} WHERE consumer_key = $1`);
-const LIST = prepared('application-list', `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`);
+const VIEW = `SELECT consumer_key, position, name, scopes, grants, account_codes, subscription_ids, disabled, created_datetime
+  FROM applications`;
+const FIND = prepared('application-find', `${VIEW} WHERE consumer_key = $1`, acrossAccounts.rights);
+const LIST = prepared(
+  'application-list',
+  `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`,
+  acrossAccounts.rights,
+);
 // Changes an application. A trigger ends the token families that have a removed scope. If the application was disabled,
 // it ends all families of the application.
 const UPDATE = prepared(
   'application-update',
   `UPDATE applications SET name = coalesce($2, name), scopes = coalesce($3, scopes),
-                           grants = coalesce($4, grants), disabled = coalesce($5, disabled)
+                           grants = coalesce($4, grants), disabled = coalesce($5, disabled),
+                           account_codes = coalesce($6, account_codes),
+                           subscription_ids = coalesce($7, subscription_ids)
    WHERE consumer_key = $1`,
+  acrossAccounts.rights,
 );
 const SET_SECRET = prepared(
   'application-set-secret',
   `UPDATE applications SET secret_hash = $2 WHERE consumer_key = $1`,
+  acrossAccounts.rights,
 );
 
 function noSuchApplication(): DomainError {
@@ -68,9 +78,12 @@ export class CreateApplicationHandler implements ICommandHandler<CreateApplicati
     private readonly secrets: Secrets,
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
+    private readonly reaches: ReachFaults,
   ) {}
 
-  async execute({ name, scopes, grants }: CreateApplication): Promise<ApplicationCredentials> {
+  async execute({ name, scopes, grants, reach, faults }: CreateApplication): Promise<ApplicationCredentials> {
+    await this.reaches.addTo(faults, reach);
+    faults.refuse();
     return this.unitOfWork.run(async () => {
       const credentials = {
         consumer_key: this.secrets.code(CONSUMER_KEY_LENGTH),
@@ -82,6 +95,8 @@ export class CreateApplicationHandler implements ICommandHandler<CreateApplicati
         secret_hash: sha256(credentials.consumer_secret),
         scopes: [...new Set(scopes)],
         grants: [...new Set(grants)],
+        account_codes: [...new Set(reach.accountCodes)],
+        subscription_ids: [...new Set(reach.subscriptionIds)],
       });
       this.unitOfWork.audit('application.create', credentials.consumer_key);
       return credentials;
@@ -94,10 +109,15 @@ export class UpdateApplicationHandler implements ICommandHandler<UpdateApplicati
   constructor(
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
+    private readonly reaches: ReachFaults,
   ) {}
 
-  async execute({ consumerKey, changes }: UpdateApplication): Promise<ApplicationView> {
-    const { name, scopes, grants, disabled } = changes;
+  async execute({ consumerKey, changes, faults }: UpdateApplication): Promise<ApplicationView> {
+    const { name, scopes, grants, disabled, accountCodes, subscriptionIds } = changes;
+    const held =
+      subscriptionIds && (await this.database.queryOne<ApplicationView>(FIND, [consumerKey]))?.subscription_ids;
+    await this.reaches.addTo(faults, changes, held);
+    faults.refuse();
     return this.unitOfWork.run(async () => {
       const values = [
         consumerKey,
@@ -105,6 +125,8 @@ export class UpdateApplicationHandler implements ICommandHandler<UpdateApplicati
         scopes ? [...new Set(scopes)] : null,
         grants ? [...new Set(grants)] : null,
         disabled ?? null,
+        accountCodes ? [...new Set(accountCodes)] : null,
+        subscriptionIds ? [...new Set(subscriptionIds)] : null,
       ];
       const updated = await this.database.execute(UPDATE, values).catch((error: unknown) => {
         throw violatedConstraint(error) === 'applications_console_stays' ? consoleApplication.error() : error;

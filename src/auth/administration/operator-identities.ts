@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { randomToken } from '../../platform/secrets.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import type { LoggedIn } from '../tokens/login.js';
@@ -30,8 +30,10 @@ const LOCK = prepared(
 const MAKE_USER = prepared(
   'operator-identity-make-user',
   `WITH made AS (
-     INSERT INTO users (username, password_hash, scopes) VALUES ($3, $4, '{}') ON CONFLICT DO NOTHING RETURNING username)
+     INSERT INTO users (username, password_hash, scopes) SELECT $3, $4, '{}'
+     WHERE NOT EXISTS (SELECT FROM applications WHERE consumer_key = $3) ON CONFLICT DO NOTHING RETURNING username)
    INSERT INTO operator_identities (issuer, subject, username) SELECT $1, $2, username FROM made`,
+  acrossAccounts.rights,
 );
 
 /** Matches the characters that a user name must not contain; names from the provider may have them. */

@@ -18,7 +18,7 @@ export const lastOperator = defineProblem(
 const CHANGE = prepared(
   'user-change',
   `UPDATE users SET password_hash = coalesce($2, password_hash), scopes = coalesce($3, scopes),
-                    disabled = coalesce($4, disabled)
+                    disabled = coalesce($4, disabled), subscription_ids = coalesce($5, subscription_ids)
    FROM (SELECT username AS name, scopes AS old_scopes FROM users WHERE username = $1 FOR NO KEY UPDATE) AS before
    WHERE username = before.name
    RETURNING username, password_hash, scopes, disabled, NOT (scopes <@ old_scopes AND old_scopes <@ scopes) AS has_other_scopes`,
@@ -43,6 +43,7 @@ interface Changes {
   readonly passwordHash?: string | null;
   readonly scopes?: readonly Scope[] | null;
   readonly accountCodes?: readonly string[] | null;
+  readonly subscriptionIds?: readonly string[] | null;
   readonly disabled?: boolean | null;
 }
 
@@ -55,7 +56,7 @@ export interface ChangedUser extends LoggedIn {
 /**
  * Changes users; the web console, the command line and identity provider groups all use it.
  *
- * 1. A removed scope or account, a new password and `disabled` end the token families that they concern, by triggers.
+ * 1. A removed scope, account or subscription, a new password and `disabled` end the token families that they concern, by triggers.
  * 2. A trigger refuses a change after which nobody could sign in as an operator.
  * 3. With OPERATOR_PASSWORDS=off, all token families of an operator that began with a password end.
  */
@@ -72,7 +73,13 @@ export class UserRights {
    * @throws DomainError last_operator
    */
   async change(username: string, changes: Changes): Promise<ChangedUser | null> {
-    const { passwordHash = null, scopes = null, accountCodes = null, disabled = null } = changes;
+    const {
+      passwordHash = null,
+      scopes = null,
+      accountCodes = null,
+      subscriptionIds = null,
+      disabled = null,
+    } = changes;
     await this.sayHowOperatorsSignIn();
     const user = await this.database
       .queryOne<LoggedIn & { disabled: boolean; has_other_scopes: boolean }>(CHANGE, [
@@ -80,6 +87,7 @@ export class UserRights {
         passwordHash,
         scopes && [...new Set(scopes)],
         disabled,
+        subscriptionIds && [...new Set(subscriptionIds)],
       ])
       .catch((error: unknown) => {
         throw violatedConstraint(error) === 'users_last_operator' ? lastOperator.error({ cause: error }) : error;

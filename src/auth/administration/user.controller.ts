@@ -27,9 +27,11 @@ export class UserController {
   @ChecksMore()
   @BodyProblems(409)
   async create(@Body() body: CreateUserBody, @RequestFaults() faults: Faults): Promise<UserModel> {
-    const { username, password, account_codes, scopes } = body;
+    const { username, password, account_codes, scopes, subscription_ids } = body;
     return toModel(
-      await this.commands.execute(new CreateUser(username, password, account_codes ?? [], scopes, faults)),
+      await this.commands.execute(
+        new CreateUser(username, password, account_codes ?? [], scopes, subscription_ids ?? [], faults),
+      ),
     );
   }
 
@@ -55,7 +57,7 @@ export class UserController {
   @ApiOperation({
     summary: 'Change a user',
     description:
-      'A member that is left out is not changed. The change applies from the next request of the user. When a scope or an account is removed, the password is changed or the user is disabled, the tokens and sessions concerned are revoked permanently. The status is 409 `last_operator` when no user with the scope `admin` could sign in any more.',
+      'A member that is left out is not changed. The change applies from the next request of the user. When a scope, an account or a subscription is removed, the password is changed or the user is disabled, the tokens and sessions concerned are revoked permanently. The status is 409 `last_operator` when no user with the scope `admin` could sign in any more.',
   })
   @Answer(200, UserModel)
   @ChecksMore()
@@ -65,7 +67,7 @@ export class UserController {
     @Body() body: UpdateUserBody,
     @RequestFaults() faults: Faults,
   ): Promise<UserModel> {
-    const { password, account_codes, scopes, disabled } = body;
+    const { password, account_codes, scopes, subscription_ids, disabled } = body;
     return toModel(
       await this.commands.execute(
         new UpdateUser(
@@ -74,6 +76,7 @@ export class UserController {
             password,
             accountCodes: account_codes === null ? [] : account_codes,
             scopes: scopes === null ? [] : scopes,
+            subscriptionIds: subscription_ids === null ? [] : subscription_ids,
             disabled: disabled === null ? false : disabled,
           },
           faults,
@@ -95,6 +98,14 @@ export class UserController {
   }
 }
 
-function toModel({ username, account_codes, scopes, disabled, created_datetime }: UserView): UserModel {
-  return { username, account_codes, scopes, disabled, created_datetime: formatDateTime(created_datetime) };
+function toModel(view: UserView): UserModel {
+  const { username, account_codes, scopes, subscription_ids, disabled, created_datetime } = view;
+  return {
+    username,
+    account_codes,
+    scopes,
+    subscription_ids,
+    disabled,
+    created_datetime: formatDateTime(created_datetime),
+  };
 }

@@ -2,6 +2,7 @@ import { declareFaults } from '../../platform/errors.js';
 import { SCOPES, type Scope } from '../../platform/context/caller.js';
 import { isReservedName } from './reserved-names.js';
 import { Field } from '../../platform/validation/fields.js';
+import { uuidRule } from '../../platform/validation/identifiers.js';
 import { boolean, dateTime, listOf, oneOf, text, type Rule } from '../../platform/validation/rules.js';
 
 declareFaults({
@@ -17,7 +18,14 @@ declareFaults({
     'A password cannot be set for this user, because operators sign in through the identity provider of the organisation.',
     'Leave the password out. The user signs in to the console with OpenID Connect.',
   ],
-  grant_unknown: ['The value is not a known OAuth 2.0 grant type.', 'Use password, refresh_token or both.'],
+  grant_unknown: [
+    'The value is not a known OAuth 2.0 grant type.',
+    'Use password, refresh_token, client_credentials or several of them.',
+  ],
+  subscription_not_found: [
+    'No subscription has this id.',
+    'Use the id of a subscription that exists. GET /admin/subscriptions lists them.',
+  ],
   scope_unknown: ['The value is not a known scope.', 'Use the scopes that the API description lists.'],
 });
 
@@ -50,7 +58,10 @@ const password: Rule = {
       .faults(value)
       .map((found) => (/^(too_|blank)/.test(found.code) ? { ...found, code: 'password_weak' } : found)),
 };
-const accountCodes = listOf(text({ min: 1, max: 64, example: 'K7PTX2M9QWHB' }), MOST_ACCOUNTS);
+/** The rule for the accounts of a user or an application. */
+export const accountCodes = listOf(text({ min: 1, max: 64, example: 'K7PTX2M9QWHB' }), MOST_ACCOUNTS);
+/** The rule for the subscriptions of a user or an application. */
+export const subscriptionIds = listOf(uuidRule, 200);
 /** The rule for a list of scopes. Repeated scopes count once. */
 export const scopes = listOf(oneOf(SCOPES, 'scope_unknown'), 50);
 
@@ -76,9 +87,14 @@ export class CreateUserBody {
     required: true,
     description:
       'The rights of the user. With `admin` the user is an operator of every account, and with `support` of the ' +
-      'user’s own accounts.',
+      'user’s own accounts. With `partner` the user sees the notifications of the subscriptions in `subscription_ids`.',
   })
   scopes: Scope[];
+
+  @Field(subscriptionIds, {
+    description: 'The subscriptions that the user can access with the scope `partner`. By default the list is empty.',
+  })
+  subscription_ids?: string[] | null;
 }
 
 /** The changes to a user. An omitted member keeps its value; null clears a list and `disabled`. */
@@ -96,6 +112,9 @@ export class UpdateUserBody {
   @Field(scopes)
   scopes?: Scope[] | null;
 
+  @Field(subscriptionIds)
+  subscription_ids?: string[] | null;
+
   @Field(boolean())
   disabled?: boolean | null;
 }
@@ -109,6 +128,9 @@ export class UserModel {
 
   @Field(scopes, { required: true })
   scopes: Scope[];
+
+  @Field(subscriptionIds, { required: true })
+  subscription_ids: string[];
 
   @Field(boolean(), { required: true })
   disabled: boolean;

@@ -5,7 +5,6 @@ import type { Scope } from '../../platform/context/caller.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { defineProblem, notFound, type Fault } from '../../platform/errors.js';
 import { afterCursor } from '../../platform/http/paging.js';
-import type { Faults } from '../../platform/validation/faults.js';
 import { fault } from '../../platform/validation/rules.js';
 import { CreateUser, UnlockUser, UpdateUser, type UserChanges } from '../auth.commands.js';
 import { GetUser, ListUsers, type UserView } from '../auth.queries.js';
@@ -14,6 +13,7 @@ import { PasswordStrength } from './password-strength.js';
 import { Passwords } from '../tokens/passwords.js';
 import { isOperator } from '../tokens/scope.rules.js';
 import { OperatorIdentities } from './operator-identities.js';
+import { ReachFaults } from './reach-faults.js';
 import { User, UserAccount } from '../tokens/user.entity.js';
 import { UserRights } from './user-rights.js';
 
@@ -25,7 +25,7 @@ const usernameTaken = defineProblem(
 );
 
 const VIEW = `
-  SELECT username, position, scopes, disabled, created_datetime,
+  SELECT username, position, scopes, subscription_ids, disabled, created_datetime,
          ARRAY(SELECT account_code FROM user_accounts WHERE username = users.username ORDER BY 1) AS account_codes
   FROM users`;
 const FIND = prepared('user-find', `${VIEW} WHERE username = $1`, acrossAccounts.rights);
@@ -34,9 +34,11 @@ const LIST = prepared(
   `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`,
   acrossAccounts.rights,
 );
-const UNKNOWN_ACCOUNTS = prepared(
-  'user-unknown-accounts',
-  `SELECT code FROM unnest($1::text[]) AS code WHERE NOT EXISTS (SELECT 1 FROM accounts WHERE account_code = code)`,
+// An application that is itself the caller appears in the audit log by its consumer key.
+const IS_CONSUMER_KEY = prepared(
+  'user-is-consumer-key',
+  `SELECT 1 FROM applications WHERE consumer_key = $1`,
+  acrossAccounts.rights,
 );
 
 @QueryHandler(GetUser)
@@ -66,20 +68,23 @@ export class CreateUserHandler implements ICommandHandler<CreateUser> {
     private readonly unitOfWork: UnitOfWork,
     private readonly passwords: Passwords,
     private readonly strength: PasswordStrength,
+    private readonly reach: ReachFaults,
   ) {}
 
-  async execute({ username, password, accountCodes, scopes, faults }: CreateUser): Promise<UserView> {
+  async execute({ username, password, accountCodes, scopes, subscriptionIds, faults }: CreateUser): Promise<UserView> {
     if (!faults.concern('/password') && !faults.concern('/username'))
       faults.add(...(await this.strength.faults(password, username)));
-    faults.add(...(await unknownAccounts(this.database, accountCodes, faults)));
+    await this.reach.addTo(faults, { accountCodes, subscriptionIds });
     faults.refuse();
     const passwordHash = await this.passwords.hash(password);
     return this.unitOfWork.run(async () => {
+      if (await this.database.queryOne(IS_CONSUMER_KEY, [username])) throw usernameTaken.error();
       try {
         await this.database.manager.insert(User, {
           username,
           password_hash: passwordHash,
           scopes: [...new Set(scopes)],
+          subscription_ids: [...new Set(subscriptionIds)],
         });
       } catch (error) {
         throw violatedConstraint(error) === 'users_pk' ? usernameTaken.error() : error;
@@ -105,19 +110,27 @@ export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
     private readonly identities: OperatorIdentities,
     private readonly rights: UserRights,
     private readonly login: Login,
+    private readonly reach: ReachFaults,
   ) {}
 
   async execute({ username, changes, faults }: UpdateUser): Promise<UserView> {
-    const { password, accountCodes, scopes, disabled } = changes;
+    const { password, accountCodes, scopes, subscriptionIds, disabled } = changes;
     if (password !== undefined && !faults.concern('/password')) {
       faults.add(...(await this.strength.faults(password, username)));
       faults.add(...(await this.elsewhere(username, scopes)));
     }
-    faults.add(...(await unknownAccounts(this.database, accountCodes ?? [], faults)));
+    const held = subscriptionIds && (await this.database.queryOne<UserView>(FIND, [username]))?.subscription_ids;
+    await this.reach.addTo(faults, { accountCodes, subscriptionIds }, held);
     faults.refuse();
     const passwordHash = password === undefined ? null : await this.passwords.hash(password);
     return this.unitOfWork.run(async () => {
-      const changed = await this.rights.change(username, { passwordHash, scopes, accountCodes, disabled });
+      const changed = await this.rights.change(username, {
+        passwordHash,
+        scopes,
+        accountCodes,
+        subscriptionIds,
+        disabled,
+      });
       if (!changed) throw notFound.error({ detail: 'There is no such user.' });
       if (passwordHash !== null) await this.login.forgetFailures(username);
       this.unitOfWork.audit('user.update', username, { changed: membersOf(changes) });
@@ -150,6 +163,7 @@ const MEMBERS: Record<keyof UserChanges, string> = {
   password: 'password',
   accountCodes: 'account_codes',
   scopes: 'scopes',
+  subscriptionIds: 'subscription_ids',
   disabled: 'disabled',
 };
 
@@ -178,23 +192,4 @@ export class UnlockUserHandler implements ICommandHandler<UnlockUser> {
       this.unitOfWork.audit('user.unlock', username);
     });
   }
-}
-
-/**
- * Returns a fault at `/account_codes/<index>` for each unknown account. Entries that already have a fault are skipped.
- */
-async function unknownAccounts(
-  database: Database,
-  accountCodes: readonly string[],
-  faults: Faults,
-): Promise<readonly Fault[]> {
-  if (accountCodes.length === 0) return [];
-  const asked = faults.entries('/account_codes', accountCodes);
-  const rows = await database.query<{ code: string }>(UNKNOWN_ACCOUNTS, [asked.filter((code) => code !== undefined)]);
-  const unknown = new Set(rows.map((row) => row.code));
-  return asked.flatMap((code, index) =>
-    code !== undefined && unknown.has(code)
-      ? [fault('account_not_found', 'No account has this code.', `/account_codes/${index}`)]
-      : [],
-  );
 }

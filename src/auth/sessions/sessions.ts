@@ -3,12 +3,12 @@ import type { Request, Response } from 'express';
 import { formatDateTime } from '../../platform/clock.js';
 import { SCOPES, type Caller, type Scope } from '../../platform/context/caller.js';
 import { requestContext } from '../../platform/context/request-context.js';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { randomToken, sha256 } from '../../platform/secrets.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { AccessTokenLookup } from '../tokens/access-token-lookup.js';
 import type { LoggedIn } from '../tokens/login.js';
-import { grantedScopes, isOperator } from '../tokens/scope.rules.js';
+import { grantedScopes, mayUseConsole } from '../tokens/scope.rules.js';
 import { ConsoleCookies, isFromConsole } from './session-cookie.js';
 import { TokenStore, type Origin } from '../tokens/token-store.js';
 
@@ -34,7 +34,11 @@ const MAKE_APPLICATION = prepared(
   `INSERT INTO applications (consumer_key, name, secret_hash, scopes, grants) VALUES ($1, 'Console', $2, $3, '{}')
    ON CONFLICT (consumer_key) DO NOTHING`,
 );
-const FIND_SCOPES = prepared('session-find-scopes', `SELECT scopes FROM applications WHERE consumer_key = $1`);
+const FIND_SCOPES = prepared(
+  'session-find-scopes',
+  `SELECT scopes FROM applications WHERE consumer_key = $1`,
+  acrossAccounts.rights,
+);
 const PROLONG = prepared(
   'session-prolong',
   `UPDATE access_tokens token SET expires_at = least(now() + make_interval(secs => ${IDLE_S}), family.expires_at)
@@ -60,7 +64,7 @@ export interface SessionView {
 }
 
 /**
- * Manages sessions of operators in the console.
+ * Manages sessions of operators and partners in the console.
  *
  * 1. A session is a token family of the console's own application. Its only access token is in the cookie, and the
  *    token's hash is in the table. A session therefore survives restarts, works in every process, and ends whenever
@@ -102,7 +106,7 @@ export class Sessions {
     return present(found.caller, (await this.familyOf(found.token))!.expires_at);
   }
 
-  /** Starts a session for the user. Returns false if the user is no operator, or was changed a moment ago. */
+  /** Starts a session for the user. Returns false if the user may not use the console, or was changed a moment ago. */
   start(request: Request, response: Response, user: LoggedIn, origin: Origin): Promise<boolean> {
     return this.unitOfWork.run(async () => {
       const before = this.cookies.read(request, COOKIE);
@@ -112,7 +116,7 @@ export class Sessions {
       // The scopes of the console's own application are read, because an operator may have removed some of them.
       const console = await this.database.queryOne<{ scopes: Scope[] }>(FIND_SCOPES, [CONSOLE_KEY]);
       const scopes = grantedScopes(undefined, console!.scopes, user.scopes);
-      if (!scopes || !isOperator(scopes)) return false;
+      if (!scopes || !mayUseConsole(scopes)) return false;
       const started = await this.tokens.startFamily(CONSOLE_KEY, user, scopes, origin, {
         accessS: IDLE_S,
         familyS: ABSOLUTE_S,
@@ -171,6 +175,7 @@ function actAs(username: string): void {
     consumerKey: CONSOLE_KEY,
     scopes: new Set(),
     accountCodes: new Set(),
+    subscriptionIds: new Set(),
     isOperator: false,
   };
 }

@@ -10,18 +10,21 @@ import { isRefusedPassword } from './operator-rights.js';
 // invalid.
 const FIND_VALID = prepared(
   'access-token-find-valid',
-  `SELECT asked.n::int, token.scopes, family.username, family.consumer_key,
-          ARRAY(SELECT account_code FROM user_accounts WHERE username = family.username) AS account_codes
+  `SELECT asked.n::int, token.scopes, coalesce(family.username, family.consumer_key) AS username, family.consumer_key,
+          CASE WHEN family.username IS NULL THEN application.account_codes
+               ELSE ARRAY(SELECT account_code FROM user_accounts WHERE username = family.username) END AS account_codes,
+          coalesce(users.subscription_ids, application.subscription_ids) AS subscription_ids
    FROM unnest(${unestimated('$1::bytea[]')}) WITH ORDINALITY AS asked (token_hash, n)
    JOIN access_tokens token USING (token_hash)
    JOIN token_families family USING (family_id)
-   JOIN users USING (username)
+   LEFT JOIN users ON users.username = family.username
    JOIN applications application USING (consumer_key)
    WHERE token.expires_at > statement_timestamp()
      AND family.revoked_at IS NULL
-     AND NOT users.disabled AND token.scopes <@ users.scopes
      AND NOT application.disabled AND token.scopes <@ application.scopes
-     AND NOT ${isRefusedPassword('family.by_password', '$2::boolean')}`,
+     AND CASE WHEN family.username IS NULL THEN 'client_credentials' = ANY (application.grants)
+              ELSE NOT users.disabled AND token.scopes <@ users.scopes
+                AND NOT ${isRefusedPassword('family.by_password', '$2::boolean')} END`,
   acrossAccounts.rights,
 );
 
@@ -31,6 +34,7 @@ interface ValidRow {
   username: string;
   consumer_key: string;
   account_codes: string[];
+  subscription_ids: string[];
 }
 
 /**
@@ -70,6 +74,7 @@ function callerOf(row: ValidRow): Caller {
     consumerKey: row.consumer_key,
     scopes: new Set(row.scopes),
     accountCodes: new Set(row.account_codes),
+    subscriptionIds: new Set(row.subscription_ids),
     isOperator: row.scopes.includes('admin'),
   };
 }

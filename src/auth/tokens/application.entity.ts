@@ -1,8 +1,10 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Scope } from '../../platform/context/caller.js';
 
-export const GRANTS = ['password', 'refresh_token'] as const;
+export const GRANTS = ['password', 'refresh_token', 'client_credentials'] as const;
 export type Grant = (typeof GRANTS)[number];
+/** The grants of an application for which an operator names none. */
+export const DEFAULT_GRANTS: readonly Grant[] = ['password', 'refresh_token'];
 
 /** An OAuth2 client, which authenticates with a consumer key and a secret. */
 @Entity('applications')
@@ -25,6 +27,14 @@ export class Application {
 
   @Column('text', { array: true })
   grants: Grant[];
+
+  /** The accounts of the application when it is itself the caller (`client_credentials`). */
+  @Column('text', { array: true, default: '{}' })
+  account_codes: string[];
+
+  /** The subscriptions of the application when it is itself the caller. */
+  @Column('uuid', { array: true, default: '{}' })
+  subscription_ids: string[];
 
   @Column('boolean', { default: false })
   disabled: boolean;

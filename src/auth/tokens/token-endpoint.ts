@@ -14,14 +14,15 @@ import type { IntrospectionModel } from './token.dto.js';
 import { invalidLogin, invalidRefreshToken, OAuthError } from './token.errors.js';
 import type { Form } from './token.form.js';
 import { TokenRefusals } from './token-refusals.js';
-import { TokenStore, type TokenPair } from './token-store.js';
+import { TokenStore } from './token-store.js';
 
 /** The response to a successful token request (RFC 6749 §5.1). */
 export interface TokenAnswer {
   access_token: string;
   token_type: 'Bearer';
   expires_in: number;
-  refresh_token: string;
+  /** Left out when the application itself is the caller (RFC 6749 §4.4.3). */
+  refresh_token?: string;
   scope: string;
 }
 
@@ -34,7 +35,7 @@ export interface TokenAnswer {
  *   1. grant_type is sent                           invalid_request         §5.2
  *   2. the service knows it                         unsupported_grant_type  §5.2
  *   3. the client may use it                        unauthorized_client     §5.2
- *   4. the parameters of the grant are sent         invalid_request         §4.3.2, §6
+ *   4. the parameters of the grant are sent         invalid_request         §4.3.2, §6 (client_credentials: none)
  *   5. the grant holds: password or refresh token   invalid_grant           §4.3.3, §6, §10.4
  *   6. the scope is within what may be granted      invalid_scope           §3.3, §6
  *
@@ -59,12 +60,31 @@ export class TokenEndpoint {
    */
   async grant(client: Client, form: Form, network: ClientNetwork): Promise<TokenAnswer> {
     const grantType = form.require('grant_type');
-    if (!isGrant(grantType)) throw new OAuthError('unsupported_grant_type', 'Use password or refresh_token.');
+    if (!isGrant(grantType))
+      throw new OAuthError('unsupported_grant_type', 'Use password, refresh_token or client_credentials.');
     if (!client.grants.includes(grantType))
       throw new OAuthError('unauthorized_client', 'The application may not use this grant.');
-    return grantType === 'password'
-      ? this.grantByPassword(client, form, network)
-      : this.grantByRefreshToken(client, form);
+    switch (grantType) {
+      case 'password':
+        return this.grantByPassword(client, form, network);
+      case 'refresh_token':
+        return this.grantByRefreshToken(client, form);
+      case 'client_credentials':
+        return this.grantToClient(client, form);
+    }
+  }
+
+  /** Grants an access token of which the application itself is the caller (RFC 6749 §4.4). */
+  private async grantToClient(client: Client, form: Form): Promise<TokenAnswer> {
+    const scopes = grantedScopes(form.get('scope'), client.scopes);
+    if (!scopes) throw invalidScope();
+    actFor(client.consumer_key, client, scopes);
+    return this.unitOfWork.run(async () => {
+      const started = await this.store.startOwnFamily(client.consumer_key, scopes);
+      if (!started) throw new OAuthError('unauthorized_client', 'The application was changed. Try again.');
+      this.unitOfWork.audit('token.grant', started.familyId);
+      return this.answer(started, scopes);
+    });
   }
 
   private async grantByPassword(client: Client, form: Form, network: ClientNetwork): Promise<TokenAnswer> {
@@ -145,7 +165,8 @@ export class TokenEndpoint {
         active: true,
         scope: [...caller.scopes].sort().join(' '),
         client_id: caller.consumerKey,
-        username: caller.username,
+        // RFC 7662 §2.2: `username` is a person's name. If the application itself is the caller, there is none.
+        username: caller.username === caller.consumerKey ? undefined : caller.username,
         sub: caller.username,
         token_type: 'Bearer',
         iat: times.iat,
@@ -168,12 +189,12 @@ export class TokenEndpoint {
     };
   }
 
-  private answer(pair: TokenPair, scopes: readonly Scope[]): TokenAnswer {
+  private answer(tokens: { accessToken: string; refreshToken?: string }, scopes: readonly Scope[]): TokenAnswer {
     return {
-      access_token: pair.accessToken,
+      access_token: tokens.accessToken,
       token_type: 'Bearer',
       expires_in: this.config.accessTokenTtlS,
-      refresh_token: pair.refreshToken,
+      refresh_token: tokens.refreshToken,
       scope: scopes.join(' '),
     };
   }
@@ -187,13 +208,14 @@ function invalidScope(): OAuthError {
   return new OAuthError('invalid_scope', 'The scope is malformed or unknown, or may not be granted.');
 }
 
-/** Records the user and the application as the caller of the request, for the audit entries and the log. */
+/** Records the caller of the request, for the audit entries and the log: the user, or the application itself. */
 function actFor(username: string, client: Client, scopes: readonly Scope[]): void {
   requestContext().caller = {
     username,
     consumerKey: client.consumer_key,
     scopes: new Set(scopes),
     accountCodes: new Set(),
+    subscriptionIds: new Set(),
     isOperator: false,
   };
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuid } from 'uuid';
 import { AuthConfig } from '../auth.config.js';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import type { Scope } from '../../platform/context/caller.js';
 import { Secrets, sha256 } from '../../platform/secrets.js';
 import type { LoggedIn } from './login.js';
@@ -27,6 +27,25 @@ const START_FAMILY = prepared(
      SELECT $7, family_id, $5, now() + make_interval(secs => $8) FROM family
    )
    INSERT INTO refresh_tokens (token_hash, family_id) SELECT $9, family_id FROM family`,
+  acrossAccounts.rights,
+);
+
+// Starts a token family of which the application itself is the caller, with one access token. The application's row is
+// locked and compared again, so that no token begins with a right that was just taken away.
+const START_OWN_FAMILY = prepared(
+  'token-start-own-family',
+  `WITH unchanged AS (
+     SELECT consumer_key FROM applications
+     WHERE consumer_key = $2 AND NOT disabled AND $3::text[] <@ scopes AND 'client_credentials' = ANY (grants)
+     FOR SHARE
+   ), family AS (
+     INSERT INTO token_families (family_id, consumer_key, username, scopes, expires_at, by_password)
+     SELECT $1, consumer_key, NULL, $3, now() + make_interval(secs => $4), false FROM unchanged
+     RETURNING family_id
+   )
+   INSERT INTO access_tokens (token_hash, family_id, scopes, expires_at)
+   SELECT $5, family_id, $3, now() + make_interval(secs => $4) FROM family`,
+  acrossAccounts.rights,
 );
 
 // Locks a refresh token. Of parallel requests with the same token, the first uses it, and the others then see that it
@@ -66,7 +85,7 @@ const END_ACCESS_TOKEN = prepared('token-end-access-token', `DELETE FROM access_
 
 const FIND_OWNER = prepared(
   'token-find-owner',
-  `SELECT family.family_id, family.consumer_key, family.username, token.kind
+  `SELECT family.family_id, family.consumer_key, coalesce(family.username, family.consumer_key) AS username, token.kind
    FROM (SELECT family_id, 'access' AS kind FROM access_tokens WHERE token_hash = $1
          UNION ALL
          SELECT family_id, 'refresh' FROM refresh_tokens WHERE token_hash = $1) token
@@ -169,6 +188,20 @@ export class TokenStore {
       !this.config.operatorPasswords,
     ]);
     return started === 0 ? null : { ...pair, familyId };
+  }
+
+  /**
+   * Starts a token family of which the application itself is the caller. It has one access token and no refresh token
+   * (RFC 6749 §4.4.3). Returns null if the application was changed after it authenticated itself.
+   */
+  async startOwnFamily(
+    consumerKey: string,
+    scopes: readonly Scope[],
+  ): Promise<{ accessToken: string; familyId: string } | null> {
+    const familyId = uuid();
+    const accessToken = this.secrets.token();
+    const values = [familyId, consumerKey, scopes, this.config.accessTokenTtlS, sha256(accessToken)];
+    return (await this.database.execute(START_OWN_FAMILY, values)) === 0 ? null : { accessToken, familyId };
   }
 
   /** Locks the refresh token until the unit of work ends; null for an unknown token. */

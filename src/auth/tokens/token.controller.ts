@@ -19,7 +19,7 @@ import { TokenEndpoint, type TokenAnswer } from './token-endpoint.js';
 import { TokenErrorFilter } from './token.errors.js';
 import { Counted, TokenGuard, type TokenRequest } from './token.guard.js';
 
-/** Serves the token service: RFC 6749 (password and refresh_token), RFC 7009, RFC 7662. */
+/** Serves the token service: RFC 6749 (password, refresh_token and client_credentials), RFC 7009, RFC 7662. */
 @ApiTags('Token service')
 @Controller()
 @UseGuards(TokenGuard)
@@ -32,9 +32,9 @@ export class TokenController {
   @HttpCode(200)
   @Counted()
   @ApiOperation({
-    summary: 'Request an access token with a password or a refresh token',
+    summary: 'Request an access token',
     description:
-      'This is the token endpoint of RFC 6749 §4.3 and §6. The client authenticates by HTTP Basic with its consumer key and secret. ' +
+      'This is the token endpoint of RFC 6749 §4.3, §4.4 and §6. The client authenticates by HTTP Basic with its consumer key and secret. ' +
       'RFC 9700 §2.4 deprecates the password grant, and docs/oauth.md describes how this service limits its use.',
   })
   @ApiConsumes('application/x-www-form-urlencoded')

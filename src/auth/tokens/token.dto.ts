@@ -41,7 +41,7 @@ export class TokenRequestForm {
   @ApiProperty({
     ...PARAMETER,
     required: false,
-    description: `Separated by spaces, of ${SCOPES.join(', ')}. When left out, the token gets every scope that both the application and the user have.`,
+    description: `Separated by spaces, of ${SCOPES.join(', ')}. When left out, the token gets every scope that both the application and the user have. For the grant type client_credentials these are the scopes of the application.`,
     example: 'read create',
   })
   scope?: string;
@@ -65,8 +65,12 @@ export class TokenModel {
   @ApiProperty({ ...integer(0, 2 ** 31 - 1).schema, description: 'The lifetime of the access token, in seconds.' })
   expires_in: number;
 
-  @ApiProperty({ ...token, description: 'A refresh token, which can be used once.' })
-  refresh_token: string;
+  @ApiProperty({
+    ...token,
+    required: false,
+    description: 'A refresh token, which can be used once. The grant type client_credentials gives none.',
+  })
+  refresh_token?: string;
 
   @ApiProperty({ ...scope, description: 'The granted scopes: sorted, separated by spaces.' })
   scope: string;

@@ -10,8 +10,9 @@ export class TokenFamily {
   @Column('text')
   consumer_key: string;
 
-  @Column('text')
-  username: string;
+  /** The user of the tokens; null if the application itself is the caller. */
+  @Column('text', { nullable: true })
+  username: string | null;
 
   /**
    * The scopes that the token family had at its start. A refresh can reduce the scopes of new tokens, but never extend

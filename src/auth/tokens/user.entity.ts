@@ -16,6 +16,10 @@ export class User {
   @Column('text', { array: true })
   scopes: Scope[];
 
+  /** The subscriptions that the user may use with the scope `partner`. */
+  @Column('uuid', { array: true, default: '{}' })
+  subscription_ids: string[];
+
   @Column('boolean', { default: false })
   disabled: boolean;
 

@@ -90,6 +90,13 @@ export class Subscription {
   @Column('timestamptz', { nullable: true })
   suspended_datetime: Date | null;
 
+  /**
+   * The time at which the partner itself suspended the subscription; null if an operator did. It counts only while it
+   * equals `suspended_datetime`.
+   */
+  @Column('timestamptz', { nullable: true })
+  suspended_by_partner: Date | null;
+
   /** The periods of suspension, which do not count towards giving up notifications. */
   @Column('tstzmultirange', { default: '{}' })
   suspensions: string;

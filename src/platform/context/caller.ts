@@ -8,17 +8,23 @@ export const SCOPES = [
   'bookings',
   'admin',
   'support',
+  'partner',
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** The scopes for clients of accounts. `admin` and `support` are for the staff of the service. */
-export const CLIENT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'admin' && scope !== 'support');
+const OTHER_SCOPES: readonly Scope[] = ['admin', 'support', 'partner'];
+/**
+ * The scopes for clients of accounts. `admin` and `support` are for the staff of the service, and `partner` is for the
+ * systems that receive notifications.
+ */
+export const CLIENT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !OTHER_SCOPES.includes(scope));
 
 /**
  * The authenticated caller of a request: the user of the access token, and the application for which the token was
- * issued.
+ * issued. With the grant `client_credentials` the application itself is the caller.
  */
 export interface Caller {
+  /** The user name; the consumer key if the application itself is the caller. No user has a consumer key as a name. */
   readonly username: string;
   readonly consumerKey: string;
   /**
@@ -26,8 +32,10 @@ export interface Caller {
    * has.
    */
   readonly scopes: ReadonlySet<Scope>;
-  /** The codes of the accounts to which the user belongs. */
+  /** The codes of the accounts to which the caller belongs. */
   readonly accountCodes: ReadonlySet<string>;
+  /** The subscriptions of the caller, which limit the routes for the scope `partner`. */
+  readonly subscriptionIds: ReadonlySet<string>;
   /** Whether the token has the scope `admin`, which gives access to every account. */
   readonly isOperator: boolean;
 }
@@ -50,4 +58,10 @@ const NOBODY: AllowedAccounts = Object.freeze([]);
 export function allowedAccountsOf(caller: Caller | null): AllowedAccounts {
   if (caller === null) return NOBODY;
   return caller.isOperator ? ACROSS_ACCOUNTS : [...caller.accountCodes];
+}
+
+/** The limit of a request on a route for the scope `partner`: the caller's subscriptions, and the accounts of these. */
+export interface PartnerReach {
+  readonly accountCodes: readonly string[];
+  readonly subscriptionIds: readonly string[];
 }

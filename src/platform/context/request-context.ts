@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 import { ContextValue } from './context-value.js';
 import { currentSpan, type CurrentSpan } from './current-span.js';
-import { allowedAccountsOf, type Caller, type AllowedAccounts } from './caller.js';
+import { allowedAccountsOf, type Caller, type AllowedAccounts, type PartnerReach } from './caller.js';
 
 /** Facts about the current request, which the code that handles it can read after every await. */
 export interface RequestContext {
@@ -11,6 +11,8 @@ export interface RequestContext {
   caller: Caller | null;
   /** The account in the request's path, once the access check has passed; null before that. */
   accountCode: string | null;
+  /** The limit of the request on a route for the scope `partner`, set by the access check; null on other routes. */
+  reach: PartnerReach | null;
   /** The names of the body's members, once all of them were found to be declared; null without such a body. */
   members: readonly string[] | null;
 }
@@ -21,6 +23,7 @@ const OUTSIDE: RequestContext = Object.freeze({
   traceparent: null,
   caller: null,
   accountCode: null,
+  reach: null,
   members: null,
 });
 
@@ -33,7 +36,7 @@ export function requestContext(): RequestContext {
  * Runs background work on behalf of a user. Its audit entries have the user's name and the id of the original request.
  */
 export function inTheNameOf<T>(caller: Caller, requestId: string | null, work: () => T): T {
-  return servedRequest.run({ requestId, traceparent: null, caller, accountCode: null, members: null }, work);
+  return servedRequest.run({ ...OUTSIDE, requestId, caller }, work);
 }
 
 /**
@@ -49,7 +52,16 @@ export function outsideOfRequests<T>(span: CurrentSpan | undefined, work: () => 
  * empty; such work passes its own list of accounts.
  */
 export function currentAllowedAccounts(): AllowedAccounts {
-  return allowedAccountsOf(requestContext().caller);
+  const { reach, caller } = requestContext();
+  return reach ? reach.accountCodes : allowedAccountsOf(caller);
+}
+
+/**
+ * Returns the subscriptions that the current request may concern, besides the limit to accounts. Null means every
+ * subscription of the allowed accounts, on all routes except those for the scope `partner`.
+ */
+export function currentAllowedSubscriptions(): readonly string[] | null {
+  return requestContext().reach?.subscriptionIds ?? null;
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -59,6 +71,7 @@ const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}
 class ServedRequest implements RequestContext {
   caller: Caller | null = null;
   accountCode: string | null = null;
+  reach: PartnerReach | null = null;
   members: readonly string[] | null = null;
   private trace: string | null = null;
 

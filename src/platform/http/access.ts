@@ -16,6 +16,10 @@ export const ACCESS = 'access';
  * `@Access('admin', 'support')` also admits staff who may only use some accounts. Their requests must stay within the
  * accounts that `allowedAccountsOf(caller)` returns. If the path or the query names the account, the guard has already
  * checked it.
+ *
+ * `@Access('partner')` admits partners. Their requests must stay within the subscriptions that
+ * `currentAllowedSubscriptions()` returns; a subscription of another partner is treated as unknown. Such a
+ * route has no other scope, because the limit follows from the scope.
  */
 export function Access(...rule: ['client'] | ['public'] | [Scope, ...Scope[]]) {
   const [first] = rule;
@@ -29,16 +33,18 @@ export function Access(...rule: ['client'] | ['public'] | [Scope, ...Scope[]]) {
  * - `row`: the account of the row that an id identifies. If that account is not the caller's, the id is treated as
  *   unknown.
  * - `accounts`: the accounts of the caller (`currentAllowedAccounts`), which limit every statement of the route.
+ * - `subscriptions`: the subscriptions of the caller (`currentAllowedSubscriptions`) and their accounts.
  * - `operators`: no limit; only operators may call the route.
  * - `public`: no limit; the route shows data of an account only for a secret in the request.
  */
-export type Bound = 'path' | 'row' | 'accounts' | 'operators' | 'public';
+export type Bound = 'path' | 'row' | 'accounts' | 'subscriptions' | 'operators' | 'public';
 
 export const BOUND = 'bound';
 
 /**
  * Declares the limit of a route to accounts, if access rule and path do not imply it. A path with `{account_code}`
- * limits the route to that account, a route for `admin` alone is for operators, and a route without a token is public.
+ * limits the route to that account, a route for `admin` alone is for operators, a route for `partner` is limited to the
+ * caller's subscriptions, and a route without a token is public.
  * The service does not start if any other route lacks this declaration.
  */
 export function Bounded(by: 'row' | 'accounts') {
@@ -50,6 +56,7 @@ export function boundOf(access: AccessRule | undefined, path: string, declared: 
   if (access === 'public' || access === 'client') return 'public';
   if (path.includes(':account_code')) return 'path';
   if (access?.every((scope) => scope === 'admin')) return 'operators';
+  if (access?.every((scope) => scope === 'partner')) return 'subscriptions';
   return declared;
 }
 

@@ -34,6 +34,7 @@ const OPERATOR: Caller = {
   consumerKey: 'simulated',
   scopes: new Set(['admin']),
   accountCodes: new Set(),
+  subscriptionIds: new Set(),
   isOperator: true,
 };
 
