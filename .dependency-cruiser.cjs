@@ -22,7 +22,7 @@ const platformLayers = [
 ];
 
 /** The layers of notifications: each may use those before it. */
-const notificationLayers = ['partner', 'subscriptions', 'delivery', 'error-queue'];
+const notificationLayers = ['partner', 'subscriptions', 'delivery', 'error-queue', 'partner-side'];
 
 /** The rooms of auth: tokens, then those who make users and applications, then the console's sessions. */
 const authLayers = ['tokens', 'administration', 'sessions'];

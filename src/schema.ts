@@ -23,6 +23,7 @@ import { JobItem } from './notifications/delivery/job-item.entity.js';
 import { JobPart } from './notifications/delivery/job-part.entity.js';
 import { NotificationAttempt } from './notifications/delivery/notification-attempt.entity.js';
 import { Notification } from './notifications/delivery/notification.entity.js';
+import { PollOffer } from './notifications/delivery/poll-offer.entity.js';
 import { Subscription } from './notifications/subscriptions/subscription.entity.js';
 import { AuditRow } from './platform/audit/audit-row.entity.js';
 import { ChangeEpoch, ChangeRow } from './platform/changes/change.entity.js';
@@ -54,6 +55,7 @@ import { Imports1763641000000 } from './migrations/1763641000000-imports.js';
 import { ResultStates1764500000000 } from './migrations/1764500000000-result-states.js';
 import { RetakePolicies1764500100000 } from './migrations/1764500100000-retake-policies.js';
 import { PartnerCallers1764500500000 } from './migrations/1764500500000-partner-callers.js';
+import { PollDelivery1764500600000 } from './migrations/1764500600000-poll-delivery.js';
 
 /** The TypeORM entities of all tables. */
 const ENTITIES = [
@@ -89,6 +91,7 @@ const ENTITIES = [
   JobPart,
   NotificationAttempt,
   Notification,
+  PollOffer,
   Subscription,
   AuditRow,
   ChangeEpoch,
@@ -122,6 +125,7 @@ const MIGRATIONS = [
   ResultStates1764500000000,
   RetakePolicies1764500100000,
   PartnerCallers1764500500000,
+  PollDelivery1764500600000,
 ];
 
 /**

@@ -14,6 +14,8 @@ declareFaults({
     'The value is not a known state of a notification, job or import.',
     'Use one of the values that the API description lists for `state`.',
   ],
+  refusal_unknown: ['The value is not a known reason of a refusal.', 'Use NO_MATCHING_RECORD or OTHER.'],
+  delivery_unknown: ['The value is not a known way of delivery.', 'Use PUSH or POLL.'],
   health_unknown: ['The value is not a known health state of a partner.', 'Use UP or DOWN.'],
   trigger_unknown: [
     'The value is not a known trigger of an attempt.',
@@ -92,6 +94,12 @@ export const subscriptionUnverified = defineProblem(
   'conflict',
   'The subscription is not verified',
   'The partner has not yet answered a sample notification with status 200. Verify the subscription first.',
+);
+export const subscriptionPolled = defineProblem(
+  'subscription_polled',
+  'conflict',
+  'The partner polls',
+  'The partner of this subscription fetches its notifications, so that there is no address to which a sample could be sent. The subscription needs no verification. To push notifications, set `delivery` to PUSH.',
 );
 export const authRequired = defineProblem(
   'auth_required',

@@ -21,6 +21,9 @@ import {
   PartnerReader,
   SurveyPartnersHandler,
 } from './error-queue/partner-reader.js';
+import { PollController } from './partner-side/poll.controller.js';
+import { Polls } from './partner-side/poll.js';
+import { PollWaiters } from './partner-side/poll-waiters.js';
 import { PartnersController } from './error-queue/partners.controller.js';
 import { ResendsController } from './error-queue/resends.controller.js';
 import { StatisticsController } from './error-queue/statistics.controller.js';
@@ -45,6 +48,7 @@ import { NotificationRetention } from './delivery/notification-retention.js';
 import { NotificationsSaga } from './notifications.saga.js';
 import { PartnerAddressGuard } from './partner/partner-address.js';
 import { PartnerClient, partnerHttpOptions } from './partner/partner-client.js';
+import { PollOffers } from './delivery/poll-offers.js';
 import { PartnerDirectory } from './subscriptions/partner-directory.js';
 import { RacePoints } from './race-points.js';
 import { QueueUpkeep } from './delivery/queue-upkeep.js';
@@ -67,6 +71,7 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     StatisticsController,
     PartnersController,
     NotificationsController,
+    PollController,
   ],
   providers: [
     {
@@ -81,6 +86,9 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     TranslateBookingEventsHandler,
     RacePoints,
     DeliveryLoop,
+    PollOffers,
+    PollWaiters,
+    Polls,
     ReplicationGate,
     DeliveryMetrics,
     DeliverySignals,

@@ -97,6 +97,7 @@ const bodies = ({ account_code, partner: { partner_url, ca_pem } }: Surroundings
   'POST /admin/subscriptions': { account_code, partner_url, ...(ca_pem === undefined ? {} : { ca_pem }) },
   'PATCH /admin/subscriptions/{id}': { change_reasons: ['BOOKING_CREATED', 'BOOKING_CANCELLED'], wait_ms: 5000 },
   'POST /admin/subscriptions/{id}/sample': { change_reason: 'BOOKING_RESCHEDULED' },
+  'POST /partner/notifications/poll': { max: 20, return_immediately: true, ack: [UUID] },
   'POST /admin/notifications/replay': { subscription_id: UUID, filter: { change_reason: 'BOOKING_CREATED' }, reason },
   'POST /admin/error-queue/{notification_id}/resend': { reason },
   'POST /admin/error-queue/{notification_id}/resolve': { reason: 'Entered by hand.' },

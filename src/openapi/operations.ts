@@ -15,6 +15,7 @@ const TAGS: Record<string, string> = {
   Notifications: 'Read the notifications to partners with all their delivery attempts.',
   'Error queue': 'Find the cause of failed notifications, then resend or resolve them.',
   'Bulk jobs': 'Follow and control resends, replays and other jobs over many notifications.',
+  Partners: 'Fetch notifications as a partner, and check that none is missing.',
   Console: 'Sign operators in to the console and out of it.',
   Administration: 'Manage accounts, their catalogue, users and applications, and read the audit log.',
   "Candidates' rights": 'Export and erase the personal data of a candidate.',
@@ -52,6 +53,8 @@ export const DESCRIPTIONS: Record<string, string> = {
     'The entry has the meaning and the remedy. The `type` of every problem document is this address.',
   'POST /admin/subscriptions':
     'The signing secret is shown only in this response. Nothing is sent to the partner until the subscription is verified.',
+  'POST /partner/notifications/poll':
+    'The partner of a subscription with `delivery` POLL fetches its notifications with this request. A notification in `ack` is delivered. A notification in `refuse` waits for an operator, as after a status 400. A notification in neither list is offered again when `lease_s` is over. The next event of a booking is offered after the earlier one was acknowledged or refused. The subscriptions that push offer nothing.',
   'GET /admin/subscriptions': LIST,
   'GET /admin/subscriptions/{id}':
     'The response has the state, the health and the settings. Secrets are never shown again.',

@@ -147,6 +147,7 @@ const PLACES: Record<string, Where> = {
   subscription_suspended: under(/\{notification_id\}\/resend$|subscriptions\/\{id\}\/(suspend|resume)$/),
   subscription_unverified: under(/\{notification_id\}\/resend$|subscriptions\/\{id\}\/(suspend|resume)$/),
   auth_required: at('PATCH /admin/subscriptions/{id}'),
+  subscription_polled: under(/subscriptions\/\{id\}\/(verify|sample)$/),
   verification_failed: under(/subscriptions\/\{id\}\/verify$/),
   event_not_possible: at('POST /sandbox/events'),
 

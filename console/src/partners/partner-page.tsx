@@ -17,6 +17,7 @@ import { CHANGE_REASON_OPTIONS, eventText, failureText } from '../notification/w
 import { BulkButtons } from '../queue/bulk-buttons';
 import { filterOf } from '../queue/filter-text';
 import { conditionOf } from './condition';
+import { partnerTitle } from './partner-name';
 import { PartnerActions } from './partner-actions';
 import { statisticsQuery, subscriptionQuery } from './partner-queries';
 import { Certificate } from './partners-page';
@@ -39,14 +40,14 @@ export function PartnerPage() {
 }
 
 function Partner({ subscription }: { subscription: Subscription }) {
-  const { id, name, partner_url: url } = subscription;
+  const { id, name, partner_url: url, delivery } = subscription;
   useLive(['attempts', 'undelivered'], [['subscriptions', id, 'statistics']]);
   const statistics = useQuery(statisticsQuery(id));
   const [word, tone] = conditionOf(subscription);
   const isAdmin = useScopes().includes('admin');
   return (
     <Page
-      title={name ?? url}
+      title={partnerTitle({ subscription_name: name, partner_url: url })}
       badge={<Badge state={word} tone={tone} />}
       trail={<Link to="/partners">Partners</Link>}
       actions={
@@ -67,6 +68,7 @@ function Partner({ subscription }: { subscription: Subscription }) {
       <Warnings of={subscription.warnings} />
       <Facts
         of={[
+          ['Delivery', delivery === 'POLL' ? 'The partner polls' : 'Pushed to the address'],
           ['Address', url],
           ['Account', subscription.account_code],
           ['Events', subscription.change_reasons.map(eventText).join(', ')],
@@ -88,7 +90,7 @@ function Partner({ subscription }: { subscription: Subscription }) {
       <Section title="Attempts in the last 7 days">
         <Shown query={statistics}>{(found) => <Charts statistics={found} />}</Shown>
       </Section>
-      <SampleSection subscription={subscription} />
+      {delivery === 'PUSH' && <SampleSection subscription={subscription} />}
       <Replay id={id} />
     </Page>
   );

@@ -87,7 +87,7 @@ function Prove({ made }: { made: Made }) {
         <Warnings of={made.warnings} />
         <Facts
           of={[
-            ['Partner URL', <Copyable key="url" text={made.partner_url} />],
+            ['Partner URL', <Copyable key="url" text={made.partner_url ?? ''} />],
             ['Subscription', <Copyable key="id" text={made.id} />],
             ['Signing secret', <Copyable key="secret" text={made.signing_secret} />],
           ]}
@@ -122,7 +122,7 @@ function Outcome({ report }: { report: Report }) {
 
 /** Shows the new subscription, and a command with which the partner can test its own address. */
 function Connected({ made }: { made: Made }) {
-  const line = `curl -sS -X PUT '${made.partner_url.replace(/\/$/, '')}/notifications' -H 'Content-Type: application/json' -H 'webhook-id: test' --data '{"change_reason":"BOOKING_CREATED"}' -w '%{http_code}\\n'`;
+  const line = `curl -sS -X PUT '${(made.partner_url ?? '').replace(/\/$/, '')}/notifications' -H 'Content-Type: application/json' -H 'webhook-id: test' --data '{"change_reason":"BOOKING_CREATED"}' -w '%{http_code}\\n'`;
   return (
     <Section title="Connected">
       <p>

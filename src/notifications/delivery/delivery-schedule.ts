@@ -12,6 +12,7 @@ import { DeliveryLoop } from './delivery-loop.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { NotificationRetention } from './notification-retention.js';
 import { PartnerDirectory } from '../subscriptions/partner-directory.js';
+import { PollOffers } from './poll-offers.js';
 import { QueueUpkeep } from './queue-upkeep.js';
 import { JobRetention } from './job-retention.js';
 import { SubscriptionRetention } from './subscription-retention.js';
@@ -52,6 +53,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     private readonly jobs: JobRunner,
     private readonly clockWatch: ClockWatch,
     private readonly upkeep: QueueUpkeep,
+    private readonly polls: PollOffers,
     private readonly invariant: DeliveryInvariant,
     private readonly undelivered: UndeliveredFigures,
     private readonly retention: NotificationRetention,
@@ -94,6 +96,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
       await this.loop.findWork();
       this.lastSweep = performance.now();
     });
+    await this.once('lapsed polls', () => this.polls.lapse(null));
     await this.once('clock', () => this.clockWatch.check());
     await this.once('upkeep', () => this.upkeep.run());
   }

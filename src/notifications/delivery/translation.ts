@@ -17,9 +17,9 @@ type Wanted = readonly [bookingCode: string, upTo: number];
 
 /**
  * A new notification. Its `lease_token` is null if it was not claimed at its creation. `may_be_sent` is false if the
- * partner is suspended or DOWN.
+ * partner is suspended or DOWN, or if it polls; `may_be_polled` is true if an active partner polls.
  */
-type Made = Omit<Claimed, 'lease_token'> & { lease_token: number | null; may_be_sent: boolean };
+type Made = Omit<Claimed, 'lease_token'> & { lease_token: number | null; may_be_sent: boolean; may_be_polled: boolean };
 
 /** The number of events that a statement has translated, and the number of events that remain. */
 interface Progress {
@@ -160,6 +160,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
     this.signals.due([
       ...new Set(made.filter((row) => row.may_be_sent && row.lease_token === null).map((row) => row.subscription_id)),
     ]);
+    this.signals.offerable([...new Set(made.filter((row) => row.may_be_polled).map((row) => row.subscription_id))]);
     return rows[0];
   }
 }

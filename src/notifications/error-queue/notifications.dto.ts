@@ -8,6 +8,7 @@ import { ATTEMPT_TRIGGERS, type AttemptTrigger } from '../delivery/delivery.enti
 import { NONE, type NotificationConditions } from '../delivery/notification-filter.js';
 import type { NotificationState, Retry } from '../delivery/notification.entity.js';
 import type { FailureClass } from '../partner/partner-connection.js';
+import { NO_ADDRESS_SHOWN } from '../subscriptions/pace.fields.js';
 
 const FAILURES: readonly FailureClass[] = [
   'dns',
@@ -117,8 +118,8 @@ export class NotificationModel {
   @Field(text({ max: 100 }), { always: true })
   subscription_name: string | null;
 
-  @Field(text({ max: 2000 }), { required: true })
-  partner_url: string;
+  @Field(text({ max: 2000 }), { always: true, description: NO_ADDRESS_SHOWN })
+  partner_url: string | null;
 
   @Field(text({ max: 50 }), { required: true })
   candidate_id: string;
@@ -208,8 +209,8 @@ export class CauseModel {
   @Field(text({ max: 100 }), { always: true })
   subscription_name: string | null;
 
-  @Field(text({ max: 2000 }), { required: true })
-  partner_url: string;
+  @Field(text({ max: 2000 }), { always: true, description: NO_ADDRESS_SHOWN })
+  partner_url: string | null;
 
   @Field(failure, {
     description: 'Class of the failure. The value is null if no attempt was made because the partner was DOWN.',

@@ -9,6 +9,7 @@ import { Access, Bounded } from '../../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
 import { accountsOfList } from '../../platform/known-accounts.js';
 import { newestFirst, pageOf, sendPage } from '../../platform/http/paging.js';
+import { NO_ADDRESS } from './subscription.rules.js';
 import { PartnerStanding, shownPace } from './partner-standing.js';
 import { RepeatedAddresses } from './repeated-addresses.js';
 import { Subscription } from './subscription.entity.js';
@@ -106,7 +107,7 @@ export class SubscriptionsController {
   @Access('admin', 'support')
   @ApiOperation({ summary: 'Verify a subscription with a sample notification' })
   @Answer(200, SubscriptionModel)
-  @Problems(400, 404)
+  @Problems(400, 404, 409)
   async verify(@Param() { id }: SubscriptionPath): Promise<SubscriptionModel> {
     return this.present(await this.commandBus.execute(new VerifySubscription(id)));
   }
@@ -115,7 +116,7 @@ export class SubscriptionsController {
   @Access('admin', 'support')
   @ApiOperation({ summary: 'Send a sample notification and report each step' })
   @Answer(200, SampleReport, 'The report of the sample, whether it was delivered or not.')
-  @BodyProblems(404)
+  @BodyProblems(404, 409)
   sample(@Param() { id }: SubscriptionPath, @Body() { change_reason, verify }: SampleBody): Promise<SampleReport> {
     return this.commandBus.execute(new SendSample(id, change_reason ?? 'BOOKING_CREATED', verify === true));
   }
@@ -167,11 +168,13 @@ export class SubscriptionsController {
 
 function shown(subscription: Subscription, failingSince: Date | null, now: Date): Omit<SubscriptionModel, 'warnings'> {
   const { paused_until, pace } = shownPace(subscription, now);
+  const { delivery, partner_url } = subscription;
   return {
     id: subscription.id,
     account_code: subscription.account_code,
     name: subscription.name,
-    partner_url: subscription.partner_url,
+    partner_url: partner_url === NO_ADDRESS ? null : partner_url,
+    delivery,
     change_reasons: subscription.change_reasons,
     auth: subscription.auth,
     ca_pem: subscription.ca_pem,

@@ -1,0 +1,1 @@
+export { here } from '../partner-side/here.js';
