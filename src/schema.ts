@@ -22,6 +22,12 @@ import { ErrorQueueCause } from './notifications/delivery/error-queue-cause.enti
 import { JobItem } from './notifications/delivery/job-item.entity.js';
 import { JobPart } from './notifications/delivery/job-part.entity.js';
 import { NotificationAttempt } from './notifications/delivery/notification-attempt.entity.js';
+import {
+  DeliveredDigest,
+  DigestBackfill,
+  DigestBucket,
+  DigestChange,
+} from './notifications/delivery/digest.entities.js';
 import { Notification } from './notifications/delivery/notification.entity.js';
 import { PollOffer } from './notifications/delivery/poll-offer.entity.js';
 import { Subscription } from './notifications/subscriptions/subscription.entity.js';
@@ -56,6 +62,7 @@ import { ResultStates1764500000000 } from './migrations/1764500000000-result-sta
 import { RetakePolicies1764500100000 } from './migrations/1764500100000-retake-policies.js';
 import { PartnerCallers1764500500000 } from './migrations/1764500500000-partner-callers.js';
 import { PollDelivery1764500600000 } from './migrations/1764500600000-poll-delivery.js';
+import { Digests1764500700000 } from './migrations/1764500700000-digests.js';
 
 /** The TypeORM entities of all tables. */
 const ENTITIES = [
@@ -92,6 +99,10 @@ const ENTITIES = [
   NotificationAttempt,
   Notification,
   PollOffer,
+  DeliveredDigest,
+  DigestBackfill,
+  DigestBucket,
+  DigestChange,
   Subscription,
   AuditRow,
   ChangeEpoch,
@@ -126,6 +137,7 @@ const MIGRATIONS = [
   RetakePolicies1764500100000,
   PartnerCallers1764500500000,
   PollDelivery1764500600000,
+  Digests1764500700000,
 ];
 
 /**

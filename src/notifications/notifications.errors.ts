@@ -15,6 +15,8 @@ declareFaults({
     'Use one of the values that the API description lists for `state`.',
   ],
   refusal_unknown: ['The value is not a known reason of a refusal.', 'Use NO_MATCHING_RECORD or OTHER.'],
+  range_empty: ['The range ends before it begins, or at its beginning.', 'Send a `to` that is later than `from`.'],
+  too_many_steps: ['The range has more steps than one response has.', 'Use longer steps or a shorter range.'],
   delivery_unknown: ['The value is not a known way of delivery.', 'Use PUSH or POLL.'],
   health_unknown: ['The value is not a known health state of a partner.', 'Use UP or DOWN.'],
   trigger_unknown: [

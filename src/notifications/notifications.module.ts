@@ -21,6 +21,9 @@ import {
   PartnerReader,
   SurveyPartnersHandler,
 } from './error-queue/partner-reader.js';
+import { DigestController } from './partner-side/digest.controller.js';
+import { DigestReader } from './partner-side/digest-reader.js';
+import { DigestUpkeep } from './delivery/digest-upkeep.js';
 import { PollController } from './partner-side/poll.controller.js';
 import { Polls } from './partner-side/poll.js';
 import { PollWaiters } from './partner-side/poll-waiters.js';
@@ -72,6 +75,7 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     PartnersController,
     NotificationsController,
     PollController,
+    DigestController,
   ],
   providers: [
     {
@@ -87,6 +91,8 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     RacePoints,
     DeliveryLoop,
     PollOffers,
+    DigestUpkeep,
+    DigestReader,
     PollWaiters,
     Polls,
     ReplicationGate,

@@ -55,6 +55,8 @@ export const DESCRIPTIONS: Record<string, string> = {
     'The signing secret is shown only in this response. Nothing is sent to the partner until the subscription is verified.',
   'POST /partner/notifications/poll':
     'The partner of a subscription with `delivery` POLL fetches its notifications with this request. A notification in `ack` is delivered. A notification in `refuse` waits for an operator, as after a status 400. A notification in neither list is offered again when `lease_s` is over. The next event of a booking is offered after the earlier one was acknowledged or refused. The subscriptions that push offer nothing.',
+  'GET /partner/digest':
+    'Compare each step with the same digest of the notifications that you have kept, by their `effective_date`. If a step differs, request it again with smaller steps. The digest covers every delivered notification that the service still keeps, with its body as you last acknowledged it. Steps that begin at multiples of five minutes are fastest.',
   'GET /admin/subscriptions': LIST,
   'GET /admin/subscriptions/{id}':
     'The response has the state, the health and the settings. Secrets are never shown again.',

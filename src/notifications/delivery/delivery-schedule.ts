@@ -7,6 +7,7 @@ import { Outbox } from '../../platform/events/outbox.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { Readiness } from '../../platform/observability/readiness.js';
 import { ClockWatch } from './clock-watch.js';
+import { DigestUpkeep } from './digest-upkeep.js';
 import { DeliveryInvariant } from './delivery-invariant.js';
 import { DeliveryLoop } from './delivery-loop.js';
 import { DeliverySignals } from '../delivery-signals.js';
@@ -54,6 +55,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     private readonly clockWatch: ClockWatch,
     private readonly upkeep: QueueUpkeep,
     private readonly polls: PollOffers,
+    private readonly digests: DigestUpkeep,
     private readonly invariant: DeliveryInvariant,
     private readonly undelivered: UndeliveredFigures,
     private readonly retention: NotificationRetention,
@@ -91,6 +93,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
   @Interval(SWEEP_MS)
   async sweep(): Promise<void> {
     void this.once('statistics', () => this.analyseGrown());
+    void this.once('digests', () => this.digests.run());
     await this.once('sweep', async () => {
       await this.outbox.sweep();
       await this.loop.findWork();
@@ -121,6 +124,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
       await this.retention.run();
       await this.jobRetention.run();
       await this.subscriptionRetention.run();
+      await this.digests.removeEmpty();
     });
   }
 

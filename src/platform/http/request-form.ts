@@ -132,7 +132,7 @@ export class RequestForm implements CanActivate {
    */
   private isStrict({ path }: Request): boolean {
     const own = path.slice(this.config.basePath.length).toLowerCase();
-    return own.startsWith('/accounts/') || own.startsWith('/admin/');
+    return /^\/(accounts|admin|partner)\//.test(own);
   }
 
   private headerFaults(request: Request, context: ExecutionContext): readonly Fault[] {
