@@ -1,6 +1,6 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { Caller, Scope } from '../platform/context/caller.js';
-import { Database, prepared } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { FindCurrentScopes } from '../platform/current-scopes.js';
 import { AccessTokenLookup } from './tokens/access-token-lookup.js';
 import { FindCaller } from './auth.queries.js';
@@ -32,6 +32,7 @@ const CURRENT_SCOPES = prepared(
    UNION ALL
    SELECT scopes, $3 = ANY (account_codes) FROM applications
    WHERE consumer_key = $1 AND consumer_key = $2 AND 'client_credentials' = ANY (grants) AND NOT disabled`,
+  acrossAccounts.rights,
 );
 
 @QueryHandler(FindCurrentScopes)

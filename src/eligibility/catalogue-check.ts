@@ -3,42 +3,13 @@ import { QueryBus } from '@nestjs/cqrs';
 import type { RetakePolicy } from '../accounts/accounts.commands.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { Batched, numbered } from '../platform/database/batched.js';
-import { declareFaults, type Fault } from '../platform/errors.js';
+import type { Fault } from '../platform/errors.js';
 import type { Faults } from '../platform/validation/faults.js';
 import { refusalFaults } from '../vouchers/vouchers.commands.js';
 import { FindVoucherRefusals } from '../vouchers/vouchers.queries.js';
 import type { EligibilityModel } from './eligibility-model.fields.js';
 import type { Eligibility } from './eligibility.entity.js';
 import { chosenPortions, isSameSet, isUspsCode } from './eligibility.rules.js';
-
-declareFaults({
-  test_unknown: [
-    'The account has no test with this code.',
-    'Check the upper and lower case of the code, or ask the operator of the service for the list of test codes.',
-  ],
-  school_code_unknown: [
-    'The account has no school with this code.',
-    'Use a code that the account has, or ask the operator of the service to add the school first.',
-  ],
-  accommodation_unknown: [
-    'The account has no accommodation with this code.',
-    'Use a code that the account has, or ask the operator of the service to add the accommodation first.',
-  ],
-  attribute_key_unknown: [
-    'The account has no attribute key with this name.',
-    'Use a key that the account has, or ask the operator of the service to add the key first.',
-  ],
-  attribute_key_repeated: ['The list of attributes contains the same key twice.', 'Send each attribute key once.'],
-  portion_unknown: ['The test has no portion with this code.', 'Use one of the portion codes of the test.'],
-  portion_required: [
-    'The test has several portions, and the request names none of them.',
-    'Name at least one portion of the test.',
-  ],
-  province_state_invalid: [
-    'The value is not a USPS state code.',
-    'Use the two-letter USPS code for an address in the United States.',
-  ],
-});
 
 // Looks up the codes of many requests at once. Scalar subqueries are used instead of EXISTS, because PostgreSQL may
 // read a whole table for EXISTS if there are many rows.

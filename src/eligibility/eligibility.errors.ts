@@ -1,4 +1,4 @@
-import { defineProblem } from '../platform/errors.js';
+import { declareFaults, defineProblem } from '../platform/errors.js';
 
 export const duplicateEligibility = defineProblem(
   'duplicate_eligibility',
@@ -73,3 +73,32 @@ export const invalidStatusFilter = defineProblem(
   'The status filter is not valid',
   'Send the parameter `status` once, with one of the values active, inactive, all or the name of a status, in upper or lower case.',
 );
+
+declareFaults({
+  test_unknown: [
+    'The account has no test with this code.',
+    'Check the upper and lower case of the code, or ask the operator of the service for the list of test codes.',
+  ],
+  school_code_unknown: [
+    'The account has no school with this code.',
+    'Use a code that the account has, or ask the operator of the service to add the school first.',
+  ],
+  accommodation_unknown: [
+    'The account has no accommodation with this code.',
+    'Use a code that the account has, or ask the operator of the service to add the accommodation first.',
+  ],
+  attribute_key_unknown: [
+    'The account has no attribute key with this name.',
+    'Use a key that the account has, or ask the operator of the service to add the key first.',
+  ],
+  attribute_key_repeated: ['The list of attributes contains the same key twice.', 'Send each attribute key once.'],
+  portion_unknown: ['The test has no portion with this code.', 'Use one of the portion codes of the test.'],
+  portion_required: [
+    'The test has several portions, and the request names none of them.',
+    'Name at least one portion of the test.',
+  ],
+  province_state_invalid: [
+    'The value is not a USPS state code.',
+    'Use the two-letter USPS code for an address in the United States.',
+  ],
+});

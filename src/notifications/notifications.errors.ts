@@ -18,6 +18,7 @@ declareFaults({
   range_empty: ['The range ends before it begins, or at its beginning.', 'Send a `to` that is later than `from`.'],
   too_many_steps: ['The range has more steps than one response has.', 'Use longer steps or a shorter range.'],
   delivery_unknown: ['The value is not a known way of delivery.', 'Use PUSH or POLL.'],
+  suspender_unknown: ['The value is not a known side of a subscription.', 'Use OPERATOR or PARTNER.'],
   health_unknown: ['The value is not a known health state of a partner.', 'Use UP or DOWN.'],
   trigger_unknown: [
     'The value is not a known trigger of an attempt.',
@@ -90,6 +91,12 @@ export const subscriptionSuspended = defineProblem(
   'conflict',
   'The subscription is suspended',
   'The service sends nothing to the partner of a suspended subscription. Resume the subscription first.',
+);
+export const suspendedByOperator = defineProblem(
+  'suspended_by_operator',
+  'forbidden',
+  'An operator suspended the subscription',
+  'Only an operator of the service can resume a subscription that an operator suspended. Ask the operators of the service.',
 );
 export const subscriptionUnverified = defineProblem(
   'subscription_unverified',

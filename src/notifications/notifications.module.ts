@@ -30,6 +30,11 @@ import { PollWaiters } from './partner-side/poll-waiters.js';
 import { PartnersController } from './error-queue/partners.controller.js';
 import { ResendsController } from './error-queue/resends.controller.js';
 import { StatisticsController } from './error-queue/statistics.controller.js';
+import { StatisticsReader } from './error-queue/statistics-reader.js';
+import { OwnJobsController } from './partner-side/own-jobs.controller.js';
+import { OwnNotificationsController } from './partner-side/own-notifications.controller.js';
+import { OwnSubscriptionsController } from './partner-side/own-subscriptions.controller.js';
+import { SubscriptionPresenter } from './subscriptions/subscription-presenter.js';
 import { ClockWatch } from './delivery/clock-watch.js';
 import { FindKnownSubscriptionsHandler } from './subscriptions/known-subscriptions.handlers.js';
 import { PartnerStanding } from './subscriptions/partner-standing.js';
@@ -76,6 +81,9 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     NotificationsController,
     PollController,
     DigestController,
+    OwnSubscriptionsController,
+    OwnNotificationsController,
+    OwnJobsController,
   ],
   providers: [
     {
@@ -119,6 +127,8 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     NotificationPersonalData,
     NotificationReader,
     SubscriptionStore,
+    SubscriptionPresenter,
+    StatisticsReader,
     FindKnownSubscriptionsHandler,
     PartnerStanding,
     RepeatedAddresses,

@@ -13,7 +13,7 @@ interface Operation {
   parameters?: { schema?: { nullable?: boolean; type?: string | string[]; enum?: unknown[] } }[];
 }
 
-const CHECKS_QUERY = /^\/(accounts|admin)(\/|$)/;
+const CHECKS_QUERY = /^\/(accounts|admin|partner)(\/|$)/;
 
 function operationsOf(document: OpenAPIObject): [string, Operation][] {
   return Object.entries(document.paths).flatMap(([path, item]) =>

@@ -99,6 +99,8 @@ const bodies = ({ account_code, partner: { partner_url, ca_pem } }: Surroundings
   'POST /admin/subscriptions/{id}/sample': { change_reason: 'BOOKING_RESCHEDULED' },
   'POST /partner/notifications/poll': { max: 20, return_immediately: true, ack: [UUID] },
   'POST /admin/notifications/replay': { subscription_id: UUID, filter: { change_reason: 'BOOKING_CREATED' }, reason },
+  'POST /partner/notifications/replay': { booking_code: BOOKING },
+  'POST /partner/notifications/{id}/resend': { reason },
   'POST /admin/error-queue/{notification_id}/resend': { reason },
   'POST /admin/error-queue/{notification_id}/resolve': { reason: 'Entered by hand.' },
   'POST /admin/error-queue/resend': { filter: { account_code, failure: 'client_error' }, reason },

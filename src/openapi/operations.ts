@@ -15,7 +15,7 @@ const TAGS: Record<string, string> = {
   Notifications: 'Read the notifications to partners with all their delivery attempts.',
   'Error queue': 'Find the cause of failed notifications, then resend or resolve them.',
   'Bulk jobs': 'Follow and control resends, replays and other jobs over many notifications.',
-  Partners: 'Fetch notifications as a partner, and check that none is missing.',
+  Partner: 'Poll and read one’s own notifications as a partner, check that none is missing, and have them sent again.',
   Console: 'Sign operators in to the console and out of it.',
   Administration: 'Manage accounts, their catalogue, users and applications, and read the audit log.',
   "Candidates' rights": 'Export and erase the personal data of a candidate.',
@@ -97,6 +97,26 @@ export const DESCRIPTIONS: Record<string, string> = {
   'POST /admin/error-queue/resends/{resend_id}/pause': STEERED,
   'POST /admin/error-queue/resends/{resend_id}/resume': STEERED,
   'POST /admin/error-queue/resends/{resend_id}/abort': STEERED,
+  'GET /partner/subscriptions': LIST,
+  'GET /partner/subscriptions/{id}': 'A subscription of another partner is unknown. The secret is not shown.',
+  'POST /partner/subscriptions/{id}/verify':
+    'The service sends a sample to the address of the subscription. Its answer must have the status 200. Otherwise the status is 400 `verification_failed`, with the answer. The sample is not stored.',
+  'POST /partner/subscriptions/{id}/rotate-secret':
+    'The response shows the new secret once. For 24 hours every notification is signed with the old and the new secret.',
+  'POST /partner/subscriptions/{id}/suspend':
+    'Once the response is sent, no attempt begins. The events are kept, and are sent after the subscription is resumed.',
+  'POST /partner/subscriptions/{id}/resume':
+    'The status is 403 `suspended_by_operator` when an operator suspended the subscription.',
+  'GET /partner/notifications': LIST,
+  'GET /partner/notifications/{id}': 'The body is byte for byte the body that is sent with every attempt.',
+  'POST /partner/notifications/{id}/resend':
+    'The notification must be in the error queue. A notification that was delivered is sent again by a replay with its id.',
+  'POST /partner/notifications/replay':
+    'The response is a job, whose progress is at `/partner/jobs/{job_id}`. The notifications keep their ids and bytes, and follow the notifications that are still due for the same booking.',
+  'GET /partner/jobs/{job_id}': 'Only jobs that were started for the subscriptions of the caller are known.',
+  'POST /partner/jobs/{job_id}/pause': STEERED,
+  'POST /partner/jobs/{job_id}/resume': STEERED,
+  'POST /partner/jobs/{job_id}/abort': STEERED,
   'GET /admin/jobs': LIST,
   'GET /admin/jobs/{job_id}':
     '`matched` is null until the service has found all notifications of the job. `sent` counts the attempts that ' +

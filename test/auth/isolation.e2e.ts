@@ -32,19 +32,22 @@ test('no operation of the OpenAPI document shows or changes data of another acco
   expect(faults).toEqual({});
 }, 600_000);
 
+let mutations = 0;
+
 /** Runs the work while `text` is replaced by `by` in all SQL statements. */
 async function mutated<T>(text: string, by: string, work: () => Promise<T>): Promise<T> {
   const prototype = pg.Client.prototype as unknown as { query: (this: unknown, ...given: any[]) => unknown };
   const { query } = prototype;
   let met = 0;
+  const mutation = `mutated ${++mutations}`;
   prototype.query = function (config: any, ...rest: any[]) {
     const sent = typeof config === 'string' ? config : (config?.text as string | undefined);
     if (!sent?.includes(text)) return query.call(this, config, ...rest);
     met++;
     const changed = sent.replaceAll(text, by);
     if (typeof config === 'string') return query.call(this, changed, ...rest);
-    // The mutated statement needs a new name, because prepared statements are cached by name.
-    const name = config.name === undefined ? {} : { name: `${String(config.name)} mutated`.slice(-60) };
+    // Each mutation of a statement needs a new name, because prepared statements are cached by name.
+    const name = config.name === undefined ? {} : { name: `${String(config.name)} ${mutation}`.slice(-60) };
     return query.call(
       this,
       Object.assign(Object.create(config as object) as object, config, { text: changed, ...name }),
@@ -135,6 +138,30 @@ const MUTANTS: [what: string, text: string, by: string, where: string][] = [
     'OR eligibilities.account_code = ANY ($3))',
     'OR true)',
     'GET /admin/eligibilities/{svc_id}/results/{revision}',
+  ],
+  [
+    'a notification of a partner by its id',
+    'AND ($3::uuid[] IS NULL OR n.subscription_id = ANY ($3))',
+    'AND ($3::uuid[] IS NULL OR true)',
+    'GET /partner/notifications/{id}',
+  ],
+  [
+    'a resend of a partner',
+    'AND ($3::uuid[] IS NULL OR n.subscription_id = ANY ($3))\n     AND ($2',
+    'AND ($3::uuid[] IS NULL OR true)\n     AND ($2',
+    'POST /partner/notifications/{id}/resend',
+  ],
+  [
+    'the notifications of a partner',
+    'n.subscription_id = ANY ($',
+    'true OR n.subscription_id = ANY ($',
+    'GET /partner/notifications',
+  ],
+  [
+    'a job of a partner',
+    `OR j.filter->'subscription_ids' <> '[]' AND j.filter->'subscription_ids' <@ to_jsonb($3::text[])`,
+    'OR true',
+    'GET /partner/jobs/{job_id}',
   ],
   ['the audit log', '"account_code" = ANY (', '"account_code" <> ALL (', 'GET /admin/audit'],
   [

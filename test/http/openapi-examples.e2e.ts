@@ -56,7 +56,8 @@ describe('the examples of the document, against a sandbox', () => {
     }
     let token: string | undefined;
     const [security] = operation.security as Record<string, string[]>[];
-    if (security?.['oauth2']) token = tokens[security['oauth2'][0] === 'admin' ? 'operator' : 'client'];
+    const holders: Record<string, string> = { admin: 'operator', partner: 'partner' };
+    if (security?.['oauth2']) token = tokens[holders[security['oauth2'][0]] ?? 'client'];
     else if (security?.['client']) {
       const { consumer_key, consumer_secret } = sandbox.client;
       headers['authorization'] = `Basic ${btoa(`${consumer_key}:${consumer_secret}`)}`;
@@ -262,6 +263,21 @@ describe('the examples of the document, against a sandbox', () => {
     for (const action of ['pause', 'resume', 'abort'])
       for (const path of ['jobs/{job_id}', 'error-queue/resends/{resend_id}'])
         await tryOut(`POST /admin/${path}/${action}`).catch((error: Error) => expect(error.message).toContain('409'));
+    tokens['partner'] = await app.given.token([], ['partner'], [made['id']]);
+    await all(['GET /partner/subscriptions', 'GET /partner/subscriptions/{id}', 'GET /partner/notifications']);
+    await change({ partner_url, ca_pem });
+    for (const action of ['verify', 'rotate-secret', 'suspend', 'resume'])
+      await tryOut(`POST /partner/subscriptions/{id}/${action}`);
+    await tryOut('GET /partner/notifications/{id}', { id: made['notification_id'] });
+    await tryOut('POST /partner/notifications/{id}/resend', { id: made['notification_id'] }).catch((error: Error) =>
+      expect(error.message).toContain('409'),
+    );
+    made['job_id'] = (await tryOut('POST /partner/notifications/replay')).body.job_id;
+    await tryOut('GET /partner/jobs/{job_id}');
+    for (const action of ['pause', 'resume', 'abort'])
+      await tryOut(`POST /partner/jobs/{job_id}/${action}`).catch((error: Error) =>
+        expect(error.message).toContain('409'),
+      );
     await tryOut(`PATCH ${one}`);
     await tryOut(`DELETE ${one}`);
   });

@@ -5,6 +5,8 @@ import { CLIENT_SCOPES, SCOPES, type Scope } from '../../src/platform/context/ca
 import { sha256 } from '../../src/platform/secrets';
 import type { Answer, TestApp } from './app';
 import { dateTime, siteBooking } from './given';
+import { eventually } from './eventually';
+import { OAuth } from './oauth';
 import { makeSide, NOWHERE, REASON, type Places, type Side } from './sides';
 
 export interface Operation {
@@ -23,6 +25,8 @@ interface Caller {
   scopes: readonly Scope[];
   /** The status of every response to this caller, regardless of the parameters. */
   always?: number;
+  /** Whether the caller is a partner of the account Z with another subscription, which has no data. */
+  isNeighbour?: boolean;
   /**
    * Whether the caller is staff of an account without data. The responses to this caller must equal those from before
    * there was any data.
@@ -66,6 +70,12 @@ const BODIES: Record<string, (at: Places) => unknown[]> = {
   'POST /admin/error-queue/resend': filters,
   'POST /admin/error-queue/resolve': filters,
   'POST /admin/notifications/replay': (at) => [{ ...REASON, subscription_id: at['subscription_id'], filter: {} }],
+  'POST /partner/notifications/replay': (at) => [
+    { ids: [at['notifications'], at['notification_id']] },
+    { booking_code: at['booking_code'] },
+    {},
+  ],
+  'POST /partner/notifications/{id}/resend': () => [REASON],
   'POST /admin/eligibilities/{svc_id}/hold': () => [REASON],
   'POST /admin/eligibilities/{svc_id}/decline-accommodations': () => [REASON],
   'POST /admin/eligibilities/{svc_id}/result/hold': () => [REASON],
@@ -122,6 +132,8 @@ export class Isolation {
   private readonly callers: Caller[] = [];
   private readonly before = new Map<string, string>();
   private state = '';
+  /** The names of the callers that are partners of the account Z with another subscription. */
+  private readonly neighbours: string[] = [];
   a!: Side;
   z!: Side;
 
@@ -175,12 +187,46 @@ export class Isolation {
       { name: 'support of two others', token: await given.token(ofBoth, ['support']), scopes: ['support'] },
       { name: 'support of an account without data', token: staffOfB, scopes: ['support'], hasNothing: true },
     );
+    await this.addPartners();
     // Waits for background work that the creation of data has caused, including the sweep of each minute.
     await this.app.app.get(ExpirySweep, { strict: false }).run();
     for (let last = ''; last !== this.state || last === '';) {
       last = this.state;
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       this.state = await this.stateOfZ();
+    }
+  }
+
+  /**
+   * Adds the partners of other subscriptions, as users and as applications. A neighbour's subscription is of the account
+   * Z; it is not verified, so that it has no notifications.
+   */
+  private async addPartners(): Promise<void> {
+    const { given } = this.app;
+    const [{ id: neighbour }] = await given.sql(
+      `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on, signing_secret,
+         state, health, created_datetime, updated_datetime)
+       SELECT gen_random_uuid(), account_code, 'https://neighbour.example', change_reasons, auth, auto_retry_on, '',
+         'UNVERIFIED', 'UP', now(), now() FROM subscriptions WHERE id = $1 RETURNING id`,
+      [this.z.subscribed.id],
+    );
+    const oauth = new OAuth(this.app);
+    const partners: [what: string, ids: string[], isNeighbour: boolean][] = [
+      ['another account', [this.a.subscribed.id], false],
+      ['the same account', [neighbour], true],
+      ['no subscription', [], false],
+    ];
+    for (const [what, ids, isNeighbour] of partners) {
+      const application = await oauth.application(['partner'], ['client_credentials'], { subscriptionIds: ids });
+      const granted = (await oauth.ofApplication(application)).body as { access_token: string };
+      const callers = [
+        { name: `a partner of ${what}`, token: await given.token([], ['partner'], ids) },
+        { name: `an application of a partner of ${what}`, token: granted.access_token },
+      ];
+      this.callers.push(...callers.map((caller) => ({ ...caller, scopes: ['partner'] as const, isNeighbour })));
+      if (!isNeighbour) continue;
+      const users = await given.sql('SELECT username FROM users WHERE subscription_ids = $1', [ids]);
+      this.neighbours.push(application.consumer_key, ...users.map(({ username }) => username as string));
     }
   }
 
@@ -197,6 +243,7 @@ export class Isolation {
             ...(await this.caseFaults(operation, caller, mayCall, one)).map((fault) => `${caller.name}: ${fault}`),
           );
     }
+    await this.jobsEnded();
     // Deletes bodies that caller A has just sent: they name objects of Z, but belong to A.
     await this.app.given.sql('DELETE FROM unmatched_results WHERE NOT id::text = ANY ($1)', [
       [...this.a.marks, ...this.z.marks],
@@ -218,11 +265,25 @@ export class Isolation {
     return faults;
   }
 
+  /** Waits until the jobs that callers have started are at rest, so that lists of jobs can be compared. */
+  private async jobsEnded(): Promise<void> {
+    const known = [...this.a.marks, ...this.z.marks];
+    await eventually(async () => {
+      const running = await this.app.given.sql(
+        `SELECT id FROM jobs WHERE state IN ('PREPARING', 'RUNNING') AND NOT id::text = ANY ($1)`,
+        [known],
+      );
+      if (running.length > 0) throw new Error(`${running.length} jobs are running.`);
+    }, 30_000);
+  }
+
   private async caseFaults(operation: Operation, caller: Caller, mayCall: boolean, { theirs, nowhere }: Case) {
     const token = caller.token === '' ? await this.tokenWithout(operation) : caller.token;
     const answer = await this.ask(operation, token, theirs);
     const sent = decodeURIComponent(theirs.path) + JSON.stringify(theirs.body ?? '');
-    const told = this.z.marks.filter((mark) => answer.text.includes(mark) && !sent.includes(mark));
+    const told = this.z.marks
+      .filter((mark) => !(caller.isNeighbour && mark === this.z.account))
+      .filter((mark) => answer.text.includes(mark) && !sent.includes(mark));
     const faults = told.map((mark) => `${theirs.path} tells of ${mark}`);
     if (operation.scopes.length === 0) return faults;
     const expected = caller.always ?? (mayCall ? undefined : 403);
@@ -230,11 +291,12 @@ export class Isolation {
     if (expected !== undefined) return faults;
     if (caller.hasNothing && this.before.has(operation.name) && theirs.path === this.plain(operation))
       if (shape(answer) !== this.before.get(operation.name)) faults.push(`${theirs.path} is ${shape(answer)}`);
-    if (nowhere) {
+    // The account is not hidden from a partner who has a subscription of the same account.
+    const named = theirs.path.includes(this.z.account);
+    if (nowhere && !(caller.isNeighbour && named)) {
       const other = await this.ask(operation, token, nowhere);
       const [found, unknown] = [this.comparable(answer), this.comparable(other)];
       if (found !== unknown) faults.push(`${theirs.path}: ${found} differs from ${unknown}`);
-      const named = theirs.path.includes(this.z.account);
       if (named && answer.status !== 403) faults.push(`${theirs.path} answers ${answer.status}`);
     }
     return faults;
@@ -288,7 +350,7 @@ export class Isolation {
       `UPDATE jobs SET reason = reason || '.' WHERE account_code = $1`,
       `UPDATE eligibility_imports SET finished_datetime = now() WHERE account_code = $1`,
       `UPDATE eligibilities SET hold_reason = 'again', status = 'PENDING' WHERE account_code = $1 AND status = 'ELIGIBLE'`,
-      `UPDATE subscriptions SET state = CASE state WHEN 'ACTIVE' THEN 'SUSPENDED' ELSE 'ACTIVE' END WHERE account_code = $1`,
+      `UPDATE subscriptions SET state = CASE state WHEN 'ACTIVE' THEN 'SUSPENDED' ELSE 'ACTIVE' END WHERE account_code = $1 AND state <> 'UNVERIFIED'`,
       `UPDATE unmatched_results SET staff_account_codes = staff_account_codes || $1 WHERE staff_account_codes @> ARRAY[$1]`,
     ])
       await this.app.given.sql(statement, [this.z.account]);
@@ -358,7 +420,7 @@ export class Isolation {
     return `${status} ${told.replace(UUIDS, '<uuid>').replace(TIMES, '<time>')}`;
   }
 
-  /** Returns a hash of all rows that belong to Z. */
+  /** Returns a hash of all rows that belong to Z, except what its neighbours did in their own names. */
   private async stateOfZ(): Promise<string> {
     const tables = await this.app.given.sql(
       `SELECT table_name AS name FROM information_schema.tables
@@ -369,10 +431,10 @@ export class Isolation {
     const text = tables.map(
       ({ name }) => `SELECT '${name}' || coalesce(md5(string_agg(r::text, ' ' ORDER BY r::text)), '') AS hash
         FROM (SELECT to_jsonb(t) AS r FROM "${name}" t) rows
-        WHERE r->>'account_code' = $1 OR r->>'id' = ANY ($2::text[]) OR r->>'job_id' = ANY ($2::text[])
-          OR r->>'subscription_id' = ANY ($2::text[]) OR r->>'svc_eligiblity_id' = ANY ($2::text[])`,
+        WHERE NOT coalesce(r->>'actor' = ANY ($3::text[]), false) AND (r->>'account_code' = $1 OR r->>'id' = ANY ($2::text[]) OR r->>'job_id' = ANY ($2::text[])
+          OR r->>'subscription_id' = ANY ($2::text[]) OR r->>'svc_eligiblity_id' = ANY ($2::text[]))`,
     );
-    const rows = await this.app.given.sql(text.join(' UNION ALL '), [this.z.account, ids]);
+    const rows = await this.app.given.sql(text.join(' UNION ALL '), [this.z.account, ids, this.neighbours]);
     return rows.map(({ hash }) => hash as string).join(' ');
   }
 }

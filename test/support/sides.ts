@@ -98,8 +98,8 @@ export async function makeSide(app: TestApp, driverOf: (account: string) => Prom
   await jobs.having(ended, { state: 'DONE', matched: 1 });
   const [{ id: paused }] = await given.sql(
     `INSERT INTO jobs (id, kind, state, filter, reason, account_code, actor, matched)
-     VALUES (gen_random_uuid(), 'RESEND', 'PAUSED', '{}', $2, $1, 'somebody', 1) RETURNING id`,
-    [scene.account, name],
+     VALUES (gen_random_uuid(), 'RESEND', 'PAUSED', jsonb_build_object('subscription_ids', ARRAY[$3::uuid]), $2, $1, 'somebody', 1) RETURNING id`,
+    [scene.account, name, subscribed.id],
   );
   await given.sql(
     `INSERT INTO job_items (job_id, notification_position, subscription_id)

@@ -18,7 +18,7 @@ const LONGEST_WAIT_MS = 60_000;
 
 /** Matches the paths of the POST requests that accept an `Idempotency-Key`. */
 export const KEYED_POSTS =
-  /\/(candidates|bookings|absence|eligibility-imports|candidates\/[^/]+\/erase|replay|error-queue\/(resend|resolve)|error-queue\/[^/]+\/(resend|resolve)|(resends|jobs|imports)\/[^/]+\/(pause|resume|abort))$/;
+  /\/(candidates|bookings|absence|eligibility-imports|candidates\/[^/]+\/erase|replay|error-queue\/(resend|resolve)|error-queue\/[^/]+\/(resend|resolve)|notifications\/[^/]+\/resend|(resends|jobs|imports)\/[^/]+\/(pause|resume|abort))$/;
 
 /** Builds a `fetch` that adds the token, an `Idempotency-Key` for writes, and retries. */
 export function repeatingFetch(token: AccessToken, { most = 4, firstWaitMs = 200 }: Retries) {

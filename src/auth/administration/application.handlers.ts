@@ -1,5 +1,5 @@
 import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { Database, prepared, violatedConstraint } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared, violatedConstraint } from '../../platform/database/database.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { defineProblem, notFound, type DomainError } from '../../platform/errors.js';
 import { afterCursor } from '../../platform/http/paging.js';
@@ -25,8 +25,12 @@ const CONSUMER_KEY_LENGTH = 20;
 
 const VIEW = `SELECT consumer_key, position, name, scopes, grants, account_codes, subscription_ids, disabled, created_datetime
   FROM applications`;
-const FIND = prepared('application-find', `${VIEW} WHERE consumer_key = $1`);
-const LIST = prepared('application-list', `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`);
+const FIND = prepared('application-find', `${VIEW} WHERE consumer_key = $1`, acrossAccounts.rights);
+const LIST = prepared(
+  'application-list',
+  `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`,
+  acrossAccounts.rights,
+);
 // Changes an application. A trigger ends the token families that have a removed scope. If the application was disabled,
 // it ends all families of the application.
 const UPDATE = prepared(
@@ -36,10 +40,12 @@ const UPDATE = prepared(
                            account_codes = coalesce($6, account_codes),
                            subscription_ids = coalesce($7, subscription_ids)
    WHERE consumer_key = $1`,
+  acrossAccounts.rights,
 );
 const SET_SECRET = prepared(
   'application-set-secret',
   `UPDATE applications SET secret_hash = $2 WHERE consumer_key = $1`,
+  acrossAccounts.rights,
 );
 
 function noSuchApplication(): DomainError {

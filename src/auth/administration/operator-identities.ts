@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { randomToken } from '../../platform/secrets.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import type { LoggedIn } from '../tokens/login.js';
@@ -33,6 +33,7 @@ const MAKE_USER = prepared(
      INSERT INTO users (username, password_hash, scopes) SELECT $3, $4, '{}'
      WHERE NOT EXISTS (SELECT FROM applications WHERE consumer_key = $3) ON CONFLICT DO NOTHING RETURNING username)
    INSERT INTO operator_identities (issuer, subject, username) SELECT $1, $2, username FROM made`,
+  acrossAccounts.rights,
 );
 
 /** Matches the characters that are not allowed in a user name. */

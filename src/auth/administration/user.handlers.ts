@@ -35,7 +35,11 @@ const LIST = prepared(
   acrossAccounts.rights,
 );
 // An application that is itself the caller appears in the audit log by its consumer key.
-const IS_CONSUMER_KEY = prepared('user-is-consumer-key', `SELECT 1 FROM applications WHERE consumer_key = $1`);
+const IS_CONSUMER_KEY = prepared(
+  'user-is-consumer-key',
+  `SELECT 1 FROM applications WHERE consumer_key = $1`,
+  acrossAccounts.rights,
+);
 
 @QueryHandler(GetUser)
 export class GetUserHandler implements IQueryHandler<GetUser> {

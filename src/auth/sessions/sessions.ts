@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { formatDateTime } from '../../platform/clock.js';
 import { SCOPES, type Caller, type Scope } from '../../platform/context/caller.js';
 import { requestContext } from '../../platform/context/request-context.js';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { randomToken, sha256 } from '../../platform/secrets.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { AccessTokenLookup } from '../tokens/access-token-lookup.js';
@@ -34,7 +34,11 @@ const MAKE_APPLICATION = prepared(
   `INSERT INTO applications (consumer_key, name, secret_hash, scopes, grants) VALUES ($1, 'Console', $2, $3, '{}')
    ON CONFLICT (consumer_key) DO NOTHING`,
 );
-const FIND_SCOPES = prepared('session-find-scopes', `SELECT scopes FROM applications WHERE consumer_key = $1`);
+const FIND_SCOPES = prepared(
+  'session-find-scopes',
+  `SELECT scopes FROM applications WHERE consumer_key = $1`,
+  acrossAccounts.rights,
+);
 const PROLONG = prepared(
   'session-prolong',
   `UPDATE access_tokens token SET expires_at = least(now() + make_interval(secs => ${IDLE_S}), family.expires_at)

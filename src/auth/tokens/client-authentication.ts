@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { isUtf8 } from 'node:buffer';
 import { Injectable } from '@nestjs/common';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import type { Scope } from '../../platform/context/caller.js';
 import { sha256 } from '../../platform/secrets.js';
 import type { Grant } from './application.entity.js';
@@ -18,6 +18,7 @@ const NO_SECRET = sha256('');
 const FIND = prepared(
   'client-find',
   `SELECT consumer_key, secret_hash, scopes, grants, disabled FROM applications WHERE consumer_key = $1`,
+  acrossAccounts.rights,
 );
 
 /** The application that has authenticated itself for a token request. */

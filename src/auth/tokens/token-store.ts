@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuid } from 'uuid';
 import { AuthConfig } from '../auth.config.js';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import type { Scope } from '../../platform/context/caller.js';
 import { Secrets, sha256 } from '../../platform/secrets.js';
 import type { LoggedIn } from './login.js';
@@ -27,6 +27,7 @@ const START_FAMILY = prepared(
      SELECT $7, family_id, $5, now() + make_interval(secs => $8) FROM family
    )
    INSERT INTO refresh_tokens (token_hash, family_id) SELECT $9, family_id FROM family`,
+  acrossAccounts.rights,
 );
 
 // Starts a token family of which the application itself is the caller, with one access token. The application's row is
@@ -44,6 +45,7 @@ const START_OWN_FAMILY = prepared(
    )
    INSERT INTO access_tokens (token_hash, family_id, scopes, expires_at)
    SELECT $5, family_id, $3, now() + make_interval(secs => $4) FROM family`,
+  acrossAccounts.rights,
 );
 
 // Locks a refresh token. Of parallel requests with the same token, the first uses it, and the others then see that it

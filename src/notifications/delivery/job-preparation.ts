@@ -12,10 +12,13 @@ const QUERY_CANCELED = '57014';
 /**
  * Returns the SQL condition for the notifications that a job of this kind concerns, in their state at the time `since`.
  */
-const SUBJECT = (kind: JobKind, since: string): string =>
-  kind === 'REPLAY'
+const SUBJECT = (kind: JobKind, { ids }: NotificationConditions, since: string): string => {
+  if (kind !== 'REPLAY') return `n.queued_datetime IS NOT NULL AND n.queued_datetime <= ${since}`;
+  // A partner that names notifications by their ids misses them, whether they were delivered or failed.
+  return ids == null
     ? `n.delivered_datetime <= ${since}`
-    : `n.queued_datetime IS NOT NULL AND n.queued_datetime <= ${since}`;
+    : `(n.state = 'DELIVERED' AND n.delivered_datetime <= ${since} OR n.retry = 'MANUAL' AND n.queued_datetime <= ${since})`;
+};
 
 /**
  * The number of notifications that match a filter. If counting took too long, `matched` is null and another member has
@@ -59,11 +62,14 @@ export class JobPreparation {
    * and freezes the list. The statements are not prepared, because the best plan depends on the filter: indexes find
    * matches in the error queue, but a partner's delivered notifications cover years and are scanned batch by batch.
    */
-  async prepare({ id, kind, filter, prepared_to }: Job): Promise<boolean> {
+  async prepare({ id, kind, filter: stored, prepared_to }: Job): Promise<boolean> {
     const values: unknown[] = [id, prepared_to];
-    const fits = [SUBJECT(kind, '(SELECT created_datetime FROM job)'), ...conditionsOf(filter, values)].join(' AND ');
-    const { subscription_id } = filter as NotificationConditions;
-    const among = kind === 'REPLAY' ? conditionsOf({ subscription_id }, values).join(' AND ') : fits;
+    const filter = stored as NotificationConditions;
+    const since = '(SELECT created_datetime FROM job)';
+    const fits = [SUBJECT(kind, filter, since), ...conditionsOf(filter, values)].join(' AND ');
+    const { subscription_id, subscription_ids, ids } = filter;
+    const among =
+      kind === 'REPLAY' ? conditionsOf({ subscription_id, subscription_ids, ids }, values).join(' AND ') : fits;
     const text = `WITH job AS MATERIALIZED (
          SELECT id, created_datetime FROM jobs WHERE id = $1 AND state = 'PREPARING' AND prepared_to = $2
          FOR UPDATE SKIP LOCKED),
@@ -98,7 +104,7 @@ export class JobPreparation {
       const across = acrossOf(filter) ?? acrossAccounts.boundAround;
       return (await this.database.queryOne<{ matched: number }>({ text, across }, values))!;
     }
-    const where = [SUBJECT(kind, 'statement_timestamp()'), ...conditionsOf(filter, values)].join(' AND ');
+    const where = [SUBJECT(kind, filter, 'statement_timestamp()'), ...conditionsOf(filter, values)].join(' AND ');
     const count = async (limit: string) => {
       const text = `SELECT count(*) AS matched FROM (SELECT FROM notifications n WHERE ${where} ${limit}) found`;
       return (await this.database.queryOne<{ matched: number }>({ text, across: acrossOf(filter) }, values))!.matched;

@@ -58,12 +58,12 @@ const DUE = `part AS MATERIALIZED (
     SELECT next.*, n.state, n.booking_code, n.event_sequence
     FROM next JOIN notifications n ON n.position = next.position FOR UPDATE OF n SKIP LOCKED)`;
 
-/** SQL: skips the items whose notification was delivered or resolved outside the job, or deleted. */
-const SKIP = (state: string) => `skipped AS (
+/** SQL: skips the items whose notification is in none of these states any more, or deleted. */
+const SKIP = (...states: string[]) => `skipped AS (
     UPDATE job_items i SET outcome = 'SKIPPED'
     FROM next LEFT JOIN notifications n ON n.position = next.position
     WHERE ${expectingFew('next.position')} AND i.job_id = next.job_id AND i.notification_position = next.position
-      AND i.outcome = 'WAITING' AND (next.gone OR n.state IS DISTINCT FROM '${state}')
+      AND i.outcome = 'WAITING' AND (next.gone OR (n.state = ANY ('{${states.join()}}')) IS NOT TRUE)
     RETURNING i.subscription_id),
   counted AS (
     UPDATE job_parts p SET waiting = p.waiting - s.count, skipped = p.skipped + s.count
@@ -103,16 +103,17 @@ export const HAND_OVER_RESENDS = prepared(
 
 /**
  * Makes the next replays of job $1 due: one notification per booking at a time, when no other notification of the
- * booking is due.
+ * booking is due. A notification that a partner named by its id may be in the error queue, and is then resent.
  */
 export const HAND_OVER_REPLAYS = prepared(
   'job-hand-over-replays',
-  `WITH ${JOB}, ${DUE}, ${SKIP('DELIVERED')},
+  `WITH ${JOB}, ${DUE}, ${SKIP('DELIVERED', 'ERROR_QUEUE')},
    pending AS (
      INSERT INTO deliveries AS d (subscription_id, notification_position, booking_code, event_sequence, trigger, job_id)
      SELECT DISTINCT ON (due.booking_code)
-       due.subscription_id, due.position, due.booking_code, due.event_sequence, 'REPLAY', $1 FROM due
-     WHERE due.state = 'DELIVERED' AND NOT due.gone AND NOT EXISTS (
+       due.subscription_id, due.position, due.booking_code, due.event_sequence,
+       CASE due.state WHEN 'DELIVERED' THEN 'REPLAY' ELSE 'MANUAL' END, $1 FROM due
+     WHERE due.state IN ('DELIVERED', 'ERROR_QUEUE') AND NOT due.gone AND NOT EXISTS (
        SELECT FROM deliveries d WHERE d.subscription_id = due.subscription_id AND d.booking_code = due.booking_code)
      ORDER BY due.booking_code, due.position
      ON CONFLICT ON CONSTRAINT deliveries_pk DO NOTHING
@@ -275,7 +276,7 @@ export const BEGIN_ITEMS = prepared(
        row_number() OVER (PARTITION BY o.job_id, o.subscription_id ORDER BY o.position) AS turn,
        j.state = 'RUNNING' AND part.state <> 'PAUSED' AND i.outcome IN ('WAITING', 'SENT')
          AND s.state = 'ACTIVE' AND (s.health = 'UP' OR s.probe_token = o.token) AND s.deleted_datetime IS NULL
-         AND n.state = CASE j.kind WHEN 'REPLAY' THEN 'DELIVERED' ELSE 'ERROR_QUEUE' END AS may_begin
+         AND n.state = CASE d.trigger WHEN 'REPLAY' THEN 'DELIVERED' ELSE 'ERROR_QUEUE' END AS may_begin
      FROM o JOIN deliveries d ON d.subscription_id = o.subscription_id AND d.notification_position = o.position
          AND d.lease_token = o.token AND d.job_id = o.job_id
        JOIN notifications n ON n.position = o.position

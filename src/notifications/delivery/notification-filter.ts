@@ -10,6 +10,10 @@ export const NONE = 'none';
 export interface NotificationConditions {
   /** The accounts of the caller; omitted for an operator of all accounts. */
   account_codes?: readonly string[];
+  /** The subscriptions of the caller, if the caller is a partner. */
+  subscription_ids?: readonly string[];
+  /** The notifications with these ids. */
+  ids?: readonly string[] | null;
   account_code?: string | null;
   subscription_id?: string | null;
   change_reason?: ChangeReason | null;
@@ -43,6 +47,13 @@ export function conditionsOf(filter: NotificationConditions, values: unknown[]):
     values.push(filter.account_codes);
     conditions.push(`n.account_code = ANY ($${values.length}::text[])`);
   }
+  const among = (column: string, ids: readonly string[] | null | undefined) => {
+    if (ids == null) return;
+    values.push(ids);
+    conditions.push(`${column} = ANY ($${values.length}::uuid[])`);
+  };
+  among('n.subscription_id', filter.subscription_ids);
+  among('n.id', filter.ids);
   add('n.account_code =', filter.account_code);
   add('n.subscription_id =', filter.subscription_id);
   add('n.change_reason =', filter.change_reason);

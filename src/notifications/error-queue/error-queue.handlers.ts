@@ -1,7 +1,7 @@
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../../platform/database/database.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
-import { currentAllowedAccounts } from '../../platform/context/request-context.js';
+import { currentAllowedAccounts, currentAllowedSubscriptions } from '../../platform/context/request-context.js';
 import { notFound } from '../../platform/errors.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { ResendNotification, ResolveNotification } from './error-queue.commands.js';
@@ -14,7 +14,8 @@ const LOCK = prepared(
   'error-queue-lock',
   `SELECT n.position, n.state, n.subscription_id, n.account_code, s.state AS partner_state
    FROM notifications n JOIN subscriptions s ON s.id = n.subscription_id
-   WHERE n.id = $1 AND ($2::text[] IS NULL OR n.account_code = ANY ($2)) FOR UPDATE OF n`,
+   WHERE n.id = $1 AND ($3::uuid[] IS NULL OR n.subscription_id = ANY ($3))
+     AND ($2::text[] IS NULL OR n.account_code = ANY ($2)) FOR UPDATE OF n`,
 );
 
 /**
@@ -66,7 +67,8 @@ interface QueuedRow {
  * @throws DomainError `not_found`, `not_in_error_queue`
  */
 async function lockQueued(database: Database, id: string): Promise<QueuedRow> {
-  const row = isUuid(id) ? await database.queryOne<QueuedRow>(LOCK, [id, currentAllowedAccounts()]) : null;
+  const reach = [currentAllowedAccounts(), currentAllowedSubscriptions()];
+  const row = isUuid(id) ? await database.queryOne<QueuedRow>(LOCK, [id, ...reach]) : null;
   if (row === null) throw notFound.error({ detail: 'There is no such notification.' });
   if (row.state !== 'ERROR_QUEUE') throw notInErrorQueue.error();
   return row;

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
-import { currentAllowedAccounts } from '../../platform/context/request-context.js';
+import { currentAllowedAccounts, currentAllowedSubscriptions } from '../../platform/context/request-context.js';
 import { Database, prepared } from '../../platform/database/database.js';
-import type { Fault } from '../../platform/errors.js';
+import { notFound, type Fault } from '../../platform/errors.js';
 import { assertAccountKnown } from '../../platform/known-accounts.js';
 import { assertMayUse } from '../../platform/account-access.js';
 import type { NotificationConditions } from '../delivery/notification-filter.js';
@@ -23,7 +23,7 @@ export interface Bounded {
   accountCode: string | null;
 }
 
-/** Limits a filter on notifications to the caller's accounts. */
+/** Limits a filter on notifications to the caller's accounts or, on a route for `partner`, to the caller's subscriptions. */
 @Injectable()
 export class FilterBounds {
   constructor(
@@ -32,13 +32,16 @@ export class FilterBounds {
   ) {}
 
   /**
-   * Returns the filter, limited to the caller's accounts.
+   * Returns the filter, limited to what the caller may see.
    * @param where the JSON pointer or the query parameter that an error about the filter's account names
-   * @throws DomainError `account_forbidden`, `account_not_found`
+   * @throws DomainError `account_forbidden`, `account_not_found`; `not_found` for a subscription of another partner
    */
   async of(filter: NotificationConditions, where: Pick<Fault, 'pointer' | 'parameter'>): Promise<Bounded> {
     const allowedAccounts = currentAllowedAccounts();
+    const allowedSubscriptions = currentAllowedSubscriptions();
     const { account_code, subscription_id } = filter;
+    if (subscription_id != null && allowedSubscriptions?.includes(subscription_id) === false)
+      throw notFound.error({ detail: 'There is no such subscription.' });
     const subscription =
       subscription_id == null
         ? null
@@ -47,6 +50,13 @@ export class FilterBounds {
     await assertAccountKnown(this.queryBus, account_code, where);
     const accountCode =
       account_code ?? subscription?.account_code ?? (allowedAccounts?.length === 1 ? allowedAccounts[0] : null);
-    return { filter: allowedAccounts === null ? filter : { ...filter, account_codes: allowedAccounts }, accountCode };
+    return {
+      filter: {
+        ...filter,
+        ...(allowedAccounts !== null && { account_codes: allowedAccounts }),
+        ...(allowedSubscriptions !== null && { subscription_ids: allowedSubscriptions }),
+      },
+      accountCode,
+    };
   }
 }

@@ -3,12 +3,13 @@ import { formatDateTime } from '../../platform/clock.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
 import type { AllowedAccounts } from '../../platform/context/caller.js';
-import { currentAllowedAccounts } from '../../platform/context/request-context.js';
+import { currentAllowedAccounts, currentAllowedSubscriptions } from '../../platform/context/request-context.js';
 import { notFound } from '../../platform/errors.js';
 import type { Page } from '../../platform/http/paging.js';
 import type { Job } from '../../platform/jobs/job.entity.js';
 import type { ItemOutcome } from '../delivery/job-item.entity.js';
 import { ADDRESS } from '../subscriptions/subscription.rules.js';
+import type { NotificationConditions } from '../delivery/notification-filter.js';
 import { BOOKING_ON, CANDIDATE_ID } from './notification-reader.js';
 import type { JobItemModel, JobModel, JobQuery, ResendModel } from './jobs.dto.js';
 
@@ -45,7 +46,14 @@ const jobs = `SELECT j.*, p.*, s.id AS subscription_id, s.name AS subscription_n
 const within = (accounts: string): string => `(${accounts}::text[] IS NULL OR j.account_code = ANY (${accounts})
   OR j.account_code IS NULL AND j.filter->'account_codes' <> '[]' AND j.filter->'account_codes' <@ to_jsonb(${accounts}))`;
 
-const FIND = prepared('job-find', `${jobs} WHERE j.id = $1 AND ${within('$2')}`);
+/**
+ * The SQL condition that a job was started for subscriptions in a parameter alone (null: any job). The jobs of operators
+ * name no such subscriptions, so that a partner sees none of them.
+ */
+const ofPartner = (subscriptions: string): string => `(${subscriptions}::text[] IS NULL
+  OR j.filter->'subscription_ids' <> '[]' AND j.filter->'subscription_ids' <@ to_jsonb(${subscriptions}::text[]))`;
+
+const FIND = prepared('job-find', `${jobs} WHERE j.id = $1 AND ${within('$2')} AND ${ofPartner('$3')}`);
 
 const ACTIVE = prepared(
   'jobs-not-ended',
@@ -63,7 +71,8 @@ export class JobReader {
    * @throws DomainError `not_found`
    */
   async get(id: string): Promise<CountedJob> {
-    const job = isUuid(id) ? await this.database.queryOne<CountedJob>(FIND, [id, currentAllowedAccounts()]) : null;
+    const reach = [currentAllowedAccounts(), currentAllowedSubscriptions()];
+    const job = isUuid(id) ? await this.database.queryOne<CountedJob>(FIND, [id, ...reach]) : null;
     if (job === null) throw notFound.error({ detail: 'There is no such job.' });
     return job;
   }
@@ -126,7 +135,7 @@ export function accountsOfJob({ account_code, filter }: Job): readonly string[] 
 }
 
 export function presentJob(job: CountedJob): JobModel {
-  const { account_codes: _, ...filter } = job.filter as { account_codes?: readonly string[] };
+  const { account_codes: _, subscription_ids: __, ...filter } = job.filter as NotificationConditions;
   return {
     job_id: job.id,
     kind: job.kind,

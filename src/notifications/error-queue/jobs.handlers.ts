@@ -23,7 +23,8 @@ export class StartJobHandler implements ICommandHandler<StartJob> {
   ) {}
 
   async execute({ kind, filter: asked, reason, dryRun }: StartJob): Promise<StartedJob> {
-    if (kind === 'REPLAY') await this.subscriptions.get(asked.subscription_id!);
+    // A partner that has several subscriptions replays them together.
+    if (kind === 'REPLAY' && asked.subscription_id != null) await this.subscriptions.get(asked.subscription_id);
     const { filter, accountCode } = await this.bounds.of(asked, { pointer: '/filter/account_code' });
     return this.unitOfWork.run(async () => {
       if (dryRun) return { jobId: null, ...(await this.preparation.count(kind, filter)) };

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
-import { currentAllowedAccounts } from '../../platform/context/request-context.js';
+import { currentAllowedAccounts, currentAllowedSubscriptions } from '../../platform/context/request-context.js';
 import { notFound } from '../../platform/errors.js';
 import type { Page } from '../../platform/http/paging.js';
 import type { Notification, NotificationState } from '../delivery/notification.entity.js';
@@ -32,7 +32,8 @@ const LISTED = `n.position, n.id, n.account_code,
 const FIND_ONE = prepared(
   'notification-find',
   `SELECT ${LISTED}, n.body FROM notifications n JOIN subscriptions s ON s.id = n.subscription_id
-   WHERE n.id = $1 AND ($2::text[] IS NULL OR n.account_code = ANY ($2))`,
+   WHERE n.id = $1 AND ($2::text[] IS NULL OR n.account_code = ANY ($2))
+     AND ($3::uuid[] IS NULL OR n.subscription_id = ANY ($3))`,
 );
 const ATTEMPTS = prepared(
   'notification-attempts',
@@ -169,7 +170,8 @@ export class NotificationReader {
    * @throws DomainError `not_found`
    */
   async get(id: string): Promise<NotificationDetail> {
-    const row = isUuid(id) ? await this.database.queryOne<ListedRow>(FIND_ONE, [id, currentAllowedAccounts()]) : null;
+    const reach = [currentAllowedAccounts(), currentAllowedSubscriptions()];
+    const row = isUuid(id) ? await this.database.queryOne<ListedRow>(FIND_ONE, [id, ...reach]) : null;
     if (row === null) throw notFound.error({ detail: 'There is no such notification.' });
     const attempts = await this.database.query<NotificationAttempt>(ATTEMPTS, [row.position]);
     return {

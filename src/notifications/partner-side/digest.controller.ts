@@ -9,7 +9,7 @@ import { Faults } from '../../platform/validation/faults.js';
 import { DigestModel, DigestQuery, MOST_STEPS, STEP_S } from './digest.dto.js';
 import { DigestReader, stepsOf } from './digest-reader.js';
 
-@ApiTags('Partners')
+@ApiTags('Partner')
 @Access('partner')
 @Controller('partner/digest')
 export class DigestController {

@@ -7,7 +7,7 @@ import { Answer, BodyProblems } from '../../platform/http/documented.js';
 import { PollAnswer, PollBody } from './poll.dto.js';
 import { Polls } from './poll.js';
 
-@ApiTags('Partners')
+@ApiTags('Partner')
 @Access('partner')
 @Controller('partner/notifications')
 export class PollController {

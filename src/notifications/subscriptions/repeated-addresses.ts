@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { currentAllowedSubscriptions } from '../../platform/context/request-context.js';
 import { Database, prepared } from '../../platform/database/database.js';
 import { spellingOf } from '../partner/partner-address.js';
 import type { Subscription } from './subscription.entity.js';
@@ -20,7 +21,7 @@ export class RepeatedAddresses {
 
   /**
    * Returns a warning for each subscription whose address another subscription of the account also has, by subscription
-   * id.
+   * id. A partner learns nothing of the subscriptions of others.
    */
   async warningsOf(subscriptions: readonly Subscription[]): Promise<ReadonlyMap<string, SubscriptionWarningModel[]>> {
     const accounts = [...new Set(subscriptions.map(({ account_code }) => account_code))];
@@ -32,7 +33,8 @@ export class RepeatedAddresses {
       idsAt.set(key, ids);
       return ids;
     };
-    for (const row of rows) idsOf(row).push(row.id);
+    const allowed = currentAllowedSubscriptions();
+    for (const row of rows) if (allowed?.includes(row.id) ?? true) idsOf(row).push(row.id);
     return new Map(
       subscriptions.map((subscription) => {
         const others = subscription.delivery === 'PUSH' ? idsOf(subscription) : [];

@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { In, IsNull, type FindOptionsWhere } from 'typeorm';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
-import { currentAllowedAccounts } from '../../platform/context/request-context.js';
+import { currentAllowedAccounts, currentAllowedSubscriptions } from '../../platform/context/request-context.js';
+import type { AllowedAccounts } from '../../platform/context/caller.js';
+import { newestFirst, type Page } from '../../platform/http/paging.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { notFound, type Fault } from '../../platform/errors.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
@@ -37,11 +39,24 @@ export class SubscriptionStore {
   ) {}
 
   /**
-   * Returns a subscription of the caller's accounts.
+   * Returns a page of the subscriptions of these accounts (null: of all accounts), newest first. On a route for the
+   * scope `partner`, these are the caller's subscriptions alone.
+   */
+  list(accounts: AllowedAccounts, page: Page): Promise<Subscription[]> {
+    const ofAccounts = accounts === null ? {} : { account_code: In([...accounts]) };
+    const subscriptions = currentAllowedSubscriptions();
+    const ofCaller = subscriptions === null ? {} : { id: In([...subscriptions]) };
+    const where = { ...ofAccounts, ...ofCaller, deleted_datetime: IsNull() };
+    return this.database.manager.find(Subscription, newestFirst(page, where));
+  }
+
+  /**
+   * Returns a subscription of the caller's accounts. On a route for the scope `partner`, a subscription that is not the
+   * caller's is unknown.
    * @throws DomainError `not_found`
    */
   async get(id: string): Promise<Subscription> {
-    return known(isUuid(id) ? await this.database.manager.findOneBy(Subscription, inReach(id)) : null);
+    return known(isInReach(id) ? await this.database.manager.findOneBy(Subscription, inReach(id)) : null);
   }
 
   /**
@@ -64,7 +79,7 @@ export class SubscriptionStore {
   }
 
   private async lock(id: string): Promise<Subscription> {
-    const found = isUuid(id)
+    const found = isInReach(id)
       ? await this.database.manager.findOne(Subscription, {
           where: inReach(id),
           lock: { mode: 'pessimistic_write' },
@@ -97,6 +112,11 @@ export class SubscriptionStore {
     // A host name that cannot be resolved may be saved, because every connection checks it again.
     return null;
   }
+}
+
+/** Returns whether the caller may use a subscription with this id, if it exists in the caller's accounts. */
+function isInReach(id: string): boolean {
+  return isUuid(id) && (currentAllowedSubscriptions()?.includes(id) ?? true);
 }
 
 /** Returns the query condition for a subscription that is not deleted and belongs to the caller's accounts. */

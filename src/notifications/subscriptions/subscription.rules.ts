@@ -186,6 +186,26 @@ function forgetPartner(subscription: Subscription): void {
   } satisfies Partial<Subscription>);
 }
 
+/** Suspends the subscription. An operator who suspends it too takes it over from its partner. */
+export function beginSuspension(subscription: Subscription, by: 'OPERATOR' | 'PARTNER', now: Date): void {
+  const isNew = subscription.state !== 'SUSPENDED';
+  if (isNew) subscription.suspended_datetime = now;
+  if (isNew || by === 'OPERATOR')
+    subscription.suspended_by_partner = by === 'PARTNER' ? subscription.suspended_datetime : null;
+  subscription.state = 'SUSPENDED';
+}
+
+/** Returns the side that suspended the subscription; null if it is not suspended. */
+export function suspenderOf({
+  state,
+  suspended_datetime,
+  suspended_by_partner,
+}: Pick<Subscription, 'state' | 'suspended_datetime' | 'suspended_by_partner'>): 'OPERATOR' | 'PARTNER' | null {
+  if (state !== 'SUSPENDED') return null;
+  const isByPartner = suspended_by_partner !== null && suspended_by_partner.getTime() === suspended_datetime?.getTime();
+  return isByPartner ? 'PARTNER' : 'OPERATOR';
+}
+
 /** Ends a suspension and stores its period, which does not count towards giving up notifications. */
 export function endSuspension(subscription: Pick<Subscription, 'suspended_datetime' | 'suspensions'>, now: Date): void {
   const { suspended_datetime: from, suspensions } = subscription;

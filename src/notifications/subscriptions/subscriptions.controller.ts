@@ -2,17 +2,11 @@ import { Body, Controller, Delete, Get, Param, Patch, Post, Query, Res } from '@
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { In, IsNull } from 'typeorm';
-import { Clock, formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
-import { Database } from '../../platform/database/database.js';
 import { Access, Bounded } from '../../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
 import { accountsOfList } from '../../platform/known-accounts.js';
-import { newestFirst, pageOf, sendPage } from '../../platform/http/paging.js';
-import { NO_ADDRESS } from './subscription.rules.js';
-import { PartnerStanding, shownPace } from './partner-standing.js';
-import { RepeatedAddresses } from './repeated-addresses.js';
-import { Subscription } from './subscription.entity.js';
+import { pageOf, sendPage } from '../../platform/http/paging.js';
+import { SubscriptionPresenter } from './subscription-presenter.js';
 import { SubscriptionStore } from './subscription-store.js';
 import {
   ChangeSubscription,
@@ -23,7 +17,6 @@ import {
   SendSample,
   SuspendSubscription,
   VerifySubscription,
-  type WithSecret,
 } from './subscriptions.commands.js';
 import { SampleBody, SampleReport } from './sample-report.dto.js';
 import {
@@ -41,13 +34,10 @@ import {
 @Controller('admin/subscriptions')
 export class SubscriptionsController {
   constructor(
-    private readonly database: Database,
     private readonly commandBus: CommandBus,
     private readonly queryBus: QueryBus,
     private readonly store: SubscriptionStore,
-    private readonly clock: Clock,
-    private readonly standing: PartnerStanding,
-    private readonly repeated: RepeatedAddresses,
+    private readonly presenter: SubscriptionPresenter,
   ) {}
 
   @Post()
@@ -55,7 +45,7 @@ export class SubscriptionsController {
   @Answer(201, SubscriptionWithSecret)
   @BodyProblems()
   async create(@Body() body: SubscriptionBody): Promise<SubscriptionWithSecret> {
-    return this.presentWithSecret(await this.commandBus.execute(new CreateSubscription(body)));
+    return this.presenter.withSecret(await this.commandBus.execute(new CreateSubscription(body)));
   }
 
   @Get()
@@ -69,13 +59,8 @@ export class SubscriptionsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<SubscriptionModel[]> {
     const page = pageOf(query);
-    const accounts = await accountsOfList(this.queryBus, query.account_code);
-    const ofAccounts = accounts === null ? {} : { account_code: In(accounts) };
-    const rows = await this.database.manager.find(
-      Subscription,
-      newestFirst(page, { ...ofAccounts, deleted_datetime: IsNull() }),
-    );
-    return this.presentAll(sendPage(rows, page, response));
+    const rows = await this.store.list(await accountsOfList(this.queryBus, query.account_code), page);
+    return this.presenter.all(sendPage(rows, page, response));
   }
 
   @Get(':id')
@@ -84,7 +69,7 @@ export class SubscriptionsController {
   @Answer(200, SubscriptionModel)
   @Problems(404)
   async get(@Param() { id }: SubscriptionPath): Promise<SubscriptionModel> {
-    return this.present(await this.store.get(id));
+    return this.presenter.one(await this.store.get(id));
   }
 
   @Patch(':id')
@@ -92,7 +77,7 @@ export class SubscriptionsController {
   @Answer(200, SubscriptionModel)
   @BodyProblems(404)
   async change(@Param() { id }: SubscriptionPath, @Body() patch: SubscriptionPatch): Promise<SubscriptionModel> {
-    return this.present(await this.commandBus.execute(new ChangeSubscription(id, patch)));
+    return this.presenter.one(await this.commandBus.execute(new ChangeSubscription(id, patch)));
   }
 
   @Delete(':id')
@@ -109,7 +94,7 @@ export class SubscriptionsController {
   @Answer(200, SubscriptionModel)
   @Problems(400, 404, 409)
   async verify(@Param() { id }: SubscriptionPath): Promise<SubscriptionModel> {
-    return this.present(await this.commandBus.execute(new VerifySubscription(id)));
+    return this.presenter.one(await this.commandBus.execute(new VerifySubscription(id)));
   }
 
   @Post(':id/sample')
@@ -127,7 +112,7 @@ export class SubscriptionsController {
   @Answer(200, SubscriptionModel)
   @Problems(404, 409)
   async suspend(@Param() { id }: SubscriptionPath): Promise<SubscriptionModel> {
-    return this.present(await this.commandBus.execute(new SuspendSubscription(id)));
+    return this.presenter.one(await this.commandBus.execute(new SuspendSubscription(id)));
   }
 
   @Post(':id/resume')
@@ -136,7 +121,7 @@ export class SubscriptionsController {
   @Answer(200, SubscriptionModel)
   @Problems(404, 409)
   async resume(@Param() { id }: SubscriptionPath): Promise<SubscriptionModel> {
-    return this.present(await this.commandBus.execute(new ResumeSubscription(id)));
+    return this.presenter.one(await this.commandBus.execute(new ResumeSubscription(id)));
   }
 
   @Post(':id/rotate-secret')
@@ -144,51 +129,6 @@ export class SubscriptionsController {
   @Answer(200, SubscriptionWithSecret)
   @Problems(404)
   async rotateSecret(@Param() { id }: SubscriptionPath): Promise<SubscriptionWithSecret> {
-    return this.presentWithSecret(await this.commandBus.execute(new RotateSigningSecret(id)));
+    return this.presenter.withSecret(await this.commandBus.execute(new RotateSigningSecret(id)));
   }
-
-  private async presentAll(subscriptions: readonly Subscription[]): Promise<SubscriptionModel[]> {
-    const failing = await this.standing.failingSince(subscriptions.map(({ id }) => id));
-    const warnings = await this.repeated.warningsOf(subscriptions);
-    const now = this.clock.now();
-    return subscriptions.map((subscription) => ({
-      ...shown(subscription, failing.get(subscription.id) ?? null, now),
-      warnings: warnings.get(subscription.id) ?? [],
-    }));
-  }
-
-  private async present(subscription: Subscription): Promise<SubscriptionModel> {
-    return (await this.presentAll([subscription]))[0];
-  }
-
-  private async presentWithSecret({ subscription, signingSecret }: WithSecret): Promise<SubscriptionWithSecret> {
-    return { ...(await this.present(subscription)), signing_secret: signingSecret };
-  }
-}
-
-function shown(subscription: Subscription, failingSince: Date | null, now: Date): Omit<SubscriptionModel, 'warnings'> {
-  const { paused_until, pace } = shownPace(subscription, now);
-  const { delivery, partner_url } = subscription;
-  return {
-    id: subscription.id,
-    account_code: subscription.account_code,
-    name: subscription.name,
-    partner_url: partner_url === NO_ADDRESS ? null : partner_url,
-    delivery,
-    change_reasons: subscription.change_reasons,
-    auth: subscription.auth,
-    ca_pem: subscription.ca_pem,
-    client_cert_pem: subscription.client_cert_pem,
-    wait_ms: subscription.wait_ms,
-    auto_retry_on: subscription.auto_retry_on,
-    max_per_second: subscription.max_per_second,
-    state: subscription.state,
-    health: subscription.health,
-    next_probe_at: formatOptionalDateTime(subscription.next_probe_at),
-    failing_since: formatOptionalDateTime(failingSince),
-    paused_until: formatOptionalDateTime(paused_until),
-    pace,
-    created_datetime: formatDateTime(subscription.created_datetime),
-    updated_datetime: formatDateTime(subscription.updated_datetime),
-  };
 }

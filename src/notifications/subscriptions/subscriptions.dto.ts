@@ -145,6 +145,11 @@ export class SubscriptionModel {
   @Field(oneOf(['UNVERIFIED', 'ACTIVE', 'SUSPENDED'], 'state_unknown'), { required: true })
   state: SubscriptionState;
 
+  @Field(oneOf(['OPERATOR', 'PARTNER'], 'suspender_unknown'), {
+    description: 'The side that suspended the subscription. A partner cannot resume a subscription that an operator suspended.',
+  })
+  suspended_by: 'OPERATOR' | 'PARTNER' | null;
+
   @Field(oneOf(['UP', 'DOWN'], 'health_unknown'), { required: true })
   health: PartnerHealth;
 

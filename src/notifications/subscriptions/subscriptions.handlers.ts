@@ -3,11 +3,12 @@ import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { CHANGE_REASONS } from '../../bookings/bookings.events.js';
 import { Clock } from '../../platform/clock.js';
 import { Database, violatedConstraint } from '../../platform/database/database.js';
+import { currentAllowedSubscriptions } from '../../platform/context/request-context.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { accountNotFound, type Fault } from '../../platform/errors.js';
 import { Faults } from '../../platform/validation/faults.js';
 import { fault } from '../../platform/validation/rules.js';
-import { authRequired, subscriptionUnverified } from '../notifications.errors.js';
+import { authRequired, subscriptionUnverified, suspendedByOperator } from '../notifications.errors.js';
 import { isSameAddress } from '../partner/partner-address.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
 import { DeliverySignals } from '../delivery-signals.js';
@@ -16,6 +17,7 @@ import { Subscription, type PartnerDelivery } from './subscription.entity.js';
 import {
   addressRequired,
   autoRetryCauses,
+  beginSuspension,
   beginMove,
   beginPolling,
   beginPushing,
@@ -24,6 +26,7 @@ import {
   DEFAULT_AUTO_RETRY,
   endSuspension,
   NO_ADDRESS,
+  suspenderOf,
 } from './subscription.rules.js';
 import { SubscriptionSecrets } from './subscription-secrets.js';
 import { SubscriptionStore } from './subscription-store.js';
@@ -128,6 +131,7 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
       health_changed_at: null,
       next_probe_at: null,
       suspended_datetime: null,
+      suspended_by_partner: null,
       suspensions: '{}',
       created_datetime: now,
       updated_datetime: now,
@@ -238,8 +242,7 @@ export class SuspendSubscriptionHandler implements ICommandHandler<SuspendSubscr
   async execute({ id }: SuspendSubscription): Promise<Subscription> {
     const suspended = await this.store.change(id, 'suspend', (subscription) => {
       assertVerified(subscription);
-      if (subscription.state !== 'SUSPENDED') subscription.suspended_datetime = this.clock.now();
-      subscription.state = 'SUSPENDED';
+      beginSuspension(subscription, currentSide(), this.clock.now());
     });
     await this.signals.stopped(id);
     return suspended;
@@ -256,10 +259,16 @@ export class ResumeSubscriptionHandler implements ICommandHandler<ResumeSubscrip
   execute({ id }: ResumeSubscription): Promise<Subscription> {
     return this.store.change(id, 'resume', (subscription) => {
       assertVerified(subscription);
+      if (currentSide() === 'PARTNER' && suspenderOf(subscription) === 'OPERATOR') throw suspendedByOperator.error();
       endSuspension(subscription, this.clock.now());
       subscription.state = 'ACTIVE';
     });
   }
+}
+
+/** Returns the side of the caller: the partner, on a route for the scope `partner`, or an operator. */
+function currentSide(): 'OPERATOR' | 'PARTNER' {
+  return currentAllowedSubscriptions() === null ? 'OPERATOR' : 'PARTNER';
 }
 
 /**

@@ -70,7 +70,7 @@ export const acrossAccounts = {
    * users.
    */
   figures: 'figures',
-  /** The statement reads or sets the accounts that a user may use. */
+  /** The statement reads or sets the rights of a user or an application, among them the accounts that it may use. */
   rights: 'rights',
   /** The statement seals the audit log, which is one chain for all accounts. */
   sealing: 'sealing',

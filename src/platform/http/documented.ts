@@ -79,6 +79,12 @@ class ErrorModel {
   })
   available_from?: string | null;
 
+  @Field(anyText, {
+    description:
+      'With retake_not_allowed: the earliest time of another attempt, or null if the candidate has none left.',
+  })
+  allowed_from?: string | null;
+
   @Field(anyText, { description: 'With verification_failed: the class of the failure.' })
   failure?: string | null;
 

@@ -1,30 +1,32 @@
 /**
  * Tests that two successive releases can use one database at the same time.
  *
- * Six processes of the present release share one PostgreSQL. Bookings are created, moved and cancelled continuously.
- * The processes are replaced one after another by those of the next release (next-release.ts), whose first one migrates
- * the database while the others write, and back again. A process gets no new request from the moment in which it is
- * asked to end, as behind a proxy.
+ * Six processes of the earlier release share one PostgreSQL. Bookings are created, moved and cancelled continuously.
+ * The processes are replaced one after another by those of the later release, whose first one migrates the database
+ * while the others write, and back again. A new process starts at the lowest priority, as if it had a machine of its
+ * own. An old process gets no new request from the moment in which it is asked to end, as behind a proxy.
+ *
+ * With `--earlier FOLDER`, the earlier release is the build in this folder, and the later one is the present build.
+ * Otherwise the earlier one is the present build, and the later one has planted migrations (next-release.ts).
  *
  * - faults: answers 5xx other than 503 with `Retry-After`, and calls without an answer;
  * - lost, phantom, gaps, overtaken, in flight twice, duplicates: as in the chaos program (../chaos/chaos.ts);
  * - p99: of the calls during the rolls, as a multiple of that before.
  *
- * usage: npm run rolling [-- --rolls N]   (default 2, forth and back; the exit code is 1 when anything is found, or the
- * p99 is more than 1.5 times that before)
+ * usage: npm run rolling [-- --rolls N --earlier FOLDER]   (default 2 rolls, forth and back; the exit code is 1 when
+ * anything is found, or the p99 is more than 1.5 times that before; needs root on Linux)
  */
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { runCommand } from '../../../bench/command.js';
 import { prepare, query } from '../../../bench/prepare.js';
 import { ServiceProcess } from '../../../bench/service-process.js';
-import { migrate } from '../../../src/platform/database/migrate.js';
 import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/embedded-postgres.js';
 import { startPartner } from '../../support/partner.js';
 import { quantile } from '../../../bench/figures.js';
@@ -43,15 +45,17 @@ const NEXT = ['--require', join(__dirname, 'next-release.js'), PROGRAM];
 const p99 = (durations: readonly number[]): number => quantile(Float64Array.from(durations).sort(), 0.99);
 
 async function run(stops: Stop[]): Promise<boolean> {
-  const { values } = parseArgs({ options: { rolls: { type: 'string', default: '2' } } });
+  const { values } = parseArgs({
+    options: { rolls: { type: 'string', default: '2' }, earlier: { type: 'string' } },
+  });
+  const earlier = values.earlier === undefined ? [PROGRAM] : [resolve(values.earlier, 'dist/src/main.js')];
+  const later = values.earlier === undefined ? NEXT : [PROGRAM];
   const rolls = Number(values.rolls);
   const folder = mkdtempSync(join(tmpdir(), 'rolling-'));
   chmodSync(folder, 0o755);
   stops.push(() => rm(folder, { recursive: true, force: true }));
   const database = await startEmbeddedPostgres({ dataDir: join(folder, 'database'), database: 'rolling' });
   stops.push(() => database.stop());
-  await migrate(database.url);
-  const { account, token } = await prepare(database.url);
   const env = {
     DATABASE_URL: database.url,
     SECRETS_KEY: randomBytes(32).toString('base64'),
@@ -62,13 +66,16 @@ async function run(stops: Stop[]): Promise<boolean> {
   };
   let started = 0;
   const start = async (program: readonly string[]) => {
-    const service = new ServiceProcess(join(folder, `service-${++started}`), env, program);
+    const service = new ServiceProcess(join(folder, `service-${++started}`), env, program, started > PROCESSES);
     stops.push(() => service.kill('SIGTERM'));
     await service.start();
     return service;
   };
   const services: ServiceProcess[] = [];
-  while (services.length < PROCESSES) services.push(await start([PROGRAM]));
+  while (services.length < PROCESSES) services.push(await start(earlier));
+  const migrations = async () => Number((await query(database.url, 'SELECT count(*) FROM migrations'))[0]['count']);
+  const migrated = await migrations();
+  const { account, token } = await prepare(database.url);
   const partner = await startPartner();
   stops.push(() => partner.stop());
   await subscribe(services[0].baseUrl, account, token, partner);
@@ -89,24 +96,23 @@ async function run(stops: Stop[]): Promise<boolean> {
   const before = p99(load.durations);
   load.durations = [];
   for (let roll = 1; roll <= rolls; roll++) {
-    const program = roll % 2 === 1 ? NEXT : [PROGRAM];
+    const program = roll % 2 === 1 ? later : earlier;
     for (let replaced = 0; replaced < PROCESSES; replaced++) {
-      const old = services.shift()!;
-      await old.kill('SIGTERM');
       services.push(await start(program));
+      await services.shift()!.kill('SIGTERM');
     }
     process.stdout.write(`roll ${roll}/${rolls}: ${load.acknowledged.size} bookings\n`);
   }
   const during = p99(load.durations);
   await load.stop();
   await settle(database.url);
-  const isMigrated = (await query(database.url, `SELECT to_regclass('planted_rows') IS NOT NULL AS it`))[0]['it'];
+  const isMigrated = (await migrations()) > migrated;
   const verdict = await judge(database.url, account, load, ledger);
   const ratio = during / before;
   process.stdout.write(
     [
       '',
-      `rolls                   ${rolls} of ${PROCESSES} processes; the database is ${isMigrated === true ? '' : 'NOT '}migrated`,
+      `rolls                   ${rolls} of ${PROCESSES} processes; the database is ${isMigrated ? '' : 'NOT '}migrated`,
       `calls                   ${load.calls}, of them refused with 503 and Retry-After: ${load.failures - load.faults.length}`,
       `faults                  ${load.faults.length}${load.faults.length > 0 ? `; ${load.faults[0]}` : ''}`,
       `events committed        ${verdict.committed}`,
@@ -125,7 +131,7 @@ async function run(stops: Stop[]): Promise<boolean> {
   const disorder = [ledger.inFlightTwice, ledger.overtaken];
   return (
     [...wrong, ...disorder].every((count) => count === 0) &&
-    isMigrated === true &&
+    isMigrated &&
     ledger.accepted.size > 0 &&
     ratio <= MOST_RATIO
   );

@@ -1,0 +1,32 @@
+import { Field, ObjectField } from '../../platform/validation/fields.js';
+import { uuidRule } from '../../platform/validation/identifiers.js';
+import { dateTime, listOf, text } from '../../platform/validation/rules.js';
+import { SubscriptionStatistics } from '../error-queue/statistics-reader.js';
+import { SubscriptionModel } from '../subscriptions/subscriptions.dto.js';
+
+const MOST_IDS = 1000;
+
+/** A subscription as its partner reads it alone. */
+export class OwnSubscription extends SubscriptionModel {
+  @ObjectField(() => SubscriptionStatistics, { required: true, description: 'The statistics of its delivery.' })
+  statistics: SubscriptionStatistics;
+}
+
+/** The choice of the notifications that a partner asks for again; all conditions must match. */
+export class OwnReplayBody {
+  @Field(dateTime(), { description: 'Only notifications that were created at this time or later.' })
+  from?: string;
+
+  @Field(dateTime('end'), { description: 'Only notifications that were created before this time.' })
+  to?: string;
+
+  @Field(text({ min: 1, max: 50 }))
+  booking_code?: string;
+
+  @Field(listOf(uuidRule, MOST_IDS, 1), {
+    description:
+      'Only these notifications. Those in the error queue that are not retried automatically are sent again too. ' +
+      'An id of no notification of the caller is ignored.',
+  })
+  ids?: string[];
+}
