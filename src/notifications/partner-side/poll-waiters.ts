@@ -58,6 +58,11 @@ export class PollWaiters implements BeforeApplicationShutdown {
     return this.stopped || this.readiness.isStopping;
   }
 
+  /** The number of waiting polls. */
+  get count(): number {
+    return new Set([...this.waiting.values()].flatMap((waiters) => [...waiters])).size;
+  }
+
   /** Resolves when there may be a notification of the subscriptions, when the time is over, or when `gone` aborts. */
   async wait(subscriptionIds: readonly string[], forMs: number, gone: AbortSignal): Promise<void> {
     if (this.isStopping || gone.aborted) return;
