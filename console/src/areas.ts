@@ -1,5 +1,6 @@
 import type { LinkProps } from '@tanstack/react-router';
 import type { Session } from './api/session';
+import { isPartner } from './own/partner-session';
 
 type Target = Pick<LinkProps, 'to' | 'search' | 'params'>;
 
@@ -41,6 +42,12 @@ const AREAS: readonly Area[] = [
   { label: 'Audit', target: { to: '/audit' }, words: 'who did what seals' },
 ];
 
+/** The areas of a partner. It sees the pages of its own subscriptions, and no page of operators. */
+const PARTNER_AREAS: readonly Area[] = [
+  { label: 'My subscriptions', target: { to: '/own' } },
+  { label: 'My notifications', target: { to: '/own/notifications' } },
+];
+
 export interface Finder {
   label: (text: string) => string;
   /**
@@ -75,6 +82,7 @@ export const FINDERS: readonly Finder[] = [
   },
 ];
 
-export function areasFor({ scopes }: Session): readonly Area[] {
-  return AREAS.filter(({ adminOnly }) => !adminOnly || scopes.includes('admin'));
+export function areasFor(session: Session): readonly Area[] {
+  if (isPartner(session)) return PARTNER_AREAS;
+  return AREAS.filter(({ adminOnly }) => !adminOnly || session.scopes.includes('admin'));
 }

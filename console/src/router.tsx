@@ -7,6 +7,7 @@ import { homeRoutes } from './home/routes';
 import { notificationRoutes } from './notification/routes';
 import { partnersRoutes } from './partners/routes';
 import { queueRoutes } from './queue/routes';
+import { ownRoutes } from './own/routes';
 import { parseSearch, stringifySearch } from './router-search';
 import { setupRoutes } from './setup/routes';
 import { workRoutes } from './work/routes';
@@ -15,6 +16,7 @@ import { rootRoute } from './shell/root-route';
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
     ...homeRoutes,
+    ...ownRoutes,
     ...queueRoutes,
     ...notificationRoutes,
     ...partnersRoutes,

@@ -7,7 +7,7 @@ import { Access } from '../platform/http/access.js';
 import { ConsoleFiles } from './console-files.js';
 
 /** The paths of the console's pages. All of them serve the same HTML, whose script shows the page for the path. */
-const AREAS = ['queue', 'jobs', 'notifications', 'partners', 'candidates', 'work', 'setup', 'audit'];
+const AREAS = ['own', 'queue', 'jobs', 'notifications', 'partners', 'candidates', 'work', 'setup', 'audit'];
 
 /**
  * Serves the operators' console: static files, which are the same for everybody. The console's scripts load data from

@@ -37,7 +37,7 @@ const EVENT = 'Subscribed partners are notified.';
 export const DESCRIPTIONS: Record<string, string> = {
   'GET /console/session': 'This request needs no session and does not extend one.',
   'POST /console/session':
-    'Users with the scope `admin` or `support` can sign in. The response sets a session cookie. Requests with this cookie and the header `Console-Request: 1` need no access token. Every refusal is the same.',
+    'Users with the scope `admin`, `support` or `partner` can sign in. A partner sees the pages of its own subscriptions. The response sets a session cookie. Requests with this cookie and the header `Console-Request: 1` need no access token. Every refusal is the same.',
   'DELETE /console/session':
     'The session ends immediately in every process. With `organisation=true` the response has the address at which the browser signs out of the identity provider.',
   'DELETE /console/sessions': 'The tokens of other applications stay valid.',

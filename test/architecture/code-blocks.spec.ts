@@ -29,6 +29,7 @@ const RUN_BY: Record<string, string> = {
   'docs/notifications.md: The request': 'test/guide/documents.e2e.ts',
   'docs/notifications.md: The signature': 'test/architecture/notifications-document.spec.ts',
   'docs/oauth.md: The token service': 'test/guide/documents.e2e.ts',
+  'docs/oauth.md: Programs without a user': 'test/guide/documents.e2e.ts',
   'docs/operations.md: The error queue': 'test/guide/readme.e2e.ts',
   'docs/operations.md: Keys': 'test/guide/documents.e2e.ts',
   'docs/sandbox.md: A clock that can be moved': 'test/guide/documents.e2e.ts',

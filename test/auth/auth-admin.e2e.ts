@@ -42,6 +42,7 @@ describe('/admin/users', () => {
       username: user.username,
       account_codes: [account],
       scopes: ['read', 'create'],
+      subscription_ids: [],
       disabled: false,
       created_datetime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
     };
@@ -244,6 +245,8 @@ describe('/admin/applications', () => {
       name: 'Portal',
       scopes: ['read'],
       grants: ['password', 'refresh_token'],
+      account_codes: [],
+      subscription_ids: [],
       disabled: false,
       created_datetime: expect.any(String),
     };

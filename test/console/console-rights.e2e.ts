@@ -38,6 +38,7 @@ describe('the console of the staff of one account', () => {
       'Error queue of this partner',
       'Settings',
       'Suspend …',
+      'Invite the partner …',
       'Rotate the secret …',
       'Delete …',
     ]);

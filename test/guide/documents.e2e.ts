@@ -81,6 +81,16 @@ describe('the command lines of the documents', () => {
     expect((await app.call('GET', `/accounts/${account}/eligibilities`, { token })).status).toBe(200);
   });
 
+  it('the command lines of docs/oauth.md get a token for a program without a user', async () => {
+    const body = { name: 'Portal', scopes: ['read'], grants: ['client_credentials'], account_codes: [account] };
+    const { consumer_key, consumer_secret } = (await app.call('POST', '/admin/applications', { token: operator, body }))
+      .body as Record<string, string>;
+    const [lines] = blocksOf('docs/oauth.md', 'Programs without a user', 'sh');
+    const said = await type(lines, { CONSUMER_KEY: consumer_key, CONSUMER_SECRET: consumer_secret });
+    const { access_token } = JSON.parse(said) as { access_token: string };
+    expect((await app.call('GET', `/accounts/${account}/eligibilities`, { token: access_token })).status).toBe(200);
+  });
+
   it('the command lines of docs/import.md check a file', async () => {
     writeFileSync(
       join(folder, 'season.csv'),

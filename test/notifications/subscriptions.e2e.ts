@@ -53,6 +53,7 @@ test('creates a subscription from the required members alone', async () => {
     auto_retry_on: ['500', '429'],
     max_per_second: null,
     state: 'UNVERIFIED',
+    suspended_by: null,
     health: 'UP',
     next_probe_at: null,
     failing_since: null,

@@ -46,8 +46,12 @@ export class ConsoleDriver {
 
   /** Signs in a second operator, or another user, in a separate browser. */
   async another(path = '', user: Parameters<OAuth['login']>[0] = { scopes: SCOPES }): Promise<ConsoleDriver> {
-    const operator = await new OAuth(this.app).login(user);
-    const driver = new ConsoleDriver(this.app, this.browser, await openPage(this.browser, WINDOW), operator);
+    return this.visitor(path, await new OAuth(this.app).login(user));
+  }
+
+  /** Signs in an existing user in a separate browser. */
+  async visitor(path: string, user: Login): Promise<ConsoleDriver> {
+    const driver = new ConsoleDriver(this.app, this.browser, await openPage(this.browser, WINDOW), user);
     await driver.goTo(path);
     await driver.signIn();
     return driver;

@@ -5,9 +5,9 @@ import { api, dataOf, type Schemas } from '../api/client';
 import { useScopes } from '../api/session';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
-import { Copyable } from '../components/copy';
-import { Dialog } from '../components/dialog';
 import { toast } from '../components/toast';
+import { InvitePartner } from './invitation';
+import { SecretDialog } from './secret-dialog';
 
 /** Shows the buttons for an operator's actions on a partner. */
 export function PartnerActions({ subscription }: { subscription: Schemas['SubscriptionModel'] }) {
@@ -96,23 +96,14 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
       )}
       {isAdmin && (
         <>
+          <InvitePartner subscription={subscription} />
           <Button onPress={() => void rotate()}>Rotate the secret …</Button>
           <Button kind="danger" onPress={() => void remove()}>
             Delete …
           </Button>
         </>
       )}
-      {secret !== null && (
-        <Dialog title="The new signing secret" onClose={() => setSecret(null)}>
-          <p>This secret is shown only once. Copy it for the partner, and then close this dialog.</p>
-          <Copyable text={secret} />
-          <div className="actions end">
-            <Button kind="primary" onPress={() => setSecret(null)}>
-              Close
-            </Button>
-          </div>
-        </Dialog>
-      )}
+      {secret !== null && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
     </div>
   );
 }

@@ -111,7 +111,8 @@ function Failing({ since, id }: { since: string | null | undefined; id: string }
   );
 }
 
-function Charts({ statistics: { hours } }: { statistics: Statistics }) {
+/** Shows the attempts of seven days as charts. */
+export function Charts({ statistics: { hours } }: { statistics: Statistics }) {
   const { at, attempts, times } = useMemo(() => chartsOf(hours), [hours]);
   const causes = new Map<string, number>();
   for (const { failed } of hours)

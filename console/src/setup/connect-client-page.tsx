@@ -17,7 +17,7 @@ interface Login {
   scopes: Schemas['CreateUserBody']['scopes'];
 }
 
-const CLIENT_SCOPES = SCOPE_OPTIONS.filter(([scope]) => scope !== 'admin' && scope !== 'support');
+const CLIENT_SCOPES = SCOPE_OPTIONS.filter(([scope]) => !['admin', 'support', 'partner'].includes(scope));
 
 /** Shows a form that creates a user and an application for a client, and then a command that tests both. */
 export function ConnectClientPage() {

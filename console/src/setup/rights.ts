@@ -3,12 +3,14 @@ import { confirm } from '../components/confirm';
 interface Rights {
   scopes: readonly string[];
   account_codes?: readonly string[];
+  subscription_ids?: readonly string[];
   disabled: boolean;
 }
 
 interface Change {
   scopes?: readonly string[] | null;
   account_codes?: readonly string[] | null;
+  subscription_ids?: readonly string[] | null;
   disabled?: boolean | null;
   password?: string | null;
 }
@@ -19,10 +21,14 @@ function disables(before: Rights, { disabled }: Change): boolean {
 
 /** Returns the consequences of a change that ends tokens and sessions; an empty list without such a change. */
 function consequencesOf(before: Rights, change: Change): string[] {
-  const { scopes, account_codes: accounts, password } = change;
+  const { scopes, account_codes: accounts, subscription_ids: subscriptions, password } = change;
   const lost = (had: readonly string[] = [], has: readonly string[] | null | undefined) =>
     has === undefined ? [] : had.filter((one) => !has?.includes(one));
-  const removed = [...lost(before.scopes, scopes), ...lost(before.account_codes, accounts)];
+  const removed = [
+    ...lost(before.scopes, scopes),
+    ...lost(before.account_codes, accounts),
+    ...lost(before.subscription_ids, subscriptions),
+  ];
   return [
     disables(before, change)
       ? 'All tokens and sessions of this user or application end now. Enabling it again does not restore them.'

@@ -9,5 +9,6 @@ export const SCOPE_OPTIONS: readonly Option[] = [
   ['results', 'results: deliver results'],
   ['bookings', 'bookings: book, move and cancel exams'],
   ['support', 'support: do the daily work for some accounts'],
+  ['partner', 'partner: read and repeat the notifications of one’s own subscriptions'],
   ['admin', 'admin: do everything, for all accounts'],
 ];

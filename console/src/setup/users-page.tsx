@@ -108,7 +108,7 @@ interface DialogProps {
 function NewUser({ onClose, saved }: DialogProps) {
   const form = useForm({
     schema: 'CreateUserBody',
-    initial: { username: '', password: '', account_codes: [], scopes: ['read'] },
+    initial: { username: '', password: '', account_codes: [], scopes: ['read'], subscription_ids: [] },
     perform: async (body: Schemas['CreateUserBody']) => {
       await api.POST('/admin/users', { body });
       toast('User created.');
@@ -123,6 +123,7 @@ function NewUser({ onClose, saved }: DialogProps) {
         <FormField form={form} name="password" label="Password" type="password" />
         <FormField form={form} name="account_codes" label="Accounts" />
         <FormField form={form} name="scopes" label="Scopes" options={SCOPE_OPTIONS} />
+        <FormField form={form} name="subscription_ids" label="Subscriptions of a partner" />
       </Form>
     </Dialog>
   );
@@ -132,7 +133,13 @@ function EditUser({ user, onClose, saved }: DialogProps & { user: User }) {
   const { username } = user;
   const form = useForm({
     schema: 'UpdateUserBody',
-    initial: { password: '', account_codes: user.account_codes, scopes: user.scopes, disabled: user.disabled },
+    initial: {
+      password: '',
+      account_codes: user.account_codes,
+      scopes: user.scopes,
+      subscription_ids: user.subscription_ids,
+      disabled: user.disabled,
+    },
     perform: async (body: Schemas['UpdateUserBody']) => {
       const done = await changeRights(username, user, body, () =>
         api.PUT('/admin/users/{username}', { params: { path: { username } }, body }),
@@ -148,6 +155,7 @@ function EditUser({ user, onClose, saved }: DialogProps & { user: User }) {
       <Form form={form} action="Save" more={<Button onPress={onClose}>Cancel</Button>}>
         <FormField form={form} name="account_codes" label="Accounts" />
         <FormField form={form} name="scopes" label="Scopes" options={SCOPE_OPTIONS} />
+        <FormField form={form} name="subscription_ids" label="Subscriptions of a partner" />
         <FormField
           form={form}
           name="password"

@@ -1,6 +1,17 @@
-import { createRootRoute } from '@tanstack/react-router';
+import { createRootRoute, redirect } from '@tanstack/react-router';
+import { isPartnerSignedIn } from '../own/partner-session';
 import { NotFound } from './not-found';
 import { Shell } from './shell';
 
-/** The root route, which renders the navigation around every page. The areas add their routes to it. */
-export const rootRoute = createRootRoute({ component: Shell, notFoundComponent: NotFound });
+/**
+ * The root route, which renders the navigation around every page. The areas add their routes to it. A partner is led
+ * from the pages of operators to its own.
+ */
+export const rootRoute = createRootRoute({
+  component: Shell,
+  notFoundComponent: NotFound,
+  beforeLoad: ({ location: { pathname } }) => {
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router takes a redirect as a thrown value
+    if (isPartnerSignedIn() && !/^\/own(\/|$)/.test(pathname)) throw redirect({ to: '/own' });
+  },
+});

@@ -2,6 +2,7 @@ import { Link, Outlet, useRouter, useRouterState } from '@tanstack/react-router'
 import { useEffect, useState } from 'react';
 import { areasFor } from '../areas';
 import { sessionState, type Session } from '../api/session';
+import { isPartner } from '../own/partner-session';
 import { useStore } from '../api/store';
 import { Button } from '../components/button';
 import { Confirmation } from '../components/confirm';
@@ -23,13 +24,16 @@ function SignedInShell({ session }: { session: Session }) {
   const [isMenuOpen, openMenu] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   useEffect(() => openMenu(false), [path]);
+  const ofPartner = isPartner(session);
   useRestLoaded();
   useKeys({
-    'mod+k': openPalette,
+    // The palette finds candidates and partners, which are for operators.
+    'mod+k': () => (ofPartner ? false : openPalette()),
     '/': (event) => {
       if (isTyping(event)) return false;
       const field = document.querySelector<HTMLElement>('main [data-search] input');
       if (field) field.focus();
+      else if (ofPartner) return false;
       else openPalette();
       return true;
     },
@@ -44,9 +48,11 @@ function SignedInShell({ session }: { session: Session }) {
           <Link to="/" className="product">
             Console
           </Link>
-          <Button kind="quiet" onPress={openPalette} aria-keyshortcuts="Control+K /">
-            Find or go to …
-          </Button>
+          {!ofPartner && (
+            <Button kind="quiet" onPress={openPalette} aria-keyshortcuts="Control+K /">
+              Find or go to …
+            </Button>
+          )}
           <span className="menu-button">
             <Button kind="quiet" aria-expanded={isMenuOpen} aria-controls="areas" onPress={() => openMenu(!isMenuOpen)}>
               Menu
@@ -62,7 +68,7 @@ function SignedInShell({ session }: { session: Session }) {
                   <li key={label}>
                     <Link
                       {...target}
-                      activeOptions={{ exact: target.to === '/', includeSearch: false }}
+                      activeOptions={{ exact: target.to === '/' || target.to === '/own', includeSearch: false }}
                       activeProps={{ 'aria-current': 'page' }}
                     >
                       {label}

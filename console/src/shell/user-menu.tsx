@@ -1,3 +1,4 @@
+import { isPartner } from '../own/partner-session';
 import { signOut, signOutAtOrganisation, type Session } from '../api/session';
 import { ROOT } from '../api/root';
 import { useStore } from '../api/store';
@@ -12,7 +13,7 @@ export function UserMenu({ session }: { session: Session }) {
     <div className="user">
       <p className="who">
         {session.username}
-        <small>{session.scopes.includes('admin') ? 'All accounts' : session.account_codes.join(', ')}</small>
+        <small>{rightsText(session)}</small>
       </p>
       <Select
         label="Theme"
@@ -40,6 +41,11 @@ export function UserMenu({ session }: { session: Session }) {
       </div>
     </div>
   );
+}
+
+function rightsText(session: Session): string {
+  if (isPartner(session)) return 'Partner';
+  return session.scopes.includes('admin') ? 'All accounts' : session.account_codes.join(', ');
 }
 
 async function leave(how: () => Promise<void>): Promise<void> {

@@ -13,15 +13,15 @@ import { OperatorIdentities } from '../administration/operator-identities.js';
 import { Pseudonyms } from '../tokens/pseudonyms.js';
 import { CONSOLE_REQUEST, isFromConsole } from './session-cookie.js';
 import { SessionState, SignedOut, SignInBody, SignOutQuery } from './session.dto.js';
-import { isOperator } from '../tokens/scope.rules.js';
+import { mayUseConsole } from '../tokens/scope.rules.js';
 import { CONSOLE_KEY, Sessions } from './sessions.js';
 import { OAuthError } from '../tokens/token.errors.js';
 import { TokenRefusals } from '../tokens/token-refusals.js';
 import { TokenRequestLimit } from '../tokens/token-request-limit.js';
 
 /**
- * The problem for every refused sign-in: the password is wrong, or the user is unknown, disabled, locked or not an
- * operator.
+ * The problem for every refused sign-in: the password is wrong, or the user is unknown, disabled, locked or not
+ * allowed to use the console.
  */
 const signInRefused = defineProblem(
   'sign_in_refused',
@@ -127,7 +127,11 @@ export class ConsoleSessionController {
       within: `${CONSOLE_KEY} ${from}`,
       flow: { group: CONSOLE_KEY, member: network },
     });
-    if (user && isOperator(user.scopes) && (await this.sessions.start(request, response, user, { byPassword: true })))
+    if (
+      user &&
+      mayUseConsole(user.scopes) &&
+      (await this.sessions.start(request, response, user, { byPassword: true }))
+    )
       return;
     await this.refusals.count(CONSOLE_KEY, network, username);
     throw patienceS === null ? signInRefused.error() : tooManyGuesses(patienceS);

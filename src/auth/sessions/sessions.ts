@@ -8,7 +8,7 @@ import { randomToken, sha256 } from '../../platform/secrets.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { AccessTokenLookup } from '../tokens/access-token-lookup.js';
 import type { LoggedIn } from '../tokens/login.js';
-import { grantedScopes, isOperator } from '../tokens/scope.rules.js';
+import { grantedScopes, mayUseConsole } from '../tokens/scope.rules.js';
 import { ConsoleCookies, isFromConsole } from './session-cookie.js';
 import { TokenStore, type Origin } from '../tokens/token-store.js';
 
@@ -64,7 +64,7 @@ export interface SessionView {
 }
 
 /**
- * Manages sessions of operators in the console.
+ * Manages sessions of operators and partners in the console.
  *
  * 1. A session is a token family of the console's own application. Its only access token is in the cookie, and the
  *    token's hash is in the table. A session therefore survives restarts, works in every process, and ends whenever
@@ -106,7 +106,7 @@ export class Sessions {
     return present(found.caller, (await this.familyOf(found.token))!.expires_at);
   }
 
-  /** Starts a session for the user. Returns false if the user is no operator, or was changed a moment ago. */
+  /** Starts a session for the user. Returns false if the user may not use the console, or was changed a moment ago. */
   start(request: Request, response: Response, user: LoggedIn, origin: Origin): Promise<boolean> {
     return this.unitOfWork.run(async () => {
       const before = this.cookies.read(request, COOKIE);
@@ -116,7 +116,7 @@ export class Sessions {
       // The scopes of the console's own application are read, because an operator may have removed some of them.
       const console = await this.database.queryOne<{ scopes: Scope[] }>(FIND_SCOPES, [CONSOLE_KEY]);
       const scopes = grantedScopes(undefined, console!.scopes, user.scopes);
-      if (!scopes || !isOperator(scopes)) return false;
+      if (!scopes || !mayUseConsole(scopes)) return false;
       const started = await this.tokens.startFamily(CONSOLE_KEY, user, scopes, origin, {
         accessS: IDLE_S,
         familyS: ABSOLUTE_S,

@@ -16,7 +16,12 @@ export function grantedScopes(asked: string | undefined, ...holders: readonly (r
   return names.every((name): name is Scope => (held as string[]).includes(name)) ? names : null;
 }
 
-/** Returns whether a user with these scopes is an operator, who may use the console. */
+/** Returns whether a user with these scopes is an operator. */
 export function isOperator(scopes: readonly Scope[]): boolean {
   return scopes.includes('admin') || scopes.includes('support');
+}
+
+/** Returns whether a user with these scopes may sign in to the console: an operator, or a partner to its own pages. */
+export function mayUseConsole(scopes: readonly Scope[]): boolean {
+  return isOperator(scopes) || scopes.includes('partner');
 }

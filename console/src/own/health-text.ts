@@ -1,0 +1,62 @@
+import type { Schemas } from '../api/client';
+import type { Tone } from '../components/badge';
+import { conditionOf } from '../partners/condition';
+
+type Subscription = Schemas['OwnSubscription'];
+
+/** The health of a partner's own subscription: what is the case, and the next step of the partner. */
+interface Health {
+  readonly word: string;
+  readonly tone: Tone;
+  readonly fact: string;
+  readonly step: string;
+}
+
+/** Describes the health of a subscription in plain words, to the partner who owns it. */
+export function healthOf(subscription: Subscription): Health {
+  const [word, tone] = conditionOf(subscription);
+  return { word, tone, ...wordsOf(word, subscription) };
+}
+
+function wordsOf(word: string, subscription: Subscription): Pick<Health, 'fact' | 'step'> {
+  switch (word) {
+    case 'UNVERIFIED':
+      return {
+        fact: 'Your address is not verified yet, so no notifications are sent to it.',
+        step: 'Send a sample. Your endpoint must answer it with status 200.',
+      };
+    case 'SUSPENDED':
+      return subscription.suspended_by === 'PARTNER'
+        ? {
+            fact: 'You have paused the delivery. Your events are kept.',
+            step: 'Resume the delivery when your endpoint is ready. All waiting notifications are then sent in order.',
+          }
+        : {
+            fact: 'The operators of the service have suspended the delivery. Your events are kept.',
+            step: 'Only the operators can resume the delivery. Please contact them.',
+          };
+    case 'DOWN':
+      return {
+        fact: 'Your endpoint answered with status 500, so the service treats it as down. Your events are kept.',
+        step: 'Mend your endpoint. The service tries one notification at a time, and sends the rest after the first success.',
+      };
+    case 'FAILING':
+      return {
+        fact: 'Every recent attempt to notify you has failed.',
+        step: 'Read the answers of your endpoint in the failed notifications, and send the notifications again when it is mended.',
+      };
+    default:
+      return subscription.paused_until == null
+        ? { fact: 'Your endpoint accepts notifications.', step: waitingText(subscription) }
+        : {
+            fact: 'Your endpoint asked the service to send more slowly.',
+            step: 'No action is needed. The service sends the waiting notifications at the pace of your endpoint.',
+          };
+  }
+}
+
+function waitingText({ statistics: { bookings_waiting: waiting } }: Subscription): string {
+  if (waiting === 0) return 'No notification is waiting.';
+  const bookings = waiting === 1 ? '1 booking has' : `${waiting.toLocaleString('en')} bookings have`;
+  return `${bookings} undelivered notifications.`;
+}

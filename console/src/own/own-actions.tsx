@@ -1,0 +1,88 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, dataOf, type Schemas } from '../api/client';
+import { Button } from '../components/button';
+import { confirm } from '../components/confirm';
+import { ProblemNote } from '../components/states';
+import { toast } from '../components/toast';
+import { SecretDialog } from '../partners/secret-dialog';
+
+/** Shows the buttons for the actions of a partner on its own subscription. */
+export function OwnActions({ subscription }: { subscription: Schemas['OwnSubscription'] }) {
+  const { id, state, suspended_by: by } = subscription;
+  const [secret, setSecret] = useState<string | null>(null);
+  const [sample, setSample] = useState<{ busy: boolean; error: unknown; done: boolean }>(NO_SAMPLE);
+  const queries = useQueryClient();
+  const params = { path: { id } };
+  const refresh = () => queries.invalidateQueries({ queryKey: ['own', 'subscriptions'] });
+
+  async function pause() {
+    const done = await confirm({
+      title: 'Pause the delivery?',
+      text: 'No notifications are sent to you until you resume the delivery. Your events are kept, and are sent in order afterwards.',
+      action: 'Pause',
+      perform: () => api.POST('/partner/subscriptions/{id}/suspend', { params }),
+    });
+    if (done) toast('The delivery is paused. Your events are kept.');
+    await refresh();
+  }
+
+  async function resume() {
+    const done = await confirm({
+      title: 'Resume the delivery?',
+      text: 'All waiting notifications are sent now, oldest first.',
+      action: 'Resume',
+      perform: () => api.POST('/partner/subscriptions/{id}/resume', { params }),
+    });
+    if (done) toast('The delivery is resumed.');
+    await refresh();
+  }
+
+  async function rotate() {
+    const done = await confirm({
+      title: 'Create a new signing secret?',
+      text: 'The secret is shown once. For 24 hours, requests are signed with the old and the new secret, so that you can switch your program.',
+      action: 'Create new secret',
+      perform: async () => {
+        const made = await dataOf(api.POST('/partner/subscriptions/{id}/rotate-secret', { params }));
+        setSecret(made.signing_secret);
+      },
+    });
+    if (done) toast('The new secret is created. Both secrets sign for 24 hours.');
+  }
+
+  async function send() {
+    setSample({ ...NO_SAMPLE, busy: true });
+    try {
+      await api.POST('/partner/subscriptions/{id}/verify', { params });
+      setSample({ ...NO_SAMPLE, done: true });
+    } catch (error) {
+      setSample({ ...NO_SAMPLE, error });
+    }
+    await refresh();
+  }
+
+  return (
+    <>
+      <div className="actions partner-actions">
+        {state === 'ACTIVE' && <Button onPress={() => void pause()}>Pause …</Button>}
+        {state === 'SUSPENDED' && by === 'PARTNER' && (
+          <Button kind="primary" onPress={() => void resume()}>
+            Resume …
+          </Button>
+        )}
+        <Button kind={state === 'UNVERIFIED' ? 'primary' : 'plain'} isPending={sample.busy} onPress={() => void send()}>
+          Send a sample
+        </Button>
+        <Button onPress={() => void rotate()}>Rotate the secret …</Button>
+      </div>
+      <div aria-live="polite">
+        {sample.done && <p className="note">Your endpoint answered the sample with status 200.</p>}
+        {sample.error !== null && <ProblemNote error={sample.error} />}
+      </div>
+      {secret !== null && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
+    </>
+  );
+}
+
+const NO_SAMPLE = { busy: false, error: null as unknown, done: false };

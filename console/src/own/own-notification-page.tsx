@@ -1,0 +1,98 @@
+import '../notification/notification.css';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { api, newIdempotencyKey, type Schemas } from '../api/client';
+import { Badge } from '../components/badge';
+import { Button } from '../components/button';
+import { confirm } from '../components/confirm';
+import { Copyable, CopyButton } from '../components/copy';
+import { Facts, Page, Section } from '../components/page';
+import { Shown } from '../components/states';
+import { Time } from '../components/time';
+import { toast } from '../components/toast';
+import { Attempts } from '../notification/attempts';
+import { eventText, failureText, retryText } from '../notification/words';
+import { ownNotificationQuery, ownSubscriptionQuery } from './own-queries';
+
+/** Shows a partner one of its notifications, with the answers of its endpoint. */
+export function OwnNotificationPage() {
+  const { id } = useParams({ from: '/own/notifications/$id' });
+  const notification = useQuery(ownNotificationQuery(id));
+  return <Shown query={notification}>{(found) => <One notification={found} />}</Shown>;
+}
+
+function One({ notification }: { notification: Schemas['NotificationDetail'] }) {
+  const { id, subscription_id: subscriptionId, booking_code: booking, state } = notification;
+  const subscription = useQuery(ownSubscriptionQuery(subscriptionId)).data;
+  const queries = useQueryClient();
+  const isQueued = state === 'ERROR_QUEUE';
+
+  async function sendAgain() {
+    const header = { 'Idempotency-Key': newIdempotencyKey() };
+    const done = await confirm({
+      title: 'Send this notification again?',
+      text: isQueued
+        ? 'The notification is sent to you now.'
+        : 'The notification was delivered. It is sent to you once more, with the same id and content.',
+      action: 'Send again',
+      perform: () =>
+        isQueued
+          ? api.POST('/partner/notifications/{id}/resend', { params: { path: { id }, header }, body: {} })
+          : api.POST('/partner/notifications/replay', { params: { header }, body: { ids: [id] } }),
+    });
+    if (!done) return;
+    toast('The notification is sent again. Your answer appears here.');
+    await queries.invalidateQueries({ queryKey: ['own', 'notifications'] });
+  }
+
+  return (
+    <Page
+      title={`${eventText(notification.change_reason)} ${booking}`}
+      badge={<Badge state={state} />}
+      trail={
+        <>
+          <Link to="/own/notifications">Notifications</Link>
+          <Link to="/own/notifications" search={{ booking_code: booking }}>
+            All notifications of this booking
+          </Link>
+        </>
+      }
+      actions={
+        (isQueued || state === 'DELIVERED') && (
+          <Button kind={isQueued ? 'primary' : 'plain'} onPress={() => void sendAgain()}>
+            Send again …
+          </Button>
+        )
+      }
+    >
+      <Facts
+        of={[
+          ['Failure', isQueued || notification.failure ? failureText(notification.failure) : null],
+          ['HTTP status', notification.http_status],
+          ['Retry', retryText(notification.retry)],
+          ['Next attempt', notification.next_attempt_at && <Time at={notification.next_attempt_at} />],
+          ['Exam', <Time at={notification.booking_on} />],
+          ['Candidate', notification.candidate_id],
+          ['Created', <Time at={notification.created_datetime} />],
+          ['Delivered', notification.delivered_datetime && <Time at={notification.delivered_datetime} />],
+          ['Effective date', <Time at={notification.effective_date} />],
+          ['webhook-id', <Copyable text={id} />],
+        ]}
+      />
+      <Section title="Attempts">
+        <Attempts notification={notification} subscription={subscription} />
+      </Section>
+      <Section
+        title="Body"
+        actions={<CopyButton text={() => JSON.stringify(notification.body, null, 2)} label="Copy the body" />}
+      >
+        <details className="panel">
+          <summary>Show the notification body (it identifies the candidate)</summary>
+          <pre tabIndex={0} aria-label="Body">
+            {JSON.stringify(notification.body, null, 2)}
+          </pre>
+        </details>
+      </Section>
+    </Page>
+  );
+}

@@ -1,0 +1,62 @@
+import { Link, useSearch } from '@tanstack/react-router';
+import { api, pageOf, type Schemas } from '../api/client';
+import { Filters, type Filter } from '../components/filters';
+import { List } from '../components/list';
+import { Page } from '../components/page';
+import type { Column } from '../components/table';
+import { NOTIFICATION_COLUMNS } from '../notification/columns';
+import { notificationQuery } from '../notification/notification-query';
+import { CHANGE_REASON_OPTIONS, FAILURE_OPTIONS, STATE_OPTIONS } from '../notification/words';
+
+const FILTERS: readonly Filter[] = [
+  { name: 'booking_code', label: 'Booking code', main: true },
+  { name: 'candidate_id', label: 'Candidate id' },
+  { name: 'state', label: 'State', options: STATE_OPTIONS },
+  { name: 'change_reason', label: 'Event', options: CHANGE_REASON_OPTIONS },
+  { name: 'failure', label: 'Failure', options: FAILURE_OPTIONS },
+  { name: 'from', label: 'Created from', type: 'moment' },
+  { name: 'to', label: 'Created before', type: 'moment' },
+];
+
+/** The columns of operators that link to no page of operators. */
+const PLAIN = ['event', 'exam', 'state', 'failure', 'retry', 'created', 'delivered', 'id'];
+const COLUMNS: readonly Column<Schemas['NotificationModel']>[] = [
+  {
+    id: 'booking',
+    header: 'Booking',
+    kind: 'main',
+    cell: ({ id, booking_code: code, event_sequence: number }) => (
+      <>
+        <Link to="/own/notifications/$id" params={{ id }}>
+          {code}
+        </Link>
+        <small>no. {number}</small>
+      </>
+    ),
+    text: ({ booking_code: code }) => code,
+  },
+  { id: 'candidate', header: 'Candidate', text: ({ candidate_id: candidate }) => candidate },
+  ...NOTIFICATION_COLUMNS.filter(({ id }) => PLAIN.includes(id)),
+];
+
+/** Shows a partner the notifications to its own subscriptions. */
+export function OwnNotificationsPage() {
+  const search = useSearch({ from: '/own/notifications' });
+  const query = notificationQuery(search);
+  return (
+    <Page title="Notifications" lead="All notifications to you, newest first.">
+      <Filters of={FILTERS} />
+      <List
+        name="own-notifications"
+        caption="Notifications, newest first"
+        columns={COLUMNS}
+        rowKey={({ id }) => id}
+        queryKey={['own', 'notifications', search]}
+        load={(cursor, signal) =>
+          pageOf(api.GET('/partner/notifications', { params: { query: { ...query, cursor, limit: 50 } }, signal }))
+        }
+        empty="No entries match these filters. Clear a filter to see more."
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,189 @@
+import { startApp, type TestApp } from '../support/app';
+import { ConsoleDriver } from '../support/console';
+import { eventually } from '../support/eventually';
+import { Subscribed } from '../support/subscribed';
+
+const { MARKUP } = ConsoleDriver;
+
+let app: TestApp;
+let subscribed: Subscribed;
+let other: Subscribed;
+let admin: ConsoleDriver;
+let partner: ConsoleDriver;
+/** The user name and the password of the invitation. */
+let invited: { username: string; password: string };
+
+const fact = (driver: ConsoleDriver, term: string) =>
+  driver.page.locator('.facts > div', { has: driver.page.getByText(term, { exact: true }) }).locator('dd');
+
+beforeAll(async () => {
+  app = await startApp();
+  subscribed = await Subscribed.start(app, { name: `The board ${MARKUP}` });
+  other = await Subscribed.start(app, { name: 'Another partner' }, { scene: subscribed.scene });
+  admin = await ConsoleDriver.start(app, `/partners/${subscribed.id}`);
+});
+afterEach(async () => {
+  await admin.expectNoComplaints();
+  await partner?.expectNoComplaints();
+});
+afterAll(async () => {
+  await admin?.stop();
+  await subscribed?.stop();
+  await other?.stop();
+  await app?.close();
+});
+
+const open = () => partner.goTo(`/own/${subscribed.id}`);
+
+describe('a partner in the console', () => {
+  it('is invited by an operator in two clicks, with a password that is shown once', async () => {
+    await admin.button('Invite the partner …').waitFor();
+    admin.clicks.length = 0;
+    await admin.button('Invite the partner …').click();
+    await admin.inDialog('Create the invitation').click();
+    await admin.dialog('The invitation').waitFor();
+    expect(admin.clicks).toHaveLength(2);
+    const shown = async (term: string) => (await fact(admin, term).last().locator('code').textContent())!;
+    invited = { username: await shown('User name'), password: await shown('Password') };
+    expect(await shown('Address')).toBe(`${app.url}/console`);
+    expect(invited.username).toMatch(/^partner-the-board-/);
+    await admin.expectGoodPage('partner-invitation');
+    await admin.inDialog('I have copied the password').click();
+    const [user] = await app.given.sql('SELECT scopes, subscription_ids FROM users WHERE username = $1', [
+      invited.username,
+    ]);
+    expect(user).toEqual({ scopes: ['partner'], subscription_ids: [subscribed.id] });
+  });
+
+  it('signs in, and sees its own subscription with its health in plain words', async () => {
+    subscribed.partner.answer({ status: 400, body: `No ${MARKUP}` });
+    await subscribed.booking();
+    await eventually(async () => expect(await subscribed.queue()).toHaveLength(1));
+    partner = await admin.visitor('', { ...admin.operator, ...invited });
+    await partner.title('The board');
+    expect(new URL(partner.page.url()).pathname).toBe(`/console/own/${subscribed.id}`);
+    await partner.page.getByText('Every recent attempt to notify you has failed.').waitFor();
+    expect(await partner.page.getByRole('navigation', { name: 'Areas' }).getByRole('link').allTextContents()).toEqual([
+      'My subscriptions',
+      'My notifications',
+    ]);
+    expect(await partner.button('Find or go to …').count()).toBe(0);
+    await partner.expectGoodPage('own-subscription');
+    expect(partner.refusals()).toEqual([]);
+  });
+
+  it('is led from every page of operators to its own, without a request that is refused', async () => {
+    for (const path of ['', '/queue', '/partners', `/partners/${other.id}`, '/setup/users', '/audit', '/jobs']) {
+      await partner.goTo(path);
+      await partner.title('The board');
+    }
+    await partner.page.keyboard.press('Control+k');
+    expect(await partner.dialog().count()).toBe(0);
+    expect(partner.refusals()).toEqual([]);
+  });
+
+  it('does not see the subscription of another partner', async () => {
+    await partner.goTo(`/own/${other.id}`);
+    await partner.page.getByText('There is no such subscription.').waitFor();
+    expect(partner.refusals().every((text) => text.startsWith('404 '))).toBe(true);
+  });
+
+  it("shows the failed notifications with the endpoint's answers, and sends one again", async () => {
+    await open();
+    await partner.link('Show the failed notifications').click();
+    const row = partner.page.getByRole('row').filter({ hasText: 'HTTP 400' });
+    await row.waitFor();
+    await partner.expectGoodPage('own-notifications');
+    await row.getByRole('link').first().click();
+    await partner.page.getByLabel('Answer to attempt 1').getByText(`No ${MARKUP}`).waitFor();
+    await partner.expectGoodPage('own-notification');
+    subscribed.partner.answer({ status: 200 });
+    await partner.button('Send again …').click();
+    await partner.inDialog('Send again').click();
+    await partner.page.locator('.page-head', { hasText: 'DELIVERED' }).waitFor();
+    await partner.page.getByText('Manual resend').waitFor();
+  });
+
+  it('sends a delivered notification once more', async () => {
+    subscribed.partner.requests.length = 0;
+    await partner.button('Send again …').click();
+    await partner.inDialog('Send again').click();
+    await subscribed.partner.received(1);
+    await partner.page.getByText('Replay', { exact: true }).waitFor();
+  });
+
+  it('replays the last seven days, and shows the progress, also after a reload', async () => {
+    await open();
+    subscribed.partner.requests.length = 0;
+    await partner.button('Replay the last 7 days …').click();
+    await partner.inDialog('Replay').click();
+    await partner.page.getByText('1 delivered', { exact: true }).waitFor();
+    await subscribed.partner.received(1);
+    await partner.page.reload();
+    await partner.page.getByText('1 delivered', { exact: true }).waitFor();
+  });
+
+  it('pauses and resumes the delivery, and cannot resume when an operator suspended it', async () => {
+    await open();
+    await partner.button('Pause …').click();
+    await partner.inDialog('Pause').click();
+    await partner.page.getByText('You have paused the delivery.').waitFor();
+    await partner.button('Resume …').click();
+    await partner.inDialog('Resume').click();
+    await partner.page.getByText('Your endpoint accepts notifications.').waitFor();
+    await subscribed.post('suspend');
+    await partner.page.getByText('The operators of the service have suspended the delivery.').waitFor();
+    expect(await partner.button('Resume …').count()).toBe(0);
+    await subscribed.post('resume');
+    await partner.button('Pause …').waitFor();
+  });
+
+  it('gets a sample on demand, and reads the answer of its endpoint', async () => {
+    subscribed.partner.requests.length = 0;
+    await partner.button('Send a sample').click();
+    await partner.page.getByText('Your endpoint answered the sample with status 200.').waitFor();
+    expect(subscribed.partner.requests).toHaveLength(1);
+    subscribed.partner.answer({ status: 404, body: 'wrong path' });
+    await partner.button('Send a sample').click();
+    await partner.page.getByText('wrong path').waitFor();
+    expect(partner.refusals()).toEqual([`400 POST /partner/subscriptions/${subscribed.id}/verify`]);
+    subscribed.partner.answer({ status: 200 });
+  });
+
+  it('gets a new secret that is shown once, while both secrets sign', async () => {
+    await partner.button('Rotate the secret …').click();
+    await partner.page.getByText('For 24 hours, requests are signed with the old and the new secret').waitFor();
+    await partner.inDialog('Create new secret').click();
+    await partner
+      .dialog('The new signing secret')
+      .getByText(/^whsec_/)
+      .waitFor();
+    await partner.inDialog('Close').click();
+    subscribed.partner.requests.length = 0;
+    await subscribed.booking();
+    const [request] = await subscribed.partner.received(1);
+    expect(request.headers['webhook-signature'].split(' ')).toHaveLength(2);
+  });
+
+  it('has links to the guide for partners and to the vectors for tests', async () => {
+    const links = partner.page.getByRole('region', { name: 'Test your program' }).getByRole('link');
+    const hrefs = await Promise.all((await links.all()).map((one) => one.getAttribute('href')));
+    const paths = hrefs.map((href) => new URL(href!).pathname);
+    expect(paths).toEqual(['/guide/notifications.html', '/guide/files/clients/partner/vectors.json']);
+  });
+
+  it('chooses among several subscriptions', async () => {
+    await subscribed.admin('PUT', `users/${invited.username}`, { subscription_ids: [subscribed.id, other.id] });
+    await partner.goTo('/own');
+    await partner.title('My subscriptions');
+    await partner.expectGoodPage('own-subscriptions');
+    await partner.link('Another partner').click();
+    await partner.title('Another partner');
+  });
+
+  it('loses the session when an operator disables its user', async () => {
+    await subscribed.admin('PUT', `users/${invited.username}`, { disabled: true });
+    await partner.dialog('Your session has ended').waitFor();
+    partner.refusals();
+  });
+});
