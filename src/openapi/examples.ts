@@ -165,8 +165,12 @@ const parameters = ({ account_code }: Surroundings, path: string): Record<string
   username: 'integration-user',
   consumer_key: 'K7MWQ2XA9PDRB7K2M9QX',
   launch_code: 'hT3kq0Qm6mS8m1v5pX2wZr9aYc4dLfJgNbVtUoEiKsA',
+  from: '2026-11-01T00:00:00Z',
+  to: '2026-11-02T00:00:00Z',
   code: CODES[Object.keys(CODES).find((place) => path.includes(`/${place}/`)) ?? ''],
-  ...Object.fromEntries(['id', 'notification_id', 'resend_id', 'job_id', 'import_id'].map((name) => [name, UUID])),
+  ...Object.fromEntries(
+    ['id', 'notification_id', 'subscription_id', 'resend_id', 'job_id', 'import_id'].map((name) => [name, UUID]),
+  ),
 });
 
 interface Operation {

@@ -273,6 +273,8 @@ describe('the examples of the document, against a sandbox', () => {
       expect(error.message).toContain('409'),
     );
     made['job_id'] = (await tryOut('POST /partner/notifications/replay')).body.job_id;
+    await tryOut('POST /partner/notifications/poll');
+    await tryOut('GET /partner/digest', { subscription_id: made['id'] });
     await tryOut('GET /partner/jobs/{job_id}');
     for (const action of ['pause', 'resume', 'abort'])
       await tryOut(`POST /partner/jobs/{job_id}/${action}`).catch((error: Error) =>
