@@ -26,7 +26,14 @@ import { ErrorQueueCause } from './notifications/delivery/error-queue-cause.enti
 import { JobItem } from './notifications/delivery/job-item.entity.js';
 import { JobPart } from './notifications/delivery/job-part.entity.js';
 import { NotificationAttempt } from './notifications/delivery/notification-attempt.entity.js';
+import {
+  DeliveredDigest,
+  DigestBackfill,
+  DigestBucket,
+  DigestChange,
+} from './notifications/delivery/digest.entities.js';
 import { Notification } from './notifications/delivery/notification.entity.js';
+import { PollOffer } from './notifications/delivery/poll-offer.entity.js';
 import { Subscription } from './notifications/subscriptions/subscription.entity.js';
 import { AuditRow } from './platform/audit/audit-row.entity.js';
 import { EventListener, EventStream } from './platform/changes/event-listener.entity.js';
@@ -63,6 +70,8 @@ import { RecordChanges1764500200000 } from './migrations/1764500200000-record-ch
 import { ExpiringDays1764500300000 } from './migrations/1764500300000-expiring-days.js';
 import { Alerts1764500400000 } from './migrations/1764500400000-alerts.js';
 import { PartnerCallers1764500500000 } from './migrations/1764500500000-partner-callers.js';
+import { PollDelivery1764500600000 } from './migrations/1764500600000-poll-delivery.js';
+import { Digests1764500700000 } from './migrations/1764500700000-digests.js';
 
 /** The TypeORM entities of all tables. */
 const ENTITIES = [
@@ -99,6 +108,11 @@ const ENTITIES = [
   JobPart,
   NotificationAttempt,
   Notification,
+  PollOffer,
+  DeliveredDigest,
+  DigestBackfill,
+  DigestBucket,
+  DigestChange,
   Subscription,
   AuditRow,
   ChangeEpoch,
@@ -141,6 +155,8 @@ const MIGRATIONS = [
   Alerts1764500400000,
   PartnerCallers1764500500000,
   ImportsFileName1764500800000,
+  PollDelivery1764500600000,
+  Digests1764500700000,
 ];
 
 /**

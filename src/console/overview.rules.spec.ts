@@ -8,6 +8,7 @@ const partner = (changes: Partial<PartnerCondition> = {}): PartnerCondition => (
   account_code: 'A',
   subscription_name: null,
   partner_url: 'https://partner.example',
+  delivery: 'PUSH',
   state: 'ACTIVE',
   health: 'UP',
   health_changed_at: null,

@@ -14,6 +14,7 @@ const MAY_BEGIN = prepared(
    WHERE subscription_id = $1 AND leased_until > ${MACHINE_TIME} AND NOT begun LIMIT 1`,
 );
 const DUE = 'due ';
+const OFFERABLE = 'poll ';
 const CHANGED = 'changed ';
 const MOVED = 'moved ';
 const BUSY = 'busy ';
@@ -35,6 +36,13 @@ export interface SignalReceiver {
   busy(subscriptionId: string): void;
 }
 
+/** The part of this process that answers waiting polls. */
+export interface PollReceiver {
+  /** Reports that these partners may poll a notification now. */
+  wake(subscriptionIds: readonly string[]): void;
+}
+
+const NO_POLLS: PollReceiver = { wake: () => undefined };
 const NOBODY: SignalReceiver = {
   isRunning: false,
   wake: () => undefined,
@@ -49,7 +57,9 @@ const NOBODY: SignalReceiver = {
 @Injectable()
 export class DeliverySignals {
   private loop = NOBODY;
+  private polls = NO_POLLS;
   private readonly listener: Listener;
+  private listening: Promise<void> | null = null;
 
   constructor(
     private readonly database: Database,
@@ -68,14 +78,26 @@ export class DeliverySignals {
     this.loop = loop;
   }
 
+  /** Connects the waiting polls, which receive the signals of all processes while this process listens. */
+  connectPolls(polls: PollReceiver): void {
+    this.polls = polls;
+  }
+
   /**
    * Reports due notifications of the given partners, after the current transaction has committed. A process that
    * delivers wakes its own loop; any other process sends a NOTIFY.
    */
   due(subscriptionIds: readonly string[]): void {
     if (subscriptionIds.length === 0) return;
+    this.unitOfWork.afterCommit(() => this.polls.wake(subscriptionIds));
     if (this.loop.isRunning) this.unitOfWork.afterCommit(() => this.loop.wake(subscriptionIds));
     else this.notify(DUE, subscriptionIds);
+  }
+
+  /** Reports to all processes that these partners may poll a notification, after the current transaction has committed. */
+  offerable(subscriptionIds: readonly string[]): void {
+    this.unitOfWork.afterCommit(() => this.polls.wake(subscriptionIds));
+    this.notify(OFFERABLE, subscriptionIds);
   }
 
   /**
@@ -85,6 +107,7 @@ export class DeliverySignals {
    */
   changed(subscriptionId: string, isNewAddress: boolean): void {
     this.unitOfWork.afterCommit(() => this.loop.changed(subscriptionId, isNewAddress));
+    this.unitOfWork.afterCommit(() => this.polls.wake([subscriptionId]));
     this.notify(isNewAddress ? MOVED : CHANGED, [subscriptionId]);
   }
 
@@ -115,9 +138,9 @@ export class DeliverySignals {
     this.notify(BUSY, subscriptionIds);
   }
 
-  /** Starts to receive the signals of other processes. */
-  async listen(): Promise<void> {
-    await this.listener.open();
+  /** Starts to receive the signals of other processes, unless this process already does. */
+  listen(): Promise<void> {
+    return (this.listening ??= this.listener.open());
   }
 
   async close(): Promise<void> {
@@ -132,6 +155,8 @@ export class DeliverySignals {
   }
 
   private hear(payload: string): void {
+    const [word, id] = payload.split(' ');
+    if ([DUE, OFFERABLE, CHANGED].includes(`${word} `)) this.polls.wake([id]);
     if (payload.startsWith(DUE)) this.loop.wake([payload.slice(DUE.length)]);
     else if (payload.startsWith(CHANGED)) this.loop.changed(payload.slice(CHANGED.length), false);
     else if (payload.startsWith(MOVED)) this.loop.changed(payload.slice(MOVED.length), true);

@@ -14,6 +14,10 @@ declareFaults({
     'The value is not a known state of a notification, job or import.',
     'Use one of the values that the API description lists for `state`.',
   ],
+  refusal_unknown: ['The value is not a known reason of a refusal.', 'Use NO_MATCHING_RECORD or OTHER.'],
+  range_empty: ['The range ends before it begins, or at its beginning.', 'Send a `to` that is later than `from`.'],
+  too_many_steps: ['The range has more steps than one response has.', 'Use longer steps or a shorter range.'],
+  delivery_unknown: ['The value is not a known way of delivery.', 'Use PUSH or POLL.'],
   suspender_unknown: ['The value is not a known side of a subscription.', 'Use OPERATOR or PARTNER.'],
   exam_in_unknown: [
     'The value is not a known time until an exam.',
@@ -103,6 +107,12 @@ export const subscriptionUnverified = defineProblem(
   'conflict',
   'The subscription is not verified',
   'The partner has not yet answered a sample notification with status 200. Verify the subscription first.',
+);
+export const subscriptionPolled = defineProblem(
+  'subscription_polled',
+  'conflict',
+  'The partner polls',
+  'The partner of this subscription fetches its notifications, so that there is no address to which a sample could be sent. The subscription needs no verification. To push notifications, set `delivery` to PUSH.',
 );
 export const authRequired = defineProblem(
   'auth_required',

@@ -21,6 +21,12 @@ import {
   PartnerReader,
   SurveyPartnersHandler,
 } from './error-queue/partner-reader.js';
+import { DigestController } from './partner-side/digest.controller.js';
+import { DigestReader } from './partner-side/digest-reader.js';
+import { DigestUpkeep } from './delivery/digest-upkeep.js';
+import { PollController } from './partner-side/poll.controller.js';
+import { Polls } from './partner-side/poll.js';
+import { PollWaiters } from './partner-side/poll-waiters.js';
 import { PartnersController } from './error-queue/partners.controller.js';
 import { ResendsController } from './error-queue/resends.controller.js';
 import { StatisticsController } from './error-queue/statistics.controller.js';
@@ -42,7 +48,6 @@ import {
   CreateSubscriptionHandler,
   DeleteSubscriptionHandler,
   ResumeSubscriptionHandler,
-  RotateSigningSecretHandler,
   SuspendSubscriptionHandler,
 } from './subscriptions/subscriptions.handlers.js';
 import { NotificationPersonalData } from './delivery/notification-personal-data.js';
@@ -50,6 +55,7 @@ import { NotificationRetention } from './delivery/notification-retention.js';
 import { NotificationsSaga } from './notifications.saga.js';
 import { PartnerAddressGuard } from './partner/partner-address.js';
 import { PartnerClient, partnerHttpOptions } from './partner/partner-client.js';
+import { PollOffers } from './delivery/poll-offers.js';
 import { PartnerDirectory } from './subscriptions/partner-directory.js';
 import { RacePoints } from './race-points.js';
 import { QueueUpkeep } from './delivery/queue-upkeep.js';
@@ -59,6 +65,7 @@ import { SubscriptionRetention } from './delivery/subscription-retention.js';
 import { JobRunner } from './delivery/job-runner.js';
 import { ReplicationGate } from './delivery/replication-gate.js';
 import { UndeliveredFigures } from './delivery/undelivered-figures.js';
+import { RotateSigningSecretHandler } from './subscriptions/signing-secret.handlers.js';
 import { SubscriptionSecrets } from './subscriptions/subscription-secrets.js';
 import {
   FindDeliveryStallHandler,
@@ -79,6 +86,8 @@ import { TranslateEventsHandler } from './delivery/translation.js';
     StatisticsController,
     PartnersController,
     NotificationsController,
+    PollController,
+    DigestController,
     OwnSubscriptionsController,
     OwnNotificationsController,
     OwnJobsController,
@@ -96,6 +105,11 @@ import { TranslateEventsHandler } from './delivery/translation.js';
     TranslateEventsHandler,
     RacePoints,
     DeliveryLoop,
+    PollOffers,
+    DigestUpkeep,
+    DigestReader,
+    PollWaiters,
+    Polls,
     ReplicationGate,
     DeliveryMetrics,
     DeliverySignals,

@@ -1,6 +1,6 @@
 import { Query } from '@nestjs/cqrs';
 import type { AllowedAccounts } from '../platform/context/caller.js';
-import type { PartnerHealth, SubscriptionState } from './subscriptions/subscription.entity.js';
+import type { PartnerDelivery, PartnerHealth, SubscriptionState } from './subscriptions/subscription.entity.js';
 
 export const EXAM_IN = ['past', '2h', '24h', '7d', 'later'] as const;
 export type ExamIn = (typeof EXAM_IN)[number];
@@ -33,7 +33,9 @@ export interface PartnerCondition {
   readonly subscription_id: string;
   readonly account_code: string;
   readonly subscription_name: string | null;
-  readonly partner_url: string;
+  /** The partner's address; null if the partner polls and has no address. */
+  readonly partner_url: string | null;
+  readonly delivery: PartnerDelivery;
   readonly state: SubscriptionState;
   readonly health: PartnerHealth;
   readonly health_changed_at: Date | null;

@@ -3,7 +3,8 @@ import { Field } from '../platform/validation/fields.js';
 import { uuidRule } from '../platform/validation/identifiers.js';
 import { dateTime, integer, oneOf, text } from '../platform/validation/rules.js';
 import type { PartnerCondition } from './notifications.queries.js';
-import { PACE, paceRule, PAUSED_UNTIL } from './subscriptions/pace.fields.js';
+import { NO_ADDRESS_SHOWN, PACE, paceRule, PAUSED_UNTIL } from './subscriptions/pace.fields.js';
+import { DELIVERIES, type PartnerDelivery } from './subscriptions/subscription.entity.js';
 import { shownPace } from './subscriptions/partner-standing.js';
 
 /** The condition of a partner, as HTTP responses show it. */
@@ -17,8 +18,11 @@ export class PartnerConditionModel {
   @Field(text({ max: 100 }), { always: true })
   subscription_name: string | null;
 
-  @Field(text({ max: 2000 }), { required: true })
-  partner_url: string;
+  @Field(text({ max: 2000 }), { always: true, description: NO_ADDRESS_SHOWN })
+  partner_url: string | null;
+
+  @Field(oneOf(DELIVERIES, 'delivery_unknown'), { required: true })
+  delivery: PartnerDelivery;
 
   @Field(oneOf(['UNVERIFIED', 'ACTIVE', 'SUSPENDED'], 'state_unknown'), { required: true })
   state: string;
@@ -66,6 +70,7 @@ export function presentPartner(partner: PartnerCondition, now: Date): PartnerCon
     account_code: partner.account_code,
     subscription_name: partner.subscription_name,
     partner_url: partner.partner_url,
+    delivery: partner.delivery,
     state: partner.state,
     health: partner.health,
     down_since: isDown ? formatOptionalDateTime(partner.health_changed_at) : null,

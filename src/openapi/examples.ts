@@ -111,6 +111,7 @@ const bodies = ({ account_code, partner: { partner_url, ca_pem } }: Surroundings
     url: 'https://chat.example/hooks/on-call',
     conditions: ['PARTNER_DOWN', 'EXAM_SOON_UNDELIVERED'],
   },
+  'POST /partner/notifications/poll': { max: 20, return_immediately: true, ack: [UUID] },
   'POST /admin/notifications/replay': { subscription_id: UUID, filter: { change_reason: 'BOOKING_CREATED' }, reason },
   'POST /partner/notifications/replay': { booking_code: BOOKING },
   'POST /partner/notifications/{id}/resend': { reason },
@@ -185,8 +186,12 @@ const parameters = ({ account_code, examples }: Surroundings, path: string, name
   username: 'integration-user',
   consumer_key: 'K7MWQ2XA9PDRB7K2M9QX',
   launch_code: 'hT3kq0Qm6mS8m1v5pX2wZr9aYc4dLfJgNbVtUoEiKsA',
+  from: '2026-11-01T00:00:00Z',
+  to: '2026-11-02T00:00:00Z',
   code: CODES[Object.keys(CODES).find((place) => path.includes(`/${place}/`)) ?? ''],
-  ...Object.fromEntries(['id', 'notification_id', 'resend_id', 'job_id', 'import_id'].map((name) => [name, UUID])),
+  ...Object.fromEntries(
+    ['id', 'notification_id', 'subscription_id', 'resend_id', 'job_id', 'import_id'].map((name) => [name, UUID]),
+  ),
   ...examples?.['*'],
   ...examples?.[name],
 });

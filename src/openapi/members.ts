@@ -78,6 +78,7 @@ const DESCRIPTIONS: Record<string, string> = {
   eventFinish: 'End of the event.',
   eventStart: 'Start of the event.',
   eventStatus: 'Status of the event.',
+  delivery: 'The way to the partner: PUSH sends notifications to its address, with POLL it fetches them.',
   event_sequence: 'Number of the event within its booking, counted from 1.',
   examApiData: 'The exam as the test driver received it.',
   examCode: 'The exam: a `svc_eligiblity_id`, a `booking_code`, a `client_eligibility_id` or a test code.',

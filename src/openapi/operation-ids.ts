@@ -81,6 +81,8 @@ const OPERATION_IDS: Record<string, string> = {
   'GET /admin/notifications': 'listNotifications',
   'GET /admin/notifications/{id}': 'getNotification',
   'POST /admin/notifications/replay': 'replayNotifications',
+  'GET /partner/digest': 'readDigest',
+  'POST /partner/notifications/poll': 'pollNotifications',
 
   'GET /admin/error-queue': 'listErrorQueue',
   'GET /admin/error-queue/summary': 'summarizeErrorQueue',

@@ -16,7 +16,7 @@ const TAGS: Record<string, string> = {
   Notifications: 'Read the notifications to partners with all their delivery attempts.',
   'Error queue': 'Find the cause of failed notifications, then resend or resolve them.',
   'Bulk jobs': 'Follow and control resends, replays and other jobs over many notifications.',
-  Partner: 'Read one’s own notifications as a partner, and have them sent again.',
+  Partner: 'Poll and read one’s own notifications as a partner, check that none is missing, and have them sent again.',
   Console: 'Sign operators in to the console and out of it.',
   Administration: 'Manage accounts, their catalogue, users and applications, and read the audit log.',
   "Candidates' rights": 'Export and erase the personal data of a candidate.',
@@ -54,6 +54,10 @@ export const DESCRIPTIONS: Record<string, string> = {
     'The entry has the meaning and the remedy. The `type` of every problem document is this address.',
   'POST /admin/subscriptions':
     'The signing secret is shown only in this response. Nothing is sent to the partner until the subscription is verified.',
+  'POST /partner/notifications/poll':
+    'The partner of a subscription with `delivery` POLL fetches its notifications with this request. A notification in `ack` is delivered. A notification in `refuse` waits for an operator, as after a status 400. A notification in neither list is offered again when `lease_s` is over. The next event of a booking is offered after the earlier one was acknowledged or refused. The subscriptions that push offer nothing.',
+  'GET /partner/digest':
+    'Compare each step with the same digest of the notifications that you have kept, by their `effective_date`. If a step differs, request it again with smaller steps. The digest covers every delivered notification that the service still keeps, with its body as you last acknowledged it. Steps that begin at multiples of five minutes are fastest.',
   'GET /admin/subscriptions': LIST,
   'GET /admin/alerts': LIST,
   'GET /admin/alerts/{name}':

@@ -1,4 +1,5 @@
 import type { SandboxClient } from './sandbox-client.js';
+import { makeSpareEntries } from './sandbox-spares.js';
 
 /** Values for the examples of an operation, by the names of parameters and members. */
 export type Values = Record<string, string>;
@@ -52,7 +53,6 @@ export class SandboxExamples {
       this.unmatchedResults(),
       this.imports(),
       this.partners(),
-      this.alerts(),
     ]);
     return this.values;
   }
@@ -150,17 +150,7 @@ export class SandboxExamples {
   }
 
   private async catalogue(): Promise<void> {
-    const at = (kind: string, code: string, body: object) =>
-      this.client.call('PUT', `/admin/accounts/${this.access.account_code}/${kind}/${code}`, body);
-    await at('tests', 'SPARE', { name: 'A test to delete', portions: [{ portion_code: 'MAIN' }] });
-    await at('schools', 'SPARE', { name: 'A school to delete' });
-    await at('accommodations', 'SPARE', { name: 'An accommodation to delete', requires_approval: false });
-    await at('attribute-keys', 'spare-key', { name: 'A key to delete' });
-    await at('vouchers', 'SPARE', { discount_type: 'PERCENT', discount_value: 5 });
-    this.use({ test_code: 'SPARE' }, `DELETE ${CATALOGUE}/tests/{test_code}`);
-    for (const kind of ['schools', 'accommodations', 'vouchers'])
-      this.use({ code: 'SPARE' }, `DELETE ${CATALOGUE}/${kind}/{code}`);
-    this.use({ code: 'spare-key' }, `DELETE ${CATALOGUE}/attribute-keys/{code}`);
+    Object.assign(this.values, await makeSpareEntries(this.client, this.access.account_code));
     const { consumer_key } = await this.client.call<Values>('POST', '/admin/applications', {
       name: 'Sample application',
       scopes: ['read'],
@@ -246,17 +236,6 @@ export class SandboxExamples {
       'POST /partner/jobs/{job_id}/resume',
     );
     this.use(await replay(waiting[4]), 'POST /partner/jobs/{job_id}/abort');
-  }
-
-  /** Creates alerts that are disabled, because nobody in the sandbox receives their messages. */
-  private async alerts(): Promise<void> {
-    for (const name of ['on-call', 'spare'])
-      await this.client.call('PUT', `/admin/alerts/${name}`, {
-        kind: 'WEBHOOK',
-        url: 'https://chat.example/hooks/on-call',
-        disabled: true,
-      });
-    this.use({ name: 'spare' }, 'DELETE /admin/alerts/{name}');
   }
 
   private async subscription(name: string, behaviour = ''): Promise<string> {

@@ -76,6 +76,11 @@ const BODIES: Record<string, (at: Places) => unknown[]> = {
     {},
   ],
   'POST /partner/notifications/{id}/resend': () => [REASON],
+  'POST /partner/notifications/poll': (at) => [
+    { subscription_id: at['subscription_id'], return_immediately: true },
+    { ack: [at['notifications'], at['notification_id']], return_immediately: true },
+    { refuse: [{ id: at['notification_id'], reason: 'OTHER' }], return_immediately: true },
+  ],
   'POST /admin/eligibilities/{svc_id}/hold': () => [REASON],
   'POST /admin/eligibilities/{svc_id}/decline-accommodations': () => [REASON],
   'POST /admin/eligibilities/{svc_id}/result/hold': () => [REASON],
@@ -112,13 +117,14 @@ const OPERATORS: Places = { username: 'somebody', consumer_key: 'K7MWQ2XA9PDRB7K
 /** The query parameters that some lists require. */
 const NEEDED: Record<string, string> = {
   'GET /admin/candidates': 'q=Side',
+  'GET /partner/digest': 'from=2020-01-01T00:00:00Z&to=2040-01-01T00:00:00Z&step_s=31536000',
   'GET /admin/eligibilities': 'waiting_for=HOLD',
   'GET /accounts/{account_code}/candidates/{candidate_id}/eligibilities': 'status=all',
 };
 const STREAM = 'GET /admin/events';
 /** The filters whose values do not identify data of an account. */
 const PLAIN = new Set(
-  'limit cursor after kind state from to change_reason failure reason http_status retry outcome status updated_since waiting_for media action dry_run organisation'.split(
+  'limit cursor after kind state from to change_reason failure reason http_status retry outcome status updated_since waiting_for media action dry_run organisation step_s'.split(
     ' ',
   ),
 );

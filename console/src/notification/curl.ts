@@ -25,12 +25,13 @@ export function requestHeaders(
   ];
 }
 
-/** Returns a curl command that sends the same request as the service, with placeholders for secrets. */
+/** Returns a curl command that sends the same request to the partner's address, with placeholders for secrets. */
 export function curlOf(
   notification: Schemas['NotificationDetail'],
   subscription: Schemas['SubscriptionModel'],
+  url: string,
 ): string {
-  const { auth, partner_url: url } = subscription;
+  const { auth } = subscription;
   const sign =
     auth.type === 'basic'
       ? [`--user ${quoted(`${auth.username ?? ''}:PASSWORD`)}`]

@@ -89,7 +89,12 @@ function OneNotification({ notification }: { notification: Notification }) {
               <Button onPress={() => void act('resolve')}>Resolve …</Button>
             </>
           )}
-          {subscription && <CopyButton text={() => curlOf(notification, subscription)} label="Copy as curl" />}
+          {subscription?.partner_url != null && (
+            <CopyButton
+              text={() => curlOf(notification, subscription, subscription.partner_url!)}
+              label="Copy as curl"
+            />
+          )}
         </>
       }
     >

@@ -12,6 +12,7 @@ import { Time } from '../components/time';
 import { eventText, notifiedText } from '../notification/words';
 import { Charts } from '../partners/partner-page';
 import { Certificate } from '../partners/partners-page';
+import { partnerTitle } from '../partners/partner-name';
 import { signInText } from '../partners/sign-in-text';
 import { healthOf } from './health-text';
 import { OwnActions } from './own-actions';
@@ -30,7 +31,7 @@ function Own({ subscription }: { subscription: Schemas['OwnSubscription'] }) {
   const { word, tone, fact, step } = healthOf(subscription);
   return (
     <Page
-      title={name ?? url}
+      title={partnerTitle({ subscription_name: name, partner_url: url })}
       badge={<Badge state={word} tone={tone} />}
       actions={
         <LinkButton to="/own/notifications" search={{ subscription_id: id }}>

@@ -66,7 +66,7 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
       text: (
         <>
           <p>
-            {name ?? url} will receive no more notifications.{' '}
+            {name ?? url ?? 'This partner'} will receive no more notifications.{' '}
             {waiting === 0
               ? 'No notification is waiting for this partner.'
               : `The undelivered events of ${waiting.toLocaleString('en')} ${waiting === 1 ? 'booking' : 'bookings'} are resolved and never sent.`}

@@ -1,11 +1,13 @@
 interface Named {
   subscription_name?: string | null;
-  partner_url: string;
+  partner_url: string | null;
 }
+
+const NO_NAME = 'Partner without a name';
 
 /** Returns the name of a partner or, if the partner has no name, the host of its address. */
 export function partnerName({ subscription_name: name, partner_url: url }: Named): string {
-  return name ?? hostOf(url);
+  return name ?? (url === null ? NO_NAME : hostOf(url));
 }
 
 /**
@@ -13,7 +15,7 @@ export function partnerName({ subscription_name: name, partner_url: url }: Named
  * partners on one host.
  */
 export function partnerTitle({ subscription_name: name, partner_url: url }: Named): string {
-  return name ?? url;
+  return name ?? url ?? NO_NAME;
 }
 
 function hostOf(url: string): string {

@@ -19,6 +19,7 @@ import { BulkButtons } from '../queue/bulk-buttons';
 import { filterOf } from '../queue/filter-text';
 import { LatestAnswer } from '../queue/latest-answer';
 import { conditionOf } from './condition';
+import { partnerTitle } from './partner-name';
 import { PartnerActions } from './partner-actions';
 import { statisticsQuery, subscriptionQuery } from './partner-queries';
 import { Certificate } from './partners-page';
@@ -41,14 +42,14 @@ export function PartnerPage() {
 }
 
 function Partner({ subscription }: { subscription: Subscription }) {
-  const { id, name, partner_url: url } = subscription;
+  const { id, name, partner_url: url, delivery } = subscription;
   useLive(['attempts', 'undelivered'], [['subscriptions', id, 'statistics']]);
   const statistics = useQuery(statisticsQuery(id));
   const [word, tone] = conditionOf(subscription);
   const isAdmin = useScopes().includes('admin');
   return (
     <Page
-      title={name ?? url}
+      title={partnerTitle({ subscription_name: name, partner_url: url })}
       badge={<Badge state={word} tone={tone} />}
       trail={<Link to="/partners">Partners</Link>}
       actions={
@@ -69,6 +70,7 @@ function Partner({ subscription }: { subscription: Subscription }) {
       <Warnings of={subscription.warnings} />
       <Facts
         of={[
+          ['Delivery', delivery === 'POLL' ? 'The partner polls' : 'Pushed to the address'],
           ['Address', url],
           ['Account', <AccountName code={subscription.account_code} />],
           ['Events', subscription.change_reasons.map(eventText).join(', ')],
@@ -91,7 +93,7 @@ function Partner({ subscription }: { subscription: Subscription }) {
       <Section title="Attempts in the last 7 days">
         <Shown query={statistics}>{(found) => <Charts statistics={found} />}</Shown>
       </Section>
-      <SampleSection subscription={subscription} />
+      {delivery === 'PUSH' && <SampleSection subscription={subscription} />}
       <Replay id={id} />
     </Page>
   );

@@ -53,13 +53,19 @@ function Settings({ subscription }: { subscription: Subscription }) {
   );
 }
 
+const DELIVERY_OPTIONS = [
+  ['PUSH', 'Push to the address'],
+  ['POLL', 'The partner polls'],
+] as const;
+
 function SettingsForm({ subscription, auth }: { subscription: Subscription; auth: AuthType | '' }) {
   const { id } = subscription;
   const queries = useQueryClient();
   const navigate = useNavigate();
   const known = {
     name: subscription.name ?? '',
-    partner_url: subscription.partner_url,
+    delivery: subscription.delivery as string,
+    partner_url: subscription.partner_url ?? '',
     change_reasons: [...subscription.change_reasons] as string[],
     record_changes: [...subscription.record_changes] as string[],
     ca_pem: subscription.ca_pem ?? '',
@@ -88,6 +94,7 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
     <Form form={form} action="Save">
       {auth !== '' && <AuthFields form={form} type={auth} />}
       <FormField form={form} name="name" label="Name" />
+      <FormField form={form} name="delivery" label="Delivery" options={DELIVERY_OPTIONS} />
       <FormField form={form} name="partner_url" label="Address" />
       <FormField form={form} name="change_reasons" label="Events" options={CHANGE_REASON_OPTIONS} />
       <FormField form={form} name="record_changes" label="Changes of records" options={RECORD_CHANGE_OPTIONS} />

@@ -19,13 +19,17 @@ const MOST_LEASES = 1000;
 
 const NOW = prepared('clock-now', `SELECT (date_part('epoch', ${MACHINE_TIME}) * 1000)::float8 AS ms`);
 
-/** Finds leases that end later than a lease that is granted now could end. $1: the default wait time. */
+/**
+ * Finds leases that end later than a lease that is granted now could end. $1: the default wait time. A partner that
+ * polls chooses the time of its lease.
+ */
 const TOO_LONG = prepared(
   'clock-leases-too-long',
-  `SELECT d.subscription_id, d.notification_position AS position, d.lease_token AS token,
-     coalesce(s.wait_ms, $1::int) AS wait_ms
+  `SELECT d.subscription_id, d.notification_position AS position, d.lease_token AS token, lasts.ms AS wait_ms
    FROM deliveries d JOIN subscriptions s ON s.id = d.subscription_id
-   WHERE d.leased_until > ${MACHINE_TIME} + make_interval(secs => coalesce(s.wait_ms, $1::int) / 1000.0 + ${LEASE_EXTRA_S + JUMP_MS / 1000})
+     LEFT JOIN poll_offers o ON o.notification_position = d.notification_position AND o.lease_token = d.lease_token
+     CROSS JOIN LATERAL (SELECT coalesce(o.lease_s * 1000, s.wait_ms, $1::int) AS ms) lasts
+   WHERE d.leased_until > ${MACHINE_TIME} + make_interval(secs => lasts.ms / 1000.0 + ${LEASE_EXTRA_S + JUMP_MS / 1000})
    LIMIT ${MOST_LEASES}`,
   acrossAccounts.workers,
 );

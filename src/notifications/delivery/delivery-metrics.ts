@@ -85,7 +85,7 @@ export class DeliveryMetrics {
     });
   }
 
-  attempted(partner: string, result: AttemptOutcome): void {
+  attempted(partner: string, result: Pick<AttemptOutcome, 'failure' | 'durationMs'>): void {
     const outcome = result.failure ?? 'delivered';
     let counter = this.attemptsOf.get(outcome);
     if (counter === undefined) this.attemptsOf.set(outcome, (counter = this.attempts.labels({ outcome })));

@@ -7,11 +7,13 @@ import { Outbox } from '../../platform/events/outbox.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { Readiness } from '../../platform/observability/readiness.js';
 import { ClockWatch } from './clock-watch.js';
+import { DigestUpkeep } from './digest-upkeep.js';
 import { DeliveryInvariant } from './delivery-invariant.js';
 import { DeliveryLoop } from './delivery-loop.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { NotificationRetention } from './notification-retention.js';
 import { PartnerDirectory } from '../subscriptions/partner-directory.js';
+import { PollOffers } from './poll-offers.js';
 import { QueueUpkeep } from './queue-upkeep.js';
 import { JobRetention } from './job-retention.js';
 import { SubscriptionRetention } from './subscription-retention.js';
@@ -52,6 +54,8 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     private readonly jobs: JobRunner,
     private readonly clockWatch: ClockWatch,
     private readonly upkeep: QueueUpkeep,
+    private readonly polls: PollOffers,
+    private readonly digests: DigestUpkeep,
     private readonly invariant: DeliveryInvariant,
     private readonly undelivered: UndeliveredFigures,
     private readonly retention: NotificationRetention,
@@ -89,11 +93,13 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
   @Interval(SWEEP_MS)
   async sweep(): Promise<void> {
     void this.once('statistics', () => this.analyseGrown());
+    void this.once('digests', () => this.digests.run());
     await this.once('sweep', async () => {
       await this.outbox.sweep();
       await this.loop.findWork();
       this.lastSweep = performance.now();
     });
+    await this.once('lapsed polls', () => this.polls.lapse(null));
     await this.once('clock', () => this.clockWatch.check());
     await this.once('upkeep', () => this.upkeep.run());
   }
@@ -118,6 +124,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
       await this.retention.run();
       await this.jobRetention.run();
       await this.subscriptionRetention.run();
+      await this.digests.removeEmpty();
     });
   }
 

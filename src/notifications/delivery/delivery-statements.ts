@@ -23,6 +23,8 @@
  * 9. While a partner is DOWN, its rows are claimed only by `CLAIM_PROBES` and by a manual resend. There is one probe at
  *    a time for all processes (`next_probe_at` moves in the same statement). Recording a probe moves `next_probe_at`
  *    again only if no other probe was claimed (`probe_token`).
+ * 10. The rows of a partner that polls are claimed only by its polls (poll-statements.ts). For all other claims, the
+ *    database keeps such a partner paused (migration poll-delivery).
  *
  * Never write to a row of `deliveries` without its token, unless its lease has expired or was never granted.
  */
@@ -44,7 +46,7 @@ const BY_OPERATOR = (row: string) => `(${row}.trigger = 'MANUAL' AND ${row}.job_
  * delivery is left. OFFSET forces one index look-up per row; a join would compare each row with all rows of its
  * partner.
  */
-const IN_TURN = `NOT EXISTS (
+export const IN_TURN = `NOT EXISTS (
   SELECT FROM deliveries other
   WHERE other.subscription_id = d.subscription_id AND other.booking_code = d.booking_code
     AND other.notification_position <> d.notification_position
@@ -56,12 +58,12 @@ const IN_TURN = `NOT EXISTS (
  * The SQL condition that makes PostgreSQL's planner read the index with the partner's rows in order. Because of its
  * statistics, the planner might otherwise sort all rows of the partner.
  */
-const FROM_THE_OLDEST = expectingFew('d.notification_position');
+export const FROM_THE_OLDEST = expectingFew('d.notification_position');
 
 /**
  * The columns of a locked delivery `d`. Other parts of the statement see the row in its state at the statement's start.
  */
-const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS seen`;
+export const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS seen`;
 /** The columns of the delivery's subscription `s`, so that no second join with the subscriptions is needed. */
 const WITH_PARTNER = `picked.*, s.version, s.health, s.health_changed_at, s.wait_ms, s.pace`;
 
@@ -69,7 +71,7 @@ const WITH_PARTNER = `picked.*, s.version, s.health, s.health_changed_at, s.wait
  * Keeps those `picked` rows that no other row of the same booking blocks. The statement locks and updates those other
  * rows; see point 7 at the top of the file. {@link TAKEN} checks that a picked row itself is unchanged.
  */
-const ALONE = `
+export const ALONE = `
    other AS MATERIALIZED (
      SELECT picked.subscription_id, picked.notification_position, d.notification_position AS other
      FROM picked CROSS JOIN LATERAL (
@@ -92,7 +94,7 @@ const ALONE = `
        WHERE (subscription_id, other.other) NOT IN (SELECT subscription_id, notification_position FROM behind)))`;
 
 /** The SQL condition that the row is found by its key and was not changed since the statement began. */
-const TAKEN = `d.subscription_id = s.subscription_id AND d.notification_position = s.notification_position
+export const TAKEN = `d.subscription_id = s.subscription_id AND d.notification_position = s.notification_position
      AND d.xmin = s.seen`;
 
 /** The columns of a delivery `d`, its notification `n` and its subscription `s`. */

@@ -4,6 +4,9 @@ import type { Logger } from '../../platform/observability/logger.js';
 import type { Claimed } from './delivery-statements.js';
 import { BEGIN_ITEMS } from './job-statements.js';
 
+/** A claimed notification of a bulk job. */
+type Item = Pick<Claimed, 'job_id' | 'subscription_id' | 'position' | 'lease_token'>;
+
 /**
  * Asks the database, just before an attempt, whether a notification of a bulk job may still be sent. An operator's
  * pause of the job and a failure of the partner therefore stop every attempt that has not started, and the count of
@@ -11,7 +14,7 @@ import { BEGIN_ITEMS } from './job-statements.js';
  * of the event loop.
  */
 export class JobGate {
-  private waiting: Claimed[] = [];
+  private waiting: Item[] = [];
   private next: Promise<ReadonlySet<number>> | null = null;
 
   constructor(
@@ -19,7 +22,7 @@ export class JobGate {
     private readonly logger: Logger,
   ) {}
 
-  async mayBegin(item: Claimed): Promise<boolean> {
+  async mayBegin(item: Item): Promise<boolean> {
     this.waiting.push(item);
     this.next ??= this.ask();
     return (await this.next).has(item.position);

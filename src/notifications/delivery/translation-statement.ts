@@ -54,7 +54,9 @@ const LISTENS = `s.deleted_datetime IS NULL AND (s.state <> 'UNVERIFIED' OR s.su
 /** The SQL condition that a subscription `s` selects the change of an event. */
 const SELECTS = `(due.change_reason = ANY (s.change_reasons) OR due.change_reason = ANY (s.record_changes))`;
 /** The SQL condition that a notification of this subscription may be sent when it is the next one of its booking. */
-const MAY_BE_SENT = `s.state = 'ACTIVE' AND s.health = 'UP'`;
+const MAY_BE_SENT = `s.delivery = 'PUSH' AND s.state = 'ACTIVE' AND s.health = 'UP'`;
+/** The SQL condition that a notification of this subscription may be polled when it is the next one of its booking. */
+const MAY_BE_POLLED = `s.delivery = 'POLL' AND s.state = 'ACTIVE'`;
 
 /**
  * Translates events into notifications. $1: bookings and records; $2: the last event of each; $3: stored names; $4:
@@ -114,11 +116,11 @@ export const TRANSLATE = prepared(
        SELECT due.event_id, s.id AS subscription_id, due.account_code, due.change_reason, due.stream AS booking_code,
          due.sequence AS event_sequence, due.occurred_at AS effective_date, due.traceparent,
          CASE WHEN due.entry_id IS NULL THEN due.data::text ELSE replace(due.data::text, due.data->>'id', due.entry_id) END AS body,
-         s.version, s.health_changed_at, s.health = 'DOWN' AS down, ${MAY_BE_SENT} AS may_be_sent,
+         s.version, s.health_changed_at, s.health = 'DOWN' AS down, ${MAY_BE_SENT} AS may_be_sent, ${MAY_BE_POLLED} AS may_be_polled,
          CASE s.health WHEN 'DOWN' THEN 'AUTO' ELSE 'FIRST' END AS trigger,
          CASE WHEN due.is_alone AND s.id IN (SELECT id FROM ready) THEN ${LEASE_END} END AS leased_until
        FROM due CROSS JOIN LATERAL (
-         SELECT s.id, s.version, s.state, s.health, s.health_changed_at, coalesce(s.wait_ms, $5::int) AS wait_ms
+         SELECT s.id, s.version, s.delivery, s.state, s.health, s.health_changed_at, coalesce(s.wait_ms, $5::int) AS wait_ms
          FROM subscriptions s
          WHERE s.account_code = due.account_code AND ${SELECTS} AND ${LISTENS}
            AND NOT EXISTS (SELECT FROM notifications n WHERE n.event_id = due.event_id AND n.subscription_id = s.id)) s
@@ -142,7 +144,7 @@ export const TRANSLATE = prepared(
    SELECT did.*, drawn.position, drawn.subscription_id,
      CASE WHEN drawn.leased_until IS NOT NULL THEN lease.token END AS lease_token, drawn.trigger, NULL::uuid AS job_id,
      drawn.id, drawn.body, drawn.change_reason, drawn.event_sequence, drawn.traceparent, drawn.version, drawn.down, drawn.health_changed_at,
-     NULL::float8 AS pace, drawn.may_be_sent
+     NULL::float8 AS pace, drawn.may_be_sent, drawn.may_be_polled
    FROM (SELECT count(*) AS events_done, (SELECT count(*) FROM open) - count(*) AS events_left FROM due) did
      CROSS JOIN lease LEFT JOIN drawn ON true`,
   acrossAccounts.workers,

@@ -18,9 +18,9 @@ type Wanted = readonly [stream: string, upTo: number, isOfRecord: boolean];
 
 /**
  * A new notification. Its `lease_token` is null if it was not claimed at its creation. `may_be_sent` is false if the
- * partner is suspended or DOWN.
+ * partner is suspended or DOWN, or if it polls; `may_be_polled` is true if an active partner polls.
  */
-type Made = Omit<Claimed, 'lease_token'> & { lease_token: number | null; may_be_sent: boolean };
+type Made = Omit<Claimed, 'lease_token'> & { lease_token: number | null; may_be_sent: boolean; may_be_polled: boolean };
 
 /** The number of events that a statement has translated, and the number of events that remain. */
 interface Progress {
@@ -168,6 +168,7 @@ export class TranslateEventsHandler implements ICommandHandler<TranslateEvents> 
     this.signals.due([
       ...new Set(made.filter((row) => row.may_be_sent && row.lease_token === null).map((row) => row.subscription_id)),
     ]);
+    this.signals.offerable([...new Set(made.filter((row) => row.may_be_polled).map((row) => row.subscription_id))]);
     return rows[0];
   }
 

@@ -8,6 +8,7 @@ import { notFound } from '../../platform/errors.js';
 import type { Page } from '../../platform/http/paging.js';
 import type { Job } from '../../platform/jobs/job.entity.js';
 import type { ItemOutcome } from '../delivery/job-item.entity.js';
+import { ADDRESS } from '../subscriptions/subscription.rules.js';
 import type { NotificationConditions } from '../delivery/notification-filter.js';
 import { ABOUT, BOOKING_ON, CANDIDATE_ID } from './notification-reader.js';
 import type { JobItemModel, JobModel, JobQuery, ResendModel } from './jobs.dto.js';
@@ -28,7 +29,7 @@ interface CountedJob extends Job {
 
 // A job's filter may name a partner of an account that the job does not concern; the name of such a partner is not
 // returned.
-const jobs = `SELECT j.*, p.*, s.id AS subscription_id, s.name AS subscription_name, s.partner_url
+const jobs = `SELECT j.*, p.*, s.id AS subscription_id, s.name AS subscription_name, ${ADDRESS}
   FROM jobs j LEFT JOIN subscriptions s ON s.id = (j.filter->>'subscription_id')::uuid
     AND s.account_code = coalesce(j.account_code, s.account_code)
     AND (j.filter->'account_codes' IS NULL OR j.filter->'account_codes' ? s.account_code)
@@ -117,7 +118,7 @@ export class JobReader {
     const values: unknown[] = [id, after ?? 0, take];
     if (outcome !== undefined) values.push(outcome);
     const text = `SELECT i.notification_position AS position, n.id AS notification_id, ${ABOUT}, i.subscription_id,
-        s.name AS subscription_name, s.partner_url, ${CANDIDATE_ID} AS candidate_id, n.change_reason,
+        s.name AS subscription_name, ${ADDRESS}, ${CANDIDATE_ID} AS candidate_id, n.change_reason,
         ${BOOKING_ON} AS booking_on, i.outcome
       FROM (
         SELECT * FROM job_items WHERE job_id = $1 AND notification_position > $2

@@ -10,6 +10,7 @@ import type { NotificationAttempt } from '../delivery/notification-attempt.entit
 import { acrossOf, conditionsOf, type NotificationConditions } from '../delivery/notification-filter.js';
 import { startsIn } from '../delivery/exam-in.js';
 import type { ExamIn } from '../notifications.queries.js';
+import { ADDRESS } from '../subscriptions/subscription.rules.js';
 import { FilterBounds } from './filter-bounds.js';
 import type { CauseModel, NotificationDetail, NotificationModel } from './notifications.dto.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
@@ -30,7 +31,7 @@ const PREVIOUS_BOOKING_ON = `CASE n.change_reason WHEN 'BOOKING_RESCHEDULED' THE
       AND before.event_sequence < n.event_sequence
     ORDER BY before.event_sequence DESC LIMIT 1) END`;
 const LISTED = `n.position, n.id, n.account_code,
-  n.subscription_id, s.name AS subscription_name, s.partner_url, ${CANDIDATE_ID} AS candidate_id, ${BOOKING_ON} AS booking_on,
+  n.subscription_id, s.name AS subscription_name, ${ADDRESS}, ${CANDIDATE_ID} AS candidate_id, ${BOOKING_ON} AS booking_on,
   ${PREVIOUS_BOOKING_ON} AS previous_booking_on,
   n.change_reason, ${ABOUT}, n.event_sequence, n.effective_date, n.state, n.retry, n.failure,
   CASE n.state WHEN 'DELIVERED' THEN 200 ELSE n.http_status END AS http_status, n.created_datetime, n.delivered_datetime,
@@ -116,7 +117,7 @@ const MADE_AT = 'n.created_datetime AS at';
  */
 const SUMMARY = prepared(
   'error-queue-summary',
-  `SELECT cause.*, s.account_code, s.name AS subscription_name, s.partner_url, oldest.at AS oldest, newest.at AS newest, exam.at AS next_booking_on
+  `SELECT cause.*, s.account_code, s.name AS subscription_name, ${ADDRESS}, oldest.at AS oldest, newest.at AS newest, exam.at AS next_booking_on
    FROM (${CAUSES}) cause
    JOIN subscriptions s ON s.id = cause.subscription_id AND ($1::text[] IS NULL OR s.account_code = ANY ($1))
    CROSS JOIN LATERAL (${endOfCause(MADE_AT, 'n.position', 'ASC', 1)}) oldest

@@ -9,6 +9,7 @@ import type { NotificationState, Retry } from '../delivery/notification.entity.j
 import { NOTIFIED_CHANGES, type NotifiedChange } from '../notified-change.js';
 import { EXAM_IN, type ExamIn } from '../notifications.queries.js';
 import type { FailureClass } from '../partner/partner-connection.js';
+import { NO_ADDRESS_SHOWN } from '../subscriptions/pace.fields.js';
 
 const FAILURES: readonly FailureClass[] = [
   'dns',
@@ -126,8 +127,8 @@ export class NotificationModel {
   @Field(text({ max: 100 }), { always: true })
   subscription_name: string | null;
 
-  @Field(text({ max: 2000 }), { required: true })
-  partner_url: string;
+  @Field(text({ max: 2000 }), { always: true, description: NO_ADDRESS_SHOWN })
+  partner_url: string | null;
 
   @Field(text({ max: 50 }), { required: true })
   candidate_id: string;
@@ -223,8 +224,8 @@ export class CauseModel {
   @Field(text({ max: 100 }), { always: true })
   subscription_name: string | null;
 
-  @Field(text({ max: 2000 }), { required: true })
-  partner_url: string;
+  @Field(text({ max: 2000 }), { always: true, description: NO_ADDRESS_SHOWN })
+  partner_url: string | null;
 
   @Field(failure, {
     description: 'Class of the failure. The value is null if no attempt was made because the partner was DOWN.',

@@ -12,6 +12,7 @@ import {
 } from '../notifications.queries.js';
 import { accountsOfJob, JobReader, presentJob } from './job-reader.js';
 import { FAILING_SINCE, HOURS } from '../subscriptions/partner-standing.js';
+import { ADDRESS } from '../subscriptions/subscription.rules.js';
 import type { JobModel } from './jobs.dto.js';
 
 /** SQL: the subquery `hour ("from")` with the starts of the last `count` hours, including the current hour. */
@@ -21,7 +22,7 @@ export const lastHours = (count: number): string => `hour AS MATERIALIZED (
 
 /** The SQL columns that describe the condition of a subscription `s`. */
 const CONDITION = `s.id AS subscription_id, s.account_code, s.name AS subscription_name,
-  s.partner_url, s.state, s.health, s.health_changed_at,
+  ${ADDRESS}, s.delivery, s.state, s.health, s.health_changed_at,
   s.next_probe_at, s.paused_from, s.paused_until, s.pace, s.certificate_not_after, coalesce(queue.count, 0)::int AS queued, recent.failing_since`;
 const CONDITION_FROM = `
   LEFT JOIN (SELECT subscription_id, sum(change) AS count FROM error_queue_causes GROUP BY 1) queue

@@ -8,3 +8,6 @@ export const PAUSED_UNTIL =
 export const PACE =
   'Number of requests per second that the partner has been able to handle. The value is null until the partner has ' +
   'reported that it is busy.';
+
+/** The description of a partner's address in HTTP responses. */
+export const NO_ADDRESS_SHOWN = 'The value is null for a partner that polls and has no address.';

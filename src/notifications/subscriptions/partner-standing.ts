@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
+import type { Subscription } from './subscription.entity.js';
 
 /** The number of newest attempts that are checked to decide whether all attempts for a partner fail. */
 const RECENT = 20;
@@ -37,9 +38,16 @@ export class PartnerStanding {
 
 /** Returns the members of an HTTP response that describe a busy partner, at the time `now`. */
 export function shownPace(
-  { paused_from, paused_until, pace }: { paused_from: Date | null; paused_until: Date | null; pace: number | null },
+  {
+    delivery,
+    paused_from,
+    paused_until,
+    pace,
+  }: Pick<Subscription, 'delivery' | 'paused_from' | 'paused_until' | 'pace'>,
   now: Date,
 ): { paused_until: Date | null; pace: number | null } {
+  // The database pauses every partner that polls, for the processes of release 1.0.0.
+  if (delivery === 'POLL') return { paused_until: null, pace: null };
   const isPaused = paused_from !== null && paused_until !== null && paused_from <= now && now < paused_until;
   return { paused_until: isPaused ? paused_until : null, pace: pace === null ? null : Math.round(pace * 100) / 100 };
 }

@@ -11,7 +11,7 @@ type Addressed = Pick<Subscription, 'id' | 'account_code' | 'partner_url'>;
 const FIND = prepared(
   'subscriptions-of-accounts',
   `SELECT id, account_code, partner_url FROM subscriptions
-   WHERE account_code = ANY ($1::text[]) AND deleted_datetime IS NULL`,
+   WHERE account_code = ANY ($1::text[]) AND deleted_datetime IS NULL AND delivery = 'PUSH'`,
 );
 
 /** Finds addresses that several subscriptions of an account have, in any spelling. */
@@ -37,7 +37,8 @@ export class RepeatedAddresses {
     for (const row of rows) if (allowed?.includes(row.id) ?? true) idsOf(row).push(row.id);
     return new Map(
       subscriptions.map((subscription) => {
-        const other = idsOf(subscription).find((id) => id !== subscription.id);
+        const others = subscription.delivery === 'PUSH' ? idsOf(subscription) : [];
+        const other = others.find((id) => id !== subscription.id);
         return [subscription.id, other === undefined ? [] : [warning(other)]];
       }),
     );

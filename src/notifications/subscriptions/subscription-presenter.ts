@@ -3,7 +3,7 @@ import { Clock, formatDateTime, formatOptionalDateTime } from '../../platform/cl
 import { PartnerStanding, shownPace } from './partner-standing.js';
 import { RepeatedAddresses } from './repeated-addresses.js';
 import type { Subscription } from './subscription.entity.js';
-import { suspenderOf } from './subscription.rules.js';
+import { NO_ADDRESS, suspenderOf } from './subscription.rules.js';
 import type { WithSecret } from './subscriptions.commands.js';
 import type { SubscriptionModel, SubscriptionWithSecret } from './subscriptions.dto.js';
 
@@ -37,11 +37,13 @@ export class SubscriptionPresenter {
 
 function shown(subscription: Subscription, failingSince: Date | null, now: Date): Omit<SubscriptionModel, 'warnings'> {
   const { paused_until, pace } = shownPace(subscription, now);
+  const { delivery, partner_url } = subscription;
   return {
     id: subscription.id,
     account_code: subscription.account_code,
     name: subscription.name,
-    partner_url: subscription.partner_url,
+    partner_url: partner_url === NO_ADDRESS ? null : partner_url,
+    delivery,
     change_reasons: subscription.change_reasons,
     record_changes: subscription.record_changes,
     auth: subscription.auth,

@@ -1,7 +1,7 @@
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock } from '../../platform/clock.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
-import { verificationFailed } from '../notifications.errors.js';
+import { subscriptionPolled, verificationFailed } from '../notifications.errors.js';
 import { PartnerProbe } from './partner-probe.js';
 import { verificationDetail } from './sample-report.rules.js';
 import type { SampleReport } from './sample-report.dto.js';
@@ -19,7 +19,7 @@ export class VerifySubscriptionHandler implements ICommandHandler<VerifySubscrip
   ) {}
 
   async execute({ id }: VerifySubscription): Promise<Subscription> {
-    const sent = await this.store.get(id);
+    const sent = assertPushed(await this.store.get(id));
     const result = await this.probe.send(sent, 'BOOKING_CREATED');
     if (!result.delivered)
       throw verificationFailed.error({
@@ -47,7 +47,7 @@ export class SendSampleHandler implements ICommandHandler<SendSample> {
   ) {}
 
   async execute({ id, changeReason, verify }: SendSample): Promise<SampleReport> {
-    const sent = await this.store.get(id);
+    const sent = assertPushed(await this.store.get(id));
     const report = await this.probe.report(sent, changeReason);
     if (report.delivered && verify)
       await this.store.change(id, 'verify', (subscription) =>
@@ -60,6 +60,15 @@ export class SendSampleHandler implements ICommandHandler<SendSample> {
       });
     return report;
   }
+}
+
+/**
+ * Returns the subscription if the service sends notifications to its partner.
+ * @throws DomainError `subscription_polled`
+ */
+function assertPushed(subscription: Subscription): Subscription {
+  if (subscription.delivery === 'POLL') throw subscriptionPolled.error();
+  return subscription;
 }
 
 /**

@@ -6,6 +6,10 @@ import type { ClientAuth } from '../partner/partner-credentials.js';
 export type SubscriptionState = 'UNVERIFIED' | 'ACTIVE' | 'SUSPENDED';
 export type PartnerHealth = 'UP' | 'DOWN';
 
+/** The way to a partner: the service sends notifications to its address, or the partner fetches them. */
+export const DELIVERIES = ['PUSH', 'POLL'] as const;
+export type PartnerDelivery = (typeof DELIVERIES)[number];
+
 /** The parts of `auth` that HTTP responses show. */
 export type ShownAuth = { headers?: { name: string }[] } & (
   | { type: 'none' }
@@ -42,8 +46,16 @@ export class Subscription {
   @Column('text', { nullable: true })
   name: string | null;
 
+  @Column('text', { default: 'PUSH' })
+  delivery: PartnerDelivery;
+
+  /** The address of the partner; an empty text if a partner that polls has none. */
   @Column('text')
   partner_url: string;
+
+  /** The address that was verified before the partner began to poll; null if none was, or if it never polled. */
+  @Column('text', { nullable: true })
+  verified_url: string | null;
 
   @Column('text', { array: true })
   change_reasons: ChangeReason[];

@@ -1,7 +1,7 @@
 import { fault, text, type Rule } from '../../platform/validation/rules.js';
 import type { Fault } from '../../platform/errors.js';
-import type { Subscription } from './subscription.entity.js';
-import { isSameHost, parsePartnerUrl, PartnerUrlError } from '../partner/partner-address.js';
+import type { PartnerDelivery, Subscription } from './subscription.entity.js';
+import { isSameAddress, isSameHost, parsePartnerUrl, PartnerUrlError } from '../partner/partner-address.js';
 import {
   assertCertificates,
   assertNotExpired,
@@ -10,6 +10,10 @@ import {
 } from '../partner/partner-credentials.js';
 
 const MOST_URL = 2000;
+/** The stored address of a partner that polls and has no address. Release 1.0.0 expects a text in this column. */
+export const NO_ADDRESS = '';
+/** The SQL expression for the address of a subscription `s`; null if the partner polls and has no address. */
+export const ADDRESS = `nullif(s.partner_url, '${NO_ADDRESS}') AS partner_url`;
 
 export function url(parse: (value: string) => URL, description: string): Rule {
   const plain = text({ min: 1, max: MOST_URL });
@@ -91,6 +95,12 @@ export function credentialFaults(
   return faults;
 }
 
+/** Returns a validation error if a partner to which the service pushes would have no address. */
+export function addressRequired(delivery: PartnerDelivery, address: string | undefined): Fault[] {
+  if (delivery === 'POLL' || (address !== undefined && address !== NO_ADDRESS)) return [];
+  return [fault('required', 'Must be given, unless delivery is POLL.', '/partner_url')];
+}
+
 /**
  * The values of `auto_retry_on`. The setting always contains 500, with which a partner reports that some of its
  * components are down.
@@ -125,6 +135,26 @@ export function endMove(subscription: Subscription, now: Date): void {
   endSuspension(subscription, now);
   subscription.state = 'ACTIVE';
   forgetPartner(subscription);
+}
+
+/**
+ * Changes the subscription to polling. Polling needs no address, and hence no verification. The address that was
+ * verified is remembered, so that the subscription can return to it at any time.
+ */
+export function beginPolling(subscription: Subscription, verifiedUrl: string, now: Date): void {
+  subscription.verified_url = subscription.state === 'UNVERIFIED' ? null : verifiedUrl;
+  if (subscription.state === 'UNVERIFIED') endMove(subscription, now);
+  forgetPartner(subscription);
+  subscription.delivery = 'POLL';
+}
+
+/** Changes the subscription to pushing. An address that was not verified must be verified first, as a new one. */
+export function beginPushing(subscription: Subscription, now: Date): void {
+  const { verified_url: verified, partner_url: address } = subscription;
+  forgetPartner(subscription);
+  if (verified === null || !isSameAddress(verified, address)) beginMove(subscription, now);
+  subscription.verified_url = null;
+  subscription.delivery = 'PUSH';
 }
 
 const NO_PROBE = {

@@ -92,7 +92,7 @@ export class SubscriptionsController {
   @Access('admin', 'support')
   @ApiOperation({ summary: 'Verify a subscription with a sample notification' })
   @Answer(200, SubscriptionModel)
-  @Problems(400, 404)
+  @Problems(400, 404, 409)
   async verify(@Param() { id }: SubscriptionPath): Promise<SubscriptionModel> {
     return this.presenter.one(await this.commandBus.execute(new VerifySubscription(id)));
   }
@@ -101,7 +101,7 @@ export class SubscriptionsController {
   @Access('admin', 'support')
   @ApiOperation({ summary: 'Send a sample notification and report each step' })
   @Answer(200, SampleReport, 'The report of the sample, whether it was delivered or not.')
-  @BodyProblems(404)
+  @BodyProblems(404, 409)
   sample(@Param() { id }: SubscriptionPath, @Body() { change_reason, verify }: SampleBody): Promise<SampleReport> {
     return this.commandBus.execute(new SendSample(id, change_reason ?? 'BOOKING_CREATED', verify === true));
   }

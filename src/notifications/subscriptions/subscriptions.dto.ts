@@ -5,14 +5,21 @@ import { idInPath } from '../../platform/validation/identifiers.js';
 import { PageQuery } from '../../platform/http/paging.js';
 import { dateTime, integer, listOf, oneOf, text } from '../../platform/validation/rules.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
-import { PACE, paceRule, PAUSED_UNTIL } from './pace.fields.js';
+import { NO_ADDRESS_SHOWN, PACE, paceRule, PAUSED_UNTIL } from './pace.fields.js';
 import { authRule, shownAuthRule } from './partner-auth.rules.js';
 import { AUTO_RETRY_CAUSES, partnerUrl, pem } from './subscription.rules.js';
-import type { PartnerHealth, ShownAuth, SubscriptionState } from './subscription.entity.js';
+import {
+  DELIVERIES,
+  type PartnerDelivery,
+  type PartnerHealth,
+  type ShownAuth,
+  type SubscriptionState,
+} from './subscription.entity.js';
 
 const changeReasons = listOf(oneOf(CHANGE_REASONS, 'change_reason_unknown'), 20, 1);
 const recordChanges = listOf(oneOf(RECORD_CHANGES, 'change_reason_unknown'), 20);
 const name = text({ min: 1, max: 100, notBlank: true });
+const deliveryRule = oneOf(DELIVERIES, 'delivery_unknown');
 const autoRetryOn = listOf(oneOf(AUTO_RETRY_CAUSES, 'auto_retry_unknown'), 20);
 
 /** The path parameter of the routes for one subscription. */
@@ -34,6 +41,12 @@ class SubscriptionSettings {
     description: 'The changes of records that are sent to `{partner_url}/changes`. When left out, these are none.',
   })
   record_changes?: RecordChangeName[] | null;
+
+  @Field(deliveryRule, {
+    description:
+      'With PUSH, the service sends each notification to the partner. With POLL, the partner fetches its notifications. When left out, this is PUSH.',
+  })
+  delivery?: PartnerDelivery | null;
 
   @Field(authRule)
   auth?: PartnerAuth | null;
@@ -70,13 +83,16 @@ export class SubscriptionBody extends SubscriptionSettings {
   @Field(text({ min: 1, max: 50 }), { required: true })
   account_code: string;
 
-  @Field(partnerUrl, { required: true })
-  partner_url: string;
+  @Field(partnerUrl, { notNull: true, description: 'Required unless `delivery` is POLL.' })
+  partner_url?: string;
 }
 
 /** The settings of a subscription that an operator may change. */
 export class SubscriptionPatch extends SubscriptionSettings {
-  @Field(partnerUrl, { notNull: true, description: 'A new address must be verified, and events are kept until then.' })
+  @Field(partnerUrl, {
+    notNull: true,
+    description: 'A new address must be verified, and events are kept until then. With POLL it is not.',
+  })
   partner_url?: string;
 }
 
@@ -106,8 +122,11 @@ export class SubscriptionModel {
   @Field(name, { always: true, description: 'The name by which people call the partner.', example: 'State Board' })
   name: string | null;
 
-  @Field(partnerUrl, { required: true })
-  partner_url: string;
+  @Field(partnerUrl, { always: true, description: NO_ADDRESS_SHOWN })
+  partner_url: string | null;
+
+  @Field(deliveryRule, { required: true })
+  delivery: PartnerDelivery;
 
   @Field(changeReasons, { required: true })
   change_reasons: ChangeReason[];

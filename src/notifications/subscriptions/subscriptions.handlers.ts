@@ -14,15 +14,19 @@ import { isSameAddress } from '../partner/partner-address.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { newSigningSecret } from '../partner/signature.js';
-import { Subscription } from './subscription.entity.js';
+import { Subscription, type PartnerDelivery } from './subscription.entity.js';
 import {
+  addressRequired,
   autoRetryCauses,
   beginSuspension,
   beginMove,
+  beginPolling,
+  beginPushing,
   certificateFaults,
   credentialFaults,
   DEFAULT_AUTO_RETRY,
   endSuspension,
+  NO_ADDRESS,
   suspenderOf,
 } from './subscription.rules.js';
 import { SubscriptionSecrets } from './subscription-secrets.js';
@@ -32,13 +36,10 @@ import {
   CreateSubscription,
   DeleteSubscription,
   ResumeSubscription,
-  RotateSigningSecret,
   SuspendSubscription,
   type WithSecret,
 } from './subscriptions.commands.js';
 import type { SubscriptionPatch } from './subscriptions.dto.js';
-
-const BOTH_SIGN_MS = 24 * 3600_000;
 
 function tokenUrlOf(auth: PartnerAuth | null | undefined): string | undefined {
   return auth?.type === 'oauth2_client_credentials' ? auth.token_url : undefined;
@@ -76,6 +77,10 @@ function applySettings(to: Subscription, patch: SubscriptionPatch, secrets: Subs
   if (max_per_second !== undefined) to.max_per_second = max_per_second;
 }
 
+function deliveryAfter({ delivery }: SubscriptionPatch, kept: Subscription): PartnerDelivery {
+  return orKept(delivery, kept.delivery) ?? 'PUSH';
+}
+
 function orKept<T>(given: T | undefined, kept: T): T {
   return given === undefined ? kept : given;
 }
@@ -104,11 +109,14 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
   async execute({ body }: CreateSubscription): Promise<WithSecret> {
     const now = this.clock.now();
     const signingSecret = newSigningSecret();
+    const delivery = body.delivery ?? 'PUSH';
     const subscription = this.database.manager.create(Subscription, {
       id: randomUUID(),
       account_code: body.account_code,
       name: null,
-      partner_url: body.partner_url,
+      partner_url: body.partner_url ?? NO_ADDRESS,
+      delivery,
+      verified_url: null,
       change_reasons: [...CHANGE_REASONS],
       record_changes: [],
       auth: { type: 'none' },
@@ -120,7 +128,7 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
       max_per_second: null,
       auto_retry_on: [...DEFAULT_AUTO_RETRY],
       previous_signing_secrets: null,
-      state: 'UNVERIFIED',
+      state: delivery === 'POLL' ? 'ACTIVE' : 'UNVERIFIED',
       health: 'UP',
       health_changed_at: null,
       next_probe_at: null,
@@ -133,6 +141,7 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
     subscription.signing_secret = this.secrets.seal(signingSecret, subscription.id, 'signing-secret');
     new Faults([
       ...certificatesOf(body, subscription, this.secrets),
+      ...addressRequired(delivery, body.partner_url),
       ...(await this.store.addressFaults(body.partner_url, tokenUrlOf(body.auth))),
     ]).refuse();
     applySettings(subscription, body, this.secrets);
@@ -152,8 +161,8 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
 }
 
 /**
- * Changes a subscription. If its address changes, the HTTP response waits until no process can start an attempt to the
- * old address.
+ * Changes a subscription. If its address changes or the partner begins to poll, the HTTP response waits until no process
+ * can start an attempt to the old address.
  */
 @CommandHandler(ChangeSubscription)
 export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscription> {
@@ -168,18 +177,31 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
     const { partner_url: partnerUrl } = patch;
     const addressFaults = this.store.addressFaults(partnerUrl, tokenUrlOf(patch.auth));
     this.assertFits(patch, await this.store.get(id), await addressFaults);
+    let beganPolling = false;
     const changed = await this.store.change(id, 'change', (subscription) => {
       // The subscription may have changed since it was read without a lock. It is therefore checked again.
       this.assertFits(patch, subscription, []);
       applySettings(subscription, patch, this.secrets);
-      if (partnerUrl !== undefined) {
-        if (!isSameAddress(partnerUrl, subscription.partner_url)) beginMove(subscription, this.clock.now());
-        subscription.partner_url = partnerUrl;
-      }
+      beganPolling = subscription.delivery === 'PUSH' && deliveryAfter(patch, subscription) === 'POLL';
+      this.changeWay(patch, subscription);
       subscription.version += 1;
     });
-    if (partnerUrl !== undefined && changed.state === 'UNVERIFIED') await this.signals.stopped(id);
+    if (beganPolling || (partnerUrl !== undefined && changed.state === 'UNVERIFIED')) await this.signals.stopped(id);
     return changed;
+  }
+
+  /** Changes the partner's address, and whether notifications are pushed to it or polled. */
+  private changeWay(patch: SubscriptionPatch, subscription: Subscription): void {
+    const before = { url: subscription.partner_url, delivery: subscription.delivery };
+    const delivery = deliveryAfter(patch, subscription);
+    const { partner_url: url = before.url } = patch;
+    const now = this.clock.now();
+    subscription.partner_url = url;
+    if (delivery === 'POLL') {
+      if (before.delivery === 'PUSH' || subscription.state === 'UNVERIFIED')
+        beginPolling(subscription, before.url, now);
+    } else if (before.delivery === 'POLL') beginPushing(subscription, now);
+    else if (!isSameAddress(url, before.url)) beginMove(subscription, now);
   }
 
   /**
@@ -187,7 +209,8 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
    * @throws DomainError `validation_error`, or `auth_required` when there is no other fault
    */
   private assertFits(patch: SubscriptionPatch, kept: Subscription, found: readonly Fault[]): void {
-    const faults = [...certificatesOf(patch, kept, this.secrets), ...found];
+    const address = addressRequired(deliveryAfter(patch, kept), patch.partner_url ?? kept.partner_url);
+    const faults = [...certificatesOf(patch, kept, this.secrets), ...address, ...found];
     const missing = credentialFaults(patch, kept);
     if (faults.length === 0 && missing.length > 0) throw authRequired.error({ errors: missing });
     new Faults([...faults, ...missing]).refuse();
@@ -256,23 +279,4 @@ function currentSide(): 'OPERATOR' | 'PARTNER' {
  */
 function assertVerified({ state }: Subscription): void {
   if (state === 'UNVERIFIED') throw subscriptionUnverified.error();
-}
-
-@CommandHandler(RotateSigningSecret)
-export class RotateSigningSecretHandler implements ICommandHandler<RotateSigningSecret> {
-  constructor(
-    private readonly clock: Clock,
-    private readonly secrets: SubscriptionSecrets,
-    private readonly store: SubscriptionStore,
-  ) {}
-
-  async execute({ id }: RotateSigningSecret): Promise<WithSecret> {
-    const signingSecret = newSigningSecret();
-    const subscription = await this.store.change(id, 'rotate-secret', (changed) => {
-      const until = new Date(this.clock.now().getTime() + BOTH_SIGN_MS);
-      this.secrets.replaceSigning(changed, signingSecret, until);
-      changed.version += 1;
-    });
-    return { subscription, signingSecret };
-  }
 }

@@ -1,0 +1,56 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** The digest of a delivered notification, from its body as the partner last acknowledged it. */
+@Entity('delivered_digests')
+export class DeliveredDigest {
+  @PrimaryColumn('uuid')
+  subscription_id: string;
+
+  @PrimaryColumn('timestamptz')
+  effective_date: Date;
+
+  @PrimaryColumn('bigint')
+  notification_position: number;
+
+  @Column({ type: 'bit', length: 256 })
+  digest: string;
+}
+
+/** The number of a partner's delivered notifications that were generated within five minutes, and their joint digest. */
+@Entity('digest_buckets')
+export class DigestBucket {
+  @PrimaryColumn('uuid')
+  subscription_id: string;
+
+  @PrimaryColumn('timestamptz')
+  bucket: Date;
+
+  @Column('int')
+  count: number;
+
+  @Column({ type: 'bit', length: 256 })
+  digest: string;
+}
+
+/** A change that is not yet added to its row of {@link DigestBucket}. The table has no key. */
+@Entity('digest_changes')
+export class DigestChange {
+  @PrimaryColumn('uuid')
+  subscription_id: string;
+
+  @PrimaryColumn('timestamptz')
+  bucket: Date;
+
+  @Column('int')
+  count: number;
+
+  @Column({ type: 'bit', length: 256 })
+  digest: string;
+}
+
+/** The position up to which notifications are still without digests, after an upgrade. The table has one row. */
+@Entity('digest_backfill')
+export class DigestBackfill {
+  @PrimaryColumn('bigint')
+  position: number;
+}

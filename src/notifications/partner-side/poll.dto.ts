@@ -1,0 +1,81 @@
+import { CHANGE_REASONS, type ChangeReason } from '../../bookings/bookings.events.js';
+import { Field, ObjectListField } from '../../platform/validation/fields.js';
+import { uuidRule } from '../../platform/validation/identifiers.js';
+import { boolean, integer, listOf, oneOf, text } from '../../platform/validation/rules.js';
+import { REFUSAL_REASONS, type Refusal } from '../delivery/poll-offers.js';
+
+const MOST_SETTLED = 1000;
+const MOST = 100;
+
+/** A notification that the partner refuses. */
+export class RefusalBody {
+  @Field(uuidRule, { required: true })
+  id: string;
+
+  @Field(oneOf(REFUSAL_REASONS, 'refusal_unknown'), {
+    required: true,
+    description: 'NO_MATCHING_RECORD says what a status 400 says to a PUT.',
+  })
+  reason: Refusal['reason'];
+
+  @Field(text({ min: 1, max: 2000, lines: true }), { description: 'A text for the operators of the service.' })
+  detail?: string | null;
+}
+
+export class PollBody {
+  @Field(uuidRule, { description: 'When left out, these are all subscriptions of the caller.' })
+  subscription_id?: string | null;
+
+  @Field(integer(1, MOST), { description: 'Maximum number of notifications. When left out, this is 20.' })
+  max?: number | null;
+
+  @Field(boolean(), {
+    description: 'When left out or false, the service waits up to 30 s for the first notification.',
+  })
+  return_immediately?: boolean | null;
+
+  @Field(integer(10, 600), {
+    description: 'Seconds within which the notifications must be acknowledged or refused. When left out, these are 60.',
+  })
+  lease_s?: number | null;
+
+  @Field(listOf(uuidRule, MOST_SETTLED), { description: 'The notifications that were processed.' })
+  ack?: string[] | null;
+
+  @ObjectListField(() => RefusalBody, MOST_SETTLED, { description: 'The notifications that cannot be processed.' })
+  refuse?: RefusalBody[] | null;
+}
+
+class PolledNotification {
+  @Field(uuidRule, { required: true, description: 'The `webhook-id`.' })
+  id: string;
+
+  @Field(integer(1, 2 ** 31 - 1), { required: true })
+  event_sequence: number;
+
+  @Field(oneOf(CHANGE_REASONS, 'change_reason_unknown'), { required: true })
+  change_reason: ChangeReason;
+
+  @Field(text({ max: 1_000_000, lines: true }), {
+    required: true,
+    description: 'The JSON text of the NotificationRequest: exactly the bytes that a PUT would send.',
+  })
+  body: string;
+}
+
+export class PollAnswer {
+  @ObjectListField(() => PolledNotification, MOST, {
+    required: true,
+    description: 'The leased notifications, oldest first.',
+  })
+  notifications: PolledNotification[];
+
+  @Field(boolean(), { required: true, description: 'Whether further notifications can be polled now.' })
+  more_available: boolean;
+
+  @Field(listOf(uuidRule, 2 * MOST_SETTLED), {
+    required: true,
+    description: 'Ids in `ack` and `refuse` that were ignored, because this caller does not or no longer lease them.',
+  })
+  unknown: string[];
+}

@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+import type { Caller } from '../../platform/context/caller.js';
+import { currentAllowedSubscriptions } from '../../platform/context/request-context.js';
+import { notFound } from '../../platform/errors.js';
+import { PollOffers } from '../delivery/poll-offers.js';
+import type { PollAnswer, PollBody } from './poll.dto.js';
+import { PollWaiters } from './poll-waiters.js';
+
+const WAIT_MS = 30_000;
+/** The time, in milliseconds, by which a connection may be silent for longer than a poll waits. */
+const SILENT_EXTRA_MS = 15_000;
+const MOST = 20;
+const LEASE_S = 60;
+
+/**
+ * Answers a partner's poll.
+ *
+ * 1. Acknowledgements and refusals of the request are recorded.
+ * 2. Due notifications are leased to the caller. Without any, the poll waits (poll-waiters.ts).
+ * 3. If the client disconnects, the poll ends. Notifications that were leased at that moment are returned.
+ */
+@Injectable()
+export class Polls {
+  constructor(
+    private readonly offers: PollOffers,
+    private readonly waiters: PollWaiters,
+  ) {}
+
+  /**
+   * Answers a poll.
+   * @throws DomainError `not_found` when the caller may not use the subscription
+   */
+  async answer(body: PollBody, caller: Caller, response: Response): Promise<PollAnswer> {
+    const subscriptionIds = subscriptionsOf(body);
+    const name = `${caller.consumerKey} ${caller.username}`;
+    const unknown = await this.offers.settle(
+      name,
+      subscriptionIds,
+      body.ack ?? [],
+      (body.refuse ?? []).map(({ id, reason, detail }) => ({ id, reason, detail: detail ?? null })),
+    );
+    const offer = () => this.offers.offer(subscriptionIds, name, body.max ?? MOST, body.lease_s ?? LEASE_S);
+    const gone = goneSignal(response);
+    const endAt = performance.now() + WAIT_MS;
+    let { rows, more } = await offer();
+    while (rows.length === 0 && body.return_immediately !== true && !gone.aborted && !this.waiters.isStopping) {
+      const leftMs = endAt - performance.now();
+      if (leftMs <= 0) break;
+      response.socket?.setTimeout(WAIT_MS + SILENT_EXTRA_MS);
+      await this.waiters.wait(subscriptionIds, leftMs, gone);
+      if (gone.aborted) break;
+      ({ rows, more } = await offer());
+    }
+    if (gone.aborted) await this.offers.withdraw(rows);
+    else if (more) this.waiters.wake(subscriptionIds);
+    return {
+      notifications: rows.map(({ id, event_sequence, change_reason, body: text }) => ({
+        id,
+        event_sequence,
+        change_reason: change_reason as PollAnswer['notifications'][number]['change_reason'],
+        body: text,
+      })),
+      more_available: more,
+      unknown,
+    };
+  }
+}
+
+/**
+ * Returns the subscriptions that a poll concerns: the one that it names, or all of the caller.
+ * @throws DomainError `not_found`
+ */
+function subscriptionsOf({ subscription_id: asked }: PollBody): readonly string[] {
+  const allowed = currentAllowedSubscriptions() ?? [];
+  if (asked == null) return allowed;
+  if (!allowed.includes(asked)) throw notFound.error({ detail: 'There is no such subscription.' });
+  return [asked];
+}
+
+/** Returns a signal that aborts when the client disconnects before the response is complete. */
+function goneSignal(response: Response): AbortSignal {
+  const gone = new AbortController();
+  if (response.destroyed) gone.abort();
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort();
+  });
+  return gone.signal;
+}

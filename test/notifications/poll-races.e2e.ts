@@ -1,0 +1,196 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { PollOffers } from '../../src/notifications/delivery/poll-offers';
+import { DeliveryLoop } from '../../src/notifications/delivery/delivery-loop';
+import { ClockWatch } from '../../src/notifications/delivery/clock-watch';
+import { PollWaiters } from '../../src/notifications/partner-side/poll-waiters';
+import { startApp, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
+import { holdAt } from '../support/races';
+import { Polling } from '../support/polling';
+import { Subscribed } from '../support/subscribed';
+
+const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
+
+/** Two processes share one database: one serves requests alone, the other one delivers, too. */
+describe('races of polls', () => {
+  let api: TestApp;
+  let both: TestApp;
+  let subscribed: Subscribed;
+  let polling: Polling;
+
+  beforeAll(async () => {
+    both = await startApp({ env: { SECRETS_KEY } });
+    api = await startApp({ databaseUrl: both.databaseUrl, env: { SECRETS_KEY, ROLES: 'api' } });
+  });
+  afterAll(async () => {
+    await api.close();
+    await both.close();
+  });
+  beforeEach(async () => {
+    polling = await Polling.start(both);
+    ({ subscribed } = polling);
+  });
+  afterEach(() => subscribed.stop());
+
+  const poll = (app: TestApp, body: Record<string, unknown> = {}) =>
+    app.call('POST', '/partner/notifications/poll', { token: polling.token, body });
+
+  it('many polls at the same moment lease each notification once', async () => {
+    await Promise.all(Array.from({ length: 12 }, () => subscribed.booking()));
+    await eventually(async () => expect(await subscribed.notifications()).toHaveLength(12));
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => poll(index % 2 ? api : both, { return_immediately: true, max: 2 })),
+    );
+    const ids = answers.flatMap(({ body }) => body.notifications.map(({ id }: { id: string }) => id));
+    expect(new Set(ids).size).toBe(ids.length);
+    const rest = (await polling.drain()).map(({ id }) => id);
+    expect(new Set([...ids, ...rest]).size).toBe(12);
+    expect(ids.length + rest.length).toBe(12);
+  });
+
+  it('an event of another process ends a waiting poll of a process that does not deliver', async () => {
+    const waiting = poll(api);
+    await subscribed.booking();
+    expect((await waiting).body.notifications).toHaveLength(1);
+  });
+
+  it('of many acknowledgements of one notification one counts', async () => {
+    await subscribed.booking();
+    const { notifications } = (await poll(api)).body;
+    const ack = [notifications[0].id];
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, index) => poll(index % 2 ? api : both, { ack, return_immediately: true })),
+    );
+    expect(answers.filter(({ body }) => body.unknown.length === 0)).toHaveLength(1);
+    expect((await subscribed.notification(ack[0]))['attempts']).toHaveLength(1);
+  });
+
+  it('an acknowledgement and the lapse of its lease at the same moment leave one outcome', async () => {
+    for (let round = 0; round < 5; round++) {
+      await subscribed.booking();
+      const { notifications } = (await poll(api)).body;
+      const [{ id }] = notifications;
+      await both.given.sql(
+        `WITH lease AS (UPDATE deliveries SET leased_until = clock_timestamp() + interval '30 milliseconds'
+           WHERE leased_until IS NOT NULL RETURNING leased_until)
+         UPDATE poll_offers SET leased_until = lease.leased_until FROM lease`,
+      );
+      const [answer] = await Promise.all([
+        pause(25).then(() => poll(api, { ack: [id], return_immediately: true })),
+        pause(30).then(() => both.app.get(PollOffers).lapse(null)),
+      ]);
+      const isLate = answer.body.unknown.length === 1;
+      const expected = isLate ? { state: 'ERROR_QUEUE', retry: 'AUTO' } : { state: 'DELIVERED', retry: null };
+      await eventually(async () => expect(await subscribed.notification(id)).toMatchObject(expected));
+      expect((await subscribed.notification(id))['attempts']).toHaveLength(1);
+      await polling.lapse();
+      await polling.drain();
+    }
+  });
+
+  it('while a PUT is under way, the notification is not offered to a poll, and its booking waits for it', async () => {
+    await polling.turn('PUSH');
+    let answer!: () => void;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    subscribed.partner.answer(() => held.then(() => ({ status: 200 })));
+    const bookingCode = await subscribed.booking();
+    await subscribed.partner.received(1);
+    await subscribed.reschedule(bookingCode);
+    // The attempt has begun, so that the change does not wait for it.
+    await polling.turn('POLL');
+    expect((await poll(api, { return_immediately: true })).body.notifications).toEqual([]);
+    answer();
+    const { body } = await poll(api);
+    expect(body.notifications).toMatchObject([{ event_sequence: 2 }]);
+    expect(subscribed.partner.requests.map(({ headers }) => headers['event-sequence'])).toEqual(['1']);
+    await polling.poll({ ack: [body.notifications[0].id] });
+  });
+
+  it('a notification that was claimed before the change to POLL is not sent after it', async () => {
+    await polling.turn('PUSH');
+    await subscribed.post('suspend');
+    await subscribed.booking();
+    await eventually(async () => expect(await subscribed.notifications()).toHaveLength(1));
+    const held = holdAt(both, 'claimed');
+    await subscribed.post('resume');
+    await held.reached;
+    const turned = polling.turn('POLL');
+    // The change is committed, and waits until the claim is released.
+    await eventually(async () => expect(await subscribed.subscription()).toMatchObject({ delivery: 'POLL' }));
+    expect((await poll(api, { return_immediately: true })).body.notifications).toEqual([]);
+    held.release();
+    await turned;
+    expect(await polling.drain()).toHaveLength(1);
+    expect(subscribed.partner.requests).toEqual([]);
+  });
+
+  it('a polled notification can be acknowledged after the change to PUSH, and is not sent', async () => {
+    await subscribed.booking();
+    const { notifications } = (await poll(api)).body;
+    await polling.turn('PUSH');
+    expect((await poll(api, { ack: [notifications[0].id], return_immediately: true })).body.unknown).toEqual([]);
+    expect((await subscribed.notification(notifications[0].id))['state']).toBe('DELIVERED');
+    expect(subscribed.partner.requests).toEqual([]);
+  });
+
+  it('a polled notification whose lease lapses after the change to PUSH is sent', async () => {
+    await subscribed.booking();
+    const { notifications } = (await poll(api)).body;
+    await polling.turn('PUSH');
+    await polling.lapse();
+    await eventually(async () =>
+      expect((await subscribed.notification(notifications[0].id))['state']).toBe('DELIVERED'),
+    );
+    expect(subscribed.partner.requests).toHaveLength(1);
+  });
+
+  it('a DOWN partner that begins to poll is UP, and gets the notifications that waited', async () => {
+    await polling.turn('PUSH');
+    subscribed.partner.answer({ status: 500 });
+    const codes = [await subscribed.booking(), await subscribed.booking()];
+    await eventually(async () => expect(await subscribed.queue('&retry=AUTO')).toHaveLength(2));
+    expect(await polling.turn('POLL')).toMatchObject({ health: 'UP', next_probe_at: null });
+    expect(await polling.drain()).toHaveLength(codes.length);
+    expect(await subscribed.queue()).toEqual([]);
+  });
+
+  it('a process of release 1.0.0 claims nothing of a partner that polls, whatever it writes', async () => {
+    await both.given.sql(
+      `UPDATE subscriptions SET health = 'DOWN', next_probe_at = now(), paused_from = NULL, paused_until = NULL WHERE id = $1`,
+      [subscribed.id],
+    );
+    await subscribed.booking();
+    await eventually(async () => expect(await subscribed.notifications()).toHaveLength(1));
+    const loop = both.app.get(DeliveryLoop);
+    await loop.findWork();
+    await loop.probe();
+    expect(await polling.drain()).toHaveLength(1);
+    expect(subscribed.partner.requests).toEqual([]);
+  });
+
+  it('a lease that is longer than any push is kept by the watch of the clock', async () => {
+    await subscribed.booking();
+    const { notifications } = (await poll(api, { lease_s: 600 })).body;
+    await both.app.get(ClockWatch).check();
+    const [lease] = await both.given.sql(
+      `SELECT leased_until > now() + interval '500 seconds' AS long FROM deliveries WHERE subscription_id = $1`,
+      [subscribed.id],
+    );
+    expect(lease).toEqual({ long: true });
+    await polling.poll({ ack: [notifications[0].id] });
+  });
+
+  it('waiting polls end without an error when their process stops, and lease nothing', async () => {
+    const third = await startApp({ databaseUrl: both.databaseUrl, env: { SECRETS_KEY, ROLES: 'api' } });
+    const headers = { connection: 'close' };
+    const options = { token: polling.token, body: {}, headers };
+    const waiting = [1, 2].map(() => third.call('POST', '/partner/notifications/poll', options));
+    const waiters = third.app.get(PollWaiters);
+    await eventually(() => expect(waiters.count).toBe(2));
+    await third.close();
+    for (const answer of await Promise.all(waiting)) {
+      expect(answer.status).toBe(200);
+      expect(answer.body).toEqual({ notifications: [], more_available: false, unknown: [] });
+    }
+  });
+});

@@ -1,0 +1,303 @@
+import { startApp, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
+import { Polling } from '../support/polling';
+import { Subscribed } from '../support/subscribed';
+
+let app: TestApp;
+let polling: Polling;
+let subscribed: Subscribed;
+
+beforeAll(async () => {
+  app = await startApp();
+  polling = await Polling.start(app);
+  ({ subscribed } = polling);
+});
+afterAll(async () => {
+  await subscribed.stop();
+  await app.close();
+});
+beforeEach(async () => {
+  await polling.drain();
+  subscribed.partner.requests.length = 0;
+});
+
+const idOf = ({ id }: Record<string, any>): string => id as string;
+
+/** Waits until the subscription has a number of notifications that can be polled, and polls them. */
+async function polled(count: number, order: Record<string, unknown> = {}): Promise<Record<string, any>[]> {
+  const found: Record<string, any>[] = [];
+  await eventually(async () => {
+    found.push(...(await polling.poll(order)).notifications);
+    expect(found).toHaveLength(count);
+  });
+  return found;
+}
+
+describe('a subscription with delivery POLL', () => {
+  it('is active without an address, and answers verify and sample with subscription_polled', async () => {
+    const scene = await app.given.scene();
+    const created = await subscribed.admin('POST', 'subscriptions', { account_code: scene.account, delivery: 'POLL' });
+    expect(created.body).toMatchObject({ state: 'ACTIVE', delivery: 'POLL', partner_url: null, paused_until: null });
+    for (const action of ['verify', 'sample']) {
+      const answer = await subscribed.admin('POST', `subscriptions/${created.body.id}/${action}`, {});
+      expect([answer.status, answer.body.code]).toEqual([409, 'subscription_polled']);
+    }
+    const partners = await subscribed.admin('GET', `partners?account_code=${scene.account}`);
+    expect(partners.body).toMatchObject([{ partner_url: null, delivery: 'POLL', paused_until: null }]);
+  });
+
+  it('needs an address for PUSH, which must be verified', async () => {
+    const scene = await app.given.scene();
+    const without = await subscribed.admin('POST', 'subscriptions', { account_code: scene.account });
+    expect(without.body.errors).toMatchObject([{ pointer: '/partner_url', code: 'required' }]);
+    const { body } = await subscribed.admin('POST', 'subscriptions', { account_code: scene.account, delivery: 'POLL' });
+    const path = `subscriptions/${body.id}`;
+    const refused = await subscribed.admin('PATCH', path, { delivery: 'PUSH' });
+    expect(refused.body.errors).toMatchObject([{ pointer: '/partner_url', code: 'required' }]);
+    const changed = await subscribed.admin('PATCH', path, { delivery: 'PUSH', partner_url: subscribed.partner.url });
+    expect(changed.body).toMatchObject({ delivery: 'PUSH', state: 'UNVERIFIED' });
+  });
+
+  it('returns to its verified address without a new verification', async () => {
+    expect(await polling.turn('PUSH')).toMatchObject({ delivery: 'PUSH', state: 'ACTIVE' });
+    expect(await polling.turn('POLL')).toMatchObject({ delivery: 'POLL', state: 'ACTIVE' });
+  });
+
+  it('gets no PUT, and its notification has the id, the sequence and the bytes of a PUT', async () => {
+    const bookingCode = await subscribed.booking();
+    const [offered] = await polled(1);
+    expect(offered).toMatchObject({ event_sequence: 1, change_reason: 'BOOKING_CREATED' });
+    expect(JSON.parse(offered['body'])).toMatchObject({ booking_code: bookingCode });
+    const [row] = await app.given.sql('SELECT body FROM notifications WHERE id = $1', [offered['id']]);
+    expect(offered['body']).toBe(row['body']);
+    expect((await polling.poll({ ack: [offered['id']] })).unknown).toEqual([]);
+    const notification = await subscribed.notification(offered['id']);
+    expect(notification).toMatchObject({ state: 'DELIVERED', http_status: 200, retry: null });
+    expect(notification['attempts']).toMatchObject([
+      { trigger: 'FIRST', http_status: 200, failure: null, reason: null },
+    ]);
+    expect(subscribed.partner.requests).toEqual([]);
+  });
+});
+
+describe('refusals and lapsed leases', () => {
+  it('a refused notification waits for an operator as after a 400, with the reason and the detail', async () => {
+    await subscribed.booking();
+    const [{ id }] = await polled(1);
+    await polling.poll({ refuse: [{ id, reason: 'NO_MATCHING_RECORD', detail: 'No such candidate.' }] });
+    expect(await subscribed.queue()).toMatchObject([
+      { id, retry: 'MANUAL', failure: 'client_error', http_status: 400 },
+    ]);
+    const [attempt] = (await subscribed.notification(id))['attempts'];
+    expect(attempt).toMatchObject({ http_status: 400, reason: 'NO_MATCHING_RECORD', excerpt: 'No such candidate.' });
+    const { body } = await subscribed.get('/admin/error-queue/summary');
+    expect(body.find((cause: any) => cause.subscription_id === subscribed.id)).toMatchObject({ count: 1 });
+  });
+
+  it('a resent notification is offered by the next poll', async () => {
+    const [{ id }] = await subscribed.queue();
+    expect((await subscribed.admin('POST', `error-queue/${id}/resend`)).status).toBe(202);
+    expect((await polled(1)).map(idOf)).toEqual([id]);
+    await polling.poll({ ack: [id] });
+    expect((await subscribed.notification(id))['attempts']).toMatchObject([
+      {},
+      { trigger: 'MANUAL', http_status: 200 },
+    ]);
+  });
+
+  it('an unacknowledged notification is a timeout with automatic retry, and is offered again', async () => {
+    await subscribed.booking();
+    const [first] = await polled(1);
+    expect((await polling.poll()).notifications).toEqual([]);
+    await polling.lapse();
+    const late = await polling.poll({ ack: [first['id']] });
+    expect(late['unknown']).toEqual([first['id']]);
+    expect(late['notifications']).toEqual([first]);
+    expect(await subscribed.queue('&retry=AUTO')).toMatchObject([
+      { id: first['id'], failure: 'timeout', http_status: null },
+    ]);
+    await polling.poll({ ack: [first['id']] });
+    expect(await subscribed.notification(first['id'])).toMatchObject({
+      state: 'DELIVERED',
+      attempts: [
+        { trigger: 'FIRST', failure: 'timeout', reason: 'LEASE_LAPSED', duration_ms: 60_000 },
+        { trigger: 'AUTO', http_status: 200 },
+      ],
+    });
+    expect(await subscribed.subscription()).toMatchObject({ health: 'UP', next_probe_at: null });
+  });
+
+  it('a lapsed lease is recorded without a further poll', async () => {
+    await subscribed.booking();
+    const [{ id }] = await polled(1);
+    await polling.lapse();
+    await eventually(async () =>
+      expect(await subscribed.queue('&retry=AUTO')).toMatchObject([{ id, failure: 'timeout' }]),
+    );
+  });
+
+  it('ids that this caller has not leased are listed in unknown and stay as they are', async () => {
+    await subscribed.booking();
+    const [{ id }] = await polled(1);
+    const other = await app.given.token([], ['partner'], [subscribed.id]);
+    const foreign = '00000000-0000-4000-8000-000000000000';
+    const answer = await polling.poll({ ack: [id, foreign], refuse: [{ id: foreign, reason: 'OTHER' }] }, other);
+    expect(answer['unknown'].sort()).toEqual([foreign, id].sort());
+    expect((await polling.poll({ ack: [id] }))['unknown']).toEqual([]);
+    expect((await polling.poll({ ack: [id] }))['unknown']).toEqual([id]);
+    expect((await subscribed.notification(id))['attempts']).toHaveLength(1);
+  });
+});
+
+describe('order and number', () => {
+  it('the next event of a booking is offered once the earlier one is acknowledged or refused', async () => {
+    const bookingCode = await subscribed.booking();
+    await subscribed.reschedule(bookingCode);
+    await subscribed.cancel(bookingCode);
+    await eventually(async () =>
+      expect(await subscribed.notifications(`&booking_code=${bookingCode}`)).toHaveLength(3),
+    );
+    const sequences: number[] = [];
+    for (let order: Record<string, unknown> = {}, turn = 0; turn < 3; turn++) {
+      const { notifications } = await polling.poll(order);
+      expect(notifications).toHaveLength(1);
+      sequences.push(notifications[0].event_sequence);
+      const { id } = notifications[0];
+      order = turn === 1 ? { refuse: [{ id, reason: 'OTHER' }] } : { ack: [id] };
+      if (turn === 2) await polling.poll(order);
+    }
+    expect(sequences).toEqual([1, 2, 3]);
+  });
+
+  it('max limits a poll, and more_available says that there is more', async () => {
+    const codes = [await subscribed.booking(), await subscribed.booking(), await subscribed.booking()];
+    await eventually(async () => expect(await subscribed.notifications('&state=PENDING')).toHaveLength(codes.length));
+    const first = await polling.poll({ max: 2 });
+    expect([first['notifications'].length, first['more_available']]).toEqual([2, true]);
+    const second = await polling.poll({ max: 2, ack: first['notifications'].map(idOf) });
+    expect([second['notifications'].length, second['more_available']]).toEqual([1, false]);
+    await polling.poll({ ack: second['notifications'].map(idOf) });
+  });
+
+  it('a suspended subscription offers nothing, and an offered notification can still be acknowledged', async () => {
+    await subscribed.booking();
+    const [{ id }] = await polled(1);
+    await subscribed.booking();
+    expect((await subscribed.post('suspend')).status).toBe(200);
+    expect(await polling.poll({ ack: [id] })).toMatchObject({ notifications: [], unknown: [] });
+    expect((await subscribed.notification(id))['state']).toBe('DELIVERED');
+    expect((await subscribed.post('resume')).status).toBe(200);
+    await polling.poll({ ack: (await polled(1)).map(idOf) });
+  });
+
+  it('a bulk resend and a replay are offered by polls, and count their outcomes', async () => {
+    await subscribed.booking();
+    await subscribed.booking();
+    const offered = await polled(2);
+    await polling.poll({ refuse: offered.map(({ id }) => ({ id, reason: 'OTHER' })) });
+    const resend = await subscribed.admin('POST', 'error-queue/resend', {
+      filter: { subscription_id: subscribed.id, reason: 'OTHER' },
+      reason: 'fixed',
+    });
+    expect(resend.status).toBe(202);
+    const job = async (id: string) => (await subscribed.get(`/admin/jobs/${id}`)).body;
+    const done = async (id: string, ids: string[], counts: Record<string, number>) => {
+      const seen: string[] = [];
+      await eventually(async () => {
+        seen.push(...(await polling.drain()).map(idOf));
+        expect(await job(id)).toMatchObject({ state: 'DONE', ...counts });
+      });
+      expect(seen.sort()).toEqual([...ids].sort());
+    };
+    const ids = offered.map(idOf);
+    const matched = (await subscribed.queue('&reason=OTHER')).map(idOf);
+    await done(resend.body.job_id, matched, { sent: matched.length, delivered: matched.length, failed: 0 });
+    const replay = await subscribed.admin('POST', 'notifications/replay', {
+      subscription_id: subscribed.id,
+      filter: { booking_code: JSON.parse(offered[0]['body']).booking_code },
+      reason: 'lost',
+    });
+    await done(replay.body.job_id, [ids[0]], { sent: 1, delivered: 1 });
+    expect((await subscribed.notification(ids[0]))['attempts'].at(-1)).toMatchObject({
+      trigger: 'REPLAY',
+      http_status: 200,
+    });
+  });
+
+  it('a replayed notification whose lease lapses is offered again', async () => {
+    const [{ id }] = await subscribed.notifications('&state=DELIVERED');
+    const { body } = await subscribed.admin('POST', 'notifications/replay', {
+      subscription_id: subscribed.id,
+      filter: { booking_code: (await subscribed.notification(id))['booking_code'], change_reason: 'BOOKING_CREATED' },
+      reason: 'lost',
+    });
+    expect((await polled(1)).map(idOf)).toEqual([id]);
+    await polling.lapse();
+    expect((await polled(1)).map(idOf)).toEqual([id]);
+    await polling.poll({ ack: [id] });
+    await eventually(async () =>
+      expect((await subscribed.get(`/admin/jobs/${body.job_id}`)).body).toMatchObject({
+        state: 'DONE',
+        delivered: 1,
+        failed: 0,
+      }),
+    );
+    expect((await subscribed.notification(id))['state']).toBe('DELIVERED');
+  });
+});
+
+describe('waiting polls', () => {
+  it('a poll waits for the first notification and returns it', async () => {
+    const waiting = polling.poll({ return_immediately: false });
+    await subscribed.booking();
+    const { notifications } = await waiting;
+    expect(notifications).toHaveLength(1);
+    await polling.poll({ ack: notifications.map(idOf) });
+  });
+
+  it('a change of the subscription to POLL wakes a waiting poll', async () => {
+    await polling.turn('PUSH');
+    await subscribed.post('suspend');
+    await subscribed.booking();
+    const waiting = polling.poll({ return_immediately: false });
+    await polling.turn('POLL');
+    await subscribed.post('resume');
+    const { notifications } = await waiting;
+    expect(notifications).toHaveLength(1);
+    await polling.poll({ ack: notifications.map(idOf) });
+  });
+
+  it('a client that disconnects leases nothing', async () => {
+    const gone = new AbortController();
+    const path = `${app.url}/partner/notifications/poll`;
+    const headers = { authorization: `Bearer ${polling.token}`, 'content-type': 'application/json' };
+    const waiting = fetch(path, { method: 'POST', headers, body: '{}', signal: gone.signal });
+    const refused = expect(waiting).rejects.toThrow();
+    gone.abort();
+    await refused;
+    await subscribed.booking();
+    const notifications = await polled(1);
+    await polling.poll({ ack: notifications.map(idOf) });
+    expect(await app.given.sql('SELECT FROM poll_offers')).toEqual([]);
+  });
+
+  it('names every fault of the request', async () => {
+    const body = { max: 101, lease_s: 9, ack: ['x'], refuse: [{ id: 'x', reason: 'WHY' }], wait: true };
+    const answer = await polling.call('POST', '/partner/notifications/poll', body);
+    expect(answer.body.errors.map(({ pointer, code }: any) => `${pointer} ${code}`).sort()).toEqual([
+      '/ack/0 format_invalid',
+      '/lease_s out_of_range',
+      '/max out_of_range',
+      '/refuse/0/id format_invalid',
+      '/refuse/0/reason refusal_unknown',
+      '/wait unknown_field',
+    ]);
+  });
+
+  it('another partner’s subscription is unknown', async () => {
+    const other = await app.given.token([], ['partner'], []);
+    const body = { subscription_id: subscribed.id, return_immediately: true };
+    expect((await polling.call('POST', '/partner/notifications/poll', body, other)).status).toBe(404);
+    expect((await polling.poll({}, other))['notifications']).toEqual([]);
+  });
+});
