@@ -1,14 +1,6 @@
-import type { SandboxClient } from './sandbox-client.js';
-import { makeSpareEntries } from './sandbox-spares.js';
-
-/** Values for the examples of an operation, by the names of parameters and members. */
-export type Values = Record<string, string>;
-
-/**
- * The values with which the examples of the OpenAPI document work in this sandbox: by operation, such as `GET
- * /admin/jobs/{job_id}`. The values of `*` hold for all operations.
- */
-export type OperationValues = Record<string, Values>;
+import { partnerExamples } from './partner-examples.js';
+import type { OperationValues, SandboxClient, Values } from './sandbox-client.js';
+import { makeSpareEntries } from './spare-entries.js';
 
 export interface SandboxAccess {
   account_code: string;
@@ -209,33 +201,9 @@ export class SandboxExamples {
     this.use(await job(failed[suspended][1]), 'POST /admin/jobs/{job_id}/abort');
     this.use(await job(failed[suspended][2]), 'POST /admin/error-queue/resends/{resend_id}/abort');
     const waiting = failed[suspended].map(({ id }) => id);
-    await this.partnerSide([refusing, suspended], fifth.id, waiting);
-  }
-
-  /**
-   * Gives the operator of the sandbox subscriptions of its own, with which the routes of partners work.
-   * @param resent a failed notification; `waiting` are failed notifications to a suspended partner
-   */
-  private async partnerSide(others: string[], resent: string, waiting: string[]): Promise<void> {
     const own = await this.subscription('A partner with access');
-    await this.client.call('PUT', '/admin/users/sandbox-operator', { subscription_ids: [own, ...others] });
-    const replay = (id: string) =>
-      this.client
-        .call<Values>('POST', '/partner/notifications/replay', { ids: [id] })
-        .then(({ job_id }) => ({ job_id }));
-    this.use(
-      { id: own },
-      'GET /partner/subscriptions/{id}',
-      ...['verify', 'rotate-secret', 'suspend', 'resume'].map((action) => `POST /partner/subscriptions/{id}/${action}`),
-    );
-    this.use({ id: resent }, 'GET /partner/notifications/{id}', 'POST /partner/notifications/{id}/resend');
-    this.use(
-      await replay(waiting[3]),
-      'GET /partner/jobs/{job_id}',
-      'POST /partner/jobs/{job_id}/pause',
-      'POST /partner/jobs/{job_id}/resume',
-    );
-    this.use(await replay(waiting[4]), 'POST /partner/jobs/{job_id}/abort');
+    const objects = { subscriptions: [own, refusing, suspended], resent: fifth.id, waiting };
+    Object.assign(this.values, await partnerExamples(this.client, objects));
   }
 
   private async subscription(name: string, behaviour = ''): Promise<string> {

@@ -1,5 +1,4 @@
-import type { SandboxClient } from './sandbox-client.js';
-import type { OperationValues } from './sandbox-examples.js';
+import type { OperationValues, SandboxClient } from './sandbox-client.js';
 
 const CATALOGUE = '/admin/accounts/{account_code}';
 
