@@ -55,6 +55,10 @@ const NOT_RUN: Record<string, string> = {
   'docs/scaling.md: On one machine': 'there is no engine of containers in CI: the drill starts what is in them',
   'docs/notifications.md: A package, and a test of your endpoint':
     'the walk of the package runs it at an address that exists',
+  'docs/notifications.md: Fetch instead of receive':
+    'bodies with made-up ids: test/notifications/poll.e2e.ts sends such',
+  'docs/notifications.md: Check that nothing is missing':
+    'a body with made-up values: test/notifications/digest.e2e.ts reads such',
   'docs/install.md: Five minutes': 'the first lines of README.md',
 };
 
