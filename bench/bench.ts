@@ -4,7 +4,7 @@
  *
  * It starts everything that it needs, on a separate PostgreSQL, and compares programs in alternating rounds, because a
  * disturbance of the machine then slows both. It requires no minimum speed. A failed request or a crashed program ends
- * the run with 1.
+ * the run with exit code 1.
  */
 import { availableParallelism, cpus } from 'node:os';
 import type { Section } from './figures.js';

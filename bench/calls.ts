@@ -3,7 +3,7 @@ import { Pool } from 'undici';
 
 export interface Call {
   (number: number): Promise<void>;
-  /** Runs before each measured call; the duration of this function does not count. */
+  /** Runs before each measured call; its duration does not count. */
   before?: () => Promise<void>;
 }
 

@@ -257,7 +257,10 @@ class Bench {
   }
 }
 
-/** @param look returns true, or a description of the missing part */
+/**
+ * Waits until everything has arrived; throws after the time limit.
+ * @param look returns true when everything has arrived; otherwise a description of the missing notifications
+ */
 async function within(ms: number, look: () => true | string | Promise<true | string>, everyMs = 20): Promise<void> {
   const giveUpAt = performance.now() + ms;
   for (let found = await look(); found !== true; found = await look()) {

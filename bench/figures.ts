@@ -30,7 +30,7 @@ export function ofRounds(name: string, unit: Figure['unit'], rounds: readonly nu
 
 export interface Section {
   readonly title: string;
-  /** The method of the measurement, in one or two sentences. */
+  /** The method of the section's measurement, in one or two sentences. */
   readonly method: string;
   /** The table of measurements: a header and rows of cells. */
   readonly table: readonly (readonly string[])[];
@@ -42,7 +42,7 @@ export interface Section {
 interface Asked {
   readonly question: string;
   readonly measured: string;
-  /** Maps the names of figures in {@link Section.figures} to the labels of their values. */
+  /** For each name of a figure in {@link Section.figures}, the label of its value in the table. */
   readonly judged: Readonly<Record<string, string>>;
 }
 

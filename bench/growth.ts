@@ -208,7 +208,7 @@ async function translate(client: pg.Client): Promise<void> {
   const streams = Array.from({ length: TRANSLATED_AT_ONCE }, (_, at) => streamOf(at));
   const { rows } = await client.query<{ events_done: number }>({
     ...TRANSLATE,
-    values: [streams, streams.map(() => 1), EVENT_NAMES, [], 10_000, leaseToken()],
+    values: [streams, streams.map(() => 1), EVENT_NAMES, [], 10_000, leaseToken(), [], []],
   });
   await client.query('ROLLBACK');
   if (Number(rows[0].events_done) !== TRANSLATED_AT_ONCE)

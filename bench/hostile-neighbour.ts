@@ -38,7 +38,7 @@ interface Tenant {
 
 interface Contest {
   readonly name: string;
-  /** The name of an attack of hostile-attacker.ts. */
+  /** The name of the attack, as hostile-attacker.ts knows it. */
   readonly attack: string;
   /** The calls of the well-behaved tenant during the attack. */
   readonly work: (tenant: Tenant, count: number) => Promise<unknown>;
@@ -110,7 +110,7 @@ async function tenantOf(url: string, origin: string, name: string): Promise<Tena
   return { account, token, pool, exam: (JSON.parse(made) as { svc_eligiblity_id: string }).svc_eligiblity_id };
 }
 
-/** Creates the data for the readers of the sixth contest. */
+/** Creates the eligibility records that the hostile tenant lists and exports. */
 async function fill(tenant: Tenant, origin: string): Promise<void> {
   const rows = Array.from({ length: FILLED }, (_, row) => {
     const candidate = { candidate_id: `filled-${row}`, first_name: 'Ada', last_name: 'Lovelace' };
@@ -166,7 +166,7 @@ async function main(): Promise<boolean> {
   await service.start();
   const good = await tenantOf(server.url, service.baseUrl, 'good');
   const hostile = await tenantOf(server.url, service.baseUrl, 'hostile');
-  // The data for the readers of the fifth contest: few megabytes for one tenant, many for the other.
+  // The hostile tenant reads results with many megabytes, and the well-behaved tenant a small one.
   for (let revision = 0; revision < 4; revision++) await deliver(hostile, String(revision), 7 * MIB);
   await deliver(good, 'first', 100 * KIB);
   await fill(hostile, service.baseUrl);

@@ -69,7 +69,7 @@ export async function startInside(): Promise<Inside> {
   };
 }
 
-/** Creates a user with all rights in the console. */
+/** Creates a user who has all rights in the console. */
 export async function makeOperator(baseUrl: string, token: string): Promise<{ username: string; password: string }> {
   const operator = { username: 'bench-operator', password: 'eleven slow otters sing' };
   const response = await fetch(`${baseUrl}/admin/users`, {

@@ -13,7 +13,7 @@ const DOMAIN = 'partners.example';
 
 interface Arrival {
   booking: string;
-  /** The time of arrival, in milliseconds since 1970, with fractions. */
+  /** The time at which the notification arrived, in milliseconds since 1970, with fractions. */
   at: number;
 }
 
@@ -59,7 +59,7 @@ export class PartnerFarm {
     return farm;
   }
 
-  /** The address of the name server. */
+  /** The address of the farm's name server. */
   get nameServer(): string {
     return `127.0.0.1:${this.names.address().port}`;
   }

@@ -105,7 +105,7 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
   return sectionOf(results, rounds, seconds);
 }
 
-/** Starts the proxy with the common port of the API processes. */
+/** Starts HAProxy with the port that the API processes share. */
 async function startProxy(stage: Stage, processes: readonly ServiceProcess[]): Promise<{ proxy: Daemon; url: string }> {
   const port = await freePort();
   const servers = processes.map(({ baseUrl }, number) => `  server api${number + 1} ${new URL(baseUrl).host}`);

@@ -10,7 +10,10 @@ export class Program<Ready = unknown> {
     readonly ready: Ready,
   ) {}
 
-  /** @param options the program's single argument, which is passed as JSON */
+  /**
+   * Starts a program of this folder, and waits until it is ready.
+   * @param options the program's single argument, which is passed as JSON
+   */
   static async start<Ready>(name: string, options: object, log: string): Promise<Program<Ready>> {
     const output = openSync(log, 'a');
     const child = fork(join(__dirname, `${name}.js`), [JSON.stringify(options)], {

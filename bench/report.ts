@@ -20,7 +20,10 @@ const PAGE = join(ROOT, 'docs/performance.md');
 const HISTORY = join(RESULTS, 'history.jsonl');
 /** The smallest rise of processor times that is reported, as a factor. */
 const NOTED_RISE = 1.1;
-/** In docs/performance.md, the table is between these marks; the rest of the page is written by hand. */
+/**
+ * The comments in docs/performance.md that mark the beginning and the end of the table; the rest of the page is written
+ * by hand.
+ */
 const BEGIN = '<!-- figures: written by npm run bench -- --full -->';
 const END = '<!-- end of figures -->';
 

@@ -87,7 +87,7 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
   for (let round = 0; round <= rounds; round++) {
     for (const kind of Object.keys(KINDS) as Kind[])
       for (const name of rotated<ProgramName>(KINDS[kind], round)) {
-        // Calls of the previous program that are still running must not disturb this measurement.
+        // Calls of the previous program that are still running must not disturb the measurement of the next program.
         const result = await measure(kind, name, round === 0 ? 1 : seconds, `r${round}${name.at(-1)!}`);
         if (round > 0) results.set(`${kind} ${name}`, [...(results.get(`${kind} ${name}`) ?? []), result]);
       }
@@ -182,7 +182,7 @@ async function untilNotified(stage: Stage, database: string): Promise<void> {
   });
 }
 
-/** Rotates the list, so that no program is always the first. */
+/** Rotates the list of compared programs, so that none is always the first. */
 function rotated<T>(list: readonly T[], by: number): T[] {
   return list.map((_, index) => list[(index + by) % list.length]);
 }

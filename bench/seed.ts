@@ -13,12 +13,12 @@ export function clearEligibilities(client: Client): Promise<void> {
   );
 }
 
-/** Empties the tables of notifications. */
+/** Empties the tables of events, notifications, attempts and deliveries. */
 export function clearNotifications(client: Client): Promise<void> {
   return clear(client, 'TRUNCATE domain_events, notifications, deliveries, notification_attempts');
 }
 
-/** Retries after a deadlock, because a running service locks these tables in a different order. */
+/** Retries after a deadlock, because a running service locks the emptied tables in a different order. */
 async function clear(client: Client, text: string): Promise<void> {
   for (;;) {
     try {
@@ -32,7 +32,8 @@ async function clear(client: Client, text: string): Promise<void> {
 
 /** Inserts candidates `seeded-1` … with one eligibility each. */
 export async function seedEligibilities(client: Client, scene: Scene, count: number): Promise<void> {
-  // The identifier is the number in hexadecimal, with digits that identifiers allow.
+  // The id of a record is its number in hexadecimal, with X and Y instead of the digits 0 and 1, which ids cannot
+  // contain.
   await client.query(
     `INSERT INTO eligibilities (svc_eligiblity_id, account_code, candidate_id, test_code, status, approval_pending,
        schedule_start_date, eligibility_end_date, registration_mode, portion_codes, first_name, middle_name, last_name,
@@ -55,7 +56,7 @@ export async function seedEligibilities(client: Client, scene: Scene, count: num
   );
 }
 
-/** SQL: the body of a notification. */
+/** SQL: an expression for the body of a notification. */
 const NOTIFICATION = `json_build_object('booking_code', booking, 'booking_on', '2027-03-01T09:00:00Z', 'candidate_fname', 'Ada',
   'candidate_id', 'seeded-' || n, 'candidate_lname', 'Lovelace', 'change_reason', 'BOOKING_CREATED', 'delivery_mode',
   'SITE_PROCTORED', 'effective_date', '2026-12-01T10:00:00Z', 'exam_code', 'EXAM-ONE', 'exam_portions',
@@ -67,7 +68,7 @@ const NOTIFICATION = `json_build_object('booking_code', booking, 'booking_on', '
 const EVENTS = `SELECT n, n % 1000 / 500 + 1 AS sequence, 'B' || lpad((n / 1000 * 500 + n % 500)::text, 9, '0') AS booking
   FROM generate_series(0, $1::int - 1) AS n`;
 
-/** Activates these partners, and suspends all others. */
+/** Activates the given partners, and suspends all others. */
 export async function setActive(client: Client, subscriptions: readonly string[]): Promise<void> {
   await client.query(
     `UPDATE subscriptions SET state = CASE WHEN id = ANY ($1::uuid[]) THEN 'ACTIVE' ELSE 'SUSPENDED' END`,
@@ -127,8 +128,8 @@ export const CLAIMED_PARTNER = '00000000-0000-4000-8000-000000000000';
 const WAITING = 1_000;
 
 /**
- * $1: the account; $2: the number of partners, the last one DOWN. Nothing is ever sent to these partners, because their
- * secrets are invalid.
+ * SQL: inserts partners. $1: the account; $2: the number of partners, the last one DOWN. Nothing is ever sent to them,
+ * because their secrets are invalid.
  */
 const PARTNERS = `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on, signing_secret,
     state, health, health_changed_at, next_probe_at, created_datetime, updated_datetime)
@@ -149,8 +150,9 @@ export async function seedSuspendedPartner(client: Client, accountCode: string):
 }
 
 /**
- * $1: the account; $2: partners; $3: notifications; $4: the number of notifications in the error queue. These are
- * spread over all positions and over the same partners. The ids begin with the time, like the service's.
+ * SQL: inserts notifications. $1: the account; $2: partners; $3: the number of notifications; $4: the number of those
+ * in the error queue, which are spread over all positions and partners. The ids begin with the time, like the
+ * service's.
  */
 const HISTORY = `WITH event AS (
     SELECT n, 'B' || lpad(n::text, 9, '0') AS booking, n % ($3::int / $4::int) = 0 AS queued,

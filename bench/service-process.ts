@@ -74,7 +74,7 @@ async function readBaseUrl(file: string): Promise<string> {
     try {
       return (JSON.parse(readFileSync(file, 'utf8')) as { base_url: string }).base_url;
     } catch {
-      // The file `server.json` may be incomplete at this moment.
+      // The file `server.json` may still be incomplete when it is read.
       await pause(5);
     }
   }

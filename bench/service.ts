@@ -34,7 +34,10 @@ export class BenchedService {
     readonly readyAfterS: number,
   ) {}
 
-  /** @param databaseUrl the database of the service; with null, the service runs its own PostgreSQL in `dataDir` */
+  /**
+   * Starts the service in a separate process.
+   * @param databaseUrl the database of the service; with null, the service runs its own PostgreSQL in `dataDir`
+   */
   static async start(
     dataDir: string,
     databaseUrl: string | null,
@@ -100,7 +103,10 @@ export class BenchedService {
     return tokenRequest(this.url, this.sandbox.client);
   }
 
-  /** @throws Error when the response is not 2xx */
+  /**
+   * Calls the service, and returns its response.
+   * @throws Error when the service's response is not 2xx
+   */
   async call<Answer = unknown>(token: string, method: string, path: string, body?: object): Promise<Answer> {
     const response = await fetch(this.url + path, {
       method,

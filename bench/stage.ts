@@ -19,7 +19,10 @@ export class Stage {
     private readonly postgres: EmbeddedPostgres,
   ) {}
 
-  /** @param settings settings of PostgreSQL, in addition to those that the service needs */
+  /**
+   * Starts PostgreSQL in a temporary folder.
+   * @param settings settings of PostgreSQL, in addition to those that the service needs
+   */
   static async open(settings: Readonly<Record<string, string>> = {}): Promise<Stage> {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-bench-'));
     // PostgreSQL may run as a different user, who needs access to the folder.

@@ -127,7 +127,9 @@ function textsOfScreen(source) {
 const kinds = {
   document: of(documents, passagesOfDocument),
   changelog: of(['CHANGELOG.md'], passagesOfDocument),
-  comment: of(programs, (source) => passagesOfProgram(source.replaceAll(/\b(?:describe|it|test)[^\n]*\(/g, ''))),
+  comment: of(programs, (source) =>
+    passagesOfProgram(source.replaceAll(/^\s*(?:if \(\w+\) )?(?:describe|it|test)(?:\.each)?\b(?=[(.])/gm, '')),
+  ),
   title: of(
     programs.filter((file) => /\.(?:spec|e2e)\.ts$/.test(file)),
     (source) =>

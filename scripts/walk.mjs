@@ -42,7 +42,7 @@ const WALKS = {
   client: {
     title: 'token → import → feed',
     document: 'docs/clients.md',
-    section: 'From a token to the feed',
+    section: 'From a token to the change feed',
   },
   partner: {
     title: 'nothing → verified',

@@ -3,6 +3,7 @@ import { ScheduleModule } from '@nestjs/schedule';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { dataSourceOptions } from './schema.js';
 import { AccountsModule } from './accounts/accounts.module.js';
+import { AlertsModule } from './alerts/alerts.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { BookingsModule } from './bookings/bookings.module.js';
 import { ChangesModule } from './changes/changes.module.js';
@@ -30,7 +31,7 @@ export class AppModule {
         ConfigModule.with(config),
         TypeOrmModule.forRoot({
           ...dataSourceOptions(databaseUrl, connectionsFor(config.database.poolSize).unitsOfWork),
-          // A few attempts to connect suffice. The migrations have just used the database, so a failure now is
+          // A few attempts to connect to the database suffice. The migrations have just used it, so that a failure is
           // temporary.
           retryAttempts: 3,
           retryDelay: 500,
@@ -48,6 +49,7 @@ export class AppModule {
         ImportsModule,
         ChangesModule,
         PrivacyModule,
+        AlertsModule,
         ConsoleModule,
         GuideModule,
         ...(config.process.sandbox ? [SandboxModule] : []),

@@ -8,6 +8,7 @@ import helmet from 'helmet';
 import { AppModule } from './app.module.js';
 import { Config } from './config.js';
 import { serveDocuments } from './openapi/document.js';
+import { Clock } from './platform/clock.js';
 import { BodyGate } from './platform/http/body.js';
 import { boundConnections } from './platform/http/connection.js';
 import { useCursorKeys } from './platform/http/cursor.js';
@@ -51,12 +52,13 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
     ...requestSpans(),
     requestContextMiddleware,
     requestLog(logger, app.get(RequestMetrics)),
+    ...(config.process.sandbox ? [sandboxDate(app.get(Clock))] : []),
     staticHeaders(config.http),
     refuseAmbiguous,
     publicRoutes(app, config.http),
   );
-  // These guards run after the access guard, which the module tree declares. A caller without access is therefore
-  // refused before the body of the request is read.
+  // The guards that read the request run after the access guard, which the module tree declares. A caller without
+  // access is therefore refused before the body of the request is read.
   app.useGlobalGuards(app.get(BodyGate), app.get(RequestForm));
   if (!config.process.roles.has('api')) app.use(healthOnly(config.http));
   if (config.http.basePath !== '') app.setGlobalPrefix(config.http.basePath);
@@ -116,10 +118,18 @@ const DOCUMENTS_HEADERS = headersWith(DOCUMENTS_POLICY);
 function staticHeaders({ basePath }: HttpConfig): RequestHandler {
   const documents = `${basePath}/docs`.toLowerCase();
   return (request: Request, response: Response, next: NextFunction): void => {
-    // The router ignores the case of a path, and so does this comparison.
+    // The comparison with the paths of the health routes ignores case, as the router does.
     const path = request.path.toLowerCase();
     const isDocuments = path === documents || path.startsWith(`${documents}/`);
     for (const [name, value] of isDocuments ? DOCUMENTS_HEADERS : USUAL_HEADERS) response.setHeader(name, value);
+    next();
+  };
+}
+
+/** Sets the `Date` header to the sandbox's time, from which clients such as the console compute ages. */
+function sandboxDate(clock: Clock): RequestHandler {
+  return (_request: Request, response: Response, next: NextFunction): void => {
+    response.setHeader('Date', clock.now().toUTCString());
     next();
   };
 }
@@ -132,7 +142,7 @@ function headersWith(directives: Record<string, string[]>): [string, string][] {
       referrerPolicy: { policy: 'no-referrer' },
     }),
   );
-  // Both headers are set, because HTTP/1.0 caches know only Pragma (RFC 6749 §5.1 requires both).
+  // Cache-Control and Pragma are both set, because HTTP/1.0 caches know only Pragma (RFC 6749 §5.1).
   return [...ofHelmet, ['Cache-Control', 'no-store'], ['Pragma', 'no-cache']];
 }
 
@@ -146,7 +156,7 @@ function headersSetBy(middleware: RequestHandler): [string, string][] {
   return response.getHeaderNames().map((name) => [name, String(response.getHeader(name))]);
 }
 
-/** Refuses every route except the health routes, in a process without the role `api`. */
+/** In a process without the role `api`, refuses every route except the health routes. */
 function healthOnly({ basePath }: HttpConfig) {
   const health = `${basePath}/health/`.toLowerCase();
   return (request: Request, response: Response, next: NextFunction): void => {

@@ -1,3 +1,4 @@
+import { AlertsConfig } from './alerts/alerts.config.js';
 import { AuthConfig } from './auth/auth.config.js';
 import { ChangesConfig } from './changes/changes.config.js';
 import { NotificationsConfig } from './notifications/notifications.config.js';
@@ -24,6 +25,7 @@ export class Config {
   readonly notifications: NotificationsConfig;
   readonly changes: ChangesConfig;
   readonly results: ResultsConfig;
+  readonly alerts: AlertsConfig;
   readonly secrets: SecretsConfig;
 
   constructor(env: NodeJS.ProcessEnv) {
@@ -38,6 +40,7 @@ export class Config {
     this.notifications = new NotificationsConfig(read, sandbox);
     this.changes = new ChangesConfig(read);
     this.results = new ResultsConfig(read);
+    this.alerts = new AlertsConfig(read);
     this.secrets = new SecretsConfig(read, sandbox);
     if (read.faults.length > 0) throw new ConfigError(read.faults);
     if (sandbox) this.secrets.useKeyOfSandbox(dataDir);

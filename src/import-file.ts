@@ -128,7 +128,10 @@ function wordsOf(error: unknown): string {
   return ['The file was refused, and nothing was imported:', ...faults].join('\n');
 }
 
-/** Shows the progress by overwriting the current line. If the output is not a terminal, nothing is written. */
+/**
+ * Shows the progress of the import by overwriting the current line. If the output is not a terminal, nothing is
+ * written.
+ */
 function show(what: string, done: number, all: number): void {
   if (!process.stderr.isTTY) return;
   const share = all === 0 ? 1 : done / all;

@@ -9,8 +9,8 @@ const USAGE = 'usage: npm run migrate [-- --grant-to ROLE]\n';
 
 /**
  * Migrates the database of `DATABASE_URL`, and grants the service's role its rights: `npm run migrate -- --grant-to
- * ROLE`. Only this command connects as the owner of the tables. It needs no other setting. The service's own processes
- * therefore never need the owner's password.
+ * ROLE`. Only this command connects as the owner of the tables, so that the service's own processes never need the
+ * owner's password. It needs no other setting.
  */
 async function main(): Promise<void> {
   const role = roleAsked();

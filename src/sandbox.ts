@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { CommandBus } from '@nestjs/cqrs';
 import { CreateAccount, PutCatalogueEntry, PutTest, type TestDefinition } from './accounts/accounts.commands.js';
 import { Account } from './accounts/account.entity.js';
@@ -10,7 +11,10 @@ import { formatOptionalDateTime } from './platform/clock.js';
 import { Database } from './platform/database/database.js';
 import { UnitOfWork } from './platform/unit-of-work/unit-of-work.js';
 import { CLIENT_SCOPES, SCOPES, type Scope } from './platform/context/caller.js';
+import { Logger } from './platform/observability/logger.js';
 import { randomToken } from './platform/secrets.js';
+import { ownAddress, SandboxClient } from './sandbox/sandbox-client.js';
+import { SandboxExamples, type OperationValues } from './sandbox/sandbox-examples.js';
 import { SandboxPartner } from './sandbox/sandbox-partner.js';
 import { PutVoucher, type VoucherDefinition } from './vouchers/vouchers.commands.js';
 
@@ -42,6 +46,8 @@ interface SandboxFile {
   attribute_keys: { attribute_key: string }[];
   vouchers: { voucher_code: string; valid_from: string | null; valid_until: string | null }[];
   partner?: PartnerOfItsOwn;
+  /** The values with which the examples of the OpenAPI document work; absent until the objects exist. */
+  examples?: OperationValues;
 }
 
 const TESTS: ({ test_code: string } & TestDefinition)[] = [
@@ -116,6 +122,26 @@ export async function ensureSandbox(app: INestApplicationContext, config: Config
   const curlFile = join(config.process.dataDir, 'sandbox.curl');
   writePrivate(curlFile, tokenRequest(content.client));
   return { file, curlFile };
+}
+
+/**
+ * Creates the objects that the examples of the OpenAPI document name, unless they exist. The service must already
+ * listen. A failure is logged: the sandbox works without these objects.
+ */
+export async function ensureExamples(app: NestExpressApplication, config: Config, { file }: Sandbox): Promise<void> {
+  const content = JSON.parse(readFileSync(file, 'utf8')) as SandboxFile;
+  if (content.examples !== undefined || !config.process.roles.has('api')) return;
+  const { host, basePath } = config.http;
+  const { account_code, operator, partner } = content;
+  try {
+    const client = new SandboxClient(ownAddress(app.getHttpServer(), host, basePath), operator);
+    await client.signIn();
+    const made = new SandboxExamples(client, { account_code, partner: partner! });
+    const examples = await app.get(Logger).quietly(() => made.make());
+    writePrivate(file, JSON.stringify({ ...content, examples }, null, 2) + '\n');
+  } catch (error) {
+    app.get(Logger).warn({ err: error }, 'the objects of the examples in the OpenAPI document were not created');
+  }
 }
 
 /**

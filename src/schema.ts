@@ -5,6 +5,9 @@ import { AttributeKey } from './accounts/attribute-key.entity.js';
 import { School } from './accounts/school.entity.js';
 import { TestPortion } from './accounts/test-portion.entity.js';
 import { Test } from './accounts/test.entity.js';
+import { AlertMessage } from './alerts/alert-message.entity.js';
+import { AlertOccurrence } from './alerts/alert-occurrence.entity.js';
+import { Alert } from './alerts/alert.entity.js';
 import { Application } from './auth/tokens/application.entity.js';
 import { LoginAttempt, TokenRefusal, TokenRequestCount } from './auth/tokens/login-attempt.entity.js';
 import { FinishedSignIn, OperatorIdentity } from './auth/administration/operator-identity.entity.js';
@@ -12,6 +15,7 @@ import { TokenFamily, AccessToken, RefreshToken } from './auth/tokens/token.enti
 import { User, UserAccount } from './auth/tokens/user.entity.js';
 import { Booking } from './bookings/booking.entity.js';
 import { Eligibility } from './eligibility/eligibility.entity.js';
+import { ExpiryNotice } from './eligibility/expiry-notice.entity.js';
 import { SearchKey } from './eligibility/search-key.entity.js';
 import { ImportChunk } from './imports/import-chunk.entity.js';
 import { ImportTurn } from './imports/import-turn.entity.js';
@@ -32,6 +36,7 @@ import { Notification } from './notifications/delivery/notification.entity.js';
 import { PollOffer } from './notifications/delivery/poll-offer.entity.js';
 import { Subscription } from './notifications/subscriptions/subscription.entity.js';
 import { AuditRow } from './platform/audit/audit-row.entity.js';
+import { EventListener, EventStream } from './platform/changes/event-listener.entity.js';
 import { ChangeEpoch, ChangeRow } from './platform/changes/change.entity.js';
 import { AuditSeal } from './platform/audit/audit-seal.entity.js';
 import { StoredEventRow } from './platform/events/stored-event.entity.js';
@@ -59,7 +64,11 @@ import { Results1763640800000 } from './migrations/1763640800000-results.js';
 import { Notifications1763640900000 } from './migrations/1763640900000-notifications.js';
 import { Imports1763641000000 } from './migrations/1763641000000-imports.js';
 import { ResultStates1764500000000 } from './migrations/1764500000000-result-states.js';
+import { ImportsFileName1764500800000 } from './migrations/1764500800000-imports-file-name.js';
 import { RetakePolicies1764500100000 } from './migrations/1764500100000-retake-policies.js';
+import { RecordChanges1764500200000 } from './migrations/1764500200000-record-changes.js';
+import { ExpiringDays1764500300000 } from './migrations/1764500300000-expiring-days.js';
+import { Alerts1764500400000 } from './migrations/1764500400000-alerts.js';
 import { PartnerCallers1764500500000 } from './migrations/1764500500000-partner-callers.js';
 import { PollDelivery1764500600000 } from './migrations/1764500600000-poll-delivery.js';
 import { Digests1764500700000 } from './migrations/1764500700000-digests.js';
@@ -85,6 +94,7 @@ const ENTITIES = [
   UserAccount,
   Booking,
   Eligibility,
+  ExpiryNotice,
   SearchKey,
   Import,
   ImportChunk,
@@ -107,6 +117,8 @@ const ENTITIES = [
   AuditRow,
   ChangeEpoch,
   ChangeRow,
+  EventListener,
+  EventStream,
   AuditSeal,
   StoredEventRow,
   IdempotencyKey,
@@ -118,6 +130,9 @@ const ENTITIES = [
   UnmatchedResult,
   VoucherRedemption,
   Voucher,
+  Alert,
+  AlertOccurrence,
+  AlertMessage,
 ];
 
 /** The database migrations, in the order in which they run. */
@@ -135,9 +150,13 @@ const MIGRATIONS = [
   Imports1763641000000,
   ResultStates1764500000000,
   RetakePolicies1764500100000,
+  RecordChanges1764500200000,
+  ExpiringDays1764500300000,
+  Alerts1764500400000,
   PartnerCallers1764500500000,
   PollDelivery1764500600000,
   Digests1764500700000,
+  ImportsFileName1764500800000,
 ];
 
 /**

@@ -8,7 +8,7 @@ import { migrate } from './platform/database/migrate.js';
 import { Metrics } from './platform/observability/metrics.js';
 import { Readiness } from './platform/observability/readiness.js';
 import { assertSandboxFits } from './sandbox-database.js';
-import { ensureSandbox, type Sandbox } from './sandbox.js';
+import { ensureExamples, ensureSandbox, type Sandbox } from './sandbox.js';
 
 const EMBEDDED_DATABASE = 'candidate_eligibility';
 /** The interval, during shutdown, at which idle connections are closed while the last requests are still running. */
@@ -58,6 +58,7 @@ export async function startService(config: Config, onDatabaseLost: (error: Error
     readiness.starting();
     await listen(app, config);
     const sandbox = config.process.sandbox ? await ensureSandbox(app, config) : null;
+    if (sandbox !== null) await ensureExamples(app, config, sandbox);
     const metrics = app.get(Metrics);
     const metricsUrl = await metrics.listen();
     writeFileSync(

@@ -3,6 +3,7 @@
 module.exports = {
   console: ['notifications', 'imports', 'results', 'eligibility', 'auth'],
   sandbox: ['results', 'bookings'],
+  alerts: ['notifications', 'results', 'eligibility', 'accounts'],
   guide: [],
   changes: ['results', 'bookings', 'eligibility'],
   privacy: ['results', 'bookings', 'eligibility', 'accounts'],

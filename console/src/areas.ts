@@ -16,7 +16,7 @@ export interface Area {
   paletteOnly?: boolean;
 }
 
-/** The areas of the console in navigation order. Their paths are also listed in src/console/console.controller.ts. */
+/** The areas of the console in navigation order. */
 const AREAS: readonly Area[] = [
   { label: 'Home', target: { to: '/' }, words: 'overview what needs me now' },
   { label: 'Error queue', target: { to: '/queue' }, words: 'failed resend causes undelivered' },
@@ -34,6 +34,13 @@ const AREAS: readonly Area[] = [
     label: 'Applications',
     target: { to: '/setup/applications' },
     words: 'consumer key',
+    adminOnly: true,
+    paletteOnly: true,
+  },
+  {
+    label: 'Alerts',
+    target: { to: '/setup/alerts' },
+    words: 'mail webhook on call',
     adminOnly: true,
     paletteOnly: true,
   },

@@ -7,6 +7,7 @@ import './style/table.css';
 import './style/form.css';
 import './style/overlay.css';
 import './style/chart.css';
+import './style/print.css';
 import { loadSession } from './api/session';
 import { applyTheme } from './shell/theme';
 

@@ -1,5 +1,5 @@
 declare module 'virtual:field-rules' {
-  /** JSON Schemas of the OpenAPI document by name. */
+  /** The JSON Schemas of the OpenAPI document, by their names. */
   const schemas: Record<string, unknown>;
   export default schemas;
 }

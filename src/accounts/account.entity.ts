@@ -21,6 +21,10 @@ export class Account {
   @Column('int', { nullable: true })
   candidate_retention_days: number | null;
 
+  /** The days before the end of a record's window at which the change EXPIRING occurs. */
+  @Column('int', { array: true, default: '{}' })
+  expiring_days: number[];
+
   @Column('timestamptz', { default: () => 'now()' })
   created_datetime: Date;
 }

@@ -7,7 +7,10 @@ export interface NewAccount {
 }
 
 export class CreateAccount extends Command<NewAccount> {
-  constructor(readonly name: string) {
+  constructor(
+    readonly name: string,
+    readonly expiringDays: readonly number[] = [],
+  ) {
     super();
   }
 }
@@ -17,6 +20,7 @@ export interface AccountChanges {
   photo_retention_days?: number | null;
   video_retention_days?: number | null;
   candidate_retention_days?: number | null;
+  expiring_days?: number[];
 }
 
 /**
@@ -32,11 +36,14 @@ export class ChangeAccount extends Command<void> {
   }
 }
 
-/** The rule for another attempt at a test. An attempt is a record that became COMPLETED or ABSENT. */
+/**
+ * The retake policy of a test: when a candidate may take it again. An attempt is a record that became COMPLETED or
+ * ABSENT.
+ */
 export interface RetakePolicy {
-  /** The days after an attempt until the next one. */
+  /** The number of days after an attempt before the candidate may take the test again. */
   wait_days?: number | null;
-  /** The number of attempts in `period_days` or, without a period, in total. */
+  /** The number of attempts that a candidate may make in `period_days` or, without a period, in total. */
   max_attempts?: number | null;
   period_days?: number | null;
 }
@@ -51,7 +58,7 @@ export interface TestDefinition {
   change_cutoff_hours: number | null;
   /** The number of minutes before the start of a booked exam from which the exam can be launched. */
   launch_minutes_before: number | null;
-  /** Null if attempts are not limited. */
+  /** The retake policy of the test; null if it does not limit attempts. */
   retake: RetakePolicy | null;
   /** The portions of the test in display order: at least one, without duplicate codes. */
   portions: { portion_code: string; portion_name: string | null }[];

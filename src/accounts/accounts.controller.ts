@@ -26,8 +26,8 @@ export class AccountsController {
   @ApiOperation({ summary: 'Open an account' })
   @Answer(201, AccountModel)
   @BodyProblems()
-  async create(@Body() { name }: AccountBody): Promise<AccountModel> {
-    const { account_code } = await this.commandBus.execute(new CreateAccount(name));
+  async create(@Body() { name, expiring_days }: AccountBody): Promise<AccountModel> {
+    const { account_code } = await this.commandBus.execute(new CreateAccount(name, expiring_days ?? []));
     return this.find(account_code);
   }
 
@@ -50,11 +50,12 @@ export class AccountsController {
   }
 
   @Put(':account_code')
-  @ApiOperation({ summary: 'Change the name and the retention periods of an account' })
+  @ApiOperation({ summary: 'Change the name, the retention periods and the expiring days of an account' })
   @Answer(200, AccountModel)
   @BodyProblems()
   async put(@Param() { account_code }: AccountPath, @Body() body: AccountChangeBody): Promise<AccountModel> {
     const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+    if (given['expiring_days'] === null) given['expiring_days'] = [];
     await this.commandBus.execute(new ChangeAccount(account_code, given));
     return this.find(account_code);
   }
@@ -74,6 +75,7 @@ function present(account: Account): AccountModel {
     photo_retention_days,
     video_retention_days,
     candidate_retention_days,
+    expiring_days: account.expiring_days,
     created_datetime: formatDateTime(account.created_datetime),
   };
 }

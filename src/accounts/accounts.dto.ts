@@ -6,6 +6,7 @@ import {
   dateTime,
   fault,
   integer,
+  listOf,
   oneOf,
   text,
   type Rule,
@@ -15,6 +16,7 @@ import { declareFaults } from '../platform/errors.js';
 
 declareFaults({
   portion_code_repeated: ['The test has two portions with the same code.', 'Use a different code for each portion.'],
+  days_repeated: ['The list has the same number of days twice.', 'Send each number of days once.'],
   code_not_portable: [
     'The code contains characters that other systems may refuse. This is a warning: the request was carried out.',
     'Use only ASCII letters, digits, hyphens, dots and underscores.',
@@ -69,9 +71,30 @@ export class EntryPath extends AccountPath {
   code: string;
 }
 
+const MOST_EXPIRING_DAYS = 365;
+const dayList = listOf(integer(1, MOST_EXPIRING_DAYS), 20);
+
+/** The rule for numbers of days before the end of a window: no number twice. */
+const expiringDaysRule: Rule = {
+  schema: { ...dayList.schema, uniqueItems: true },
+  faults(value) {
+    const faults = dayList.faults(value);
+    if (faults.length > 0) return faults;
+    return (value as number[]).flatMap((days, index, all) =>
+      all.indexOf(days) < index ? [fault('days_repeated', 'The number occurs twice.', `/${index}`)] : [],
+    );
+  },
+};
+const EXPIRING_DAYS =
+  'Days before the end of the window of a PENDING or ELIGIBLE record at which the change `EXPIRING` occurs. With an ' +
+  'empty list it never occurs.';
+
 export class AccountBody {
   @Field(nameRule, { required: true, example: 'State Board of Nursing' })
   name: string;
+
+  @Field(expiringDaysRule, { description: EXPIRING_DAYS })
+  expiring_days?: number[] | null;
 }
 
 const retentionRule = integer(1, MOST_DAYS);
@@ -97,6 +120,9 @@ export class AccountChangeBody {
       'Days after which candidates are erased if none of their records was open or changed. With null they are never erased.',
   })
   candidate_retention_days?: number | null;
+
+  @Field(expiringDaysRule, { description: EXPIRING_DAYS })
+  expiring_days?: number[] | null;
 }
 
 export class AccountModel {
@@ -114,6 +140,9 @@ export class AccountModel {
 
   @Field(retentionRule, { always: true })
   candidate_retention_days: number | null;
+
+  @Field(expiringDaysRule, { required: true, description: EXPIRING_DAYS })
+  expiring_days: number[];
 
   @Field(dateTime(), { required: true })
   created_datetime: string;

@@ -1,9 +1,8 @@
 import { CommandHandler, QueryBus, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
-import { acrossAccounts, Database, prepared, violatedConstraint } from '../platform/database/database.js';
+import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { declareFaults, accountNotFound, forbiddenOperation, notFound, type DomainError } from '../platform/errors.js';
-import { FindKnownAccounts } from '../platform/known-accounts.js';
 import { Secrets } from '../platform/secrets.js';
 import { Account } from './account.entity.js';
 import {
@@ -15,15 +14,7 @@ import {
   PutTest,
   type NewAccount,
 } from './accounts.commands.js';
-import {
-  FindAttributeKeys,
-  FindPortionsInUse,
-  FindRetentionRules,
-  FindUnknownTests,
-  IsEntryInUse,
-  IsTestNamedByVoucher,
-  type RetentionRule,
-} from './accounts.queries.js';
+import { FindPortionsInUse, FindUnknownTests, IsEntryInUse, IsTestNamedByVoucher } from './accounts.queries.js';
 import { CATALOGUE } from './catalogue.js';
 import { Test } from './test.entity.js';
 
@@ -64,12 +55,6 @@ const KEEP_TESTS = prepared(
    ORDER BY test_code FOR KEY SHARE`,
 );
 
-const FIND_KNOWN = prepared(
-  'accounts-find-known',
-  `SELECT account_code FROM accounts WHERE account_code = ANY (coalesce($1::text[], ARRAY(SELECT account_code FROM accounts)))`,
-  acrossAccounts.operators,
-);
-
 @CommandHandler(CreateAccount)
 export class CreateAccountHandler implements ICommandHandler<CreateAccount> {
   constructor(
@@ -79,10 +64,11 @@ export class CreateAccountHandler implements ICommandHandler<CreateAccount> {
     private readonly clock: Clock,
   ) {}
 
-  execute({ name }: CreateAccount): Promise<NewAccount> {
+  execute({ name, expiringDays }: CreateAccount): Promise<NewAccount> {
     const account = {
       account_code: this.secrets.code(ACCOUNT_CODE_LENGTH),
       name,
+      expiring_days: [...expiringDays],
       created_datetime: this.clock.now(),
     };
     return this.unitOfWork.run(async () => {
@@ -107,19 +93,6 @@ export class ChangeAccountHandler implements ICommandHandler<ChangeAccount> {
       if (Object.keys(changes).length === 0) return;
       await this.database.manager.update(Account, accountCode, changes);
       this.unitOfWork.audit('account.put', accountCode);
-    });
-  }
-}
-
-@QueryHandler(FindRetentionRules)
-export class FindRetentionRulesHandler implements IQueryHandler<FindRetentionRules> {
-  constructor(private readonly database: Database) {}
-
-  execute(): Promise<RetentionRule[]> {
-    return this.database.query({
-      text: `SELECT account_code, photo_retention_days, video_retention_days, candidate_retention_days FROM accounts
-             WHERE coalesce(photo_retention_days, video_retention_days, candidate_retention_days) IS NOT NULL`,
-      across: acrossAccounts.sweep,
     });
   }
 }
@@ -254,34 +227,11 @@ export class FindUnknownTestsHandler implements IQueryHandler<FindUnknownTests> 
   }
 }
 
-@QueryHandler(FindKnownAccounts)
-export class FindKnownAccountsHandler implements IQueryHandler<FindKnownAccounts> {
-  constructor(private readonly database: Database) {}
-
-  async execute({ accountCodes }: FindKnownAccounts): Promise<string[]> {
-    const rows = await this.database.query<{ account_code: string }>(FIND_KNOWN, [accountCodes]);
-    return rows.map((row) => row.account_code);
-  }
-}
-
-@QueryHandler(FindAttributeKeys)
-export class FindAttributeKeysHandler implements IQueryHandler<FindAttributeKeys> {
-  constructor(private readonly database: Database) {}
-
-  async execute({ accountCode }: FindAttributeKeys): Promise<string[]> {
-    const rows = await this.database.query<{ attribute_key: string }>(
-      { text: 'SELECT attribute_key FROM attribute_keys WHERE account_code = $1 ORDER BY attribute_key' },
-      [accountCode],
-    );
-    return rows.map((row) => row.attribute_key);
-  }
-}
-
 function inUse(cause?: unknown): DomainError {
   return forbiddenOperation.error({ detail: 'The entry is in use and cannot be deleted.', cause });
 }
 
-/** Runs a change, and maps violated database constraints to domain errors. */
+/** Runs a change of the catalogue, and maps violated database constraints to domain errors. */
 async function refusing(work: () => Promise<void>): Promise<void> {
   try {
     await work();

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { FindExpiringDaysHandler, FindRetentionRulesHandler } from './account-rules.handlers.js';
 import { AccountsReader } from './accounts.reader.js';
 import { AccountsController } from './accounts.controller.js';
 import {
@@ -6,14 +7,13 @@ import {
   CreateAccountHandler,
   DeleteCatalogueEntryHandler,
   DeleteTestHandler,
-  FindKnownAccountsHandler,
-  FindAttributeKeysHandler,
-  FindRetentionRulesHandler,
   FindUnknownTestsHandler,
   PutCatalogueEntryHandler,
   PutTestHandler,
 } from './accounts.handlers.js';
+import { FindAccountNamesHandler, FindKnownAccountsHandler } from './known-accounts.handlers.js';
 import { AccommodationsController, AttributeKeysController, SchoolsController } from './catalogue.controller.js';
+import { FindAccommodationNamesHandler, FindAttributeKeysHandler } from './catalogue-names.handlers.js';
 import { TestsController } from './tests.controller.js';
 
 /**
@@ -32,13 +32,16 @@ import { TestsController } from './tests.controller.js';
     AccountsReader,
     CreateAccountHandler,
     ChangeAccountHandler,
+    FindExpiringDaysHandler,
     FindRetentionRulesHandler,
     PutTestHandler,
     DeleteTestHandler,
     PutCatalogueEntryHandler,
     DeleteCatalogueEntryHandler,
     FindUnknownTestsHandler,
+    FindAccountNamesHandler,
     FindKnownAccountsHandler,
+    FindAccommodationNamesHandler,
     FindAttributeKeysHandler,
   ],
 })

@@ -2,7 +2,7 @@ import { Query } from '@nestjs/cqrs';
 import type { CatalogueKind } from './accounts.commands.js';
 
 /**
- * Asks which of these test codes do not exist in the account. Until the current transaction ends, the tests that do
+ * Asks which of the given test codes do not exist in the account. Until the current transaction ends, the tests that do
  * exist cannot be deleted.
  */
 export class FindUnknownTests extends Query<string[]> {
@@ -65,6 +65,19 @@ export class FindAttributeKeys extends Query<string[]> {
   }
 }
 
+/** The code of an accommodation in the catalogue of an account. */
+export interface AccommodationKey {
+  account_code: string;
+  accommodation_code: string;
+}
+
+/** Asks for the names of accommodations. An accommodation that was deleted is not part of the answer. */
+export class FindAccommodationNames extends Query<(AccommodationKey & { name: string })[]> {
+  constructor(readonly keys: readonly AccommodationKey[]) {
+    super();
+  }
+}
+
 /** The retention rule of an account: the number of days for which each kind of data is kept. Null means forever. */
 export interface RetentionRule {
   account_code: string;
@@ -75,3 +88,12 @@ export interface RetentionRule {
 
 /** Asks for the retention rules of all accounts that have such rules. */
 export class FindRetentionRules extends Query<RetentionRule[]> {}
+
+/** The days before the end of a record's window at which the change EXPIRING occurs in an account. */
+export interface ExpiringDays {
+  account_code: string;
+  expiring_days: number[];
+}
+
+/** Asks for the expiring days of all accounts that have some. */
+export class FindExpiringDays extends Query<ExpiringDays[]> {}

@@ -22,8 +22,8 @@ import { AccountsReader } from './accounts.reader.js';
 import type { CatalogueEntries } from './catalogue.js';
 
 /**
- * Builds the routes that all simple kinds of catalogue entries share: list, get, delete. Each controller below adds its
- * path and its PUT route, because the bodies of PUT differ.
+ * Builds the routes that all simple kinds of catalogue entries share: list, get, delete. The controller of each kind
+ * adds its path and its PUT route, because the bodies of PUT differ.
  *
  * @param one the singular name of an entry in the summaries of the routes; `many` is the plural
  */

@@ -67,8 +67,8 @@ export class AccessGuard extends AuthGuard('bearer') {
     if (!rule.some((scope) => caller.scopes.has(scope))) throw lacking(rule[0]);
 
     const filtered = request.query['account_code'];
-    // A repeated query parameter is refused later, by the check of all parameters. Until then, each of its values is
-    // checked here.
+    // A repeated query parameter `account_code` is refused later, by the check of all parameters. Until then, the guard
+    // checks the access to each of its values.
     if (rule.includes('support'))
       for (const named of [filtered].flat())
         if (typeof named === 'string') assertMayUse(allowedAccountsOf(caller), named);
@@ -89,8 +89,8 @@ export class AccessGuard extends AuthGuard('bearer') {
   }
 
   /**
-   * Stores the caller that Passport has found for a token. A console session's token is refused here, because it is
-   * valid only in its cookie.
+   * Stores the caller that Passport has found for a token. The token of a console session is refused as a bearer token,
+   * because it is valid only in its cookie.
    */
   override handleRequest<User = Caller | false>(error: Error | null, user: User & (Caller | false)): User {
     if (error !== null) throw error;

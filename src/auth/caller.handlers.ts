@@ -16,7 +16,7 @@ export class FindCallerHandler implements IQueryHandler<FindCaller> {
   async execute({ request }: FindCaller): Promise<Caller | null> {
     const { authorization } = request.headers;
     if (authorization === undefined) return this.sessions.peek(request);
-    // The access guard has admitted the request with this Authorization header. It therefore has the form that the
+    // The access guard has admitted the caller's Authorization header. The header therefore has the form that the
     // bearer strategy accepts.
     const [, token] = authorization.split(' ');
     return token === undefined ? null : this.lookup.find(token);

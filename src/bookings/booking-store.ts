@@ -47,8 +47,8 @@ const LOCK_LAST_KEPT = prepared(
   acrossAccounts.keyInHand,
 );
 /**
- * Marks each column of a booking as one that a change may write (true) or as fixed (false). If a column is missing
- * here, the code does not compile.
+ * Marks each column of a booking as one that a change may write (true) or as fixed (false). If a column is missing in
+ * this list, the code does not compile.
  */
 const CHANGING = {
   status: true,
@@ -114,7 +114,7 @@ export class BookingStore {
   ) {}
 
   /**
-   * Returns the booking with this code.
+   * Returns the booking with the given code.
    * @throws DomainError booking_not_found
    */
   async get(accountCode: string, bookingCode: string): Promise<Booking> {
@@ -124,7 +124,7 @@ export class BookingStore {
   }
 
   /**
-   * Returns the eligibility records that have a booking whose code begins with this prefix, in any case. They are
+   * Returns the eligibility records that have a booking whose code begins with the given prefix, in any case. They are
    * sorted by booking code.
    * @param accountCodes limits the search to records of these accounts; null for all accounts
    * @param most the maximum number of records
@@ -135,7 +135,7 @@ export class BookingStore {
     return rows.map((row) => row.svc_eligiblity_id);
   }
 
-  /** Returns the candidate's bookings, newest first. */
+  /** Returns the candidate's bookings in an account, newest first. */
   ofCandidate(
     accountCode: string,
     candidateId: string,
@@ -178,7 +178,7 @@ export class BookingStore {
     const { candidate_id, svc_eligiblity_id } = await this.get(accountCode, bookingCode);
     await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidate_id));
     const booking = await this.lockHeld(accountCode, bookingCode, ['BOOKED', 'ABSENT']);
-    // Only the last missed booking can still be excused. A result would complete even a missed booking; without a
+    // Only the last booking that the candidate missed can still be excused. A result would complete it; without a
     // result, the status ABSENT is final.
     const last = await this.lockLastKept(svc_eligiblity_id);
     if (last?.booking_code !== bookingCode) throw bookingClosed.error();

@@ -35,7 +35,7 @@ export const FEED_CHANGES: Record<ChangeReason, Change> = {
 const UTC = dateTime().schema;
 
 class NotifiedPortion {
-  /** The client's code of the test portion. */
+  /** The code of the test portion, as the client's catalogue has it. */
   @ApiProperty({ ...catalogueCode().schema, description: "The client's code of the portion." })
   portion_code: string;
 
@@ -91,7 +91,7 @@ export class NotificationRequest {
   })
   effective_date: string;
 
-  /** The exam code of the test. */
+  /** The id of the exam in the external system, from the definition of the test. */
   @ApiPropertyOptional({ ...text({ max: 50, notBlank: true }).schema, description: 'The exam code of the test.' })
   exam_code?: string;
 

@@ -21,7 +21,7 @@ export interface Location {
   location_timezone: string | null;
 }
 
-/** The members of a booking that are fixed when a client books or moves an exam. */
+/** The appointment: the members of a booking that a client chooses when it books or moves an exam. */
 export interface Appointment extends Location {
   booking_on: Date;
   delivery_mode: DeliveryMode;
@@ -41,7 +41,7 @@ export function isCutoffPassed(
   return hours !== null && now.getTime() > booking_on.getTime() - hours * HOUR_MS;
 }
 
-/** Returns whether the booking already has this appointment, so that moving it changes nothing. */
+/** Returns whether the booking already has the requested appointment, so that moving it changes nothing. */
 export function isSameAppointment(
   booking: Omit<Appointment, 'delivery_mode'> & { delivery_mode: DeliveryMode | null },
   appointment: Appointment,

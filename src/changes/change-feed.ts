@@ -20,7 +20,8 @@ const PAUSES_MS = [10, 20, 40, 80, 160, 320, 640];
 interface Horizon {
   generation: number;
   /**
-   * The bounds of the snapshot: every transaction below `xmin` has ended, and every transaction below `xmax` had begun.
+   * The bounds of a database snapshot: every transaction below `xmin` has ended, and every transaction below `xmax` had
+   * begun.
    */
   xmin: number;
   xmax: number;
@@ -94,13 +95,16 @@ const READ_LAST = prepared(
      ORDER BY generation DESC, xid DESC, position DESC LIMIT 1) last ON true`,
 );
 
-/** A row of the statement's result: the horizon and an entry. The entry is missing if there is none to show. */
+/**
+ * A row that the statement for a page returns: the horizon and an entry. The entry is missing if there is none to show.
+ */
 type Answered<Row> = Omit<Horizon, 'generation'> & { horizon_generation: number } & Row;
 type Place = Pick<Entry, 'generation' | 'xid' | 'position' | 'recorded_us'>;
 
 const BEGINNING: Place = { generation: 0, xid: 0, position: 0, recorded_us: 0 };
 
-// Reads the committed entries about these records, newest first. The result has no cursor, so no horizon is needed.
+// Reads the committed change feed entries about some records, newest first. The result has no cursor, so that no
+// horizon is needed.
 const OF_RECORDS = prepared(
   'changes-of-records',
   `SELECT ${PLACE}, at, kind, change, svc_eligiblity_id, candidate_id, test_code, booking_code, status, revision,
@@ -181,8 +185,8 @@ export class ChangeFeed {
       ]);
       const horizon = horizonOf(rows[0]);
       asked ??= horizon;
-      // The partition of the cursor's entry may be dropped while the request waits, so the horizon of each read
-      // decides.
+      // The partition of the cursor's entry may be dropped while the request waits. The horizon of each read therefore
+      // decides whether the cursor is still valid.
       const isDropped = from.recorded_us < horizon.kept_from_s * 1_000_000;
       if (after !== null && (after.completeUntilS - DAY_S < horizon.kept_from_s || !(rows[0].is_known || isDropped)))
         throw cursorExpired.error();
@@ -196,7 +200,7 @@ export class ChangeFeed {
     }
   }
 
-  /** Returns the newest change feed entries about these eligibility records, newest first. */
+  /** Returns the newest change feed entries about the given eligibility records, newest first. */
   ofRecords(accountCode: string, svcEligibilityIds: readonly string[], limit: number): Promise<Entry[]> {
     return this.database.query<Entry>(OF_RECORDS, [accountCode, svcEligibilityIds, limit]);
   }

@@ -49,8 +49,8 @@ export class ChangePartitions implements OnApplicationBootstrap {
   }
 
   /**
-   * Creates the partitions before the first change is written. After months without a running process, the current
-   * partition is missing.
+   * Creates the partitions of the change feed before the first change is written. After months without a running
+   * process, the partition of the current month is missing.
    */
   async onApplicationBootstrap(): Promise<void> {
     await this.keep();

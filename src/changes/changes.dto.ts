@@ -27,8 +27,7 @@ export interface FeedPosition {
   /** The time at which the entry at this position was recorded, in microseconds since 1970, by the database's clock. */
   readonly recordedUs: number;
   /**
-   * A time, in seconds since 1970 by the database's clock. The reader has seen every change that was recorded before
-   * it.
+   * The time up to which the reader of the feed has seen every change, in seconds since 1970 by the database's clock.
    */
   readonly completeUntilS: number;
   /** The time at which the cursor was issued, in seconds since 1970. */

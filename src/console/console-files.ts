@@ -44,7 +44,7 @@ export class ConsoleFiles {
    * @param toRoot the relative path from the requested page to the root of the service
    */
   page(toRoot: string): string {
-    // In tests of other modules, the console may not have been built.
+    // The built console may be missing when tests of other modules run.
     if (this.html === null) throw notFound.error();
     return this.html.replaceAll('"./assets/', `"${toRoot}console/assets/`);
   }

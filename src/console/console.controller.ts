@@ -6,9 +6,6 @@ import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { ConsoleFiles } from './console-files.js';
 
-/** The paths of the console's pages. All of them serve the same HTML, whose script shows the page for the path. */
-const AREAS = ['own', 'queue', 'jobs', 'notifications', 'partners', 'candidates', 'work', 'setup', 'audit'];
-
 /**
  * Serves the operators' console: static files, which are the same for everybody. The console's scripts load data from
  * the JSON API, in the operator's session.
@@ -21,25 +18,27 @@ export class ConsoleController {
 
   constructor(private readonly config: HttpConfig) {}
 
-  @Get(['', ...AREAS.flatMap((area) => [area, `${area}/*rest`])])
-  page(@Req() request: Request, @Res() response: Response): void {
-    response.setHeader('Content-Type', 'text/html; charset=utf-8');
-    // The HTML refers to its files by relative paths, so that the console works under any path prefix.
-    const depth = request.path.slice(this.config.basePath.length).split('/').length - 2;
-    response.send(this.files.page('../'.repeat(depth)));
-  }
-
   @Get('assets/:file')
   asset(@Param('file') name: string, @Req() request: Request, @Res() response: Response): void {
     const file = this.files.find(name);
     if (!file) throw notFound.error();
     response.setHeader('Content-Type', file.type);
-    // Browsers may cache the file for a year, because its name contains a hash of its content.
+    // Browsers may cache a file of the console for a year, because its name contains a hash of its content.
     response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
     response.setHeader('Vary', 'Accept-Encoding');
     if (file.compressed !== null && request.acceptsEncodings('br') !== false) {
       response.setHeader('Content-Encoding', 'br');
       response.send(file.compressed);
     } else response.send(file.content);
+  }
+
+  // Every path serves the same HTML, whose script shows the page for the path, or that there is no such page. The route
+  // comes last, so that it hides no other.
+  @Get(['', '*rest'])
+  page(@Req() request: Request, @Res() response: Response): void {
+    response.setHeader('Content-Type', 'text/html; charset=utf-8');
+    // The HTML refers to its files by relative paths, so that the console works under any path prefix.
+    const depth = request.path.slice(this.config.basePath.length).split('/').length - 2;
+    response.send(this.files.page('../'.repeat(depth)));
   }
 }

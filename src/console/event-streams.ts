@@ -149,7 +149,8 @@ export class EventStreams implements BeforeApplicationShutdown {
 function begin(response: Response): void {
   response.status(200);
   response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
-  // These headers tell proxies not to transform, compress or buffer the event stream.
+  // The headers `Cache-Control` and `X-Accel-Buffering` tell proxies not to transform, compress or buffer the event
+  // stream.
   response.setHeader('Cache-Control', 'no-store, no-transform');
   response.setHeader('X-Accel-Buffering', 'no');
 }

@@ -23,8 +23,8 @@ export function hasTrouble(partner: PartnerCondition, trouble: Trouble, now: Dat
 }
 
 /**
- * Returns the partners with problems, sorted by the severity of the problem, most severe first. Among partners with
- * equally severe problems, the partner with the longest queue comes first.
+ * Returns the partners with problems: the most severe problem first and, among equally severe problems, the longest
+ * queue first.
  */
 export function needingAttention(partners: readonly PartnerCondition[], now: Date): PartnerCondition[] {
   const rankOf = (partner: PartnerCondition) => TROUBLES.findIndex((trouble) => hasTrouble(partner, trouble, now));

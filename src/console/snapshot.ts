@@ -47,7 +47,7 @@ export class Snapshots {
     private readonly clock: Clock,
   ) {}
 
-  /** Returns the newest counts of pending work, limited to these accounts. */
+  /** Returns the newest counts of pending work, limited to the given accounts. */
   async of(allowedAccounts: AllowedAccounts): Promise<Snapshot> {
     return limitedTo(await this.acrossAccounts(), allowedAccounts);
   }

@@ -55,11 +55,9 @@ interface CatalogueRow {
   attribute_keys: string[];
 }
 
-/**
- * The codes that a stored record has. They stay valid for this record even if the catalogue no longer contains them.
- */
+/** The codes of a stored record. The record may keep them even if the catalogue no longer contains them. */
 interface Known {
-  /** The id of the record; null if there is no record (yet). */
+  /** The id of the stored record; null if the record does not exist yet. */
   svc_eligiblity_id: string | null;
   school_code: string | null;
   attribute_keys: string[];
@@ -92,13 +90,11 @@ export interface CheckedBody {
   portionCodes: string[];
   /** Whether a requested accommodation needs an operator's approval. */
   approvalPending: boolean;
-  /** Null if the test has none. */
+  /** The retake policy of the test; null if it has none. */
   retake: RetakePolicy | null;
 }
 
-/**
- * Checks the codes in a request's body against the account's catalogue. Members that already have a fault are skipped.
- */
+/** Checks the codes in a request's body against the account's catalogue, except in members that have a fault. */
 @Injectable()
 export class CatalogueCheck {
   private readonly lookUp: Batched<CatalogueQuestion, CatalogueRow>;
@@ -213,10 +209,7 @@ export class CatalogueCheck {
   }
 }
 
-/**
- * Returns the portions that the record will have: the requested portions, or the record's current portions if the
- * request omits or repeats them.
- */
+/** Returns the portions of the record: the requested ones, or the current ones if the request omits or repeats them. */
 function portionsOf(
   body: EligibilityModel,
   faults: Faults,

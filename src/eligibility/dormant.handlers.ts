@@ -3,7 +3,10 @@ import { Database } from '../platform/database/database.js';
 import { OPEN } from './eligibility.fields.js';
 import { FindDormantCandidates } from './eligibility.queries.js';
 
-/** The maximum number of records that one statement reads. No candidate has more records than this. */
+/**
+ * The maximum number of eligibility records that one statement reads. It exceeds the number of records that a candidate
+ * may have.
+ */
 const STRETCH = 5_000;
 
 const FIND = {

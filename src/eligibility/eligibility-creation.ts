@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import type { RetakePolicy } from '../accounts/accounts.commands.js';
-import { insertChangesOf } from '../platform/changes/change-log.js';
+import { tellingChanges } from '../platform/changes/record-event.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { Batched, numbered } from '../platform/database/batched.js';
 import { currentTransaction, Database, prepared, violatedConstraint } from '../platform/database/database.js';
+import type { EventRow } from '../platform/events/outbox.js';
 import { validationError, type DomainError } from '../platform/errors.js';
 import { Secrets } from '../platform/secrets.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
@@ -13,6 +14,7 @@ import { WRITTEN, type NewEligibility } from './eligibility.columns.js';
 import type { Eligibility } from './eligibility.entity.js';
 import type { Creation } from './eligibility.commands.js';
 import { clientEligibilityIdInUse, duplicateEligibility } from './eligibility.errors.js';
+import { EligibilityCreated } from './eligibility.events.js';
 import { LIVE } from './eligibility.fields.js';
 import { assertRetakeAllowed, type Attempt } from './retake.rules.js';
 import { lockOpen, noteExpiry } from './expiry-sweep.js';
@@ -24,7 +26,8 @@ const COLUMNS = Object.keys(WRITTEN).join(', ');
 const TYPED = Object.entries(WRITTEN).map(([column, type]) => `${column} ${type}`);
 
 const CREATED = (records: string, answer: string) => `WITH asked AS MATERIALIZED (
-    SELECT * FROM json_to_recordset($1) AS asked (n int, actor text, application text, request_id text, retake jsonb, ${TYPED.join(', ')})),
+    SELECT * FROM json_to_recordset($1) AS asked (n int, actor text, application text, request_id text, traceparent text,
+      retake jsonb, ${TYPED.join(', ')})),
   created AS (
     INSERT INTO eligibilities (${COLUMNS}) SELECT ${COLUMNS} FROM asked ${records}
     ORDER BY account_code, candidate_id, test_code
@@ -33,11 +36,15 @@ const CREATED = (records: string, answer: string) => `WITH asked AS MATERIALIZED
     INSERT INTO audit_log (actor, application, account_code, action, subject, request_id)
     SELECT actor, application, created.account_code, 'eligibility.create', svc_eligiblity_id, request_id
     FROM created JOIN asked USING (svc_eligiblity_id)),
-  changes AS (${insertChangesOf(`
-    SELECT created_datetime, 'ELIGIBILITY', 'CREATED', account_code, svc_eligiblity_id, candidate_id, test_code,
-      NULL::text, status, NULL::int, NULL::int, NULL::json
-    FROM created`)})
-  SELECT n, ${answer} FROM created JOIN asked USING (svc_eligiblity_id)`;
+  ${tellingChanges(
+    `SELECT created_datetime, 'ELIGIBILITY', '${EligibilityCreated.change}', account_code, svc_eligiblity_id, candidate_id,
+       test_code, NULL::text, status, NULL::int, NULL::int, NULL::json
+     FROM created`,
+    '(SELECT asked.traceparent FROM asked WHERE asked.svc_eligiblity_id = numbered.stream)',
+    true,
+  )}
+  SELECT n, ${answer}, CASE WHEN told.stream IS NOT NULL THEN row_to_json(told) END AS told
+  FROM created JOIN asked USING (svc_eligiblity_id) LEFT JOIN told ON told.stream = svc_eligiblity_id`;
 
 // The SQL condition of the usual case, in which no other record blocks the creation. A fixed lock order keeps two
 // processes from blocking each other. EXISTS is avoided: on a young table with few expired records, PostgreSQL would
@@ -89,7 +96,7 @@ const FIND_OBSTACLES = prepared(
 /** Creates eligibility records. Each creation also writes an audit entry and an entry of the change feed. */
 @Injectable()
 export class EligibilityCreation {
-  private readonly creation: Batched<object, Eligibility & { n: number }>;
+  private readonly creation: Batched<object, Created & { n: number }>;
 
   constructor(
     private readonly database: Database,
@@ -107,18 +114,19 @@ export class EligibilityCreation {
       const [created] = await this.creation.ask(this.rowOf(record));
       if (created) {
         currentTransaction.current?.writes();
-        return created;
+        return this.announced(created);
       }
       return await this.unitOfWork.run(() => this.insertAfterExpired(record));
     } catch (error) {
-      // In a shared transaction, another command may have caused the error, so it is not interpreted.
+      // An error in a transaction that several commands share is not interpreted, because another command may have
+      // caused it.
       if (this.unitOfWork.isShared) throw error;
       throw refusalOf(error) ?? error;
     }
   }
 
   /**
-   * Returns the parameter of {@link insertMany} for these records. The caller of the current request becomes their
+   * Returns the parameter of {@link insertMany} for the given records. The caller of the current request becomes their
    * creator.
    */
   valuesOf(records: readonly NewEligibility[]): [string] {
@@ -130,7 +138,11 @@ export class EligibilityCreation {
    * whether it was created, or why not.
    */
   async insertMany(records: readonly NewEligibility[], values: [string]): Promise<Creation[]> {
-    const created = await this.database.query<{ n: number; created: string }>(CREATE_MANY, values);
+    const created = await this.database.query<{ n: number; created: string; told: EventRow | null }>(
+      CREATE_MANY,
+      values,
+    );
+    this.unitOfWork.publishAfterCommit(created.flatMap(({ told }) => told ?? []));
     const made = new Map(created.map(({ n, created: id }) => [records[n - 1], { created: id }]));
     const obstructed = records.filter((record) => !made.has(record));
     const obstacles = await this.findObstacles(obstructed);
@@ -145,16 +157,16 @@ export class EligibilityCreation {
     const { account_code, candidate_id, test_code, created_datetime } = record;
     const key = [account_code, candidate_id, test_code];
     if (record.retake !== null) await this.assertRetake(record, record.retake);
-    await noteExpiry(this.database, LOCK_OVER, [...key, created_datetime], created_datetime);
+    await noteExpiry(this.database, this.unitOfWork, LOCK_OVER, [...key, created_datetime], created_datetime);
     for (const expired of await this.database.query<{ svc_eligiblity_id: string }>(FIND_EXPIRED, key))
       await this.commandBus.execute(new ReleaseVouchers(expired.svc_eligiblity_id));
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const created = await this.database.queryOne<Eligibility>(CREATE_AFTER_EXPIRED, numbered([this.rowOf(record)]));
-      if (created) return created;
+      const created = await this.database.queryOne<Created>(CREATE_AFTER_EXPIRED, numbered([this.rowOf(record)]));
+      if (created) return this.announced(created);
       const [obstacle] = await this.findObstacles([record]);
       if (obstacle) throw obstacle;
-      // Either the blocking record has disappeared in the meantime, or the random id was already in use. The loop tries
-      // again.
+      // Either the record that blocked the creation has disappeared in the meantime, or the random id was already in
+      // use. The creation is therefore tried again.
     }
     throw new Error('No eligibility could be created.');
   }
@@ -171,17 +183,24 @@ export class EligibilityCreation {
     assertRetakeAllowed(policy, rows, earliest > created_datetime ? earliest : created_datetime);
   }
 
+  /** Publishes the event of a new record, if somebody listens to it; returns the record. */
+  private announced(created: Created): Eligibility {
+    if (created.told !== null) this.unitOfWork.publishAfterCommit([created.told]);
+    return created;
+  }
+
   /**
    * Builds the statement's row for the record, with a new id and the creator. Members without a value are omitted,
    * which saves parsing.
    */
   private rowOf(record: NewEligibility): object {
-    const { caller, requestId } = requestContext();
+    const { caller, requestId, traceparent } = requestContext();
     const row: Record<string, unknown> = {
       svc_eligiblity_id: this.secrets.code(ID_LENGTH),
       actor: caller?.username ?? 'system',
       application: caller?.consumerKey ?? null,
       request_id: requestId,
+      traceparent,
     };
     for (const [name, value] of Object.entries(record)) if (value !== null) row[name] = value;
     return row;
@@ -195,6 +214,9 @@ export class EligibilityCreation {
     return records.map((_, index) => obstructedBy(byNumber.get(index + 1)));
   }
 }
+
+/** A new record, with its event if somebody listens to it. */
+type Created = Eligibility & { told: EventRow | null };
 
 interface Obstacle {
   n: number;

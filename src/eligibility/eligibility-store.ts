@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock.js';
 import type { AllowedAccounts } from '../platform/context/caller.js';
-import type { Change } from '../platform/changes/change.entity.js';
+import type { RecordEventClass } from '../platform/changes/record-event.js';
 import { Batched, numbered } from '../platform/database/batched.js';
 import { acrossAccounts, Database, expectingFew, prepared } from '../platform/database/database.js';
 import { nextOccurredAt } from '../platform/events/domain-event.js';
@@ -10,6 +10,7 @@ import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import type { BookedEligibility, LockedEligibility } from './eligibility.commands.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityNotFound } from './eligibility.errors.js';
+import { EligibilityExpired } from './eligibility.events.js';
 import { ACTIVE_STATUSES, LIVE, statusAt } from './eligibility.fields.js';
 import { type TimeSlot } from './eligibility.rules.js';
 import type { Attempt } from './retake.rules.js';
@@ -124,8 +125,8 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
   }
 
   /**
-   * The record that an update changes: the live record or, if there is none, the newest expired record. Null if the
-   * exam was taken or missed after that record.
+   * The record that an update changes: the live record or, if there is none, the newest expired record. Null if a newer
+   * record shows that the exam was taken or missed.
    */
   get changeable(): Record | null {
     if (this.live) return this.live;
@@ -181,7 +182,7 @@ export class EligibilityStore {
   }
 
   /**
-   * Locks the records of the candidate without waiting for locks, because other commands share this transaction.
+   * Locks the records of the candidate without waiting for locks, because other commands share the current transaction.
    * @throws MustBeAlone when another transaction has locked a record
    */
   private async lockFree(account_code: string, candidate_id: string): Promise<BookedEligibility[]> {
@@ -195,7 +196,7 @@ export class EligibilityStore {
     return this.database.query<TimeSlot>(OTHER_BOOKINGS, [account_code, candidate_id, svc_eligiblity_id]);
   }
 
-  /** Returns the candidate's records for the test, which are already locked. */
+  /** Returns the candidate's records for the test, which the current transaction has already locked. */
   attemptsOf({ account_code, candidate_id, test_code }: Eligibility): Promise<Attempt[]> {
     return this.database.query<Attempt>(ATTEMPTS, [account_code, candidate_id, test_code]);
   }
@@ -206,7 +207,7 @@ export class EligibilityStore {
   }
 
   /**
-   * Locks and returns the eligibility record with this id.
+   * Locks and returns the eligibility record with the given id.
    * @throws DomainError eligibility_not_found, also for a record outside the accounts in `allowedAccounts`
    */
   async lockById(svcEligibilityId: string, allowedAccounts: AllowedAccounts): Promise<BookedEligibility> {
@@ -224,21 +225,22 @@ export class EligibilityStore {
     await this.database.query(HOLD_ALL_OF, [accountCode, candidateId]);
   }
 
-  /** Stores that the window of the record ended before this change, if the expiry sweep has not yet stored it. */
+  /**
+   * Stores that the window of the record ended before the current change, if the expiry sweep has not stored it yet.
+   */
   private noteExpiry(record: Eligibility): void {
     const { eligibility_end_date: end, updated_datetime: updated } = record;
     if (record.status === 'EXPIRED' || statusAt(record, this.clock.now()) !== 'EXPIRED') return;
     Object.assign(record, { status: 'EXPIRED', updated_datetime: updated > end! ? updated : end });
     this.unitOfWork.send(NOTE_EXPIRY, [record.svc_eligiblity_id, record.updated_datetime]);
-    this.noteChange('EXPIRED', record, end!);
+    this.raise(EligibilityExpired, record, end!);
   }
 
-  /** Appends the current state of the record to the change feed. */
-  noteChange(change: Change, record: Eligibility, at = record.updated_datetime): void {
+  /** Raises an event with the current state of the record, and appends the change to the change feed. */
+  raise(eventClass: RecordEventClass, record: Eligibility, at = record.updated_datetime): void {
     const { account_code, svc_eligiblity_id, candidate_id, test_code } = record;
-    this.unitOfWork.change({
+    this.unitOfWork.raiseOf(eventClass, {
       kind: 'ELIGIBILITY',
-      change,
       at,
       account_code,
       svc_eligiblity_id,

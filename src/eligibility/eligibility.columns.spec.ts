@@ -7,8 +7,8 @@ const declared = getMetadataArgsStorage()
   .map(({ propertyName }) => propertyName);
 
 /**
- * Returns the columns of the entity that are missing in these lists, and the listed columns that the entity does not
- * have.
+ * Returns the columns of the entity that are missing in the given lists, and the listed columns that the entity does
+ * not have.
  */
 const gaps = (columns: readonly string[]) => [
   ...declared.filter((name) => !columns.includes(name)),

@@ -7,12 +7,14 @@ import { FindDormantCandidatesHandler } from './dormant.handlers.js';
 import { EligibilityPersonalData } from './eligibility-personal-data.js';
 import { EligibilityCreation } from './eligibility-creation.js';
 import { EligibilityController } from './eligibility.controller.js';
+import { ExpiringSweep } from './expiring-sweep.js';
 import { ExpirySweep } from './expiry-sweep.js';
 import { EligibilityStore } from './eligibility-store.js';
 import { LockEligibilitiesOfCandidateHandler, LockEligibilityHandler } from './lock.handlers.js';
 import { CandidateRecordsController, OperatorEligibilitiesController } from './operators/operator.controller.js';
 import {
   CountWaitingHandler,
+  SurveyOverdueApprovalsHandler,
   FindOperatorRecordsHandler,
   OperatorRecords,
 } from './operators/operator-records.handlers.js';
@@ -47,6 +49,7 @@ import { UpdateEligibilityHandler } from './update.handlers.js';
     EligibilityStore,
     CatalogueCheck,
     ExpirySweep,
+    ExpiringSweep,
     EligibilityCreation,
     CreateEligibilityHandler,
     CreateEligibilitiesHandler,
@@ -78,6 +81,7 @@ import { UpdateEligibilityHandler } from './update.handlers.js';
     OperatorRecords,
     FindOperatorRecordsHandler,
     CountWaitingHandler,
+    SurveyOverdueApprovalsHandler,
   ],
 })
 export class EligibilityModule {}

@@ -23,7 +23,7 @@ export interface LaunchSubject {
   available_from: Date | null;
 }
 
-/** Asks for the record with this id, in its state at the time `now`; null if there is no such record. */
+/** Asks for the record with the given id, in its state at the time `now`; null if there is no such record. */
 export class FindLaunchSubject extends Query<LaunchSubject | null> {
   constructor(
     readonly svcEligibilityId: string,
@@ -61,7 +61,7 @@ export class FindEligibilitiesOfTest extends Query<ShownEligibility[]> {
 }
 
 /**
- * Asks for the eligibility record with this id.
+ * Asks for the eligibility record with the given id.
  * @throws DomainError eligibility_not_found, also for a record of another account
  */
 export class GetEligibility extends Query<Eligibility> {
@@ -73,7 +73,7 @@ export class GetEligibility extends Query<Eligibility> {
   }
 }
 
-/** Asks which of these ids belong to eligibility records of the account. */
+/** Asks which of the given ids belong to eligibility records of the account. */
 export class FindKnownRecords extends Query<string[]> {
   constructor(
     readonly accountCode: string,
@@ -127,7 +127,7 @@ export class FindDormantCandidates extends Query<{ candidateIds: string[]; next:
  */
 export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
   constructor(
-    /** The accounts to search; null for all accounts. */
+    /** The accounts whose eligibility records are searched; null for all accounts. */
     readonly accountCodes: readonly string[] | null,
     readonly text: string,
     readonly ids: string[],
@@ -138,7 +138,7 @@ export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
   }
 }
 
-/** Asks for these eligibility records as operators see them, in no particular order. Unknown ids are omitted. */
+/** Asks for the given eligibility records as operators see them, in no particular order. Unknown ids are omitted. */
 export class FindOperatorRecords extends Query<OperatorEligibilityModel[]> {
   constructor(readonly svcEligibilityIds: readonly string[]) {
     super();
@@ -159,3 +159,18 @@ export interface WaitingCount {
  * 10,000.
  */
 export class CountWaiting extends Query<WaitingCount[]> {}
+
+/** The records of an account that wait too long for the approval of accommodations. */
+export interface OverdueApprovals {
+  readonly account_code: string;
+  readonly count: number;
+  readonly oldest: Date;
+  readonly newest: Date;
+}
+
+/** Asks for the records that have waited for an approval for more than this number of hours, in all accounts. */
+export class SurveyOverdueApprovals extends Query<OverdueApprovals[]> {
+  constructor(readonly hours: number) {
+    super();
+  }
+}

@@ -84,7 +84,7 @@ const ALLOWED: Record<Trigger, readonly EligibilityStatus[]> = {
   launch: ['ELIGIBLE', 'SCHEDULED'],
 };
 
-/** Returns whether a record with this status allows the action `trigger`. */
+/** Returns whether a record with the given status allows the action `trigger`. */
 export function mayTrigger(status: EligibilityStatus, trigger: Trigger): boolean {
   return ALLOWED[trigger].includes(status);
 }
@@ -142,8 +142,8 @@ function spanOf({ booking_on, duration_minutes }: Omit<TimeSlot, 'booking_code'>
   return [start, start + (duration_minutes === null ? 1_000 : duration_minutes * 60_000)];
 }
 
-// The codes of USPS Publication 28, appendix B. The library provides the codes of states, DC and territories; the
-// military codes are added here.
+// The codes of USPS Publication 28, appendix B. The library provides the codes of states, DC and territories, but not
+// the military codes AA, AE and AP.
 const USPS_CODES = new Set([
   ...new UsaStates({ includeTerritories: true } as ConstructorParameters<typeof UsaStates>[0]).arrayOf('abbreviations'),
   ...['AA', 'AE', 'AP'],

@@ -8,7 +8,7 @@ import { ELIGIBILITY_STATUSES, OPEN, OPEN_STATUSES, type EligibilityStatus } fro
 export class ListEligibilities extends Query<Eligibility[]> {
   constructor(
     readonly accountCode: string,
-    /** The time at which the filter is evaluated. */
+    /** The time for which the statuses of the records are determined. */
     readonly now: Date,
     readonly filter: {
       statuses: readonly EligibilityStatus[];
@@ -57,7 +57,7 @@ const OF_ACCOUNT = prepared(
    ORDER BY position DESC LIMIT $3`,
 );
 // Selects the records that have expired but whose expiry is not yet stored. They are few, because the sweep stores an
-// expiry within seconds. The planner may see the current time here, so that it expects few rows.
+// expiry within seconds. The current time is not hidden from the planner, so that it expects few rows.
 const EXPIRED_UNNOTED = prepared(
   'eligibility-list-expired-unnoted',
   `SELECT * FROM eligibilities
@@ -129,8 +129,8 @@ export class ListEligibilitiesHandler implements IQueryHandler<ListEligibilities
     if (updatedSince) return this.changed([accountCode, after, take, statuses, now, testCode, updatedSince]);
     const isEvery = ELIGIBILITY_STATUSES.every((status) => statuses.includes(status));
     if (isEvery && testCode === null) return this.database.query<Eligibility>(OF_ACCOUNT, [accountCode, after, take]);
-    // The query for expiries that are not stored yet runs first: a record whose expiry is stored in the meantime is
-    // then found twice. In the other order, the record would be missed.
+    // Records whose expiry is not stored yet are queried first. A record whose expiry is stored between the two queries
+    // is then found twice; in the other order, it would be missed.
     const unnoted = statuses.includes('EXPIRED')
       ? await this.database.query<Eligibility>(EXPIRED_UNNOTED, [accountCode, after, take, now, testCode])
       : [];

@@ -1,7 +1,16 @@
-import { Field } from '../platform/validation/fields.js';
+import { Field, ObjectListField } from '../platform/validation/fields.js';
 import { boolean, dateTime, listOf, oneOf, text } from '../platform/validation/rules.js';
 import { ACTIONS, type Action } from './eligibility.rules.js';
 import { FoundEligibilityModel } from './search.fields.js';
+
+/** A special accommodation with its name in the catalogue. */
+export class NamedAccommodationModel {
+  @Field(text({ max: 50 }), { required: true, description: 'The code of the accommodation.' })
+  accommodation_code: string;
+
+  @Field(text({ max: 200 }), { always: true, description: 'The name; null if the accommodation was deleted.' })
+  name: string | null;
+}
 
 /**
  * An eligibility record as operators see it: with the allowed actions, and with the reason why the record waits for a
@@ -13,6 +22,12 @@ export class OperatorEligibilityModel extends FoundEligibilityModel {
     description: 'The reason for the hold; null if the record is not on hold.',
   })
   hold_reason: string | null;
+
+  @ObjectListField(() => NamedAccommodationModel, 20, {
+    required: true,
+    description: 'The special accommodations of the candidate, with their names.',
+  })
+  accommodations: NamedAccommodationModel[];
 
   @Field(boolean(), { required: true, description: 'Whether special accommodations wait for approval.' })
   approval_pending: boolean;

@@ -3,7 +3,7 @@ import { formatOptionalDateTime } from '../platform/clock.js';
 import type { Eligibility } from './eligibility.entity.js';
 import { retakeNotAllowed } from './eligibility.errors.js';
 
-/** A record that may be an attempt at its test. */
+/** The members of an eligibility record that show whether and when it was an attempt at its test. */
 export type Attempt = Pick<Eligibility, 'status' | 'last_event_at'>;
 
 const DAY_MS = 86_400_000;

@@ -16,6 +16,13 @@ import {
 } from './eligibility.commands.js';
 import type { Eligibility } from './eligibility.entity.js';
 import { eligibilityBooked, eligibilityClosed, eligibilityNotFound } from './eligibility.errors.js';
+import {
+  AccommodationsApproved,
+  EligibilityCancelled,
+  EligibilityHeld,
+  EligibilityReleased,
+  EligibilityUpdated,
+} from './eligibility.events.js';
 import { EligibilityStore } from './eligibility-store.js';
 import { assertMeant } from './line-of-file.js';
 import { OPEN_STATUSES, statusAt } from './eligibility.fields.js';
@@ -43,7 +50,7 @@ export class CancelEligibilityHandler implements ICommandHandler<CancelEligibili
       if (!mayTrigger(status, 'cancel')) throw eligibilityClosed.error();
       this.store.changeState(record, { status: 'CANCELLED' }, now);
       await this.commandBus.execute(new ReleaseVouchers(record.svc_eligiblity_id));
-      this.store.noteChange('CANCELLED', record);
+      this.store.raise(EligibilityCancelled, record);
       this.unitOfWork.audit('eligibility.cancel', record.svc_eligiblity_id);
       return record.svc_eligiblity_id;
     });
@@ -84,7 +91,7 @@ export class ReplaceVouchersHandler implements ICommandHandler<ReplaceVouchers> 
       );
       faults.add(...refusalFaults(refusals, voucherCodes, pointer));
       faults.refuse();
-      this.store.noteChange('UPDATED', this.store.changeState(record, {}, this.clock.now()));
+      this.store.raise(EligibilityUpdated, this.store.changeState(record, {}, this.clock.now()));
       this.unitOfWork.audit('eligibility.set-vouchers', record.svc_eligiblity_id, { changed: ['voucher_codes'] });
     });
   }
@@ -94,9 +101,14 @@ function bookedBy({ booking_code }: Eligibility) {
   return eligibilityBooked.error({ detail: `Cancel the booking ${booking_code} first.`, members: { booking_code } });
 }
 
-const DECISIONS = { hold: 'HELD', release: 'RELEASED', approve: 'APPROVED', decline: 'UPDATED' } as const;
+const DECISIONS = {
+  hold: EligibilityHeld,
+  release: EligibilityReleased,
+  approve: AccommodationsApproved,
+  decline: EligibilityUpdated,
+} as const;
 
-/** The base class of handlers for an operator's decision about an open record. */
+/** The base class of handlers for an operator's decision about an open eligibility record, such as a hold. */
 abstract class OperatorDecision {
   constructor(
     private readonly store: EligibilityStore,
@@ -118,7 +130,7 @@ abstract class OperatorDecision {
       const isNews = Object.entries(decision).some(([name, value]) => record[name as keyof Eligibility] !== value);
       if (isNews) {
         const stored = OPEN_STATUSES.includes(status) ? openStatus({ ...record, ...decision }) : status;
-        this.store.noteChange(DECISIONS[trigger], this.store.changeState(record, { ...decision, status: stored }, now));
+        this.store.raise(DECISIONS[trigger], this.store.changeState(record, { ...decision, status: stored }, now));
       }
       this.unitOfWork.audit(`eligibility.${trigger}`, svcEligibilityId, { accountCode: record.account_code });
     });

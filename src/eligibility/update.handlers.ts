@@ -14,6 +14,7 @@ import { DEMOGRAPHICS } from './eligibility.columns.js';
 import { MOST_ATTRIBUTES, MOST_VOUCHERS, type EligibilityModel } from './eligibility-model.fields.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityClosed, eligibilityNotFound } from './eligibility.errors.js';
+import { EligibilityUpdated } from './eligibility.events.js';
 import { EligibilityStore, type RecordsOfTest } from './eligibility-store.js';
 import { assertMeant, changedAttributes, withAllAttributes } from './line-of-file.js';
 import { isWindowOver } from './eligibility.fields.js';
@@ -34,7 +35,8 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
   async execute(command: UpdateEligibility): Promise<{ record: string; changed: boolean }> {
     const { accountCode, candidateId, testCode, faults: ofForm, line } = command;
     return this.unitOfWork.run(async () => {
-      // The list of faults is copied, because the unit of work may be retried and would add its faults twice.
+      // The list of the request's faults is copied, because the unit of work may be retried and would add its own
+      // faults twice.
       const faults = new Faults(ofForm.list);
       const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
       // The form of the request is checked before the state of the record (contract: order of checks).
@@ -81,7 +83,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     } catch (error) {
       throw refusalOf(error) ?? error;
     }
-    this.store.noteChange('UPDATED', record);
+    this.store.raise(EligibilityUpdated, record);
     const changedNames = vouchersChange ? [...names, 'voucher_codes'] : names;
     this.unitOfWork.audit('eligibility.update', record.svc_eligiblity_id, { changed: changedNames });
     return true;

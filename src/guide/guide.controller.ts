@@ -31,13 +31,14 @@ interface GuideFile {
 /** The files of the guide, which are read from the disk at the first request. */
 @Injectable()
 export class GuideFiles {
-  /** The folder to which the build writes the pages; tests use another one. */
+  /** The folder to which the build writes the pages of the guide. Tests replace it by another folder. */
   static folder = join(__dirname, '../../guide');
 
   private files: Map<string, GuideFile> | null = null;
 
   /**
-   * Returns a file. The name selects an entry of a map, so that it cannot lead to a file outside the folder.
+   * Returns a file of the guide. The name selects an entry of a map, so that it cannot lead to a file outside the
+   * folder.
    * @throws DomainError not_found
    */
   get(name: string): GuideFile {
@@ -94,7 +95,8 @@ export class LlmsController {
   @Get()
   list(@Res() response: Response): void {
     const list = this.files.get('llms.txt');
-    // The list's links are relative to the guide's address. They are rewritten for the path of this route.
+    // The links in llms.txt are relative to the guide's address. They are rewritten, because the route for llms.txt has
+    // another path.
     response.type(TEXT).send(list.content.toString('utf8').replaceAll('](', '](guide/'));
   }
 }

@@ -106,7 +106,7 @@ function unfinished(bytes: Buffer): Buffer {
 
 const NONE = Buffer.alloc(0);
 
-/** Converts a body in another encoding to UTF-8. */
+/** Converts the body of an import from another encoding to UTF-8. */
 class Recoded {
   private readonly decoder: InstanceType<typeof TextDecoder>;
   private lines = 1;

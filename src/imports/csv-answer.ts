@@ -36,7 +36,7 @@ export async function sendCsv(response: Response, fileName: string, pieces: Asyn
   try {
     await pipeline(Readable.from(whole(), { highWaterMark: 1 }), response);
   } catch (error) {
-    // This error means that the client disconnected.
+    // The error ERR_STREAM_PREMATURE_CLOSE means that the client disconnected before the CSV file was sent.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   }
 }

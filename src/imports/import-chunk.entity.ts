@@ -12,7 +12,7 @@ export class ImportChunk {
   @Column('int')
   first_row: number;
 
-  /** The encrypted rows of the chunk; null after they were processed. */
+  /** The encrypted rows of the chunk; null once they are processed. */
   @Column('bytea', { nullable: true })
   rows: Buffer | null;
 

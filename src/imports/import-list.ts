@@ -30,7 +30,7 @@ const MARK = prepared(
   acrossAccounts.figures,
 );
 
-/** Reads the imports of an operator's accounts. */
+/** Reads imports for the lists and pages of an operator. */
 @Injectable()
 export class ImportList {
   constructor(private readonly database: Database) {}

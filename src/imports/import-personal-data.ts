@@ -35,16 +35,28 @@ export class ImportPersonalData extends PersonalData {
         const [candidate_id, test_code, svc_eligiblity_id, faults = []] = rest;
         import_reports.push({ import_id, outcome, line, candidate_id, test_code, svc_eligiblity_id, faults });
       }
-    return { import_rows, import_reports };
+    const named = await this.filesNamed(subject);
+    return { import_rows, import_reports, import_files: named.map(({ file_name }) => file_name) };
   }
 
-  /** Erases the person from the reports of imports. The outcomes of the rows remain. */
+  /** Erases the person from the reports and the file names of imports. The outcomes of the rows remain. */
   async erase(subject: Subject, pseudonym: string): Promise<void> {
     for await (const chunk of this.store.done(subject.accountCode)) {
       if (!chunk.outcomes.some((row) => tellsOf(row, subject))) continue;
       const outcomes = chunk.outcomes.map((row) => (tellsOf(row, subject) ? withoutPerson(row, pseudonym) : row));
       await this.store.replaceOutcomes(chunk, outcomes);
     }
+    const named = await this.filesNamed(subject);
+    await this.store.replaceFileNames(
+      subject.accountCode,
+      named.map(({ import_id }) => import_id),
+      'erased',
+    );
+  }
+
+  private async filesNamed({ accountCode, person }: Subject): Promise<{ import_id: string; file_name: string }[]> {
+    const files = await this.store.fileNames(accountCode);
+    return files.filter(({ file_name }) => namesPerson(file_name, person));
   }
 
   /**

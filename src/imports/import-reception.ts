@@ -17,6 +17,7 @@ import { keyInUse, keyOf, StreamedIdempotency } from '../platform/unit-of-work/i
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { chunksOf } from './chunks.js';
 import { ImportStore } from './import-store.js';
+import type { ImportQuery } from './imports.dto.js';
 import { formOfType, MOST_BYTES, MOST_ROWS } from './imports.rules.js';
 import { RowReader } from './row-reader.js';
 
@@ -59,7 +60,12 @@ export class ImportReception {
    * Receives the body of a request.
    * @throws DomainError for a body that is refused as a whole
    */
-  async receive(accountCode: string, dryRun: boolean, request: Request, response: Response): Promise<ReceivedImport> {
+  async receive(
+    accountCode: string,
+    { dry_run, file_name }: ImportQuery,
+    request: Request,
+    response: Response,
+  ): Promise<ReceivedImport> {
     const packed = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
     if (packed !== 'identity')
       throw unsupportedMediaType.error({ detail: 'The file must be sent uncompressed, without a Content-Encoding.' });
@@ -83,7 +89,8 @@ export class ImportReception {
       await this.store.begin({
         import_id: id,
         account_code: accountCode,
-        dry_run: dryRun,
+        dry_run: dry_run === 'true',
+        file_name: file_name ?? null,
         username: caller!.username,
         consumer_key: caller!.consumerKey,
         scopes: [...caller!.scopes],
@@ -138,7 +145,7 @@ export class ImportReception {
   }
 
   private replayed(kept: ImportId | null): ReceivedImport {
-    // The stored response to the earlier request expired between the two reads.
+    // The response that is stored under the idempotency key has expired since it was found.
     if (kept === null) throw keyInUse();
     return { import_id: kept.import_id, isReplay: true };
   }

@@ -39,6 +39,7 @@ export type NewImport = Pick<
   | 'request_id'
   | 'received_datetime'
   | 'idempotency_key'
+  | 'file_name'
 >;
 
 interface NewChunk {
@@ -51,7 +52,7 @@ interface NewChunk {
 /** An import whose next chunk this process has claimed. */
 export type ClaimedImport = Import & { lease_token: string };
 
-/** A chunk whose rows have not been processed. */
+/** A chunk of an import whose rows have not been processed yet. */
 interface WaitingChunk {
   import_id: string;
   chunk: number;
@@ -59,7 +60,7 @@ interface WaitingChunk {
   columns: string[] | null;
 }
 
-/** A chunk whose rows have been processed. */
+/** A chunk of an import whose rows have been processed. */
 interface DoneChunk {
   import_id: string;
   chunk: number;
@@ -79,8 +80,8 @@ export class ImportStore {
       {
         text: `INSERT INTO eligibility_imports
                  (import_id, account_code, dry_run, username, consumer_key, scopes, request_id, received_datetime, idempotency_key,
-                  state, leased_until)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'RECEIVING', ${MACHINE_TIME} + ${RECEIVING_LEASE})`,
+                  file_name, state, leased_until)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'RECEIVING', ${MACHINE_TIME} + ${RECEIVING_LEASE})`,
       },
       [
         fresh.import_id,
@@ -92,6 +93,7 @@ export class ImportStore {
         fresh.request_id,
         fresh.received_datetime,
         fresh.idempotency_key,
+        fresh.file_name,
       ],
     );
   }
@@ -208,7 +210,7 @@ export class ImportStore {
     );
   }
 
-  /** Yields the processed chunks of an account. */
+  /** Yields the processed chunks of an account's imports. */
   async *done(accountCode: string): AsyncIterable<DoneChunk> {
     let last = { import_id: FIRST_ID, chunk: -1 };
     for (;;) {
@@ -223,6 +225,25 @@ export class ImportStore {
     await this.database.execute(
       { text: 'UPDATE eligibility_import_chunks SET outcomes = $3 WHERE import_id = $1 AND chunk = $2' },
       [import_id, chunk, JSON.stringify(outcomes)],
+    );
+  }
+
+  /** Returns the file names of the account's imports that have one. */
+  fileNames(accountCode: string): Promise<{ import_id: string; file_name: string }[]> {
+    return this.database.query(
+      {
+        text: 'SELECT import_id, file_name FROM eligibility_imports WHERE account_code = $1 AND file_name IS NOT NULL',
+      },
+      [accountCode],
+    );
+  }
+
+  async replaceFileNames(accountCode: string, ids: readonly string[], name: string): Promise<void> {
+    await this.database.execute(
+      {
+        text: 'UPDATE eligibility_imports SET file_name = $3 WHERE account_code = $1 AND import_id = ANY ($2::uuid[])',
+      },
+      [accountCode, ids, name],
     );
   }
 

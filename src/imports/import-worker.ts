@@ -137,10 +137,10 @@ export class ImportWorker extends Worker {
             const ready = await groups;
             const isLast =
               this.otherCalls.areThere || performance.now() - started > LONG_MS || index === batches.length - 1;
-            // The next rows are prepared while the database processes the current rows.
+            // The next rows of the import are prepared while the database processes the current rows.
             const next = isLast ? null : prepare(batches[index + 1].flat());
-            // This handler only prevents an unhandled rejection. The promise is awaited below, unless the current rows
-            // fail first.
+            // The empty error handler only prevents an unhandled rejection. The preparation of the next rows is awaited
+            // later, unless the current rows fail first.
             next?.catch(() => undefined);
             const done = await this.outcomesOf(claimed, ready);
             outcomes.push(...batches[index].map((chunk) => done.splice(0, chunk.length)));

@@ -32,6 +32,10 @@ export class Import {
   @Column('text', { array: true })
   scopes: string[];
 
+  /** The name of the file, if the sender gave it. */
+  @Column('text', { nullable: true })
+  file_name: string | null;
+
   @Column('text', { nullable: true })
   request_id: string | null;
 

@@ -25,8 +25,9 @@ import {
   OwnImportsQuery,
   presentImport,
   presentListed,
+  ReportQuery,
 } from './imports.dto.js';
-import { MOST_BYTES } from './imports.rules.js';
+import { MOST_BYTES, type Outcome } from './imports.rules.js';
 import { emptyLine, endingLine, reportHead, reportLines } from './report.js';
 
 const CHUNKS_AT_ONCE = 20;
@@ -60,11 +61,11 @@ export class ImportsController {
   @IdempotencyHeader()
   async create(
     @Param() { account_code }: AccountPath,
-    @Query() { dry_run }: ImportQuery,
+    @Query() query: ImportQuery,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ImportAnswer> {
-    const { import_id, isReplay } = await this.reception.receive(account_code, dry_run === 'true', request, response);
+    const { import_id, isReplay } = await this.reception.receive(account_code, query, request, response);
     if (isReplay) response.setHeader('Idempotency-Replayed', 'true');
     else void this.worker.poll();
     return { import_id };
@@ -88,10 +89,10 @@ export class ImportsController {
   @Get(':import_id')
   @Access('read')
   @ApiOperation({ summary: 'Read the progress of an import' })
-  @Answer(200, ImportModel)
+  @Answer(200, ListedImportModel)
   @Problems(400, 404)
-  async get(@Param() path: ImportPath): Promise<ImportModel> {
-    return presentImport(await this.find(path));
+  async get(@Param() path: ImportPath): Promise<ListedImportModel> {
+    return presentListed(await this.find(path));
   }
 
   @Get(':import_id/report')
@@ -104,9 +105,9 @@ export class ImportsController {
       'and the reason.',
   )
   @Problems(400, 404)
-  async report(@Param() path: ImportPath, @Res() response: Response): Promise<void> {
+  async report(@Param() path: ImportPath, @Query() { outcome }: ReportQuery, @Res() response: Response): Promise<void> {
     const found = await this.find(path);
-    await sendCsv(response, `import-${found.import_id}.csv`, this.lines(found));
+    await sendCsv(response, `import-${found.import_id}.csv`, this.lines(found, outcome));
   }
 
   @Post(':import_id/abort')
@@ -125,14 +126,18 @@ export class ImportsController {
     return found;
   }
 
-  private async *lines({ import_id: importId, done, rows, columns, ending, dry_run }: Import): AsyncIterable<string> {
+  private async *lines(
+    { import_id: importId, done, rows, columns, ending, dry_run }: Import,
+    only: Outcome | undefined,
+  ): AsyncIterable<string> {
     yield reportHead();
     for (let after = -1; ;) {
       const chunks = await this.store.outcomes(importId, after, CHUNKS_AT_ONCE);
       if (chunks.length === 0) break;
-      yield chunks.map(({ first_row, outcomes }) => reportLines(first_row, outcomes, dry_run)).join('');
+      yield chunks.map(({ first_row, outcomes }) => reportLines(first_row, outcomes, dry_run, only)).join('');
       after = chunks.at(-1)!.chunk;
     }
+    if (only !== undefined) return;
     if (ending !== null) yield endingLine(done + 1, ending);
     else if (columns !== null && rows === 0) yield emptyLine();
   }

@@ -4,13 +4,21 @@ import { Field } from '../platform/validation/fields.js';
 import { AccountPath, idInPath, uuidRule } from '../platform/validation/identifiers.js';
 import { boolean, dateTime, flag, integer, oneOf, text } from '../platform/validation/rules.js';
 import type { Import } from './import.entity.js';
-import { IMPORT_STATES, MOST_ROWS, type ImportState } from './imports.rules.js';
+import { IMPORT_STATES, MOST_ROWS, OUTCOMES, type ImportState, type Outcome } from './imports.rules.js';
 
 const count = () => integer(0, MOST_ROWS);
 
 export class ImportQuery {
   @Field(flag(), { description: 'With true the rows are only checked, and nothing is changed.' })
   dry_run?: string;
+
+  @Field(text({ min: 1, max: 255, notBlank: true }), { description: 'The name of the file, for the lists of imports.' })
+  file_name?: string;
+}
+
+export class ReportQuery {
+  @Field(oneOf(OUTCOMES, 'outcome_unknown'), { description: 'Only rows with this outcome.' })
+  outcome?: Outcome;
 }
 
 export class ImportPath extends AccountPath {
@@ -71,6 +79,9 @@ export class ListedImportModel extends ImportModel {
   @Field(text({ max: 200 }), { required: true, description: 'The user who sent the import.' })
   username: string;
 
+  @Field(text({ max: 255 }), { always: true, description: 'The name of the file, if it was given.' })
+  file_name: string | null;
+
   @Field(dateTime(), { required: true })
   received: string;
 }
@@ -85,6 +96,7 @@ export function presentListed(row: Import): ListedImportModel {
     ...presentImport(row),
     account_code: row.account_code,
     username: row.username,
+    file_name: row.file_name,
     received: formatDateTime(row.received_datetime),
   };
 }

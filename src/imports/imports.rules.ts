@@ -16,7 +16,8 @@ export const ACTIONS = ['ADD', 'UPDATE', 'CANCEL'] as const;
 export type Action = (typeof ACTIONS)[number];
 
 /** The outcome of a row. UNCHANGED means that the update would not change the record. */
-export type Outcome = 'CREATED' | 'UPDATED' | 'UNCHANGED' | 'CANCELLED' | 'REFUSED';
+export const OUTCOMES = ['CREATED', 'UPDATED', 'UNCHANGED', 'CANCELLED', 'REFUSED'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
 
 /** A fault or a warning in a report, with the name of its column in the file and the original value. */
 export type ReportFault = Fault & { column?: string; value?: string };

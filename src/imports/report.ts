@@ -4,7 +4,7 @@ import type { Ending, Outcome, RowOutcome } from './imports.rules.js';
 /** The byte order mark, which makes spreadsheet programs read the report as UTF-8. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
-/** The columns of an import's report, in their order. */
+/** The columns of an import's report, from left to right. */
 const COLUMNS = [
   'row',
   'outcome',
@@ -27,9 +27,17 @@ export const reportHead = (): string => BYTE_ORDER_MARK + writeLine(COLUMNS);
 /**
  * Returns the report's lines about some rows: for each row one line, or one line for each fault and warning. The lines
  * about a dry run contain no record ids.
+ * @param only the outcome of the rows that are included; undefined for all rows
  */
-export function reportLines(firstRow: number, outcomes: readonly RowOutcome[], isDry: boolean): string {
-  return outcomes.map((outcome, index) => linesOf(firstRow + index, outcome, isDry)).join('');
+export function reportLines(
+  firstRow: number,
+  outcomes: readonly RowOutcome[],
+  isDry: boolean,
+  only: Outcome | undefined,
+): string {
+  return outcomes
+    .map((row, index) => (only === undefined || row[0] === only ? linesOf(firstRow + index, row, isDry) : ''))
+    .join('');
 }
 
 function linesOf(number: number, row: RowOutcome, isDry: boolean): string {

@@ -43,7 +43,8 @@ export class RowReader {
       max_record_size: MOST_ROW_BYTES,
     });
     const passed = new PassedLines(file.firstLine);
-    // The callback ignores errors, because the parser throws them again where its rows are read.
+    // The callback of each write to the CSV parser ignores errors, because the parser throws them again when its rows
+    // are read.
     pipeline(Readable.from(passed.watch(file.text)), parser, () => undefined);
     let columns: Columns | null = null;
     let line = file.firstLine;
@@ -87,7 +88,7 @@ function lineBreaksIn(record: readonly string[]): number {
 interface OpenedCsv {
   readonly separator: string;
   readonly text: AsyncIterable<Buffer>;
-  /** The number of the line with which `text` begins. */
+  /** The number of the file's line with which `text` begins. */
   readonly firstLine: number;
 }
 
@@ -121,7 +122,7 @@ async function openCsv(source: AsyncIterable<Buffer>): Promise<OpenedCsv> {
   let from = said === undefined ? 0 : first.next;
   let firstLine = said === undefined ? 1 : 2;
   let header = said === undefined ? first : await nextLine(from);
-  // Rows whose cells are all empty may precede the header line.
+  // Rows whose cells are all empty may precede the header line of a CSV file.
   while (said === undefined && /^[\s,;"]*$/.test(header.text) && header.next < head.length) {
     from = header.next;
     firstLine++;
@@ -162,7 +163,7 @@ class PassedLines {
     }
   }
 
-  /** Returns the number of the line that contains the byte at this position. */
+  /** Returns the number of the file's line that contains the byte at the given position. */
   lineOf(byte: number): number {
     const held = this.pieces.findLast(({ start }) => start <= byte);
     return held === undefined ? this.line : held.line + lineEndsIn(held.piece.subarray(0, byte - held.start));
@@ -180,7 +181,7 @@ function lineEndsIn(piece: Buffer): number {
  * so that the error names only the line number. The parser would also count a CRLF within quotes as two lines.
  */
 function refusalOf(error: CsvError, passed: PassedLines): DomainError {
-  // The parser reports the position at which the last complete cell ends. The faulty cell begins in the same line.
+  // The CSV parser reports the position at which the last complete cell ends. The faulty cell begins in the same line.
   const line = passed.lineOf(Number((error as { bytes?: unknown }).bytes ?? 0));
   switch (error.code) {
     case 'CSV_MAX_RECORD_SIZE':

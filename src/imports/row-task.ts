@@ -139,7 +139,7 @@ function originOf(line: number, value: unknown): Origin {
 /** Adds to a fault the name and the original value of the member that it concerns. */
 function locatedIn(value: unknown, fault: Fault): ReportFault {
   if (!fault.pointer) return fault;
-  // Splits the JSON Pointer into names (RFC 6901 §4).
+  // Splits a JSON Pointer into the names of members (RFC 6901 §4).
   const path = fault.pointer
     .slice(1)
     .split('/')
@@ -183,7 +183,7 @@ function isAboutTheRecord({ pointer = '' }: Fault): boolean {
   return RECORD.has(pointer);
 }
 
-/** Returns the outcome of a processed row, with the warnings about the row. */
+/** Returns the outcome of a processed row of an import, with the warnings about the row. */
 export function done(outcome: Outcome, { line, candidateId, testCode, warnings }: Origin, record: string): RowOutcome {
   if (warnings.length === 0) return [outcome, line, candidateId, testCode, record];
   return [outcome, line, candidateId, testCode, record, warnings.map(shortened)];

@@ -138,7 +138,7 @@ export class RowWork {
     try {
       return await this.unitOfWork.part(async () => {
         const outcome = await this.execute(accountCode, task);
-        // The row's entries in the change feed are written immediately, so that they have the order of the rows.
+        // The change feed entries of an imported row are written immediately, so that they have the order of the rows.
         this.unitOfWork.recordNow();
         return outcome;
       });
@@ -218,8 +218,8 @@ function groupsOf(tasks: readonly RowTask[]): RowTask[][] {
 }
 
 /**
- * Returns the keys of a row that creates a record: two such rows share a key if one may block the other; null for a row
- * that is processed alone.
+ * Returns the keys of a row that creates a record; null for a row that is processed alone. Two rows share a key if one
+ * may block the other.
  */
 function keysOf({ action, body, faults }: Task): string[] | null {
   if (action !== 'ADD' || body.voucher_codes?.length) return null;

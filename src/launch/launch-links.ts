@@ -92,8 +92,8 @@ export class LaunchLinks {
       const launch = await this.database.queryOne<{ svc_eligiblity_id: string }>(REDEEM, [hash, now]);
       if (!launch) return null;
       const record = await this.queryBus.execute(new FindLaunchSubject(launch.svc_eligiblity_id, now));
-      // Each refusal below rolls back the redemption of the launch URL. A click while the exam is on hold, or after its
-      // booking was moved, therefore does not use up the URL.
+      // Each refusal of a launch rolls back the redemption of the launch URL. A click while the exam is on hold, or
+      // after its booking was moved, therefore does not use up the URL.
       if (record?.held) throw launchNotAvailable.error({ detail: 'The exam is on hold. Ask the exam’s organiser.' });
       // The launch address is null if the record was cancelled or closed after the URL was issued.
       if (!record?.launch_url) throw launchGone.error();

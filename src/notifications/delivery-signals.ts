@@ -28,7 +28,7 @@ const LONGEST_WAIT_MS = 35_000;
 /** The part of this process's delivery loop that receives signals. */
 export interface SignalReceiver {
   readonly isRunning: boolean;
-  /** Reports that notifications for these partners may be due for delivery. */
+  /** Reports that notifications for the given partners may be due for delivery. */
   wake(subscriptionIds: readonly string[]): void;
   /** Reports a change of the subscription, after which no attempt may start with its old settings. */
   changed(subscriptionId: string, isNewAddress: boolean): void;
@@ -84,8 +84,8 @@ export class DeliverySignals {
   }
 
   /**
-   * Reports due notifications of these partners, after the current transaction has committed. A process that delivers
-   * wakes its own loop; any other process sends a NOTIFY.
+   * Reports due notifications of the given partners, after the current transaction has committed. A process that
+   * delivers wakes its own loop; any other process sends a NOTIFY.
    */
   due(subscriptionIds: readonly string[]): void {
     if (subscriptionIds.length === 0) return;
@@ -129,8 +129,8 @@ export class DeliverySignals {
   }
 
   /**
-   * Reports to other processes that these partners are busy. Those processes then ask the database before they send to
-   * these partners.
+   * Reports to other processes that the given partners are busy. Those processes then ask the database before they send
+   * to these partners.
    */
   busy(subscriptionIds: readonly string[]): void {
     // The message may be lost: another process then learns that the partner is busy from the partner's response, or at

@@ -19,13 +19,17 @@ declareFaults({
   too_many_steps: ['The range has more steps than one response has.', 'Use longer steps or a shorter range.'],
   delivery_unknown: ['The value is not a known way of delivery.', 'Use PUSH or POLL.'],
   suspender_unknown: ['The value is not a known side of a subscription.', 'Use OPERATOR or PARTNER.'],
+  exam_in_unknown: [
+    'The value is not a known time until an exam.',
+    'Use one of the values that the API description lists for `exam_in`.',
+  ],
   health_unknown: ['The value is not a known health state of a partner.', 'Use UP or DOWN.'],
   trigger_unknown: [
     'The value is not a known trigger of an attempt.',
     'Use one of the values that the API description lists for `trigger`.',
   ],
   outcome_unknown: [
-    'The value is not a known outcome of a notification in a job.',
+    'The value is not a known outcome of a notification in a job, or of a row in an import.',
     'Use one of the values that the API description lists for `outcome`.',
   ],
   http_status_invalid: ['The value is not an HTTP status code.', 'Send a number of three digits.'],

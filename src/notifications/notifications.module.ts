@@ -67,7 +67,14 @@ import { JobRunner } from './delivery/job-runner.js';
 import { ReplicationGate } from './delivery/replication-gate.js';
 import { UndeliveredFigures } from './delivery/undelivered-figures.js';
 import { SubscriptionSecrets } from './subscriptions/subscription-secrets.js';
-import { TranslateBookingEventsHandler } from './delivery/translation.js';
+import {
+  FindDeliveryStallHandler,
+  SurveyExamsSoonHandler,
+  SurveyPartnerSignsHandler,
+} from './delivery/conditions.handlers.js';
+import { WebhookClient } from './partner/webhook-client.js';
+import { CheckWebhookAddressHandler, PostToWebhookHandler } from './subscriptions/webhooks.handlers.js';
+import { TranslateEventsHandler } from './delivery/translation.js';
 
 @Module({
   imports: [HttpModule.register(partnerHttpOptions)],
@@ -95,7 +102,7 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     PartnerDirectory,
     SubscriptionSecrets,
     NotificationsSaga,
-    TranslateBookingEventsHandler,
+    TranslateEventsHandler,
     RacePoints,
     DeliveryLoop,
     PollOffers,
@@ -144,6 +151,12 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     ResolveNotificationHandler,
     StartJobHandler,
     SteerJobHandler,
+    SurveyPartnerSignsHandler,
+    SurveyExamsSoonHandler,
+    FindDeliveryStallHandler,
+    WebhookClient,
+    PostToWebhookHandler,
+    CheckWebhookAddressHandler,
   ],
 })
 export class NotificationsModule {}

@@ -10,7 +10,7 @@ export interface UndeliveredCount {
   readonly account_code: string;
   readonly exam_in: ExamIn;
   readonly count: number;
-  /** The creation time of the oldest of these undelivered notifications. */
+  /** The creation time of the oldest notification that `count` includes. */
   readonly oldest: Date;
 }
 

@@ -2,19 +2,20 @@ import { Injectable } from '@nestjs/common';
 import { Saga, type ICommand, type IEvent } from '@nestjs/cqrs';
 import { filter, map, type Observable } from 'rxjs';
 import { BookingEvent } from '../bookings/bookings.events.js';
-import { TranslateBookingEvents } from './notifications.commands.js';
+import { RecordEvent } from '../platform/changes/record-event.js';
+import { TranslateEvents } from './notifications.commands.js';
 
 /**
- * Starts the translation of booking events into notifications. If a saga's stream throws once, it stops for the life of
- * the process; this saga therefore does no more than read two members of each event. Events that the command's handler
+ * Starts the translation of the events of bookings and records into notifications. If a saga's stream throws once, it stops for the life of
+ * the process; this saga therefore does no more than read the class and two members of each event. Events that the command's handler
  * cannot translate stay in the outbox, whose sweep publishes them again.
  */
 @Injectable()
 export class NotificationsSaga {
   @Saga()
-  readonly bookingEvents = (events: Observable<IEvent>): Observable<ICommand> =>
+  readonly events = (events: Observable<IEvent>): Observable<ICommand> =>
     events.pipe(
-      filter((event): event is BookingEvent => event instanceof BookingEvent),
-      map(({ meta }) => new TranslateBookingEvents(meta.stream, meta.sequence)),
+      filter((event) => event instanceof BookingEvent || event instanceof RecordEvent),
+      map((event) => new TranslateEvents(event.meta.stream, event.meta.sequence, event instanceof RecordEvent)),
     );
 }

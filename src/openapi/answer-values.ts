@@ -28,6 +28,8 @@ export const values = ({ account_code, partner: { partner_url } }: Surroundings)
   candidate_lname: 'Lovelace',
   change_reason: 'BOOKING_CREATED',
   change_reasons: ['BOOKING_CREATED', 'BOOKING_CANCELLED'],
+  record_changes: ['CREATED', 'RESULT_HELD'],
+  expiring_days: [14, 3],
   city: 'New York',
   code: 'validation_error',
   consumer_key: 'K7MWQ2XA9PDRB7K2M9QX',

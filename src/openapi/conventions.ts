@@ -2,7 +2,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { problemCatalogue } from '../platform/errors.js';
 import { catalogueEntries } from '../platform/http/problem-catalogue.js';
 
-/** The parts of a documented response that these functions read or change. */
+/** The parts of a documented response that the functions in this file read or change. */
 
 interface Answer {
   description?: string;

@@ -4,7 +4,7 @@ import type { Express } from 'express';
 import { version } from '../../package.json';
 import { Config } from '../config.js';
 import { NotificationRequest } from '../bookings/bookings.events.js';
-import { notificationWebhook } from '../notifications/notification-request.js';
+import { webhooks } from '../notifications/notification-request.js';
 import { notFound } from '../platform/errors.js';
 import { SCOPES } from '../platform/context/caller.js';
 import { addAnswers } from './answers.js';
@@ -15,6 +15,7 @@ import { nameOperations } from './operation-ids.js';
 import { describeOperations } from './operations.js';
 import { addProblems } from './problem-places.js';
 import { completeAnswers, nameCodes, withoutNullParameters } from './conventions.js';
+import { swaggerFiles } from './swagger-files.js';
 import { schemaList, SCHEMAS, standaloneSchema } from './schemas.js';
 import { assertAccessDeclared, documentAccess } from '../platform/http/documented-access.js';
 
@@ -41,13 +42,14 @@ export function openApiDocument(
   surroundings = surroundingsOf(config.process) ?? ANYWHERE,
 ): OpenAPIObject {
   const base = config.http.publicUrl ?? config.http.basePath;
-  // Addresses in other places than `servers` must be absolute. Without `BASE_URL`, they therefore name localhost.
+  // OpenAPI requires absolute addresses outside of `servers`. Without `BASE_URL`, these addresses therefore name
+  // localhost.
   const address = config.http.publicUrl ?? `http://localhost:${config.http.port || 3000}${config.http.basePath}`;
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Candidate Eligibility, Assessment Results and Event Notification Service')
     .setDescription(
-      'The service decides who may take which exam and when. It accepts results from test drivers and notifies partner systems. Errors are problem documents (RFC 9457). The token service answers as RFC 6749 specifies.',
+      'The service decides who may take which exam and when. It accepts results from test drivers and notifies partner systems. Errors are problem documents (RFC 9457). The token service answers as RFC 6749 specifies. [All operations on one page](guide/api.html), which the search of a browser finds.',
     )
     .setVersion(version)
     .addServer(base === '' ? '/' : base)
@@ -75,10 +77,11 @@ export function openApiDocument(
     ignoreGlobalPrefix: true,
     extraModels: [NotificationRequest],
   });
-  // The members of OpenAPI 3.1 are assigned here, because the types of @nestjs/swagger only know OpenAPI 3.0.
+  // The members that only OpenAPI 3.1 has are assigned separately, because the types of @nestjs/swagger only know
+  // OpenAPI 3.0.
   const license = { name: 'All rights reserved', identifier: 'LicenseRef-all-rights-reserved' };
   Object.assign(document.info, { license });
-  Object.assign(document, { webhooks: { notification: notificationWebhook } });
+  Object.assign(document, { webhooks });
   documentAccess(app, document);
   nameOperations(document);
   describeOperations(document);
@@ -140,6 +143,7 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
     if (schema) response.type('application/schema+json').send(JSON.stringify(schema));
     else next(notFound.error());
   });
+  server.use(`${config.http.basePath}/docs`, swaggerFiles());
   SwaggerModule.setup(`${config.http.basePath}/docs`, app, document, {
     raw: false,
     swaggerOptions: {

@@ -10,6 +10,11 @@ import type { ProcessConfig } from '../platform/process.config.js';
 export interface Surroundings {
   account_code: string;
   partner: { partner_url: string; ca_pem?: string };
+  /**
+   * The values of parameters and members with which the examples work, by operation; those of `*` hold for all
+   * operations (src/sandbox/sandbox-examples.ts).
+   */
+  examples?: Record<string, Record<string, string>>;
 }
 
 export const ANYWHERE: Surroundings = {
@@ -95,16 +100,31 @@ const bodies = ({ account_code, partner: { partner_url, ca_pem } }: Surroundings
       '\n',
   },
   'POST /admin/subscriptions': { account_code, partner_url, ...(ca_pem === undefined ? {} : { ca_pem }) },
-  'PATCH /admin/subscriptions/{id}': { change_reasons: ['BOOKING_CREATED', 'BOOKING_CANCELLED'], wait_ms: 5000 },
+  'PATCH /admin/subscriptions/{id}': {
+    change_reasons: ['BOOKING_CREATED', 'BOOKING_CANCELLED'],
+    record_changes: ['CREATED', 'RESULT_HELD'],
+    wait_ms: 5000,
+  },
   'POST /admin/subscriptions/{id}/sample': { change_reason: 'BOOKING_RESCHEDULED' },
   'POST /partner/notifications/poll': { max: 20, return_immediately: true, ack: [UUID] },
+  'PUT /admin/alerts/{name}': {
+    kind: 'WEBHOOK',
+    url: 'https://chat.example/hooks/on-call',
+    conditions: ['PARTNER_DOWN', 'EXAM_SOON_UNDELIVERED'],
+  },
   'POST /admin/notifications/replay': { subscription_id: UUID, filter: { change_reason: 'BOOKING_CREATED' }, reason },
   'POST /partner/notifications/replay': { booking_code: BOOKING },
   'POST /partner/notifications/{id}/resend': { reason },
   'POST /admin/error-queue/{notification_id}/resend': { reason },
   'POST /admin/error-queue/{notification_id}/resolve': { reason: 'Entered by hand.' },
-  'POST /admin/error-queue/resend': { filter: { account_code, failure: 'client_error' }, reason },
-  'POST /admin/error-queue/resolve': { filter: { account_code, failure: 'client_error' }, reason: 'Entered by hand.' },
+  'POST /admin/error-queue/resend': {
+    filter: { account_code, failure: 'client_error', booking_code: BOOKING },
+    reason,
+  },
+  'POST /admin/error-queue/resolve': {
+    filter: { account_code, failure: 'client_error', booking_code: BOOKING },
+    reason: 'Entered by hand.',
+  },
   'POST /admin/users': {
     username: 'integration-user',
     password: 'Quiet-Harbor-7-Lanterns',
@@ -115,7 +135,7 @@ const bodies = ({ account_code, partner: { partner_url, ca_pem } }: Surroundings
   'POST /admin/applications': { name: 'Registration portal', scopes: ['read', 'create'] },
   'PUT /admin/applications/{consumer_key}': { scopes: ['read', 'create', 'update'] },
   'POST /admin/accounts': { name: 'State Board of Nursing' },
-  'PUT /admin/accounts/{account_code}': { name: 'Sandbox', photo_retention_days: 365 },
+  'PUT /admin/accounts/{account_code}': { name: 'Sandbox', photo_retention_days: 365, expiring_days: [14, 3] },
   [`PUT ${inCatalogue}/tests/{test_code}`]: {
     name: 'A test of one portion',
     exam_code: 'EXAM-ONE',
@@ -150,9 +170,10 @@ const CODES: Record<string, string> = {
   'unmatched-results': BOOKING,
 };
 
-const parameters = ({ account_code }: Surroundings, path: string): Record<string, unknown> => ({
+const parameters = ({ account_code, examples }: Surroundings, path: string, name: string): Record<string, unknown> => ({
   'Console-Request': '1',
   account_code,
+  name: 'on-call',
   candidate_id: CANDIDATE,
   test_code: TEST,
   booking_code: BOOKING,
@@ -171,7 +192,18 @@ const parameters = ({ account_code }: Surroundings, path: string): Record<string
   ...Object.fromEntries(
     ['id', 'notification_id', 'subscription_id', 'resend_id', 'job_id', 'import_id'].map((name) => [name, UUID]),
   ),
+  ...examples?.['*'],
+  ...examples?.[name],
 });
+
+/** Replaces the members with these names, at any depth of an example body. */
+function withValues(example: unknown, values: Record<string, string>): unknown {
+  if (typeof example !== 'object' || example === null) return example;
+  if (Array.isArray(example)) return example.map((item) => withValues(item, values));
+  return Object.fromEntries(
+    Object.entries(example).map(([member, value]) => [member, values[member] ?? withValues(value, values)]),
+  );
+}
 
 interface Operation {
   requestBody?: { content: Record<string, { example?: unknown }> };
@@ -186,12 +218,13 @@ export function addExamples(document: OpenAPIObject, surroundings: Surroundings)
   const examples = bodies(surroundings);
   for (const [path, item] of Object.entries(document.paths))
     for (const [method, operation] of Object.entries(item) as [string, Operation][]) {
-      const example = examples[`${method.toUpperCase()} ${path}`];
+      const name = `${method.toUpperCase()} ${path}`;
+      const example = withValues(examples[name], surroundings.examples?.[name] ?? {});
       const { content = {} } = operation.requestBody ?? {};
       const isOneOfSeveral = Object.keys(content).length > 1;
       for (const [type, media] of Object.entries(content))
         media.example = isOneOfSeveral ? (example as Record<string, unknown> | undefined)?.[type] : example;
-      const ofPath = parameters(surroundings, path);
+      const ofPath = parameters(surroundings, path, name);
       for (const parameter of operation.parameters ?? []) {
         delete parameter.schema?.example;
         delete parameter.example;

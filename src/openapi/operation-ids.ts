@@ -71,6 +71,11 @@ const OPERATION_IDS: Record<string, string> = {
   'POST /admin/subscriptions/{id}/resume': 'resumeSubscription',
   'POST /admin/subscriptions/{id}/rotate-secret': 'rotateSigningSecret',
   'GET /admin/subscriptions/{id}/statistics': 'getSubscriptionStatistics',
+  'GET /admin/alerts': 'listAlerts',
+  'GET /admin/alerts/{name}': 'getAlert',
+  'PUT /admin/alerts/{name}': 'putAlert',
+  'DELETE /admin/alerts/{name}': 'deleteAlert',
+  'POST /admin/alerts/{name}/test': 'testAlert',
   'GET /admin/partners': 'listPartners',
 
   'GET /admin/notifications': 'listNotifications',

@@ -12,6 +12,7 @@ const TAGS: Record<string, string> = {
   'Change feed': 'Read every change of an account’s records, without gaps.',
   'Import and export': 'Import and export many eligibilities as CSV or NDJSON.',
   Subscriptions: 'Manage the partners that receive notifications.',
+  Alerts: 'Inform people by mail, or other systems by webhooks, of conditions that need them.',
   Notifications: 'Read the notifications to partners with all their delivery attempts.',
   'Error queue': 'Find the cause of failed notifications, then resend or resolve them.',
   'Bulk jobs': 'Follow and control resends, replays and other jobs over many notifications.',
@@ -58,6 +59,10 @@ export const DESCRIPTIONS: Record<string, string> = {
   'GET /partner/digest':
     'Compare each step with the same digest of the notifications that you have kept, by their `effective_date`. If a step differs, request it again with smaller steps. The digest covers every delivered notification that the service still keeps, with its body as you last acknowledged it. Steps that begin at multiples of five minutes are fastest.',
   'GET /admin/subscriptions': LIST,
+  'GET /admin/alerts': LIST,
+  'GET /admin/alerts/{name}':
+    'The response has the settings, the time of the last message and the cause of the last failure. Values of headers are never shown.',
+  'DELETE /admin/alerts/{name}': 'Messages that wait to be sent are deleted as well.',
   'GET /admin/subscriptions/{id}':
     'The response has the state, the health and the settings. Secrets are never shown again.',
   'PATCH /admin/subscriptions/{id}': `${MERGED} With null, a setting returns to its default. A new partner_url must be verified again. Notifications that are not yet being sent use the new settings.`,

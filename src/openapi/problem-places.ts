@@ -62,7 +62,12 @@ const ofCandidate = under(/^(GET .*|POST .*\/erase)$/);
 const namesAccount: Where = (place) =>
   place.takes('account_code') ||
   under(/^POST \/admin\/(error-queue\/(resend|resolve)|notifications\/replay)$/)(place) ||
-  at('POST /admin/subscriptions', 'POST /admin/users', 'PUT /admin/users/{username}')(place);
+  at(
+    'POST /admin/subscriptions',
+    'POST /admin/users',
+    'PUT /admin/users/{username}',
+    'PUT /admin/alerts/{name}',
+  )(place);
 const decidesOnResult = under(/\/result\/(hold|release|revoke)$/);
 const decides = under(/ \/admin\/eligibilities\/\{svc_id\}(\/(hold|release|approve|decline)[a-z-]*)?$/);
 
@@ -150,6 +155,8 @@ const PLACES: Record<string, Where> = {
   auth_required: at('PATCH /admin/subscriptions/{id}'),
   subscription_polled: under(/subscriptions\/\{id\}\/(verify|sample)$/),
   verification_failed: under(/subscriptions\/\{id\}\/verify$/),
+  mail_not_configured: at('PUT /admin/alerts/{name}', 'POST /admin/alerts/{name}/test'),
+  alert_not_delivered: at('POST /admin/alerts/{name}/test'),
   event_not_possible: at('POST /sandbox/events'),
 
   username_taken: at('POST /admin/users'),

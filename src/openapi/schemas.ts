@@ -25,7 +25,7 @@ export function standaloneSchema(document: OpenAPIObject, name: string, baseUrl:
   const needed = new Set<string>();
   const own = standalone(schemas[name], name, needed) as Schema;
   const definitions: Schema = {};
-  // The loop also visits the names that are added to the set while it runs.
+  // Iterating over the set also visits the names of schemas that are added during the iteration.
   for (const other of needed) definitions[other] = standalone(schemas[other], name, needed);
   return {
     $schema: DIALECT,
@@ -36,13 +36,13 @@ export function standaloneSchema(document: OpenAPIObject, name: string, baseUrl:
   };
 }
 
-/** Converts an OpenAPI schema to JSON Schema; `example` becomes `examples`. */
+/** Converts an OpenAPI schema to JSON Schema: `example` becomes `examples`. */
 function standalone(value: unknown, root: string, needed: Set<string>, isNames = false): unknown {
   if (Array.isArray(value)) return value.map((one) => standalone(one, root, needed));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, member]): [string, unknown] => {
-      // The keys of this object are names of properties rather than keywords of JSON Schema.
+      // The keys of `properties` are names of members rather than keywords of JSON Schema.
       if (isNames) return [key, standalone(member, root, needed)];
       if (key === 'example') return ['examples', [member]];
       if (['enum', 'const', 'default', 'examples'].includes(key)) return [key, member];

@@ -34,6 +34,7 @@ export class Batcher<T extends { reject: (error: unknown) => void }> {
   private awaited = 0;
 
   /**
+   * Creates a batcher for one kind of request.
    * @param most the maximum size of a batch
    * @param work processes a batch; it settles each request and never rejects
    * @param refusal returns the error with which a request is rejected after it has waited too long
@@ -94,8 +95,8 @@ export class Batcher<T extends { reject: (error: unknown) => void }> {
     for (const [caller, queue] of this.waitingOf) {
       if (batch.length === this.most) break;
       batch.push(queue.shift()!);
-      // The caller moves to the end of the queue. Iterating over a Map also visits entries that are added during the
-      // iteration.
+      // A caller with further requests moves to the end of the queue. Iterating over a Map also visits entries that are
+      // added during the iteration.
       this.waitingOf.delete(caller);
       if (queue.length > 0) this.waitingOf.set(caller, queue);
     }

@@ -59,14 +59,14 @@ export class Clock {
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 
 /**
- * Parses a time of the form `YYYY-MM-DDThh:mm:ssZ`. Returns null for any other form, and for a time that does not
- * exist.
+ * Parses a time of the form `YYYY-MM-DDThh:mm:ssZ`. Returns null for any other form, and for a time that does not exist
+ * in the calendar.
  */
 export function parseDateTime(text: string): Date | null {
   if (!DATE_TIME.test(text)) return null;
   const date = new Date(text);
-  // `new Date` silently turns 30 February into 1 March. A text is valid only if formatting the date gives the same
-  // text.
+  // `new Date` silently turns 30 February into 1 March. A time is therefore valid only if formatting the parsed date
+  // gives the same text.
   return !Number.isNaN(date.getTime()) && formatDateTime(date) === text ? date : null;
 }
 

@@ -13,6 +13,13 @@ export class FindKnownAccounts extends Query<string[]> {
   }
 }
 
+/** Asks for the names of these accounts. The accounts module answers the query. */
+export class FindAccountNames extends Query<readonly { account_code: string; name: string }[]> {
+  constructor(readonly accountCodes: readonly string[]) {
+    super();
+  }
+}
+
 /**
  * Checks that the account in the filter of a list exists.
  * @throws DomainError account_not_found when it does not exist

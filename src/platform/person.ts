@@ -1,6 +1,6 @@
 /** The ids and names that identify a candidate when they occur in a text. */
 export interface PersonNames {
-  /** Ids, addresses and numbers that only this person has. */
+  /** The person's ids, addresses and numbers, which nobody else has. */
   readonly ids: readonly string[];
   /** The first, middle and last name in each of the candidate's records. */
   readonly names: readonly (readonly string[])[];

@@ -87,7 +87,7 @@ export class PlatformPersonalData extends PersonalData {
   async export({ accountCode, svcEligibilityIds, bookingCodes }: Subject): Promise<Record<string, unknown>> {
     const codes = [...svcEligibilityIds, ...bookingCodes];
     return {
-      events: await this.database.query(FIND_EVENTS, [bookingCodes]),
+      events: await this.database.query(FIND_EVENTS, [codes]),
       changes: await this.database.query(FIND_CHANGES, [accountCode, svcEligibilityIds]),
       audit: await this.database.query(FIND_AUDIT, [codes]),
     };
@@ -95,7 +95,8 @@ export class PlatformPersonalData extends PersonalData {
 
   async erase(subject: Subject, pseudonym: string): Promise<void> {
     const { accountCode, svcEligibilityIds, bookingCodes, person } = subject;
-    const events = await this.database.query<EventRow>(FIND_EVENTS, [bookingCodes]);
+    const streams = [...svcEligibilityIds, ...bookingCodes];
+    const events = await this.database.query<EventRow>(FIND_EVENTS, [streams]);
     await this.database.execute(REWRITE_EVENTS, [
       events.map((event) => event.event_id),
       events.map((event) => JSON.stringify(withoutPerson(event.data, pseudonym))),

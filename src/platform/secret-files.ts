@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /** The settings that can also be read from files. Docker, Kubernetes and systemd pass secrets as files. */
-const SECRETS = ['DATABASE_URL', 'SECRETS_KEY', 'OIDC_CLIENT_SECRET'];
+const SECRETS = ['DATABASE_URL', 'SECRETS_KEY', 'OIDC_CLIENT_SECRET', 'SMTP_URL'];
 
 /**
  * Reads each secret `X` from the file that the variable `X_FILE` names. A line break at the end of the file is removed.

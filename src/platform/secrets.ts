@@ -68,7 +68,7 @@ export class Secrets {
     return macOf(this.hashKey, purpose, text);
   }
 
-  /** The id of the key with which {@link sign} signs. */
+  /** The id of the key with which {@link sign} currently signs: the newest key of `SECRETS_KEY`. */
   get signingKeyId(): Buffer {
     return this.signingKeys[0].id;
   }

@@ -31,7 +31,7 @@ describe('a worker thread', () => {
 
   it.each(['throw', 'exit', 'eat'])('when a worker thread dies (%s), only its current job fails', async (death) => {
     const dying = thread.run(death).catch(() => 'dead');
-    // The next job starts at the very moment at which the end of the thread is reported.
+    // The test starts the next job at the very moment at which the end of the worker thread is reported.
     expect(await dying.then(() => thread.run('next'))).toBe('next');
     await thread.end();
     expect(await thread.run('after the end')).toBe('after the end');

@@ -7,7 +7,10 @@ import { Worker, type TransferListItem, type WorkerOptions } from 'node:worker_t
 export class WorkerThread<Job, Result> {
   private worker: Worker | null = null;
 
-  /** @param program the path of the program that the thread runs */
+  /**
+   * Prepares a thread, which starts with its first job.
+   * @param program the path of the program that the thread runs
+   */
   constructor(
     private readonly program: string,
     private readonly options: WorkerOptions,
@@ -30,7 +33,7 @@ export class WorkerThread<Job, Result> {
 
   private start(): Worker {
     const worker = new Worker(this.program, this.options);
-    // The first of these events shows that the thread is dying. It then gets no more jobs.
+    // The first `error` or `exit` event shows that the worker thread is dying. It then gets no more jobs.
     for (const sign of ['error', 'exit'])
       worker.on(sign, () => {
         if (this.worker === worker) this.worker = null;

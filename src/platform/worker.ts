@@ -17,7 +17,7 @@ export abstract class Worker implements OnApplicationBootstrap, BeforeApplicatio
   protected constructor(
     private readonly config: ProcessConfig,
     protected readonly logger: Logger,
-    /** The name of the worker's work, for log lines. */
+    /** The name of the kind of work that the worker does, for log lines. */
     private readonly what: string,
   ) {}
 

@@ -23,7 +23,7 @@ const PAUSE = {
   text: `UPDATE jobs SET state = 'PAUSED', paused_because = $2 WHERE id = $1`,
   across: acrossAccounts.keyInHand,
 };
-/** Replaces the candidate's id in the filters of other jobs that concern this candidate. */
+/** Replaces the erased candidate's id in the filters of other bulk jobs. */
 const FORGET_FILTERS = {
   text: `UPDATE jobs SET filter = jsonb_set(filter, '{candidate_id}', to_jsonb($2::text))
          WHERE filter->>'candidate_id' = $1 AND (account_code IS NULL OR account_code = $3)`,
@@ -56,7 +56,8 @@ export class ErasureWorker extends Worker {
         if (mustBeDoneAgain(error)) throw error;
         const code = error instanceof DomainError ? error.code : internalError.code;
         if (!(error instanceof DomainError)) this.logger.error({ err: error, job_id: job.id }, 'an erasure failed');
-        // Another job has already erased the candidate, or the candidate has a new booking.
+        // The erasure can fail because another job has already erased the candidate, or because the candidate has a new
+        // booking.
         if (code === 'candidate_not_found') await this.database.execute(FINISH, [job.id, null, 0, []]);
         else await this.database.execute(PAUSE, [job.id, code]);
       }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { FindBookingCodes } from '../bookings/bookings.queries.js';
 import { CancelEligibility, LockEligibilitiesOfCandidate } from '../eligibility/eligibility.commands.js';
+import { EligibilityErased } from '../eligibility/eligibility.events.js';
 import { ERASED_ID, ERASED_ID_LENGTH, OPEN_STATUSES, statusAt } from '../eligibility/eligibility.fields.js';
 import { FindEligibilities, type Eligibility } from '../eligibility/eligibility.queries.js';
 import { Clock } from '../platform/clock.js';
@@ -51,7 +52,11 @@ export class Erasure {
       emails: records.flatMap(({ email }) => (email === null ? [] : [email])),
       person: personOf(records),
       otherSubjects: (
-        await Promise.all(this.holders.all().map((one) => one.auditSubjects(candidate.accountCode, bookingCodes)))
+        await Promise.all(
+          this.holders
+            .all()
+            .map((one) => one.auditSubjects(candidate.accountCode, [...svcEligibilityIds, ...bookingCodes])),
+        )
       ).flat(),
     };
   }
@@ -99,9 +104,8 @@ export class Erasure {
         const { svc_eligiblity_id, candidate_id, test_code } = record;
         if (erasedBefore.has(svc_eligiblity_id)) continue;
         this.unitOfWork.audit('candidate.erase', svc_eligiblity_id, { accountCode });
-        this.unitOfWork.change({
+        this.unitOfWork.raiseOf(EligibilityErased, {
           kind: 'ELIGIBILITY',
-          change: 'ERASED',
           at: now,
           account_code: accountCode,
           svc_eligiblity_id,

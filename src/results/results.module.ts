@@ -17,7 +17,7 @@ import { OperatorRevisions } from './records/operator-revisions.js';
 import { ResultAcceptance } from './delivery/result-acceptance.js';
 import { AcceptUnmatchedResultHandler } from './delivery/unmatched-acceptance.handlers.js';
 import { RejectUnmatchedResultHandler } from './unmatched/unmatched-rejection.handlers.js';
-import { CountUnmatchedHandler } from './unmatched/unmatched-count.handlers.js';
+import { CountUnmatchedHandler, SurveyOverdueUnmatchedHandler } from './unmatched/unmatched-count.handlers.js';
 import { EraseUnmatchedResultsHandler } from './unmatched/unmatched-erasure.handlers.js';
 import { UnmatchedStore } from './unmatched/unmatched-store.js';
 import { SameBodies } from './records/same-bodies.js';
@@ -49,6 +49,7 @@ import { UnmatchedResultsController } from './unmatched/unmatched.controller.js'
     LikelyExams,
     ExamOfCode,
     CountUnmatchedHandler,
+    SurveyOverdueUnmatchedHandler,
     RejectUnmatchedResultHandler,
     EraseUnmatchedResultsHandler,
     ResultAcceptance,

@@ -2,12 +2,28 @@ import { Query } from '@nestjs/cqrs';
 
 /** The number of unmatched results that wait for an operator. */
 export interface UnmatchedCount {
-  /** The accounts to which these unmatched results may belong. */
+  /** The codes of the accounts to which the unmatched results may belong. */
   readonly account_codes: readonly string[];
   readonly count: number;
-  /** A value that changes when other results wait than before, even if their number is the same. */
+  /** A value that changes when the set of waiting results changes, even if their number stays the same. */
   readonly which: string;
 }
 
 /** Asks for the number of waiting unmatched results in all accounts, where at most 10,000 are counted. */
 export class CountUnmatched extends Query<UnmatchedCount[]> {}
+
+/** The unmatched results that wait for an operator for too long, of the same accounts. */
+export interface OverdueUnmatched {
+  /** The accounts to which these unmatched results may belong; empty if none is known. */
+  readonly account_codes: readonly string[];
+  readonly count: number;
+  readonly oldest: Date;
+  readonly newest: Date;
+}
+
+/** Asks for the unmatched results that have waited for more than this number of minutes, in all accounts. */
+export class SurveyOverdueUnmatched extends Query<OverdueUnmatched[]> {
+  constructor(readonly minutes: number) {
+    super();
+  }
+}

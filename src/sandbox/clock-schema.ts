@@ -20,10 +20,11 @@ export async function installClock(databaseUrl: string): Promise<void> {
   const client = await connectTo(databaseUrl);
   try {
     await client.query('BEGIN');
-    // The lock makes processes that install the clock at the same time wait for each other.
+    // An advisory lock makes processes that install the sandbox's clock at the same time wait for each other.
     await client.query(`SELECT pg_advisory_xact_lock(hashtext('sandbox.clock'))`);
     const path = await searchPath(client);
-    // This search path makes the text of a column's default show whether its `now()` is PostgreSQL's own function.
+    // Without the sandbox's schema on the search path, the text of a column's default shows whether its `now()` is
+    // PostgreSQL's own function.
     await client.query(`SELECT set_config('search_path', $1, true)`, [path]);
     for (const statement of [...CLOCK, ...RECEIVED_SCHEMA]) await client.query(statement);
     const { rows: clock } = await client.query<{ ahead_ms: number }>('SELECT ahead_ms FROM sandbox.clock FOR UPDATE');

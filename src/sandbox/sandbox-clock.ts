@@ -21,14 +21,14 @@ const ASK_AGAIN_MS = 10;
  */
 const LONGEST_WAIT_MS = 2_000;
 
-// SQL: the new time of the sandbox. It is computed here, because the time functions in the sandbox's schema still
+// SQL: the new time of the sandbox. The statement computes it, because the time functions in the sandbox's schema still
 // return the old time.
 const MOMENT = `generation, ahead_ms, pg_catalog.now() + ahead_ms * interval '1 millisecond' AS moment`;
 const ADVANCE = prepared(
   'sandbox-clock-advance',
   `UPDATE sandbox.clock SET ahead_ms = ahead_ms + $1::bigint * 1000, generation = generation + 1 RETURNING ${MOMENT}`,
 );
-// Sets the clock to a time. The second that the clock currently shows is also accepted.
+// Sets the sandbox's clock to a later time, or to the second that it currently shows.
 const SET = prepared(
   'sandbox-clock-set',
   `UPDATE sandbox.clock SET generation = generation + 1,
@@ -104,8 +104,8 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
         value,
       ]);
       if (moved === null) throw validationError.error({ errors: [clockBackwards(this.clock.now())] });
-      // Both times are compared with the maximum, because a PostgreSQL interval of so many milliseconds is some
-      // microseconds off.
+      // The requested time and the computed time are both compared with the maximum, because a PostgreSQL interval of
+      // so many milliseconds is some microseconds off.
       if (moved.moment >= LATEST || ('to' in move && move.to >= LATEST))
         throw validationError.error({ errors: [clockTooFar('to' in move ? '/now' : '/advance_s')] });
       for (const text of clockFunctions(moved.ahead_ms)) await this.database.query({ text });
@@ -123,7 +123,7 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
     return moment;
   }
 
-  /** Reads the clock from the database. Reads run one after another. */
+  /** Reads the sandbox's clock from the database. Reads run one after another. */
   private follow(client: pg.Client): void {
     this.following = this.following
       .then(() => this.read(client))

@@ -16,6 +16,8 @@ const RENEW_MS = 30 * 86_400_000;
 /** The delay of the response to `/slow`. It is longer than the maximum `wait_ms` of a partner. */
 const SLOW_MS = 65_000;
 const MOST_BYTES = 256 * 1024;
+/** The booking code in a sample (notifications/notification-request.ts). */
+const SAMPLE = '"SAMPLE0001"';
 
 /** The data that the sandbox's partner keeps across restarts, so that subscriptions to it keep working. */
 interface Kept {
@@ -27,7 +29,8 @@ interface Kept {
 /**
  * The sandbox's own partner, which listens on loopback. The last segment of `partner_url` selects its response. After
  * `/400` or any other status, the response has that status. After `/slow`, it is 200 after a minute. After `/close`,
- * the partner closes the connection without a response. Without such a segment, the response is 200. Every request is
+ * the partner closes the connection without a response. After `/samples`, it answers 200 to samples and 400 to all other
+ * notifications, as a partner that knows none of the candidates. Without such a segment, the response is 200. Every request is
  * stored ({@link ReceivedRequests}).
  */
 @Injectable()
@@ -73,9 +76,16 @@ export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {
     await this.received
       .add({ method, path: url, headers: request.headers, body })
       .catch((error: unknown) => this.logger.warn({ err: error }, 'a request to the sandbox’s partner was not kept'));
-    const behaviour = /^\/([1-9]\d\d|slow|close)(\/|$)/.exec(url)?.[1];
+    const behaviour = /^\/([1-9]\d\d|slow|close|samples)(\/|$)/.exec(url)?.[1];
     if (behaviour === 'close') return void request.socket.destroy();
-    const status = behaviour === undefined || behaviour === 'slow' ? 200 : Math.max(200, Number(behaviour));
+    const status =
+      behaviour === 'samples'
+        ? body.includes(SAMPLE)
+          ? 200
+          : 400
+        : behaviour === undefined || behaviour === 'slow'
+          ? 200
+          : Math.max(200, Number(behaviour));
     const answer = () =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(NO_BODY.has(status) ? '' : '{}');
     if (behaviour !== 'slow') return void answer();

@@ -3,8 +3,8 @@ import { FindUnknownTests } from '../accounts/accounts.queries.js';
 import type { Fault } from '../platform/errors.js';
 
 /**
- * Returns a fault at `/test_codes/<index>` for each unknown test. Undefined entries already have a fault, and are
- * skipped.
+ * Returns a fault at `/test_codes/<index>` for each unknown test. Entries that are undefined already have a fault, and
+ * are skipped.
  */
 export async function unknownTestFaults(
   queryBus: QueryBus,

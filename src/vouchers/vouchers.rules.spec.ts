@@ -56,7 +56,7 @@ describe('the vouchers of a record', () => {
     expect(change(['B'], held('B'))).toEqual({ redeem: [], release: [], refusals: [] });
   });
 
-  it('an empty list releases all vouchers of a record', () => {
+  it('an empty list of codes releases all vouchers of a record', () => {
     expect(change([], held('A', 'B'))).toEqual({ redeem: [], release: ['A', 'B'], refusals: [] });
   });
 

@@ -63,7 +63,7 @@ describe('an account', () => {
 });
 
 describe('a change of an account', () => {
-  it('accepts the body that GET returned for an account; null clears a retention period and is refused as a name', async () => {
+  it('PUT of an account accepts the body that GET returned; null clears a retention period, and is refused as a name', async () => {
     const { account_code } = (await admin('POST', '', { name: 'Board' })).body;
     const path = `/${account_code}`;
     const put = await admin('PUT', path, { photo_retention_days: 30 });
@@ -98,9 +98,7 @@ describe('permission to administer accounts', () => {
   });
 });
 
-/**
- * The simple kinds of catalogue entries, each with its path, the name of its code, a definition and another definition.
- */
+/** The simple kinds of catalogue entries, each with its path, the name of its code, and two different definitions. */
 const KINDS = [
   {
     kind: 'schools',
@@ -214,7 +212,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect((await admin('GET', entry('BAD'))).status).toBe(404);
   });
 
-  it('accepts simultaneous PUT and DELETE of an entry by many callers', async () => {
+  it('accepts simultaneous PUT and DELETE requests for a catalogue entry', async () => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
         index % 4 === 3 ? admin('DELETE', entry('RACE')) : admin('PUT', entry('RACE'), index % 2 ? first : other),

@@ -263,7 +263,7 @@ describe('simultaneous changes of a test', () => {
     expect(codesOf(body)).toEqual([`P${winner}`, `Q${winner}`, 'SHARED']);
   });
 
-  it('accepts simultaneous PUT and DELETE of a test without an error', async () => {
+  it('answers simultaneous PUT and DELETE requests for a test without a 5xx', async () => {
     const account = await app.given.account();
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>

@@ -4,7 +4,7 @@ import { ACCOUNT, ACCOUNTS, hasAccount } from './bound-parts';
 import { Reading } from './bound-reading';
 import { statementsOf, tablesOf } from './sql-tree';
 
-/** The rules for SQL statements on tables that have an account. */
+/** The names of the rules for SQL statements on tables that have an account. */
 export const BOUND_RULES = [
   'bounds-the-account',
   'gives-no-needless-reason',

@@ -7,7 +7,7 @@ const script = join(__dirname, '../../scripts/advisories.mjs');
 const folder = mkdtempSync(join(tmpdir(), 'eligibility-advisories-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Runs the script with a substitute for npm that prints these texts. */
+/** Runs the check of advisories with a substitute for npm that prints the given texts. */
 function advisories(printed: object | string, error = '') {
   writeFileSync(join(folder, 'out'), typeof printed === 'string' ? printed : JSON.stringify(printed));
   writeFileSync(join(folder, 'err'), error);
@@ -53,7 +53,7 @@ describe('the check of advisories', () => {
     },
   );
 
-  it('the check of advisories says that nothing was checked if npm prints no report for another reason', () => {
+  it('the check of advisories says that nothing was checked if npm prints no report, whatever the reason is', () => {
     expect(advisories('', 'npm error network request failed\n')).toEqual({
       status: 75,
       stdout: 'Advisories NOT CHECKED: the registry gave no answer (npm error network request failed).\n',

@@ -27,8 +27,8 @@ const KINDS = ['RESEND', 'REPLAY', 'RESOLVE'];
 const NOBODY = { follow: () => undefined };
 
 /**
- * Builds the statements that depend on parameters: each function runs with a database that records the statements. The
- * test fails if a function is missing here.
+ * Builds the statements that depend on parameters: each function runs with a database that records the statements. A
+ * test fails if a function is missing in this list.
  */
 const ASSEMBLED: Readonly<Record<string, Assemble>> = {
   'src/auth/tokens/token-sweep.ts: sweep': ({ exports }, database) =>
@@ -41,7 +41,7 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     const preparation = new exports.JobPreparation(database);
     for (const kind of KINDS)
       for (const filter of FILTERS)
-        // The filter of a replay names one partner.
+        // The sample filter of a replay names one partner, as every filter of a replay does.
         await preparation.prepare({
           id: 'J',
           kind,
@@ -56,7 +56,7 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
   'src/notifications/error-queue/job-reader.ts: list': async ({ exports }, database) => {
     const reader = new exports.JobReader(database);
     await reader.list({}, FIRST_PAGE);
-    await reader.list({ kind: 'RESEND', state: 'DONE', account_code: 'ACME' }, NEXT_PAGE);
+    await reader.list({ kind: 'RESEND', state: 'DONE', account_code: 'ACME', subscription_id: 'S' }, NEXT_PAGE);
   },
   'src/notifications/error-queue/job-reader.ts: items': async ({ exports }, database) => {
     const reader = new exports.JobReader(database);
@@ -67,6 +67,13 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     for (const page of [FIRST_PAGE, NEXT_PAGE])
       for (const state of [undefined, 'PENDING', 'DELIVERED', 'ERROR_QUEUE', 'RESOLVED'])
         for (const filter of FILTERS) await reader.list(filter, state, page);
+  },
+  'src/notifications/error-queue/notification-reader.ts: listByExam': async ({ exports }, database) => {
+    const bounds = { of: (filter: object) => ({ filter }) };
+    const reader = new exports.NotificationReader(database, bounds, { now: () => new Date() });
+    for (const filter of FILTERS)
+      for (const examIn of ['past', '2h', 'later'])
+        for (const state of [undefined, 'PENDING']) await reader.listByExam(filter, examIn, state, FIRST_PAGE);
   },
   'src/platform/database/encrypted-columns.ts: pass': ({ exports }, database) => {
     const columns = new exports.EncryptedColumns(database, { newest: '1:' });
@@ -90,11 +97,12 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     const { query } = database as { query: (statement: Statement) => void };
     for (const text of evaluate('clockFunctions(1000)') as string[]) query({ text });
   },
-  // The following functions build statements about a channel, settings or a database, which name no table.
+  // Functions that build statements about a channel, settings or a database need no sample, because these statements
+  // name no table.
   'src/platform/database/listener.ts: open': () => undefined,
   'src/platform/database/service-client.ts: settle': () => undefined,
   'src/platform/embedded-postgres/embedded-postgres.ts: createDatabase': () => undefined,
-  // Sends statements that are declared elsewhere.
+  // `send` only sends statements that are declared elsewhere.
   'src/platform/database/outdated-plans.ts: send': () => undefined,
 };
 

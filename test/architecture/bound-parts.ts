@@ -10,13 +10,16 @@ export interface Source {
   readonly columns: ReadonlySet<string> | null;
   readonly keys: ReadonlySet<string>;
   origin: Origin;
-  /** Evaluates a subquery again when other sources of the query become bound. */
+  /** Evaluates a subquery again when further tables of the query are found to be limited to an account. */
   readonly again?: () => Origin;
 }
 
 interface Condition {
   readonly term: Tree;
-  /** The sources of the query that the condition may bound; for an outer join, only those of its nullable side. */
+  /**
+   * The tables and subqueries that a condition may limit to an account; for an outer join, only those of its nullable
+   * side.
+   */
   readonly bounds: readonly Source[];
 }
 
@@ -46,6 +49,8 @@ export const NAMED: Readonly<Record<string, readonly string[]>> = {
   job_items: ['job_id', 'notification_position'],
   notifications: ['booking_code'],
 };
+/** Tables whose only row belongs to no account, so that their values bound what a parameter would bound. */
+export const ONLY_ROW: ReadonlySet<string> = new Set(['change_epoch']);
 export const NONE: ReadonlySet<string> = new Set();
 
 export const worst = (origins: readonly Origin[]): Origin =>

@@ -6,6 +6,7 @@ import {
   NAMED,
   namesOf,
   NONE,
+  ONLY_ROW,
   pairsOf,
   parametersOf,
   renamed,
@@ -53,7 +54,7 @@ export class Reading {
     const ctes = new Map(known);
     const open: string[] = [];
     for (const { CommonTableExpr: cte } of (node.withClause?.ctes ?? []) as Tree[]) {
-      // While a recursive query is read, references to itself count as bounded by given values.
+      // While a recursive query is analysed, its references to itself count as limited to an account.
       if (node.withClause.recursive) ctes.set(cte.ctename, { open: [], origin: 'given', columns: null });
       const found = this.of(cte.ctequery, outer, ctes);
       open.push(...found.open);
@@ -124,7 +125,7 @@ export class Reading {
       table,
       columns: known?.columns ?? null,
       keys: new Set([...(known?.keys ?? []), ...(NAMED[table] ?? [])]),
-      origin: 'open',
+      origin: ONLY_ROW.has(table) ? 'given' : 'open',
     };
   }
 
@@ -227,7 +228,8 @@ export class Reading {
       if (term.BoolExpr.boolop !== 'OR_EXPR') return false;
       const [rest, nulls] = [args.filter((arg) => !isNullTest(arg)), args.filter(isNullTest)];
       const given = new Set(rest.flatMap(parametersOf));
-      // The parameter that is compared with null must be the one that lists the accounts.
+      // In `$1 IS NULL OR account_code = ANY ($1)`, the parameter that is compared with null must be the one that lists
+      // the accounts.
       const isOperator = nulls.every(
         (arg) => this.originOf(arg, block) === 'given' && parametersOf(arg).every((it) => given.has(it)),
       );
@@ -247,7 +249,7 @@ export class Reading {
       return [[lexpr, rexpr], [rexpr, lexpr]].some(([column, value], at) =>
         (operator === '&&' || at === 0) &&
         ACCOUNTS.has(this.columnOf(column, source, block) ?? '') && this.originOf(value, block) !== 'open'); // prettier-ignore
-    // The JSON filter of a job has a member with the accounts of the job.
+    // A job stores its filter as JSON, in which one member lists the accounts of the job.
     if (
       operator === '<@' &&
       lexpr.A_Expr?.name.at(-1).String.sval === '->' &&
@@ -266,7 +268,7 @@ export class Reading {
     });
   }
 
-  /** Matches `key IN (SELECT …)`, `(a, key) IN (SELECT …)`. */
+  /** Returns whether `key IN (SELECT …)` or `(a, key) IN (SELECT …)` limits the source to an account. */
   private isAmong({ testexpr, subselect }: Tree, source: Source, block: Block): boolean {
     const origin = this.of(subselect, block, block.ctes).origin;
     const columns = (testexpr.RowExpr?.args ?? [testexpr]) as Tree[];
@@ -314,7 +316,8 @@ export class Reading {
         if (tree.SelectStmt) origins.push(this.of(tree, block, block.ctes).origin);
         else if (tree.ColumnRef) {
           const sources = this.sourcesNamedBy(tree.ColumnRef.fields, block);
-          // When USING merges columns of several sources, it is enough that one of the sources is known.
+          // When USING merges columns of several tables, it is enough that one of these tables is limited to an
+          // account.
           const known = sources.find(({ origin }) => origin !== 'open');
           origins.push(sources.length === 0 ? 'open' : (known?.origin ?? 'open'));
         } else for (const value of Object.values(tree as object)) visit(value);

@@ -23,7 +23,7 @@ function baseOf(file: string, name: string): string | undefined {
 }
 
 describe('the card of the project', () => {
-  it('the card names only packages that the service uses at run time', () => {
+  it('docs/decisions/0023-the-card.md names only packages that the service uses at run time', () => {
     const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<
       string,
       Record<string, string>
@@ -40,11 +40,11 @@ describe('the card of the project', () => {
     expect(PACKAGES.filter((name) => !imported.has(name))).toEqual([]);
   });
 
-  it('the card names only files and folders that exist', () => {
+  it('docs/decisions/0023-the-card.md names only files and folders that exist', () => {
     expect([...TOP, 'README.md'].filter((name) => !existsSync(join(root, name)))).toEqual([]);
   });
 
-  it('the card describes the access guard and the bearer strategy as classes derived from Passport, as in the code', () => {
+  it('docs/decisions/0023-the-card.md says, as the code does, that the access guard and the bearer strategy derive from Passport', () => {
     expect(baseOf('src/auth/access.guard.ts', 'AccessGuard')).toBe("AuthGuard('bearer')");
     expect(baseOf('src/auth/tokens/bearer.strategy.ts', 'BearerStrategy')).toBe('PassportStrategy(Strategy)');
   });

@@ -4,7 +4,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { transformSync } from 'esbuild';
 
-/** Every code block of the documents is compiled for its language; each block that can run here is run unchanged. */
+/**
+ * Every code block of the documents is compiled for its language. Each block that can run on this machine is run
+ * unchanged.
+ */
 const root = join(__dirname, '../..');
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
 
@@ -18,11 +21,11 @@ const documents = [
     .filter((name) => existsSync(join(root, name))),
 ];
 
-/** The test that runs the blocks of a section; for blocks that are not run, the reason. */
+/** For each section of the documents with code, the test that runs the code, or the reason why none does. */
 const RUN_BY: Record<string, string> = {
   'README.md: Start': 'test/guide/readme.e2e.ts',
   'README.md: A walk through': 'test/guide/readme.e2e.ts',
-  'docs/clients.md: From a token to the feed': 'scripts/walk.mjs',
+  'docs/clients.md: From a token to the change feed': 'scripts/walk.mjs',
   'docs/clients.md: A generated client': 'tools/openapi/check.mjs',
   'docs/import.md: A file in': 'test/guide/documents.e2e.ts',
   'docs/install.md: From nothing to the first event': 'scripts/walk.mjs',
@@ -30,11 +33,12 @@ const RUN_BY: Record<string, string> = {
   'docs/notifications.md: The signature': 'test/architecture/notifications-document.spec.ts',
   'docs/oauth.md: The token service': 'test/guide/documents.e2e.ts',
   'docs/oauth.md: Programs without a user': 'test/guide/documents.e2e.ts',
+  'docs/operations.md: Alerts': 'test/alerts/alerts.e2e.ts',
   'docs/operations.md: The error queue': 'test/guide/readme.e2e.ts',
   'docs/operations.md: Keys': 'test/guide/documents.e2e.ts',
   'docs/sandbox.md: A clock that can be moved': 'test/guide/documents.e2e.ts',
   'docs/sandbox.md: An event for a booking': 'test/guide/documents.e2e.ts',
-  'docs/sandbox.md: A partner of its own': 'test/guide/documents.e2e.ts',
+  'docs/sandbox.md: The partner of the sandbox': 'test/guide/documents.e2e.ts',
   'docs/test-drivers.md: By registration': 'test/guide/documents.e2e.ts',
   'docs/test-drivers.md: By account and candidate': 'test/guide/documents.e2e.ts',
   'docs/install.md: Upgrade': 'test/guide/documents.e2e.ts',
@@ -116,7 +120,7 @@ function sectionsOf(document: string): string[] {
 }
 
 describe('the blocks of code in the documents', () => {
-  it.each(documents)('every block of code in %s compiles', (document) => {
+  it.each(documents)('every block of code in the document %s compiles', (document) => {
     const faults = blocksOf(readFileSync(join(root, document), 'utf8')).flatMap(({ language, code }) => {
       const fault = faultOf(language, code);
       return fault === null ? [] : [`${fault}\n${code}`];

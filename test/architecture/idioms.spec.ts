@@ -65,7 +65,7 @@ describe('the idioms of every module', () => {
     expect(controllersWithDatabase(root)).toEqual(EXCEPTIONS['controllers access the database only through a reader']);
   });
 
-  it('only signals that are sent after the commit use NOTIFY', () => {
+  it('no transaction sends a NOTIFY; only the signals after its commit use it', () => {
     expect(notifyingFiles(root)).toEqual(['src/platform/unit-of-work/hints.ts']);
   });
 

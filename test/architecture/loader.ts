@@ -9,7 +9,7 @@ const TYPESCRIPT = { parser: { syntax: 'typescript' as const, decorators: true }
 /** A source file that was loaded as a module. */
 export interface LoadedModule {
   readonly exports: Record<string, any>;
-  /** Evaluates an expression that uses only names that the module declares or imports. */
+  /** Evaluates an expression in which all names are declared or imported by the loaded module. */
   evaluate: (expression: ts.Expression | string) => unknown;
 }
 
@@ -19,7 +19,10 @@ export class Loader {
 
   constructor(private readonly root: string) {}
 
-  /** @param file the path of the file, relative to the root */
+  /**
+   * Loads a source file as a module.
+   * @param file the path of the file, relative to the root
+   */
   load(file: string): LoadedModule {
     const known = this.modules.get(file);
     if (known) return known;
@@ -45,7 +48,7 @@ export class Loader {
         ? jest.requireActual(join(this.root, from))
         : this.load(from.replace(/\.js$/, '.ts')).exports;
     };
-    // eslint-disable-next-line @typescript-eslint/no-implied-eval -- the module's own scope is what is asked for
+    // eslint-disable-next-line @typescript-eslint/no-implied-eval -- it evaluates in the module's scope
     const run = new Function(
       'exports',
       'require',

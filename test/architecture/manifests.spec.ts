@@ -260,7 +260,7 @@ describe('the compose files', () => {
   };
   const files = ['docker-compose.yml', 'docker-compose.scale.yml'];
 
-  it.each(files)('%s is valid according to the Compose Specification', (file) => {
+  it.each(files)('the compose file %s is valid according to the Compose Specification', (file) => {
     expect($schema).toBe('https://json-schema.org/draft-07/schema');
     expect(faultsIn(file)).toEqual([]);
   });
@@ -277,7 +277,7 @@ describe('the compose files', () => {
   });
 
   it.each(files)(
-    '%s depends on existing services, mounts existing volumes, and requires the variables that .env.example names',
+    'the compose file %s depends on existing services, mounts existing volumes, and requires the variables that .env.example names',
     (file) => {
       const { services, volumes } = parse(read(file), { merge: true }) as {
         services: Record<string, { depends_on?: string[] | object; volumes?: string[] }>;
@@ -335,7 +335,8 @@ describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) =
     const asked = Object.values(services).flatMap(({ healthcheck }) => healthcheck?.test ?? []);
     const ready = asked.filter((line) => line.includes('pg_isready'));
     expect(ready.length).toBeGreaterThan(0);
-    // Over its socket, PostgreSQL seems ready while the image still initialises it, so the check must use TCP.
+    // The health check of PostgreSQL must use TCP: over its Unix socket, PostgreSQL seems ready while the image still
+    // initialises it.
     for (const line of ready) expect(line).toContain('-h 127.0.0.1');
   });
 

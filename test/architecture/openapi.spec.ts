@@ -56,6 +56,17 @@ describe('the names of operations', () => {
   });
 });
 
+describe('the members of problems', () => {
+  it('the ErrorModel declares every additional member of every problem', () => {
+    const declared = Object.keys(document['components'].schemas.ErrorModel.properties as object);
+    const used = problemCatalogue().flatMap(({ code, members = [] }) =>
+      members.map((member) => [code, member] as const),
+    );
+    expect(used.length).toBeGreaterThan(5);
+    expect(used.filter(([, member]) => !declared.includes(member))).toEqual([]);
+  });
+});
+
 describe('every parameter and every member', () => {
   it('the OpenAPI document describes every parameter and member', () => {
     const parameters = operations.flatMap(({ name, operation }) =>
@@ -112,7 +123,7 @@ describe('every answer', () => {
       );
     });
     expect(faults).toEqual([]);
-    // An invalid example shows that the check finds errors.
+    // An invalid example is checked as well, to show that the check of examples finds errors.
     expect(faultsOf({ $ref: '#/components/schemas/ErrorModel' }, { status: 'x' })).toHaveLength(1);
   });
 

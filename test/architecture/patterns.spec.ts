@@ -41,7 +41,7 @@ describe('the patterns of the OpenAPI document', () => {
     expect(differing).toEqual([]);
   });
 
-  it('the check reports patterns that a dialect of regular expressions reads differently', () => {
+  it('the check of patterns reports those that some dialect of regular expressions reads differently', () => {
     for (const pattern of [
       '\\p{C}',
       '\\s',

@@ -23,7 +23,7 @@ const folders = ['src', 'console', 'test', 'scripts', 'site', 'tools', 'clients'
 const programs = programsIn(root, folders);
 
 describe('the prose rules', () => {
-  it.each(documents)('the prose rules hold in %s', (document) => {
+  it.each(documents)('the prose rules hold in the document %s', (document) => {
     expect(passagesOfMarkdown(read(root, document)).flatMap(faultsOf)).toEqual([]);
   });
 

@@ -6,7 +6,7 @@ interface Table {
   readonly columns: Set<string>;
   /** The columns that alone identify a row of the table: a primary or unique key, or a key of another table. */
   readonly keys: Set<string>;
-  /** The columns of each unique constraint, by the constraint's name. */
+  /** The columns of each unique constraint of a table, by the name of the constraint. */
   readonly constraints: Map<string, readonly string[]>;
 }
 

@@ -36,7 +36,7 @@ const MEMBERS = new Set(['name', 'text', 'values', 'across']);
 const isText = (node: ts.Node): boolean => ts.isStringLiteralLike(node) || ts.isTemplateExpression(node);
 
 /**
- * Returns the expressions that make up the SQL statement at this node of the source: its text, its name and its reason.
+ * Returns the expressions that make up the SQL statement at a node of the source: its text, its name and its reason.
  */
 function statementAt(node: ts.Node): Record<string, ts.Expression> | null {
   if (ts.isCallExpression(node)) {
@@ -44,7 +44,8 @@ function statementAt(node: ts.Node): Record<string, ts.Expression> | null {
       const [name, text, across] = node.arguments;
       return { name, text, ...(across && { across }) };
     }
-    // A text that is passed to the `query` of a connection is a statement without a declaration.
+    // A text that is passed directly to the `query` of a connection is an SQL statement, too, although it is not
+    // declared.
     const [text] = node.arguments;
     const isQuery = ts.isPropertyAccessExpression(node.expression) && node.expression.name.text === 'query';
     return isQuery && text && isText(text) ? { text } : null;
@@ -80,7 +81,7 @@ function isLocal(expression: ts.Expression): boolean {
   const visit = (node: ts.Node): void => {
     if (node.kind === ts.SyntaxKind.ThisKeyword) local = true;
     if (ts.isIdentifier(node) && isReference(node))
-      // Only scopes outside the expression matter, because functions within it declare their own names.
+      // Only the scopes around an expression matter, because functions within the expression declare their own names.
       for (let scope: ts.Node = expression.parent; !ts.isSourceFile(scope); scope = scope.parent)
         if ((ts.isFunctionLike(scope) || ts.isForOfStatement(scope)) && declares(scope, node.text)) local = true;
     node.forEachChild(visit);

@@ -6,14 +6,17 @@ export type Tree = any;
 
 export interface Touched {
   readonly table: string;
-  /** Whether the statement writes or locks rows of the table. */
+  /** Whether the SQL statement writes or locks rows of the table. */
   readonly changes: boolean;
 }
 
 /** Loads PostgreSQL's parser; await it before any statement is parsed. */
 export const loadParser = loadModule;
 
-/** @throws Error with PostgreSQL's message, when the text is not SQL */
+/**
+ * Parses SQL, and returns the parse trees of its statements.
+ * @throws Error with PostgreSQL's message, when the text is not SQL
+ */
 export function statementsOf(text: string): Tree[] {
   return (parseSync(text).stmts ?? []).map(({ stmt }: Tree) => stmt);
 }

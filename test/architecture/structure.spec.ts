@@ -23,7 +23,7 @@ describe('the source files', () => {
     expect(long).toEqual([]);
   });
 
-  it('the sources have no folder for miscellaneous code', () => {
+  it('the sources have no folder for miscellaneous code, such as utils', () => {
     expect(sources.filter((file) => HOMELESS.includes(basename(dirname(file))))).toEqual([]);
   });
 

@@ -108,7 +108,7 @@ describe('a statement on a table with an account', () => {
 
   const of = (file: string): SqlText[] => planted.filter((statement) => statement.file === file);
 
-  it('the check reports each planted statement that is not limited to an account', () => {
+  it('the check of SQL reports each planted statement that is not limited to an account', () => {
     const found: Record<string, string[]> = {};
     for (const statement of of('src/eligibility/unbound.ts'))
       for (const rule of brokenBounds(statement, schema)) (found[rule] ??= []).push(statement.name!);
@@ -149,7 +149,7 @@ describe('a statement on a table with an account', () => {
     });
   });
 
-  it('the check accepts each form in which a statement can be limited to an account', () => {
+  it('the check of SQL accepts each form in which a statement can be limited to an account', () => {
     expect(of('src/eligibility/bound.ts').length).toBe(9);
     for (const statement of of('src/eligibility/bound.ts'))
       expect([statement.name, brokenBounds(statement, schema)]).toEqual([statement.name, []]);
@@ -166,7 +166,7 @@ describe('volatile functions in SQL', () => {
     ]);
   });
 
-  it('the check reports volatile functions that are planted in an UPDATE or in a part of a statement', () => {
+  it('the check of SQL reports volatile functions that are planted in an UPDATE or in a part of a statement', () => {
     expect(volatileFunctionsIn(violations)).toEqual([
       'src/notifications/draws-in-an-update.ts: clock_timestamp',
       'src/notifications/draws-in-an-update.ts: random',

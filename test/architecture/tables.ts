@@ -5,7 +5,7 @@ import { moduleOf, nodesOf, sourcesIn } from './sources';
 import type { SqlText } from './sql-texts';
 import { tablesOf } from './sql-tree';
 
-/** A statement that names a table of another module. */
+/** An SQL statement that names a table of another module. */
 export interface Arrow {
   readonly file: string;
   readonly from: string;
@@ -23,7 +23,7 @@ interface Direction {
 
 const config = join(__dirname, '../../.dependency-cruiser.cjs');
 const TABLE_TO_COME = /\b(FROM|JOIN|INTO|UPDATE|TABLE|ONLY)\s*$/;
-/** Matches these words only after a verb of SQL, because ordinary sentences contain them too. */
+/** Matches FROM, INTO and similar words only after a verb of SQL, because ordinary sentences contain them, too. */
 const TABLE_TO_COME_AFTER_VERB =
   /\b(select|delete|insert|update|truncate|lock)\b[^.]*\b(from|join|into|update|table|only)\s*$/;
 

@@ -61,6 +61,7 @@ describe('every route of the document', () => {
   it('every route requires the scope for its kind of work', () => {
     const expected = ({ method, template }: Route): Scope => {
       if (template.startsWith('/admin')) return 'admin';
+      if (template.startsWith('/partner')) return 'partner';
       if (template === '/registrations/registration/results' || template === '/accounts/{account_code}')
         return 'results';
       if (template.endsWith('/testLaunchInfo')) return 'launch';
@@ -230,7 +231,7 @@ it('the service refuses to start with a route that declares no scope', async () 
   }
 });
 
-it('two applications in one process each use their own database', async () => {
+it('two instances of the service in one process each use their own database', async () => {
   const other = await startApp({ env: { SECRETS_KEY: randomBytes(32).toString('base64') } });
   try {
     const token = await app.given.operator();

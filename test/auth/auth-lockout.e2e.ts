@@ -24,7 +24,7 @@ const fail = async (login: Login, times = ATTEMPTS) => {
 };
 
 describe('a lockout after wrong passwords', () => {
-  it('locks a user only for the application that sent the wrong passwords', async () => {
+  it('after wrong passwords, locks a user only in the application that sent them', async () => {
     const login = await oauth.login();
     const stranger = { ...login, ...(await oauth.application()) };
     await fail(stranger, 2 * ATTEMPTS);

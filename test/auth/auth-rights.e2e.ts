@@ -80,7 +80,7 @@ describe('the last operator', () => {
   it('keeps one operator who can sign in, either by password or at a configured identity provider', async () => {
     const { username } = second;
     await app.given.sql(`INSERT INTO operator_identities VALUES ('https://id.example', 'person', $1)`, [username]);
-    // In this process no identity provider is configured, so that users of a provider do not count as operators who can
+    // The process under test has no identity provider, so that users of a provider do not count as operators who can
     // sign in.
     expect(refusal(await put(first.username, { disabled: true }))).toEqual([409, 'last_operator']);
     const elsewhere = await startApp({
@@ -208,7 +208,7 @@ describe('OPERATOR_PASSWORDS=off', () => {
       expect((await strict.byPassword(staff)).body).toMatchObject({ error: 'invalid_grant' });
       expect((await strict.knock(client, clients.access_token)).status).toBe(404);
       expect((await strict.byRefreshToken(client, clients.refresh_token)).status).toBe(200);
-      // The revocation of the tokens also applies in a process that allows operators' passwords.
+      // Tokens that one process has revoked are also refused by a process that allows operators' passwords.
       expect((await oauth.knock(staff, theirs.access_token)).status).toBe(401);
       expect((await inConsole(app, jar, '/admin/jobs')).status).toBe(401);
 

@@ -38,7 +38,8 @@ describe('the scope support', () => {
       ['approve-accommodations', undefined],
     ] as const) {
       const answer = await ask('POST', `/admin/eligibilities/${own['svc_eligiblity_id']}/${action}`, body);
-      // A record without accommodations waits for no approval.
+      // A record without special accommodations has no approval pending, so that the request to approve them is
+      // refused.
       expect(action === 'approve-accommodations' ? [204, 403] : [204]).toContain(answer.status);
       const path = `/admin/eligibilities/${other['svc_eligiblity_id']}/${action}`;
       expect(refusal(await ask('POST', path, body))).toEqual([404, 'eligibility_not_found']);

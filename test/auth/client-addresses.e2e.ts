@@ -27,7 +27,7 @@ describe.each(['1', 'loopback'])('behind a gateway (TRUST_PROXY=%s)', (trustProx
   beforeEach(() => app.given.sql('TRUNCATE token_request_counts, token_refusals, login_attempts'));
 
   it.each(FORMS)(
-    'behind a gateway, requests from all ports of an address count as one client: %s',
+    'behind a gateway that writes ports into X-Forwarded-For, all requests of an address count as one client: %s',
     async (_form, entryOf) => {
       const login = await oauth.login();
       const headersOf = (port: number) => ({ 'x-forwarded-for': entryOf(port) });

@@ -187,7 +187,7 @@ const MUTANTS: [what: string, text: string, by: string, where: string][] = [
 
 describe('the table of callers in the isolation test', () => {
   test.each(MUTANTS)(
-    'the isolation test detects %s whose query is not limited to the account',
+    'the isolation test detects a leak when a query is no longer limited to the account: %s',
     async (_what, text, by, where) => {
       const faults = await mutated(text, by, () => table.faults(operation(where)));
       expect(faults).not.toEqual([]);

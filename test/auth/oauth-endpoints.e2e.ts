@@ -19,7 +19,7 @@ afterAll(() => app.close());
 const alive = async (token: string) => (await oauth.knock(login, token)).status === 404;
 
 describe('POST /revoke (RFC 7009)', () => {
-  it('revokes only the access token that the request contains', async () => {
+  it('POST /revoke with an access token revokes only this token', async () => {
     const { access_token, refresh_token } = await oauth.tokens(login);
     const answer = await oauth.post('/revoke', login, { token: access_token, token_type_hint: 'refresh_token' });
     expect([answer.status, answer.text]).toEqual([200, '{}']);
@@ -30,7 +30,7 @@ describe('POST /revoke (RFC 7009)', () => {
     expect((await oauth.byRefreshToken(login, refresh_token)).status).toBe(200);
   });
 
-  it('revokes the whole family of a refresh token', async () => {
+  it('POST /revoke with a refresh token revokes its whole token family', async () => {
     const first = await oauth.tokens(login);
     const second = (await oauth.byRefreshToken(login, first.refresh_token)).body;
     expect((await oauth.post('/revoke', login, { token: second.refresh_token })).status).toBe(200);
@@ -73,7 +73,7 @@ describe('POST /revoke (RFC 7009)', () => {
 describe('POST /introspect (RFC 7662)', () => {
   const ask = async (token: string, client = login) => (await oauth.post('/introspect', client, { token })).body;
 
-  it('returns the user, client, scope and lifetime of an access token', async () => {
+  it('POST /introspect returns the user, client, scope and lifetime of an access token', async () => {
     const now = Math.floor(Date.now() / 1000);
     const { access_token } = await oauth.tokens(login, { scope: 'update read' });
     const answer = await oauth.post('/introspect', login, { token: access_token });
@@ -93,7 +93,7 @@ describe('POST /introspect (RFC 7662)', () => {
     expect(answer.body.exp - answer.body.iat).toBe(3600);
   });
 
-  it('reports a refresh token as active while it can be used', async () => {
+  it('POST /introspect reports a refresh token as active while it can be used', async () => {
     const { refresh_token } = await oauth.tokens(login);
     const active = await ask(refresh_token);
     expect(active).toMatchObject({ active: true, client_id: login.consumer_key, username: login.username });

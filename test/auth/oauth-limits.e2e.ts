@@ -44,7 +44,7 @@ describe('limits that hold across processes', () => {
       const after = Date.now();
       expect((await oauth.byPassword(login)).status).toBe(400);
       expect((await elsewhere.byPassword(login)).status).toBe(400);
-      // The further attempts with wrong passwords have not extended the lockout.
+      // The attempts with wrong passwords during the lockout have not extended it.
       const [{ forget_at }] = await one.given.sql(`SELECT forget_at FROM login_attempts WHERE consumer_key <> ''`);
       const lockedAt = (forget_at as Date).getTime() - LOCKOUT_S * 1000;
       expect(lockedAt).toBeGreaterThanOrEqual(before);
@@ -66,7 +66,7 @@ describe('limits that hold across processes', () => {
       }
     });
 
-    it('checks no more simultaneous than consecutive wrong passwords before a lockout', async () => {
+    it('locks a user name after as many simultaneous wrong passwords as consecutive ones', async () => {
       const login = await oauth.login();
       const wrong = Array.from({ length: 20 }, () => withWrongPassword(oauth, login));
       const answers = await Promise.all([...wrong, oauth.byPassword(login)]);
@@ -117,7 +117,7 @@ describe('limits that hold across processes', () => {
           expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
           expect(refused.headers.get('pragma')).toBe('no-cache');
         }
-        // The quota of token requests does not limit other routes.
+        // Other routes still answer the address, because the quota of token requests does not limit them.
         expect((await elsewhere.post('/introspect', login, { token: 'x' })).status).toBe(200);
       } finally {
         await third.close();
@@ -160,7 +160,7 @@ describe('limits that hold across processes', () => {
       const sweep = one.app.get(TokenSweep, { strict: false });
 
       await sweep.run();
-      // The token family still exists, because some of its access tokens still exist.
+      // The sweep keeps the token family of an expired token as long as some of its access tokens exist.
       expect(await one.given.sql(families, [family['family_id']])).toEqual([{ n: 1 }]);
 
       await one.given.sql(

@@ -40,7 +40,7 @@ describe('POST /token with grant_type=password', () => {
     expect((await oauth.knock(login, answer.body.access_token)).status).toBe(404);
   });
 
-  it('POST /token answers any other method with 405', async () => {
+  it('/token answers any method other than POST with 405', async () => {
     const answer = await app.call('GET', '/token');
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toContain('POST');
@@ -88,7 +88,7 @@ describe('POST /token with grant_type=password', () => {
         await oauth.post('/token', disabled, form),
         await oauth.post('/token', null, form, { authorization: 'Basic !!!' }),
         await oauth.post('/token', null, form, { authorization: 'Bearer abc' }),
-        // RFC 6749 §5.2 names this error also for an unsupported authentication method.
+        // RFC 6749 §5.2 requires the error `invalid_client` also for an unsupported authentication method.
         await oauth.post('/token', null, {
           ...form,
           client_id: login.consumer_key,
@@ -217,7 +217,7 @@ describe('POST /token with grant_type=password', () => {
         }
       expect(texts.size).toBe(1);
       const medians = Object.values(times).map((values) => values.sort((a, b) => a - b)[7]);
-      // Hashing takes at least 10 ms: a refusal without hashing would take only a fraction of the time of the other
+      // Hashing a password takes at least 10 ms. A refusal without hashing would take a fraction of the time of other
       // refusals.
       expect(Math.min(...medians) / Math.max(...medians)).toBeGreaterThan(0.6);
     });

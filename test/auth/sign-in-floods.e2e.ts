@@ -68,7 +68,7 @@ it('issues tokens to clients and lets operators create users while strangers flo
   for (const response of refused) expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
 }, 180_000);
 
-it('serves other addresses and other applications while token requests from one address flood in', async () => {
+it('answers token requests of other addresses and applications during a flood of token requests from one address', async () => {
   const flooding = await oauth.login();
   const elsewhere = await oauth.login();
   const other = await oauth.login();
@@ -76,7 +76,7 @@ it('serves other addresses and other applications while token requests from one 
     const { body, headers } = grantOf(flooding, '203.0.113.1');
     return { body, headers: { ...headers, authorization: basic(flooding) } };
   });
-  // The second user sends requests for the flooding application from a different address.
+  // The second user sends token requests from another address, but for the same application as the flood.
   const { consumer_key, consumer_secret } = flooding;
   const sameApplication = { ...elsewhere, consumer_key, consumer_secret };
   const beside = grantOf(sameApplication, '203.0.113.2');

@@ -40,7 +40,8 @@ it('looks up the records of a batch of bookings by index, even if the query plan
        FROM generate_series(1, ${RECORDS}) AS n`,
       [scene.account, scene.testCode],
     );
-    // The service analyses grown tables every second; PostgreSQL counts written rows about a second later.
+    // The service runs ANALYZE on grown tables every second. PostgreSQL counts written rows about a second after the
+    // write.
     await eventually(async () => {
       await app.app.get(DeliverySchedule).analyseGrown();
       expect(

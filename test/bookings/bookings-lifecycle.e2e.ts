@@ -161,7 +161,7 @@ describe('§6 Bookings', () => {
       expect(answer.body).not.toHaveProperty('booking_code');
     }
     const booking = await app.given.booking(scene, record, { booking_on: changes.schedule_start_date });
-    // The refusal names the open booking, which is the booking that the request tried to move.
+    // The refusal of a move names the open booking of the record, which is the booking that the request tried to move.
     expect((await call('PUT', bookingPath(booking), { ...siteBooking(), booking_on: inDays(12) })).body).toMatchObject({
       status: 403,
       code: 'not_eligible_to_schedule',
@@ -222,7 +222,8 @@ describe('§6 Bookings', () => {
     for (const [status, by] of Object.entries(close)) {
       const booking = await app.given.booking(scene, await app.given.eligibility(scene));
       await by(booking);
-      // The request to excuse an absence is omitted, because an absence may still be excused (bookings-rules.e2e.ts).
+      // The request to excuse an absence is not among the refused ones, because an absence may still be excused
+      // (bookings-rules.e2e.ts).
       const others = [close['CANCELLED'], close['ABSENT'], ...(status === 'ABSENT' ? [] : [close['EXCUSED_ABSENT']])];
       for (const again of others)
         expect(((await again(booking)) as { body: unknown }).body).toMatchObject({

@@ -117,7 +117,7 @@ describe('two bookings of one candidate that overlap', () => {
     expect((await book(two, at(0))).status).toBe(201);
   });
 
-  it('refuses an overlapping move like an overlapping booking', async () => {
+  it('refuses to move a booking to a time that overlaps another booking of the candidate', async () => {
     const first = await booked();
     const second = await booked(await otherTest(), at(HOUR_MS));
     expect((await call('PUT', second, at(0))).body).toMatchObject(overlap(first));

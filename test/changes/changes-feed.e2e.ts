@@ -363,7 +363,7 @@ describe('the pages of the change feed', () => {
     expect((await page(next)).entries).toHaveLength(1);
   });
 
-  it('lists only the changes of the account in the path', async () => {
+  it('the change feed lists only the changes of the account in the path', async () => {
     const other = await app.given.scene();
     await app.given.eligibility(other);
     expect(await feed()).toEqual([]);
@@ -379,7 +379,7 @@ describe('the pages of the change feed', () => {
     expect([answer.status, answer.body.errors]).toEqual([400, [expect.objectContaining({ parameter, code })]]);
   });
 
-  it('refuses a cursor that was returned by another list', async () => {
+  it('the change feed refuses a cursor that another list has returned', async () => {
     await app.given.eligibility(scene);
     await app.given.eligibility(scene);
     const list = await call('GET', `/accounts/${scene.account}/eligibilities?limit=1`);
@@ -466,8 +466,8 @@ describe('a month that is dropped', () => {
     const other = new pg.Client({ connectionString: app.databaseUrl });
     await other.connect();
     await other.query('BEGIN; SELECT pg_current_xact_id()');
-    // This transaction ends, because a request waits only for transactions that began before the last one that has
-    // ended.
+    // A transaction with a later id is committed, because a page waits only for transactions whose ids are lower than
+    // one that has ended.
     await app.given.sql('SELECT pg_current_xact_id()');
     const query = app.database.query.bind(app.database);
     let looks = 0;
@@ -534,7 +534,7 @@ describe('an entry of a past month after a cursor', () => {
     const lastDay = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 2, 0, 20));
     await move({ now: dateTime(lastDay.getTime()) });
     const { account, testCode } = await sandbox.given.scene();
-    // Each call needs a new token, because tokens expire when the clock moves.
+    // Each call needs a new token, because the test moves the clock, which makes tokens expire.
     const get = async (path: string) => sandbox.call('GET', path, { token: await sandbox.given.token([account]) });
     const nextOf = (answer: { headers: Headers }) =>
       /^<([^>]+)>/.exec(answer.headers.get('link')!)![1].slice(sandbox.url.length);
@@ -556,7 +556,7 @@ describe('an entry of a past month after a cursor', () => {
     expect(ids(await get(nextOf(page1)))).toEqual([second]);
     expect(ids(await get(`/accounts/${account}/changes`))).toEqual([]);
 
-    // The entries have expired. Their partition is kept for another day, because a late transaction may be missing.
+    // The partition of expired entries is kept for another day, because the entry of a late transaction may be missing.
     await move({ advance_s: 3 * 3600 });
     await sandbox.app.get(ChangePartitions, { strict: false }).run();
     const page2 = await get(nextOf(page1));

@@ -101,7 +101,8 @@ describe('the change feed after a failure of the database', () => {
   let scene: Scene;
 
   beforeAll(async () => {
-    // With this delay, PostgreSQL flushes uncommitted writes late to its log, so that a crash loses them.
+    // With a long `wal_writer_delay`, PostgreSQL flushes uncommitted writes late to its log, so that a crash loses
+    // them.
     server = await PostgresServer.start({ wal_writer_delay: '10s' });
     await server.query('CREATE DATABASE svc');
     await migrate(server.url('svc'));
@@ -162,7 +163,8 @@ describe('the change feed after a failure of the database', () => {
           [beforeLost, []],
         ] as const)
           expect((await rest(copied, scene, cursor)).ids).toEqual([...told, ...added]);
-        // The reader's last entry does not exist on this server, although by now a different entry has the same number.
+        // The last entry that the reader has seen does not exist on the restored server, although a different entry has
+        // its number.
         expect((await ask(copied, scene, lostCursor)).status).toBe(410);
       };
       await goesOn();
@@ -170,7 +172,8 @@ describe('the change feed after a failure of the database', () => {
       added.push(await created(copied, scene), await created(copied, scene), await created(copied, scene));
       await goesOn();
 
-      // The dump is restored into a new cluster, and into a cluster whose transaction ids are behind those of the dump.
+      // The dump is restored twice: into a new cluster, and into a cluster whose transaction ids are lower than those
+      // in the dump.
       for (const target of [third, copy]) {
         await dump.restore(target, 'restored');
         const restored = await open(target, 'restored');

@@ -18,7 +18,7 @@ import { PostgresServer } from '../support/servers';
 const ROUNDS = Number(process.env['CHANGES_ROUNDS'] ?? 100);
 const WRITERS = 3;
 
-/** The numbers of the run's first id and first position. */
+/** The transaction id and the position at which a run begins. */
 interface Base {
   readonly xid: number;
   readonly position: number;
@@ -64,7 +64,10 @@ class Run {
     this.kinds = Array.from({ length: WRITERS }, () => CHANGE_KINDS[randomInt(2)]);
   }
 
-  /** @returns the first operation that the model cannot explain, with the run */
+  /**
+   * Performs the run with concurrent writers and readers, and compares it with the model.
+   * @returns the first operation that the model cannot explain, with the run
+   */
   async unexplained(): Promise<object | null> {
     const base = await this.base();
     const readers = [false, true].map((fromNow) => this.read(fromNow));
@@ -134,7 +137,7 @@ class Run {
     client.release();
   }
 
-  /** Follows the pages until one is empty after the last commit. */
+  /** Reads the change feed page by page until a page is empty after the last commit. */
   private async read(fromNow: boolean): Promise<Recorded[]> {
     const pages: Recorded[] = [];
     let after: FeedPosition | null = null;
@@ -163,7 +166,7 @@ function numbered(page: Recorded, order: readonly number[]): Operation {
 
 let rounds = 0;
 
-/** Returns the runs that are no path of the model. */
+/** Returns the runs that the model cannot explain. */
 async function unexplainedIn(count: number, most = Infinity): Promise<object[]> {
   const found: object[] = [];
   for (let round = 0; round < count && found.length < most; round++) {
@@ -173,7 +176,7 @@ async function unexplainedIn(count: number, most = Infinity): Promise<object[]> 
   return found;
 }
 
-test(`${ROUNDS} real runs of concurrent writers and readers are paths of the feed's model`, async () => {
+test(`the model of the change feed explains ${ROUNDS} real runs of concurrent writers and readers`, async () => {
   expect(await unexplainedIn(ROUNDS, 1)).toEqual([]);
 }, 600_000);
 

@@ -39,7 +39,7 @@ async function expectHarmless(path: string): Promise<void> {
     handlers: [...document.querySelectorAll('*')].filter((element) => element.getAttributeNames().some((name) => name.startsWith('on'))).length,
   })`);
   expect([path, found]).toEqual([path, { foreign: [], links: [], handlers: 0 }]);
-  // No script was blocked, because the page contained none: the browser reports no violation of its policy.
+  // The browser reports no violation of the page's policy: no script was blocked, because the page contained none.
   await driver.expectNoComplaints();
 }
 
@@ -149,13 +149,14 @@ describe('an address written by somebody else', () => {
 });
 
 it('shows a javascript: address in the data of a partner or candidate as text, never as a link', async () => {
-  // The service refuses such an address; a row that already contains one is shown as text.
+  // The service refuses a javascript: address. A row of the database that contains one is shown as text.
   const refused = await subscribed.patch({ partner_url: LINK });
   expect(refused.status).toBe(400);
   await app.given.sql('UPDATE subscriptions SET partner_url = $2 WHERE id = $1', [subscribed.id, LINK]);
   for (const path of ['/partners', `/partners/${subscribed.id}`, '/queue']) {
     await driver.goTo(path);
-    // A partner is also an option of a filter, which is hidden until the filter is opened.
+    // The page contains the address twice: as text, and as an option of a filter, which is hidden until the filter is
+    // opened.
     const shown = driver.page.getByText(LINK).locator('visible=true').first();
     await shown.waitFor();
     await shown.click();

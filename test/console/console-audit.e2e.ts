@@ -53,7 +53,7 @@ describe('the audit page', () => {
     const seals = driver.page.getByRole('region', { name: 'Seals' });
     await seals.getByText('AGREES').waitFor();
     await app.given.sql('ALTER TABLE audit_log DISABLE TRIGGER USER');
-    // The first seal of the audit log may not exist yet.
+    // The test waits for the first seal of the audit log, which may not exist yet.
     const changed = await eventually(async () => {
       const rows = await app.given.sql(
         `UPDATE audit_log SET actor = 'nobody' WHERE id = (SELECT (ids)[1] FROM audit_seals ORDER BY seal_id DESC LIMIT 1)

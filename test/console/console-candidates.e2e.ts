@@ -16,6 +16,9 @@ beforeAll(async () => {
   app = await startApp();
   scene = await app.given.scene();
   accommodation = await app.given.accommodation(scene.account, true);
+  await app.given.sql(`UPDATE accommodations SET name = 'Accommodation, wide' WHERE accommodation_code = $1`, [
+    accommodation,
+  ]);
   record = await app.given.eligibility(scene, {
     candidate: {
       first_name: MARKUP,
@@ -68,10 +71,11 @@ describe('candidates in the console', () => {
   });
 
   it('an operator can approve a record, hold it with a reason and release it', async () => {
-    expect(await badges()).toEqual(['PENDING', 'WAITING']);
+    expect(await badges()).toEqual(['Pending', 'Waits for approval']);
+    await driver.page.getByText('Accommodation, wide').first().waitFor();
     await act('Approve the accommodations …', 'Approve', 'The accommodations are approved.');
     await driver.button('Hold …').click();
-    await driver.page.getByLabel('Reason').fill(`Identity ${MARKUP}`);
+    await driver.dialog().getByLabel('Reason').fill(`Identity ${MARKUP}`);
     await driver.inDialog('Hold').click();
     await driver.told('The record is held.');
     await driver.page.getByText(`Held: Identity ${MARKUP}`).waitFor();
@@ -109,9 +113,19 @@ describe('candidates in the console', () => {
     await driver.told('The booking is moved.');
     await act('Cancel the booking …', 'Cancel the booking', 'The booking is cancelled.');
     expect(await statusOf()).toBe('ELIGIBLE');
-    const changes = driver.page.getByRole('region', { name: 'Changes' });
-    await changes.getByText('Booking cancelled').waitFor();
-    await changes.getByText('Rescheduled').waitFor();
+    const timeline = driver.page.getByRole('region', { name: 'Timeline' });
+    await timeline.getByText('Booking cancelled').waitFor();
+    const titles = await timeline.locator('.story > li > .line > strong').allTextContents();
+    expect(titles).toEqual([
+      'Booking cancelled',
+      'Exam moved',
+      'Exam booked',
+      'Record updated',
+      'Hold released',
+      'Record put on hold',
+      'Accommodations approved',
+      'Record created',
+    ]);
   });
 
   it('shows a result, but its photo only after a click that writes an audit row', async () => {
@@ -124,8 +138,8 @@ describe('candidates in the console', () => {
     );
     expect(answer.status).toBe(200);
     await open();
-    const results = driver.page.getByRole('region', { name: 'Results' });
-    await results.getByRole('button', { name: 'Show', exact: true }).click();
+    const results = driver.page.getByRole('region', { name: 'Timeline' });
+    await results.getByRole('button', { name: 'Show the result', exact: true }).click();
     const body = driver.dialog().getByLabel('Result', { exact: true });
     await body.waitFor();
     expect(await body.textContent()).not.toContain(PHOTO);
@@ -136,6 +150,60 @@ describe('candidates in the console', () => {
     await driver.inDialog('Close').click();
     const rows = await app.given.sql('SELECT action FROM audit_log WHERE subject = $1', [record['svc_eligiblity_id']]);
     expect(rows.filter(({ action }) => action === 'result.read-photo')).toHaveLength(1);
+  });
+
+  it('an operator can hold, revoke and release the result of an exam, each with a reason that the page shows', async () => {
+    const result = driver.page.getByRole('group', { name: 'Result' });
+    await result.getByText('Released', { exact: true }).waitFor();
+    for (const [button, action, told, state, reason] of [
+      ['Hold the result …', 'Hold', 'The result is held.', 'Held', `A disturbance ${MARKUP}`],
+      ['Revoke the result …', 'Revoke', 'The result is revoked.', 'Revoked', 'Another person sat the exam.'],
+      ['Release the result …', 'Release', 'The result is released.', 'Released', 'The report was checked.'],
+    ]) {
+      await driver.button(button).click();
+      await driver.inDialog(action).click();
+      await driver.dialog().getByText('Required.').waitFor();
+      await driver.dialog().getByLabel('Reason').fill(reason);
+      await driver.inDialog(action).click();
+      await driver.told(told);
+      await result.getByText(state, { exact: true }).waitFor();
+      await result.getByText(reason).waitFor();
+      if (state === 'Held') await driver.expectGoodPage('candidate-result-held');
+    }
+    const timeline = driver.page.getByRole('region', { name: 'Timeline' });
+    for (const title of ['Result held', 'Result revoked', 'Result released']) await timeline.getByText(title).waitFor();
+    expect(await statusOf()).toBe('COMPLETED');
+  });
+
+  it('shows from when another attempt is allowed when the retake policy refuses a booking', async () => {
+    const candidate = { candidate_id: app.given.unique('RETAKE-'), last_name: 'Again' };
+    const first = await app.given.eligibility(scene, { candidate });
+    const examMetaData = { examCode: first['svc_eligiblity_id'] as string };
+    await new Deliveries(app).register(scene.token, registrationBody({ examMetaData }));
+    await app.given.eligibility(scene, { candidate });
+    const policy = (retake: object | null) =>
+      app.given.sql('UPDATE tests SET retake = $1 WHERE test_code = $2', [retake, scene.testCode]);
+    await policy({ wait_days: 30 });
+    await driver.goTo(`/candidates/${scene.account}/${candidate.candidate_id}`);
+    await driver.button('Book …').click();
+    await driver.dialog().getByLabel('Start').fill(inDays(10));
+    await driver.dialog().getByLabel('Delivery mode').selectOption('SVC_REMOTE_PROCTORED');
+    await driver.inDialog('Book').click();
+    const note = driver.dialog().getByRole('alert');
+    await note.getByText(/^Allowed from \d+ \w+ \d{4}/).waitFor();
+    await driver.expectGoodPage('candidate-retake');
+    await policy({ max_attempts: 1 });
+    await driver.inDialog('Book').click();
+    await note.getByText('No further attempt is allowed.').waitFor();
+    await policy(null);
+    expect(driver.refusals()).toHaveLength(2);
+    await open();
+  });
+
+  it('shows the audit log of a candidate on request', async () => {
+    await driver.button('Show the audit log').click();
+    await driver.page.getByRole('region', { name: 'Audit' }).getByText('result.revoke').waitFor();
+    await driver.expectGoodPage('candidate-audit');
   });
 
   it('exports all data of a candidate as one document', async () => {

@@ -60,7 +60,7 @@ describe('the home of the console', () => {
     await tile('Not delivered').getByText('3', { exact: true }).waitFor(COUNTED);
   }, 120_000);
 
-  it('links from the home page to the pages with work to do', async () => {
+  it('the home page links to each page on which work waits for the operator', async () => {
     await tile('Not delivered').click();
     await driver.title('Error queue');
     for (const [label, title] of [

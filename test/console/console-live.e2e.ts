@@ -22,7 +22,8 @@ describe('a service that stops answering', () => {
     await driver.link('The board').waitFor();
     const note = driver.page.getByRole('status').filter({ hasText: /^No live updates since \d+ \w+ \d{4}, \d\d:\d\d/ });
     expect(await note.count()).toBe(0);
-    // The counts of the event stream wait for this lock, so that the stream stays open and sends nothing.
+    // The queries of the event stream wait for a lock that the test holds, so that the stream stays open and sends
+    // nothing.
     const release = await app.given.lock('LOCK TABLE error_queue_causes IN ACCESS EXCLUSIVE MODE');
     try {
       await note.waitFor({ timeout: 60_000 });

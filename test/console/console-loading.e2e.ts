@@ -80,6 +80,7 @@ describe('a page whose answers are slow', () => {
       `/setup/accounts/${subscribed.scene.account}/tests`,
       '/setup/users',
       '/setup/applications',
+      '/setup/alerts',
       '/audit',
     ]) {
       await driver.goTo(path);

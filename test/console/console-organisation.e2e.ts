@@ -71,7 +71,7 @@ describe('signing in at the organisation', () => {
 
     const done = await signIn(jar);
     expect([done.status, done.at]).toEqual([303, `${app.url}/console`]);
-    // The remaining sign-in cookie belongs to the first sign-in, which was not completed.
+    // The browser still has the cookie of the first sign-in, which was not completed.
     expect(jar.header.match(/console-sign-in/g)).toHaveLength(1);
     expect(await session(jar)).toMatchObject({ username: 'maria', scopes: ['admin'], account_codes: [] });
     expect((await call(jar, '/admin/users')).status).toBe(200);
@@ -155,7 +155,7 @@ describe('signing in at the organisation', () => {
     }
     const kept = jar.header;
     expect((await jar.visit(address)).status).toBe(303);
-    // The callback is sent a second time, with the same code and the cookie of the first time.
+    // The test repeats the provider's callback, with the same code and the cookie of the first time.
     const again = await fetch(address, { redirect: 'manual', headers: { cookie: kept } });
     expect(again.status).toBe(400);
     expect(again.headers.getSetCookie().some((line) => line.startsWith('__Host-console-session='))).toBe(false);
@@ -332,7 +332,7 @@ describe('signing out', () => {
       });
       expect(await session(jar)).toBeNull();
 
-      // The identity provider still has a session with the browser, and does not ask for a sign-in.
+      // The identity provider does not ask for a password, because it still has a session with the browser.
       await provider.person(null);
       expect((await signIn(jar)).status).toBe(303);
       const [page, at] = await jar.follow(address.href);

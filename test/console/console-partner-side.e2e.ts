@@ -158,7 +158,7 @@ describe('a partner in the console', () => {
       .dialog('The new signing secret')
       .getByText(/^whsec_/)
       .waitFor();
-    await partner.inDialog('Close').click();
+    await partner.inDialog('I have copied the secret').click();
     subscribed.partner.requests.length = 0;
     await subscribed.booking();
     const [request] = await subscribed.partner.received(1);

@@ -27,11 +27,11 @@ const open = () => driver.goTo(`/partners/${subscribed.id}`);
 
 describe('partners in the console', () => {
   it('shows a partner as FAILING when every attempt fails, with the count of its waiting notifications', async () => {
-    await row().getByText('UP', { exact: true }).waitFor();
+    await row().getByText('Up', { exact: true }).waitFor();
     subscribed.partner.answer({ status: 400, body: `No ${MARKUP}` });
     await subscribed.booking();
     await eventually(async () => (await subscribed.queue()).length === 1);
-    await row().getByText('FAILING', { exact: true }).waitFor();
+    await row().getByText('Failing', { exact: true }).waitFor();
     await row().getByText('0 delivered, 1 failed', { exact: true }).waitFor();
     await driver.expectGoodPage('partners');
     await row().getByRole('link', { name: '1', exact: true }).click();
@@ -69,11 +69,11 @@ describe('partners in the console', () => {
     const report = driver.page.locator('.report');
     await report.getByText('HTTP 400').waitFor();
     await report.getByText(`No ${MARKUP}`).waitFor();
-    expect(await report.locator('.steps .badge').allTextContents()).toEqual(['OK', 'OK', 'OK', 'OK', 'FAILED']);
+    expect(await report.locator('.steps .badge').allTextContents()).toEqual(['OK', 'OK', 'OK', 'OK', 'Failed']);
     await driver.expectGoodPage('partner-sample');
     subscribed.partner.answer({ status: 200 });
     await driver.button('Send a sample').click();
-    await report.getByText('DELIVERED', { exact: true }).waitFor();
+    await report.getByText('Delivered', { exact: true }).waitFor();
     expect(subscribed.partner.requests.at(-1)!.json).toMatchObject({ change_reason: 'EXAM_COMPLETED' });
   });
 
@@ -88,13 +88,13 @@ describe('partners in the console', () => {
     const report = driver.page.locator('.report');
     await report.getByText('HTTP 404').waitFor();
     await report.getByText(`Nothing ${MARKUP}`).waitFor();
-    expect(await report.locator('.steps .badge').allTextContents()).toEqual(['OK', 'OK', 'OK', 'OK', 'FAILED']);
+    expect(await report.locator('.steps .badge').allTextContents()).toEqual(['OK', 'OK', 'OK', 'OK', 'Failed']);
     expect((await subscribed.subscription())['state']).toBe('UNVERIFIED');
     await head('UNVERIFIED');
     subscribed.partner.answer({ status: 200 });
     await driver.button('Verify').focus();
     await driver.page.keyboard.press('Enter');
-    await report.getByText('DELIVERED', { exact: true }).waitFor();
+    await report.getByText('Delivered', { exact: true }).waitFor();
     await driver.page.locator('.page-head', { hasText: 'UNVERIFIED' }).waitFor({ state: 'detached' });
     expect((await subscribed.subscription())['state']).toBe('ACTIVE');
     expect(subscribed.partner.requests.slice(before).map(({ path }) => path)).toEqual(
@@ -145,7 +145,7 @@ describe('partners in the console', () => {
     await driver.button('Save').click();
     await driver.page.getByText('Headers: X-Api-Key, X-Tenant').waitFor();
     await driver.button('Send a sample').click();
-    await driver.page.locator('.report').getByText('DELIVERED', { exact: true }).waitFor();
+    await driver.page.locator('.report').getByText('Delivered', { exact: true }).waitFor();
     expect(subscribed.partner.requests.at(-1)!.headers).toMatchObject({
       'x-api-key': 'a key: of theirs',
       'x-tenant': '7',
@@ -208,7 +208,7 @@ describe('partners in the console', () => {
     await driver.inDialog('Create new secret').click();
     const secret = await driver.dialog('The new signing secret').locator('code').textContent();
     expect(secret).toMatch(/^whsec_/);
-    await driver.inDialog('Close').click();
+    await driver.inDialog('I have copied the secret').click();
     await driver.dialog().waitFor({ state: 'detached' });
     expect(await driver.page.getByText(secret!).count()).toBe(0);
   });
@@ -235,7 +235,7 @@ describe('partners in the console', () => {
     await driver.button('Delete …').click();
     await driver.dialog().getByText('The undelivered events of 2 bookings are resolved').waitFor();
     await driver.inDialog('Delete').click();
-    await driver.dialog().getByText('The text does not match.').waitFor();
+    await driver.dialog().getByText('Type the text exactly as shown.').waitFor();
     await driver.dialog().getByLabel('Type delete to continue').fill('delete');
     await driver.inDialog('Delete').click();
     await driver.told('The partner is deleted.');

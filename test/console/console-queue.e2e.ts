@@ -54,7 +54,7 @@ describe('the error queue in the console', () => {
       '4',
     ]);
     expect(cells[3]).toMatch(/UTC · in \d+d|UTC · in \d+/);
-    expect(cells[4]).toMatch(/^\d\d \w+ \d{4} \d\d:\d\d:\d\d .*\d\d:\d\d:\d\d UTC · /);
+    expect(cells[4]).toMatch(/^\d{1,2} \w+ \d{4}, \d\d:\d\d GMT-[45] .*\d\d:\d\d UTC · /);
     expect(cells[5]).toContain('The partner refuses these events. Read the answer');
     await driver.expectGoodPage('queue');
   });
@@ -154,7 +154,7 @@ describe('the error queue in the console', () => {
     await driver.title('Resend');
     await driver.page.locator('.page-head', { hasText: 'DONE' }).waitFor();
     await legend('2 delivered');
-    // The second click of the double click has no effect.
+    // Of the two clicks of a double click on the button, only the first has an effect.
     expect(driver.clicks).toEqual(['Read the answers', 'Resend …', 'Resend 2', 'Resend 2']);
     expect(await fact('Reason')).toBe('They know the exam now');
     const jobs = await app.given.sql('SELECT reason, actor FROM jobs');
@@ -198,7 +198,7 @@ describe('the error queue in the console', () => {
     subscribed.partner.answer({ status: 400, delayMs: 1500 });
     await driver.goTo('/queue');
     const other = await driver.another('/jobs');
-    // The pointer moves away from the list, because a list under the pointer withholds new rows.
+    // The test moves the pointer away from the list, because a list under the pointer withholds new rows.
     await other.page.mouse.move(2, 2);
     await driver.button(/^Resend … Refused/).click();
     await driver.dialog().getByLabel('Reason').fill('Slowly');

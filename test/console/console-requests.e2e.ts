@@ -97,8 +97,6 @@ describe('the requests of a page', () => {
     const path = `GET /admin/accounts/${subscribed.scene.account}/candidates/${candidate}`;
     expect(await askedFor(() => row.click(), '.record .actions .button')).toEqual([
       path,
-      `${path}/audit`,
-      `${path}/bookings`,
       `${path}/changes`,
       `${path}/results`,
       'GET /admin/notifications',

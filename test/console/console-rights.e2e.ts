@@ -27,7 +27,7 @@ describe('the console of the staff of one account', () => {
     await app?.close();
   });
 
-  it('has the actions on a partner that staff may perform, and no others', async () => {
+  it('shows support staff only the actions on a partner that they may perform', async () => {
     const actions = async (driver: ConsoleDriver) => {
       await driver.goTo(`/partners/${subscribed.id}`);
       await driver.button('Suspend …').waitFor();
@@ -47,7 +47,7 @@ describe('the console of the staff of one account', () => {
     await staff.expectGoodPage('partner-staff');
   });
 
-  it('leads staff to no page of the set-up', async () => {
+  it('shows support staff no link to a set-up page', async () => {
     for (const [driver, isAdmin] of [
       [admin, true],
       [staff, false],
@@ -79,7 +79,7 @@ describe('the rights of the operator who uses the console', () => {
     await app?.close();
   });
 
-  /** Tries to disable a user or an application, and confirms. */
+  /** Clicks the button that disables a user or an application, and confirms in the dialog. */
   async function disable(name: string) {
     await driver.button(`Edit ${name}`).click();
     await driver.dialog().getByText('Disabled', { exact: true }).click();

@@ -57,6 +57,7 @@ describe('a session of the console', () => {
         username: operator.username,
         scopes: ['admin', 'bookings', 'create', 'delete', 'read', 'results', 'support', 'update'],
         account_codes: [operator.account],
+        accounts: [{ account_code: operator.account, name: `Board ${operator.account}` }],
         expires_datetime: expect.any(String),
         organisation: false,
       },
@@ -220,7 +221,7 @@ describe('signing in by password at the console', () => {
     ]);
   });
 
-  it('locks a guessed username for the guesser’s address only', async () => {
+  it('after wrong passwords at the console, locks a username only for the address that sent them', async () => {
     const behind = await startApp({
       databaseUrl: app.databaseUrl,
       env: { LOCKOUT_ATTEMPTS: '3', TRUST_PROXY: '1', SECRETS_KEY: app.config.secrets.keys[0].toString('base64') },

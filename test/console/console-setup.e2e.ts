@@ -68,6 +68,35 @@ describe('the set-up pages', () => {
     await driver.told('Deleted.');
   });
 
+  it('stores the retake policy of a test, keeps it when the name changes, and shows a fault at its field', async () => {
+    const account = await app.given.account();
+    const policyOf = async () =>
+      (await app.given.sql('SELECT retake FROM tests WHERE test_code = $1', ['T-RETAKE']))[0];
+    await driver.goTo(`/setup/accounts/${account}/tests`);
+    await driver.button('New test …').click();
+    await inDialog('Test code').fill('T-RETAKE');
+    await inDialog('Name').fill('Retaken');
+    await inDialog('Retake: period').fill('365');
+    await driver.inDialog('Save').click();
+    await driver.dialog().getByText('A period needs a number of attempts.').waitFor();
+    expect(driver.refusals()).toHaveLength(1);
+    await inDialog('Retake: highest number of attempts').fill('3');
+    await inDialog('Retake: wait').fill('30');
+    await driver.expectGoodPage('setup-test-retake');
+    await driver.inDialog('Save').click();
+    await driver.page.getByRole('cell', { name: /retake after 30 days · 3 attempts in 365 days/ }).waitFor();
+    await driver.button('Edit T-RETAKE').click();
+    await inDialog('Name').fill('Renamed');
+    await driver.inDialog('Save').click();
+    await driver.page.getByRole('cell', { name: 'Renamed' }).waitFor();
+    expect(await policyOf()).toEqual({ retake: { wait_days: 30, max_attempts: 3, period_days: 365 } });
+    await driver.button('Edit T-RETAKE').click();
+    for (const label of ['wait', 'highest number of attempts', 'period']) await inDialog(`Retake: ${label}`).fill('');
+    await driver.inDialog('Save').click();
+    await driver.page.getByRole('cell', { name: /^MAIN$/ }).waitFor();
+    expect(await policyOf()).toEqual({ retake: null });
+  });
+
   it('the set-up pages create and disable users, and show the secret of a new application once', async () => {
     await driver.goTo('/setup/users');
     await driver.title('Users');
@@ -150,7 +179,7 @@ describe('the set-up pages', () => {
       await driver.page.getByText(MARKUP).waitFor();
       partner.answer({ status: 200 });
       await driver.button('Send the sample again').click();
-      await driver.page.getByText(/^Delivered/).waitFor();
+      await driver.page.getByText(/^Delivered\./).waitFor();
       await driver.expectGoodPage('setup-connected-partner');
       const [{ state }] = await app.given.sql('SELECT state FROM subscriptions WHERE account_code = $1', [account]);
       expect(state).toBe('ACTIVE');

@@ -24,14 +24,14 @@ afterAll(async () => {
 
 const ids = new Map<string, string>();
 
-/** Creates a record that waits for approval. */
+/** Creates an eligibility record that waits for the approval of its accommodations. */
 async function waiting(lastName: string): Promise<void> {
   const candidate = { last_name: lastName, special_accommodations: [accommodation] };
   const record = await app.given.eligibility(subscribed.scene, { candidate });
   ids.set(lastName, record['svc_eligiblity_id'] as string);
 }
 
-/** Approves a record as another operator. */
+/** Approves the accommodations of a record as another operator. */
 const approved = (lastName: string) =>
   subscribed.admin('POST', `eligibilities/${ids.get(lastName)}/approve-accommodations`);
 
@@ -42,10 +42,10 @@ const names = async () =>
   );
 const held = (text: string) => driver.button(`${text}: show`);
 const place = (text: string) => row(text).boundingBox();
-/** Moves the pointer to an empty place and removes the focus. */
+/** Moves the pointer to an empty place of the page, and removes the focus from the list. */
 const rest = () => driver.page.mouse.move(2, 2);
 
-/** Creates bookings whose events the partner refuses with this status. */
+/** Creates bookings whose events the partner refuses with the given status. */
 async function refusedWith(status: number, count: number): Promise<void> {
   const before = (await subscribed.queue()).length;
   subscribed.partner.answer({ status });
@@ -61,7 +61,9 @@ describe('a list with live updates', () => {
   });
 
   it('a list holds back new rows and keeps removed rows while the pointer is on it, and shows the number of held-back updates', async () => {
-    await row('Middle').getByRole('button').hover();
+    await row('Middle')
+      .getByRole('button', { name: /^Approve/ })
+      .hover();
     const before = await place('Middle');
     await waiting('Later');
     await held('1 new').waitFor();
@@ -84,7 +86,9 @@ describe('a list with live updates', () => {
   });
 
   it('a list holds updates back while it has the keyboard focus, and keeps the focus when it applies the updates', async () => {
-    await row('Middle').getByRole('button').focus();
+    await row('Middle')
+      .getByRole('button', { name: /^Approve/ })
+      .focus();
     await driver.page.keyboard.press('Tab');
     await driver.page.keyboard.press('Shift+Tab');
     const before = await place('Middle');
@@ -98,7 +102,9 @@ describe('a list with live updates', () => {
   });
 
   it("a list shows the operator's own changes immediately, wherever the pointer is", async () => {
-    await row('Later').getByRole('button').click();
+    await row('Later')
+      .getByRole('button', { name: /^Approve/ })
+      .click();
     await driver.inDialog('Approve').click();
     await row('Middle').hover();
     await row('Later').waitFor({ state: 'detached' });

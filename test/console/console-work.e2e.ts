@@ -24,6 +24,12 @@ afterAll(async () => {
 
 const row = (text: string) => driver.page.getByRole('row').filter({ hasText: text });
 const record = (candidate: object) => app.given.eligibility(scene, { candidate });
+/** Creates an accommodation that needs approval, with a name. Returns its code. */
+async function namedAccommodation(): Promise<string> {
+  const code = await app.given.accommodation(scene.account, true);
+  await app.given.sql(`UPDATE accommodations SET name = 'Accommodation, wide' WHERE accommodation_code = $1`, [code]);
+  return code;
+}
 const statusOf = async (id: string) =>
   (await app.given.sql('SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1', [id]))[0]['status'] as string;
 
@@ -49,6 +55,60 @@ describe('the work lists', () => {
     await driver.told('The accommodations are approved.');
     await row('Approved').waitFor({ state: 'detached' });
     expect(await statusOf(id as string)).toBe('ELIGIBLE');
+  });
+
+  it('leads from an approval to its candidate, names the accommodation, and declines it with a reason', async () => {
+    const code = await namedAccommodation();
+    const { svc_eligiblity_id: id } = await record({ last_name: 'Declined', special_accommodations: [code] });
+    await driver.goTo('/work/approvals');
+    await row('Declined').getByText('Accommodation, wide').waitFor();
+    await row('Declined')
+      .getByRole('button', { name: /^Decline the accommodations of/ })
+      .click();
+    await driver.inDialog('Decline').click();
+    await driver.dialog().getByText('Required.').waitFor();
+    await driver.dialog().getByLabel('Reason').fill(`No documents ${MARKUP}`);
+    await driver.expectGoodPage('work-decline');
+    const candidate = row('Declined').getByRole('link');
+    const address = await candidate.getAttribute('href');
+    await driver.inDialog('Decline').click();
+    await driver.told('The accommodations are declined.');
+    await row('Declined').waitFor({ state: 'detached' });
+    expect(await statusOf(id as string)).toBe('PENDING');
+    await driver.page.goto(app.url + address!);
+    await driver.page.getByText('Accommodations declined', { exact: true }).waitFor();
+    await driver.page.getByText(`Special accommodations declined: No documents ${MARKUP}`).waitFor();
+    await driver.button('Approve the accommodations …').click();
+    await driver.inDialog('Approve').click();
+    await driver.told('The accommodations are approved.');
+    expect(await statusOf(id as string)).toBe('ELIGIBLE');
+  });
+
+  it('an operator can approve 25 records at once, and sees how many requests were refused', async () => {
+    const code = await app.given.accommodation(scene.account, true);
+    const made = [];
+    for (let number = 0; number < 25; number++)
+      made.push(await record({ last_name: `Many ${number}`, special_accommodations: [code] }));
+    await driver.goTo('/work/approvals');
+    await row('Many 24').waitFor();
+    await driver.page.getByLabel('All rows shown').check();
+    await driver.page.getByText('26 selected').waitFor();
+    await driver.expectGoodPage('work-approvals-selected');
+    await driver.page.getByLabel(`Select ${made[0]['svc_eligiblity_id']}`).uncheck();
+    // Another operator decides about one of the records in the meantime.
+    const operator = await app.given.operator();
+    const taken = made[1];
+    await app.call(
+      'DELETE',
+      `/accounts/${scene.account}/candidates/${taken['candidate'].candidate_id}/tests/${scene.testCode}`,
+      { token: operator },
+    );
+    await driver.button('Approve selected …').click();
+    await driver.inDialog('Approve 25').click();
+    await driver.told('24 of 25 approved. Not approved: 1, because another operator had decided');
+    await row('Many 24').waitFor({ state: 'detached' });
+    const statuses = await Promise.all(made.map((one) => statusOf(one['svc_eligiblity_id'] as string)));
+    expect(statuses).toEqual(['PENDING', 'CANCELLED', ...Array.from({ length: 23 }, () => 'ELIGIBLE')]);
   });
 
   it('an operator can release holds by keyboard alone', async () => {

@@ -27,7 +27,7 @@ const overview = async (token = support) => {
   expect(answer.status).toBe(200);
   return answer.body;
 };
-/** Waits until the overview has these members. The service counts about once a second. */
+/** Waits until the overview has the given members. The service counts about once a second. */
 const showing = (members: object, token = support) =>
   eventually(async () => {
     const body = await overview(token);
@@ -207,7 +207,7 @@ describe('the list of imports', () => {
         body: `candidate_id,first_name,last_name,test_code\n${name},A,B,${scene.testCode}\n`,
       });
     const ids = [(await send('C-1')).body.import_id, (await send('C-2')).body.import_id];
-    // Both imports get the same time of arrival.
+    // The two imports get the same time of arrival, so that only their position decides their order.
     await app.given.sql('UPDATE eligibility_imports SET received_datetime = $1', [new Date()]);
     const list = (query = '', token = support) => app.call('GET', `/admin/imports${query}`, { token });
     const done = await eventually(async () => {

@@ -38,7 +38,7 @@ const CANDIDATE_TEXTS: [string, number][] = [
 ];
 
 describe('§5 field rules: lengths in code points', () => {
-  it.each(CANDIDATE_TEXTS)('candidate.%s accepts %i characters and no more', async (name, max) => {
+  it.each(CANDIDATE_TEXTS)('the member candidate.%s accepts %i characters and no more', async (name, max) => {
     const longest = '𝒳'.repeat(max);
     const accepted = await create(bodyWith(`candidate.${name}`, longest));
     expect([accepted.status, accepted.body.candidate[name]]).toEqual([200, longest]);
@@ -85,7 +85,8 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     ['candidate.candidate_id', 'x'.repeat(51), 'too_long'],
     ['candidate.candidate_id', 'a/b', 'candidate_id_invalid'],
     ['candidate.candidate_id', 'a\\b', 'candidate_id_invalid'],
-    // In a URL, "." and ".." mean the current and the parent folder: no path could name such a candidate.
+    // In a URL, "." and ".." mean the current and the parent folder. No path could name a candidate with one of them as
+    // its id.
     ['candidate.candidate_id', '..', 'candidate_id_invalid'],
     ['candidate.candidate_id', '.', 'candidate_id_invalid'],
     ['candidate.candidate_id', ' a', 'candidate_id_invalid'],

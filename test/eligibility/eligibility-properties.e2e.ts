@@ -75,7 +75,7 @@ const eligibilities = () =>
   });
 
 describe('§5 properties', () => {
-  it('GET returns every accepted value unchanged, and PUT of the same values answers 204 and changes nothing', async () => {
+  it('GET of an eligibility returns every accepted value unchanged, and PUT of the same values answers 204 and changes nothing', async () => {
     await fc.assert(
       fc.asyncProperty(eligibilities(), async (body) => {
         const created = await post(body);
@@ -93,7 +93,7 @@ describe('§5 properties', () => {
     );
   });
 
-  it('GET returns the values of any update that was accepted', async () => {
+  it('GET of an eligibility returns the values of any update that was accepted', async () => {
     await fc.assert(
       fc.asyncProperty(eligibilities(), eligibilities(), async (first, second) => {
         await post(first);
@@ -154,7 +154,7 @@ describe('§5 properties', () => {
           if (answer.body.code !== 'validation_error') return;
           expect(answer.body.errors.length).toBeGreaterThan(0);
           for (const { pointer, code } of answer.body.errors as { pointer: string; code: string }[])
-            // The fault of a missing member points to the place where the member is expected.
+            // The pointer of the fault of a missing member names the place where the member is expected.
             expect([
               pointer,
               code,

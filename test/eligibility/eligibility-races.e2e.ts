@@ -38,7 +38,7 @@ const tally = (answers: Answer[]) => {
 const one = async (text: string, value: unknown) => (await app.given.sql(text, [value]))[0] as Record_;
 
 describe('§5 races, on two applications and one database', () => {
-  it('20 identical creates produce one 200, 19 refusals and one record', async () => {
+  it('20 identical simultaneous creates produce one record; one is answered with 200, and 19 are refused', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = app.given.eligibilityBody(scene.testCode, { client_eligibility_id: app.given.unique('EL-') });
       const answers = await at20((at) => call(at, 'POST', candidates(), body));
@@ -48,7 +48,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('20 creates of one client_eligibility_id for 20 candidates produce one 200', async () => {
+  it('of 20 creates with one client_eligibility_id for 20 candidates, one is answered with 200', async () => {
     const client_eligibility_id = app.given.unique('EL-');
     const answers = await at20((at) =>
       call(at, 'POST', candidates(), app.given.eligibilityBody(scene.testCode, { client_eligibility_id })),
@@ -56,7 +56,7 @@ describe('§5 races, on two applications and one database', () => {
     expect(tally(answers)).toEqual({ '200': 1, '400 client_eligibility_id_in_use': 19 });
   });
 
-  it('20 simultaneous creates for a candidate whose old record has expired produce one 200', async () => {
+  it('of 20 simultaneous creates for a candidate whose old record has expired, one is answered with 200', async () => {
     const body = app.given.eligibilityBody(scene.testCode);
     const old = await app.given.eligibility(scene, body);
     await app.given.sql('UPDATE eligibilities SET eligibility_end_date = now() WHERE svc_eligiblity_id = $1', [

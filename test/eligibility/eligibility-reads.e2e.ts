@@ -290,7 +290,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect([idsOf(page), await find(new URL(next).search.slice(1))]).toEqual([[again], [cancelled]]);
   });
 
-  it('finds a record by updated_since once its end date has passed', async () => {
+  it('the filter updated_since finds a record once its end date has passed, because it has become EXPIRED', async () => {
     const sceneOfOne = await app.given.scene();
     const record = await app.given.eligibility(sceneOfOne);
     await app.given.sql(

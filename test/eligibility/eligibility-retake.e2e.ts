@@ -32,7 +32,7 @@ const create = (scene: Scene, candidate: string, changes: object = {}) =>
     body: app.given.eligibilityBody(scene.testCode, { candidate: { candidate_id: candidate }, ...changes }),
   });
 
-/** Creates a record of the candidate and completes it; moves the attempt this many days into the past. */
+/** Creates a record of the candidate, completes it, and moves the attempt the given number of days into the past. */
 async function attempt(scene: Scene, candidate: string, daysAgo = 0): Promise<string> {
   const made = await create(scene, candidate);
   expect(made.status).toBe(200);
@@ -46,11 +46,11 @@ async function attempt(scene: Scene, candidate: string, daysAgo = 0): Promise<st
 }
 
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString().replace(/\.\d+Z/, 'Z');
-/** The number of days from now, rounded. */
+/** Returns the number of days from now until the time, rounded. */
 const daysUntil = (text: string) => Math.round((Date.parse(text) - Date.now()) / DAY_MS);
 
 describe('the retake policy of a test', () => {
-  it('refuses another attempt before wait_days have passed, and names the date', async () => {
+  it('refuses another attempt at a test before its wait_days have passed, and names the date', async () => {
     const scene = await sceneWith({ wait_days: 30 });
     await attempt(scene, 'early', 10);
     const refused = await create(scene, 'early');
@@ -61,14 +61,14 @@ describe('the retake policy of a test', () => {
     expect((await create(scene, 'another')).status).toBe(200);
   });
 
-  it('allows a record whose window begins when another attempt is allowed', async () => {
+  it('creates a record whose window begins when the retake policy allows another attempt', async () => {
     const scene = await sceneWith({ wait_days: 30 });
     await attempt(scene, 'planned');
     const body = { schedule_start_date: inDays(31), eligibility_end_date: inDays(60) };
     expect((await create(scene, 'planned', body)).status).toBe(200);
   });
 
-  it('counts COMPLETED and ABSENT records in the period, and no others', async () => {
+  it('counts COMPLETED and ABSENT records in the period of the retake policy as attempts, and no others', async () => {
     const scene = await sceneWith({ max_attempts: 2, period_days: 100 });
     await attempt(scene, 'often', 90);
     const missed = await app.given.eligibility(scene, { candidate: { candidate_id: 'often' } });
@@ -85,19 +85,19 @@ describe('the retake policy of a test', () => {
       'retake_not_allowed',
       10,
     ]);
-    // An excused absence is no attempt: the record is open again.
+    // An excused absence does not count as an attempt, because the record is open again.
     expect((await absence(true)).status).toBe(204);
     expect((await create(scene, 'often')).body.code).toBe('duplicate_eligibility');
   });
 
-  it('names no date when all attempts in total are used', async () => {
+  it('refuses another attempt without a date when the candidate has used all attempts that the test allows in total', async () => {
     const scene = await sceneWith({ max_attempts: 1 });
     await attempt(scene, 'once', 5000);
     const refused = await create(scene, 'once');
     expect([refused.status, refused.body.code, refused.body.allowed_from]).toEqual([403, 'retake_not_allowed', null]);
   });
 
-  it('applies from the moment it is set, also to bookings of records that exist, and ends when it is cleared', async () => {
+  it('applies a retake policy from the moment it is set until it is cleared, also to bookings of existing records', async () => {
     const scene = await app.given.scene();
     await policy(scene, null);
     await attempt(scene, 'booked');
@@ -125,7 +125,7 @@ describe('the retake policy of a test', () => {
     expect((await app.call('PUT', one, { token: scene.token, body: at(20) })).status).toBe(200);
   });
 
-  it('creates one record, or none, when a create and the result of the last attempt arrive together', async () => {
+  it('creates at most one record when a create and the result of the last allowed attempt arrive together', async () => {
     const scene = await sceneWith({ wait_days: 30 });
     for (let round = 0; round < 10; round++) {
       const candidate = `race-${round}`;
@@ -151,7 +151,7 @@ describe('the retake policy of a test', () => {
     }
   });
 
-  it('creates one record when two creates arrive together', async () => {
+  it('creates one record for a candidate when two creates for a test with a retake policy arrive together', async () => {
     const scene = await sceneWith({ wait_days: 1, max_attempts: 5 });
     await attempt(scene, 'twice', 2);
     const answers = await Promise.all(Array.from({ length: 8 }, () => create(scene, 'twice')));
@@ -159,7 +159,7 @@ describe('the retake policy of a test', () => {
     expect(codes).toEqual([200, ...Array.from({ length: 7 }, () => 'duplicate_eligibility')]);
   });
 
-  it('refuses the lines of an import that it does not allow, and imports the others', async () => {
+  it('refuses the lines of an import that the retake policy does not allow, and imports the others', async () => {
     const scene = await sceneWith({ wait_days: 30 });
     await attempt(scene, 'row-7');
     const rows = Array.from({ length: 300 }, (_, n) =>

@@ -273,7 +273,7 @@ describe('§5 Update: which record it addresses when there are several', () => {
     ['no open record is 404 eligibility_not_found', ['CANCELLED'], 404],
   ];
   it.each(cases)(
-    'when an update may concern several records, %s (their statuses, oldest first: %j)',
+    'an update for a candidate with several records: %s (their statuses, oldest first: %j)',
     async (_title, statuses, expected) => {
       const body = app.given.eligibilityBody(scene.testCode, { portion_codes: ['P1'] });
       const ids: string[] = [];

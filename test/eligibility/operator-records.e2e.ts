@@ -45,6 +45,7 @@ describe('the records of a candidate', () => {
     expect(await one()).toEqual({
       ...record,
       account_code: mine.account,
+      accommodations: [],
       hold_reason: null,
       approval_pending: false,
       decline_reason: null,
@@ -130,6 +131,8 @@ describe('the records of a candidate', () => {
         received_datetime: expect.any(String),
         username: expect.any(String),
         simulated: false,
+        state: 'RELEASED',
+        state_reason: null,
         has_photo: true,
         has_video_link: true,
       },
@@ -190,7 +193,13 @@ describe('the records that wait for an operator', () => {
     const held = (await app.given.eligibility(foreign))['svc_eligiblity_id'];
     const both = (await needingApproval(foreign))['svc_eligiblity_id'];
     for (const id of [held, both]) await post(`/admin/eligibilities/${id}/hold`, { reason: 'Identity' });
-    expect(idsOf(await waiting('APPROVAL')).slice(0, 2)).toEqual([both, approval]);
+    const approvals = await waiting('APPROVAL');
+    expect(idsOf(approvals).slice(0, 2)).toEqual([both, approval]);
+    // The accommodations of all records have names, which the helper makes equal to their codes.
+    for (const { accommodations, candidate } of approvals.body)
+      expect(accommodations).toEqual(
+        (candidate.special_accommodations as string[]).map((code) => ({ accommodation_code: code, name: code })),
+      );
     expect(idsOf(await waiting('HOLD')).slice(0, 2)).toEqual([both, held]);
     expect(idsOf(await waiting('HOLD', `&account_code=${mine.account}`))).toEqual([]);
     expect(idsOf(await waiting('APPROVAL', '', support))).toEqual([approval]);

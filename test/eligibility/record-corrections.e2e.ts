@@ -198,7 +198,7 @@ describe('a record that expires while it is being read', () => {
     const end = new Date(Math.floor(Date.now() / 1000) * 1000 + 3_600_000);
     await endAt(record, end);
     let asked = 0;
-    // The second time that the service reads the clock, the end of the window has passed.
+    // The record's window ends between the first and the second time at which the service reads the clock.
     const clock = jest
       .spyOn(app.app.get(Clock), 'now')
       .mockImplementation(() => new Date(end.getTime() - 500 + 1000 * Math.min(asked++, 1)));

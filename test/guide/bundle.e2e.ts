@@ -31,7 +31,8 @@ describe('the service from its bundled file', () => {
   it('the bundled service serves the same OpenAPI document as the service from its sources', async () => {
     const committed = JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')) as Part;
     const served = (await (await fetch(`${url}/openapi.json`)).json()) as Part;
-    // The OpenAPI document of a sandbox also contains the sandbox's tools, codes and address.
+    // The bundled service runs as a sandbox, whose OpenAPI document also contains the sandbox's tools, codes and
+    // address. The comparison leaves them out.
     const paths = served['paths'] as Part;
     const tools = Object.keys(paths).filter((path) => path.startsWith('/sandbox/'));
     const named = JSON.stringify(tools.map((path) => paths[path]));

@@ -126,7 +126,7 @@ const read = async (record: Entity) =>
 
 describe('the diagram of an eligibility', () => {
   const arrows = arrowsOf('An eligibility');
-  /** These two arrows have tests of their own, because the record needs a special history. */
+  /** Two arrows of the diagram have tests of their own, because the record needs a special history. */
   const own = [
     '[*] PENDING create, accommodations to approve',
     'EXPIRED PENDING the same, on hold or with accommodations to approve',

@@ -30,7 +30,7 @@ describe('npm run demo', () => {
       /the error queue is empty/,
     ])
       expect(output).toMatch(line);
-    // The output contains the notification as the partner received it.
+    // The demo prints the notification as the partner received it.
     expect(output).toContain('"change_reason": "BOOKING_CREATED"');
     const [, seconds] = /succeeded in ([\d.]+) s/.exec(output)!;
     expect(Number(seconds)).toBeLessThan(MOST_SECONDS);
@@ -44,7 +44,8 @@ function run(folder: string): Promise<{ code: number | null; output: string }> {
     ...process.env,
     TMPDIR: folder,
     NODE_ENV: '',
-    // Without this setting, npm of Node.js 24 would write its compile cache to the folder for temporary files.
+    // NODE_DISABLE_COMPILE_CACHE is set, because npm of Node.js 24 would write its compile cache to the folder for
+    // temporary files.
     NODE_DISABLE_COMPILE_CACHE: '1',
   };
   const demo = spawn('npm', ['run', 'demo'], { cwd: ROOT, env });

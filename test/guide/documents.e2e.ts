@@ -43,7 +43,7 @@ function blocksOf(document: string, title: string, language: string): string[] {
   );
 }
 
-/** Runs command lines in a shell. @returns the shell's standard output */
+/** Runs command lines of a document in a shell. @returns the shell's standard output */
 async function type(lines: string, env: Record<string, string> = {}): Promise<string> {
   const { PATH, HOME, TMPDIR } = process.env;
   const child = spawn('sh', ['-eu', '-c', lines], { cwd: folder, env: { PATH, HOME, TMPDIR, BASE: app.url, ...env } });
@@ -137,7 +137,7 @@ describe('the command lines of the documents', () => {
     const [event] = blocksOf('docs/sandbox.md', 'An event for a booking', 'json');
     const booking_code = await book('event-1');
     expect((await post('/sandbox/events', { ...JSON.parse(event), booking_code })).status).toBe(202);
-    const [held] = blocksOf('docs/sandbox.md', 'A partner of its own', 'json');
+    const [held] = blocksOf('docs/sandbox.md', 'The partner of the sandbox', 'json');
     for (const [name, member] of Object.entries(JSON.parse(held) as Record<string, object>))
       expect(Object.keys(sandbox[name])).toEqual(Object.keys(member));
   });
@@ -166,7 +166,7 @@ describe('the command lines of the documents', () => {
       const headers = fields.map((field) => field.split(': ') as [string, string]);
       const response = await fetch(url, {
         method,
-        // For Basic authentication, the file contains user and password in plain text, and the programs that run .http
+        // A .http file contains user and password for Basic authentication in plain text. The programs that run such
         // files encode them.
         headers: headers.map(([field, value]) => [
           field,
@@ -194,7 +194,7 @@ describe('the command lines of the documents', () => {
   it('the command lines of docs/install.md show the migrations, run them and grant the role its rights', async () => {
     const [lines] = blocksOf('docs/install.md', 'Upgrade', 'sh');
     const [install, ...rest] = lines.split('\n');
-    // The install command is skipped here, because scripts/walk.mjs runs it.
+    // The install command of the documents is skipped, because scripts/walk.mjs runs it.
     expect(install).toBe('npm ci && npm run build');
     const said = await type(rest.join('\n'), ofInstallation());
     expect(said).toMatch(/\[X\] \d+ Accounts\d+/);

@@ -85,6 +85,35 @@ describe('the guide on the web', () => {
     expect([complaints, refusals]).toEqual([[], []]);
   }, 180_000);
 
+  it('the page of the API shows every operation and every member as text, which the search of a browser finds', async () => {
+    const { page, complaints } = await openPage(browser);
+    await page.goto(`${app.url}/guide/api.html`);
+    const text = await page.locator('main').innerText();
+    const document = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')) as {
+      paths: Record<string, object>;
+      components: { schemas: Record<string, { properties?: object }> };
+    };
+    const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const members = Object.values(document.components.schemas).flatMap(({ properties = {} }) =>
+      Object.keys(properties),
+    );
+    expect(operations.length).toBeGreaterThan(100);
+    expect([...operations, ...members].filter((name) => !text.includes(name))).toEqual([]);
+    await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const width of [1280, 360]) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 900 });
+        const found = await page.evaluate<string[]>(
+          `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
+        );
+        expect([colorScheme, width, found]).toEqual([colorScheme, width, []]);
+      }
+    expect(complaints).toEqual([]);
+  }, 120_000);
+
   it('the guide can be searched by words and by codes, with the keyboard alone', async () => {
     const { page, complaints } = await openPage(browser);
     await page.goto(`${app.url}/guide/install.html`);

@@ -96,7 +96,7 @@ describe('README.md', () => {
 
       await partner.says(/"EXAM_COMPLETED"/);
       const reasons = [...partner.output.matchAll(/"change_reason": "(\w+)"/g)].map(([, reason]) => reason);
-      // The first notification is the sample of the verification.
+      // The partner first receives the sample notification of the verification.
       expect(reasons).toEqual(['BOOKING_CREATED', 'BOOKING_CREATED', 'EXAM_COMPLETED']);
       expect(partner.output.split(booking.booking_code)).toHaveLength(3);
     }, 240_000);

@@ -14,7 +14,7 @@ const bearer = () => ({ authorization: `Bearer ${scene.token}` });
 const get = (path: string, headers: Record<string, string> = {}) =>
   app.call('GET', path, { token: scene.token, headers });
 
-/** The kinds of responses, each with a request that gets such a response. */
+/** The kinds of responses of the service, each with a request that gets a response of this kind. */
 const KINDS: [string, () => Promise<{ status: number; headers: Headers; body: any }>][] = [
   ['200', () => get(`/accounts/${scene.account}/eligibilities`)],
   ['400', () => get(`/accounts/${scene.account}/eligibilities?limit=0`)],
@@ -51,7 +51,7 @@ const UNREADABLE: [string, string | Buffer, number, string][] = [
 
 describe('§2 every answer', () => {
   it.each(UNREADABLE)(
-    'the service answers %s with a problem document and the usual headers',
+    'answers a request that it cannot route (%s) with a problem document and the usual headers',
     async (_title, bytes, status, code) => {
       const [head, text] = (await rawBytes(app.url, bytes)).split('\r\n\r\n', 2);
       expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
@@ -92,7 +92,7 @@ describe('§2 every answer', () => {
   });
 
   it.each(KINDS)(
-    'a response of kind %s carries X-Request-Id, Cache-Control: no-store, nosniff and security headers, and no X-Powered-By',
+    'a response of the kind %s carries X-Request-Id, Cache-Control: no-store, nosniff and security headers, and no X-Powered-By',
     async (_kind, answer) => {
       const { headers } = await answer();
       expect(headers.get('x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
@@ -105,7 +105,7 @@ describe('§2 every answer', () => {
   );
 
   it.each(KINDS.filter(([kind]) => /^4/.test(kind)))(
-    'the body of a %s response is an RFC 9457 problem',
+    'the body of an error response of the kind %s is an RFC 9457 problem',
     async (_kind, answer) => {
       const { status, headers, body } = await answer();
       expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);
@@ -288,7 +288,7 @@ describe('a message with two possible meanings', () => {
     expect(answer.split('HTTP/1.1 ')).toHaveLength(2);
   });
 
-  it('accepts a request with a repeated header if that header may be repeated', async () => {
+  it('accepts a request that repeats a header which HTTP allows to be repeated', async () => {
     const headers = { authorization: `Bearer ${scene.token}`, accept: ['a/b', 'application/json'] };
     expect((await rawCall(app.url, 'GET', path(), { headers })).status).toBe(200);
   });

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-// The base URL of the tests ends with the prefix, like that of clients.
+// The base URL that the tests use ends with the path prefix (BASE_PATH), like the base URL of clients.
 const origin = () => new URL(app.url).origin;
 
 describe('§1 BASE_PATH=/v1', () => {
@@ -21,7 +21,8 @@ describe('§1 BASE_PATH=/v1', () => {
       const path = template.replaceAll(/\{[^}]+\}/g, 'x');
       for (const method of Object.keys(item)) {
         const inside = await rawCall(origin(), method.toUpperCase(), `/v1${path}`);
-        // A public route may answer not_found. The path in its response then shows that the route was reached.
+        // A public route may answer 404 not_found. The path in its problem document then shows that the route was
+        // reached.
         const reached = inside.status !== 404 || inside.text.includes(`/v1${path}`);
         expect([method, template, reached]).toEqual([method, template, true]);
         const outside = await rawCall(origin(), method.toUpperCase(), path);

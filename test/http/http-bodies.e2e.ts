@@ -19,7 +19,7 @@ const raw = (chunks: (string | Buffer)[], headers: Record<string, string> = {}, 
   rawCall(app.url, 'POST', path(), { chunks, headers: { authorization: `Bearer ${token}`, ...headers } });
 const valid = () => app.given.eligibilityBody(scene.testCode);
 const json = () => JSON.stringify(valid());
-/** Returns the valid body with `text`, raw JSON, as the candidate's city. */
+/** Returns the JSON of a valid body in which the candidate's city is the given raw JSON text. */
 const withCity = (text: string) => {
   const body = valid();
   body['candidate'].city = '@city@';

@@ -64,7 +64,7 @@ describe('§2 a query parameter that the route does not have', () => {
 });
 
 describe('§2 the faults of a request', () => {
-  it('reports all faults of path, query and body at once', async () => {
+  it('reports all faults in the path, the query and the body of a request at once', async () => {
     const answer = await app.call('PUT', `/accounts/${scene.account}/candidates/%20x/tests/a_b?x=1`, {
       token: scene.token,
       body: { test_cod: 'T' },
@@ -213,7 +213,7 @@ describe('§2 a hostile body', () => {
   afterAll(() => void jest.restoreAllMocks());
 
   it.each(HOSTILE)(
-    'a body %s blocks the event loop for hardly longer than JSON.parse alone needs',
+    'a hostile body (%s) blocks the event loop for hardly longer than JSON.parse alone needs',
     async (_name, body) => {
       expect(body.length).toBeLessThanOrEqual(256 * 1024);
       expect((await longestDelay(body)) / ownTime(body)).toBeLessThan(15);

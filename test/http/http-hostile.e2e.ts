@@ -23,7 +23,7 @@ afterAll(() => app.close());
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** The size, in bytes, of a generated body without the generated members. */
+/** The size, in bytes, of the fixed part of a generated body. */
 const REST = 1000;
 const members = (count: number, value: (at: number) => string) =>
   `{${Array.from({ length: count }, (_, at) => `"m${at}":${value(at)}`).join()}}`;
@@ -103,8 +103,8 @@ async function delayRatios(path: string, bodies: [string, string][]): Promise<Re
   for (const [name, text] of bodies) {
     const body = Buffer.from(text);
     const several: number[] = [];
-    // The measurement is repeated after a long delay: the first bodies start threads and compile code, and other load
-    // adds delays.
+    // If a body blocked the event loop for long, the measurement is repeated: the first bodies start threads and
+    // compile code, and other load adds delays.
     for (let round = 0; round < 4 && !(Math.min(...several) < 1); round++)
       several.push((await longestDelay(() => send(body))) / ownTime());
     ratios[name] = Math.min(...several);
@@ -126,7 +126,7 @@ it.each([
 ])(
   'reading %s blocks the event loop for less time than a body with 100,000 values does',
   async (_kind, path, bodies) => {
-    // All of these bodies need as much work as possible.
+    // Each generated body is of a kind that costs the service as much work as possible.
     expect(Math.max(...Object.values(await delayRatios(path(), bodies)))).toBeLessThan(1);
   },
   240_000,
@@ -145,7 +145,7 @@ it('does not block the event loop when a content type contains thousands of blan
   expect((await longestDelay(send)) / ownTime()).toBeLessThan(1);
 });
 
-it('accepts a large result under the same rules as a small result', async () => {
+it('checks a large result, which is read in a thread, by the same rules as a small one', async () => {
   const { svc_eligiblity_id } = await app.given.eligibility(scene);
   const body = registrationBody({ examMetaData: { examCode: svc_eligiblity_id }, more: 'x'.repeat(3 * MIB) });
   const path = '/registrations/registration/results';

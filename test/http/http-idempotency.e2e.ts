@@ -127,7 +127,7 @@ describe('§5 Idempotency-Key', () => {
     expect((await create(sent, key, token)).status).toBe(200);
     await app.given.sql('DELETE FROM user_accounts WHERE username = $1', [user['username']]);
     expect((await create(sent, key, token)).status).toBe(401);
-    // Makes the revoked token valid again, which is equivalent to a new token.
+    // Makes the revoked token valid again in the database, which has the same effect as a new token.
     await app.given.sql('UPDATE token_families SET revoked_at = NULL WHERE family_id = $1', [user['family_id']]);
     expect((await create(sent, key, token)).body).toMatchObject({ status: 403, code: 'account_forbidden' });
     expect((await create(sent, key, 'nonsense')).status).toBe(401);
@@ -285,7 +285,7 @@ describe('§5 Idempotency-Key', () => {
       }
     });
 
-    it('refuses only the faulty requests of a batch, whose idempotency keys can be used again at once', async () => {
+    it('when requests are written in a batch, refuses only the faulty ones, whose idempotency keys can be used again at once', async () => {
       const [refusedOne, ...others] = await records(20);
       await app.call('DELETE', `${path()}/${refusedOne['candidate'].candidate_id}/tests/${scene.testCode}`, {
         token: scene.token,
@@ -304,7 +304,7 @@ describe('§5 Idempotency-Key', () => {
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
     });
 
-    it('refuses only the requests of a batch whose record already exists', async () => {
+    it('when requests are written in a batch, refuses only those whose record already exists', async () => {
       const taken = body();
       await create(taken, newKey());
       const unknownTest = { ...body(), test_code: 'UNKNOWN' };
@@ -350,7 +350,7 @@ describe('§5 Idempotency-Key', () => {
       expect(answers.map((answer) => [answer.status, replayed(answer)])).toEqual(answers.map(() => [200, 'true']));
     });
 
-    it('executes the other requests of a batch while another transaction locks the record of one request', async () => {
+    it('while another transaction locks the record of one request in a batch, executes the other requests of the batch', async () => {
       const [locked, ...others] = await records(8);
       const release = await app.given.lock(
         `SELECT 1 FROM eligibilities WHERE svc_eligiblity_id = '${locked['svc_eligiblity_id']}' FOR UPDATE`,

@@ -95,7 +95,7 @@ describe('a body over the limit', () => {
     expect(await wire.closes()).toBe(true);
   });
 
-  it('answers 413 even if the client sends a large body to its end', async () => {
+  it('answers 413 to a body that is too large, even if the client sends it to its end', async () => {
     const answer = await app.call('POST', candidates(), { token: scene.token, body: ' '.repeat(5_000_000) });
     expect([answer.status, answer.body.code]).toEqual([413, 'payload_too_large']);
   });
@@ -149,7 +149,7 @@ describe('a body that stops arriving', () => {
   it.concurrent(
     'refuses a stopped body within 30 s with 408, or 500 on the result routes, and closes the connection',
     async () => {
-      // Result routes answer 500, because a test driver retries only after a 500.
+      // The routes for results answer 500 instead of 408, because a test driver retries only after a 500.
       const stopped: [string, string, string, number][] = [
         [candidates(), 'Content-Length: 5000', '{"a":', 408],
         [RESULTS, 'Content-Length: 7000000', '{"a":', 500],

@@ -159,14 +159,14 @@ interface Shape {
 
 const shapes = async (): Promise<Shape[]> => {
   const { body } = await app.call('GET', '/openapi.json');
-  // The event stream is not called, because its response never ends.
+  // The console's event stream is not called, because its response never ends.
   const paths = Object.entries(body.paths as Record<string, object>).filter(([path]) => path !== '/admin/events');
   return paths.flatMap(([template, item]) =>
     Object.keys(item).map((method) => ({ method: method.toUpperCase(), template })),
   );
 };
 
-it(`§2 ${REQUESTS} random malformed requests to all routes cause no 5xx, and the service stays up`, async () => {
+it(`§2 ${REQUESTS} random malformed requests to all routes cause no 5xx, and the service keeps answering`, async () => {
   const routes = await shapes();
   const statuses: Record<number, number> = {};
   const failures: string[] = [];

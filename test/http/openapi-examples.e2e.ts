@@ -1,303 +1,148 @@
-import { ensureSandbox } from '../../src/sandbox';
-import { startApp, type Answer, type TestApp } from '../support/app';
-import { eventually } from '../support/eventually';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ensureExamples, ensureSandbox } from '../../src/sandbox';
+import { startApp, type Answer, type TestApp } from '../support/app';
+
+/** The operations that need more than their example. */
+const OTHER: Record<string, string> = {
+  'GET /console/sign-in': 'needs an identity provider, which a sandbox lacks',
+  'GET /console/sign-in/callback': 'needs an identity provider, which a sandbox lacks',
+  'GET /admin/events': 'is a stream that never ends',
+  'POST /admin/alerts/{name}/test': 'needs a mail server or a public webhook, which a sandbox lacks',
+};
+/** An import of a few rows is over before anybody can abort it. */
+const TOO_LATE = [
+  'POST /accounts/{account_code}/eligibility-imports/{import_id}/abort',
+  'POST /admin/imports/{import_id}/abort',
+];
+/** The operations that end the session of the console, which they share. */
+const LAST = ['DELETE /console/session', 'DELETE /console/sessions'];
 
 /**
- * Tries every operation of a sandbox's document with its example, in the order in which a person would call them. Only
- * generated values (ids, codes, tokens) are taken from earlier responses.
+ * Sends every example of the document to a fresh sandbox, exactly as the document has it. Only the secrets of the
+ * sandbox are added. The examples work in any order, so each works as the first request to a fresh sandbox.
  */
-describe('the examples of the document, against a sandbox', () => {
+describe.each([
+  ['in the order of the document', (names: string[]) => names],
+  ['in the opposite order', (names: string[]) => names.toReversed()],
+])('the examples of the document in a fresh sandbox, %s', (_, ordered) => {
   let app: TestApp;
   let document: any;
   let sandbox: any;
+  let cookie = '';
   const tokens: Record<string, string> = {};
-  /**
-   * The values that the service generated in earlier responses. They replace the values of members and parameters with
-   * the same name.
-   */
-  const made: Record<string, string> = {};
-  const tried = new Set<string>();
 
   beforeAll(async () => {
     app = await startApp({ env: { SANDBOX: 'true', RETRY_SCHEDULE_S: '3600' } });
-    await ensureSandbox(app.app, app.config);
+    const files = await ensureSandbox(app.app, app.config);
+    await ensureExamples(app.app, app.config, files!);
     sandbox = JSON.parse(readFileSync(join(app.config.process.dataDir, 'sandbox.json'), 'utf8'));
     document = (await app.call('GET', '/openapi.json')).body;
+    for (const name of ['client', 'operator']) tokens[name] = await tokenOf(sandbox[name]);
   });
   afterAll(() => app.close());
 
-  /** Sends the example request of an operation. */
-  async function tryOut(name: string, own: Record<string, string> = {}, type?: string): Promise<Answer> {
-    tried.add(name);
+  async function tokenOf(login: Record<string, string>): Promise<string> {
+    const { consumer_key, consumer_secret, username, password } = login;
+    const answer = await fetch(`${app.url}/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${consumer_key}:${consumer_secret}`)}` },
+      body: new URLSearchParams({ grant_type: 'password', username, password } as Record<string, string>),
+    });
+    return ((await answer.json()) as { access_token: string }).access_token;
+  }
+
+  /** Sends the example of an operation. With several media types, sends the example of the given one. */
+  async function send(name: string, type?: string): Promise<Answer> {
     const [method, path] = name.split(' ');
     const operation = document.paths[path][method.toLowerCase()];
-    const values = { ...made, ...own };
     let address = path;
     const headers: Record<string, string> = {};
     const query = new URLSearchParams();
     for (const parameter of operation.parameters ?? []) {
       if (!parameter.required) continue;
-      const value = String(values[parameter.name] ?? parameter.example);
+      const value = String(parameter.example);
       if (parameter.in === 'path') address = address.replace(`{${parameter.name}}`, encodeURIComponent(value));
       else if (parameter.in === 'header') headers[parameter.name] = value;
       else query.set(parameter.name, value);
     }
-    const content = Object.entries((operation.requestBody?.content ?? {}) as Record<string, { example: unknown }>);
+    const content = Object.entries((operation.requestBody?.content ?? {}) as Record<string, { example: any }>);
     const [mediaType, media] = content.find(([known]) => type === undefined || known === type) ?? [];
     let body: unknown = media?.example;
     if (mediaType !== undefined) headers['content-type'] = mediaType;
-    if (typeof body === 'object' && !Array.isArray(body) && body !== null) {
-      const members = body as Record<string, unknown>;
-      for (const member of Object.keys(members)) if (values[member] !== undefined) members[member] = values[member];
-      if (mediaType === 'application/x-www-form-urlencoded')
-        body = new URLSearchParams(members as Record<string, string>).toString();
-    }
-    let token: string | undefined;
+    // The document contains no password. A person fills it in.
+    if (media?.example.password !== undefined && media.example.username in PASSWORDS())
+      body = { ...media.example, password: PASSWORDS()[media.example.username] };
+    if (mediaType === 'application/x-www-form-urlencoded')
+      body = new URLSearchParams(body as Record<string, string>).toString();
     const [security] = operation.security as Record<string, string[]>[];
-    const holders: Record<string, string> = { admin: 'operator', partner: 'partner' };
-    if (security?.['oauth2']) token = tokens[holders[security['oauth2'][0]] ?? 'client'];
+    let token: string | undefined;
+    if (security?.['oauth2'])
+      token = tokens[['admin', 'partner'].includes(security['oauth2'][0]) ? 'operator' : 'client'];
     else if (security?.['client']) {
       const { consumer_key, consumer_secret } = sandbox.client;
       headers['authorization'] = `Basic ${btoa(`${consumer_key}:${consumer_secret}`)}`;
     }
-    const answer = await app.call(method, address + (query.size > 0 ? `?${query.toString()}` : ''), {
-      token,
-      body,
-      headers,
-    });
-    if (answer.status >= 400) throw new Error(`${name}: ${answer.status} ${answer.text}`);
-    return answer;
+    if (path.startsWith('/console/') && cookie !== '') headers['cookie'] = cookie;
+    return app.call(method, address + (query.size > 0 ? `?${query.toString()}` : ''), { token, body, headers });
   }
+  const PASSWORDS = (): Record<string, string> =>
+    Object.fromEntries([sandbox.client, sandbox.operator].map(({ username, password }) => [username, password]));
 
-  const ofAccount = '/accounts/{account_code}';
-  const ofTest = `${ofAccount}/candidates/{candidate_id}/tests/{test_code}`;
-  const inCatalogue = '/admin/accounts/{account_code}';
-  const all = async (names: string[]) => {
-    for (const name of names) await tryOut(name);
-  };
-  const create = async () => {
-    made['svc_id'] = made['svc_eligibility_code'] = (
-      await tryOut(`POST ${ofAccount}/candidates`)
-    ).body.svc_eligiblity_id;
-  };
-  const book = async () => {
-    made['booking_code'] = (await tryOut(`POST ${ofTest}/bookings`)).body.booking_code;
-  };
+  const operations = (): string[] =>
+    Object.entries(document.paths as Record<string, object>).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+    );
 
-  it('uses the sandbox’s account in every example of the OpenAPI document', () => {
-    const [parameter] = document.paths[`${ofAccount}/candidates`].post.parameters;
+  it('uses the sandbox’s account in the examples', () => {
+    const [parameter] = document.paths['/accounts/{account_code}/candidates'].post.parameters;
     expect(parameter).toMatchObject({ name: 'account_code', example: sandbox.account_code });
   });
 
-  it('the sandbox issues tokens for the credentials in its credentials file', async () => {
-    const { username, password } = sandbox.client;
-    const granted = await tryOut('POST /token', { username, password });
-    tokens['client'] = granted.body.access_token;
-    const operator = sandbox.operator;
-    const answer = await fetch(`${app.url}/token`, {
-      method: 'POST',
-      headers: { authorization: `Basic ${btoa(`${operator.consumer_key}:${operator.consumer_secret}`)}` },
-      body: new URLSearchParams({
-        grant_type: 'password',
-        username: operator.username,
-        password: operator.password,
-      }),
-    });
-    tokens['operator'] = ((await answer.json()) as { access_token: string }).access_token;
-    const { username: name, password: secret } = sandbox.operator;
-    const session = await tryOut('POST /console/session', { username: name, password: secret });
-    expect(session.headers.get('set-cookie')).toContain('HttpOnly');
-    await all(['GET /console/session', 'DELETE /console/session', 'DELETE /console/sessions']);
-    expect((await tryOut('POST /introspect', { token: tokens['client'] })).body.active).toBe(true);
-    await tryOut('POST /revoke', { token: granted.body.refresh_token });
-    tokens['client'] = (await tryOut('POST /token', { username, password })).body.access_token;
+  it('contains one of each thing that the examples name', async () => {
+    const { operator: token } = tokens;
+    const count = async (path: string) => ((await app.call('GET', path, { token })).body as unknown[]).length;
+    const lists = [
+      '/admin/subscriptions',
+      '/admin/notifications',
+      '/admin/error-queue',
+      '/admin/jobs',
+      '/admin/unmatched-results',
+      '/admin/imports',
+      '/admin/alerts',
+      '/admin/eligibilities?waiting_for=APPROVAL',
+      '/admin/eligibilities?waiting_for=HOLD',
+    ];
+    for (const path of lists) expect([path, (await count(path)) > 0]).toEqual([path, true]);
   });
 
-  it('the examples of the routes for public documents work in a sandbox', () =>
-    all([
-      'GET /',
-      'GET /health/live',
-      'GET /health/ready',
-      'GET /problems',
-      'GET /problems/{code}',
-      'GET /.well-known/oauth-authorization-server',
-      'GET /.well-known/jwks.json',
-    ]));
-
-  it('the examples of the routes for catalogue, users and applications work in a sandbox', async () => {
-    for (const kind of ['tests', 'schools', 'accommodations', 'attribute-keys', 'vouchers']) {
-      const code = kind === 'tests' ? 'test_code' : 'code';
-      const one = `${inCatalogue}/${kind}/{${code}}`;
-      await all([`GET ${inCatalogue}/${kind}`, `GET ${one}`, `DELETE ${one}`, `PUT ${one}`]);
+  it('answers every example with a status of 2xx, or with the redirect that is the answer', async () => {
+    const signedIn = await send('POST /console/session');
+    cookie = signedIn.headers.get('set-cookie')!.split(';')[0];
+    const names = operations().filter((name) => !(name in OTHER) && !LAST.includes(name));
+    const refused: string[] = [];
+    for (const name of [...ordered(names), ...LAST]) {
+      const [method, path] = name.split(' ');
+      const types = Object.keys(document.paths[path][method.toLowerCase()].requestBody?.content ?? {});
+      for (const type of types.length > 1 ? types : [undefined]) {
+        // The two last operations end the session of the one before.
+        if (LAST.includes(name))
+          cookie = (await send('POST /console/session')).headers.get('set-cookie')!.split(';')[0];
+        const { status, text } = await send(name, type);
+        const isGood = status < 400 || (status === 409 && TOO_LATE.includes(name));
+        if (!isGood) refused.push(`${name}: ${status} ${text}`);
+      }
     }
-    await all(['GET /admin/accounts', `PUT ${inCatalogue}`, `GET ${inCatalogue}`, 'POST /admin/accounts']);
-    await all(['POST /admin/users', 'GET /admin/users', 'GET /admin/users/{username}', 'PUT /admin/users/{username}']);
-    await tryOut('POST /admin/users/{username}/unlock');
-    made['consumer_key'] = (await tryOut('POST /admin/applications')).body.consumer_key;
-    const one = '/admin/applications/{consumer_key}';
-    await all(['GET /admin/applications', `GET ${one}`, `PUT ${one}`, `POST ${one}/rotate-secret`]);
-  });
+    expect(refused).toEqual([]);
+  }, 120_000);
 
-  it('the examples of the routes for partners and their notifications work in a sandbox', async () => {
-    const one = '/admin/subscriptions/{id}';
-    made['id'] = (await tryOut('POST /admin/subscriptions')).body.id;
-    await all([`POST ${one}/verify`, 'GET /admin/subscriptions', `GET ${one}`, `GET ${one}/statistics`]);
-    await all([`POST ${one}/sample`, 'GET /admin/partners', 'GET /admin/overview']);
-    await all([`POST ${one}/suspend`, `POST ${one}/resume`, `POST ${one}/rotate-secret`]);
-  });
-
-  it('the examples of the routes for eligibilities, bookings and launches work in a sandbox', async () => {
-    await create();
-    await all([`PUT ${ofTest}`, `PUT ${ofTest}/vouchers`, `GET ${ofTest}/vouchers`, `GET ${ofTest}`]);
-    const ofCandidate = `${ofAccount}/candidates/{candidate_id}`;
-    await all([
-      `GET ${ofCandidate}`,
-      `GET ${ofCandidate}/eligibilities`,
-      `GET ${ofAccount}/eligibilities`,
-      `GET ${ofAccount}/eligibilities/{svc_id}`,
-    ]);
-    const record = '/admin/eligibilities/{svc_id}';
-    await all([`POST ${record}/hold`, `POST ${record}/release`, `POST ${record}/approve-accommodations`]);
-    // The response is a refusal, because the record no longer waits for approval.
-    await tryOut(`POST ${record}/decline-accommodations`).catch((error: Error) =>
-      expect(error.message).toContain('403'),
-    );
-    await all(['GET /admin/eligibilities', `GET ${record}`]);
-    const launched = await tryOut('GET /eligibilities/{svc_eligibility_code}/testLaunchInfo');
-    await tryOut('GET /launch/{launch_code}', { launch_code: launched.body.launch_url.split('/launch/')[1] });
-    await tryOut(`DELETE ${ofTest}`);
-    await create();
-    await book();
-    const booking = `${ofAccount}/bookings/{booking_code}`;
-    await all([`GET ${ofCandidate}/bookings`, `GET ${booking}`, `PUT ${booking}`, `DELETE ${booking}`]);
-    await book();
-    await tryOut(`POST ${booking}/absence`);
-    await all(['GET /admin/candidates', `GET ${ofAccount}/changes`, `GET ${ofAccount}/eligibilities.csv`]);
-  });
-
-  it('the examples of the routes for results work in a sandbox', async () => {
-    await book();
-    await tryOut('POST /registrations/registration/results');
-    await tryOut(`PUT ${ofAccount}`);
-    await tryOut(`GET ${ofTest}/results`);
-    const ofCandidate = `${inCatalogue}/candidates/{candidate_id}`;
-    await all([
-      `GET ${ofCandidate}`,
-      ...['bookings', 'results', 'changes', 'audit'].map((what) => `GET ${ofCandidate}/${what}`),
-    ]);
-    await tryOut('GET /admin/eligibilities/{svc_id}/results/{revision}');
-    for (const decision of ['hold', 'revoke', 'release'])
-      await tryOut(`POST /admin/eligibilities/{svc_id}/result/${decision}`);
-    const stray = await app.call('POST', '/registrations/registration/results', {
-      token: tokens['client'],
-      body: { examMetaData: { examCode: 'NOBODY-KNOWS' } },
+  it('answers the stream of events, which never ends', async () => {
+    const stopped = new AbortController();
+    const response = await fetch(`${app.url}/admin/events`, {
+      headers: { authorization: `Bearer ${tokens['operator']}` },
+      signal: stopped.signal,
     });
-    expect(stray.status).toBe(400);
-    const [unmatched] = (await tryOut('GET /admin/unmatched-results')).body;
-    await tryOut('GET /admin/unmatched-results/{id}', { id: unmatched.id });
-    await tryOut('GET /admin/unmatched-results/{id}/candidates', { id: unmatched.id });
-    await tryOut('POST /admin/unmatched-results/{id}/reject', { id: unmatched.id });
-    await create();
-    await book();
-    await tryOut('GET /admin/unmatched-results/{id}/exam', { id: unmatched.id, code: made['booking_code'] });
-    await tryOut('POST /admin/unmatched-results/{id}/accept', { id: unmatched.id });
-    const broken = await app.call('POST', '/registrations/registration/results', {
-      token: tokens['client'],
-      headers: { 'content-type': 'application/json' },
-      body: '{"examMetaData":',
-    });
-    await tryOut('GET /admin/unmatched-results/{id}/raw', { id: broken.body.unmatched_result_id });
-  });
-
-  it('the examples of the routes for imports work in a sandbox, as CSV and as NDJSON', async () => {
-    const imports = `${ofAccount}/eligibility-imports`;
-    for (const type of ['text/csv', 'application/x-ndjson'])
-      made['import_id'] = (await tryOut(`POST ${imports}`, {}, type)).body.import_id;
-    const done = await eventually(async () => {
-      const { body } = await tryOut(`GET ${imports}/{import_id}`);
-      expect(body).toMatchObject({ state: 'DONE', created: 1, refused: 0 });
-      return body;
-    });
-    expect(done.rows).toBe(1);
-    await all([`GET ${imports}`, `GET ${imports}/{import_id}/report`, 'GET /admin/imports']);
-    for (const path of [imports, '/admin/imports'])
-      await tryOut(`POST ${path}/{import_id}/abort`).catch((error: Error) => expect(error.message).toContain('409'));
-  });
-
-  it('the examples of the routes for notifications, the error queue and jobs work in a sandbox', async () => {
-    const { partner_url, ca_pem } = sandbox.partner;
-    const one = '/admin/subscriptions/{id}';
-    const change = (body: object) =>
-      app.call('PATCH', `/admin/subscriptions/${made['id']}`, { token: tokens['operator'], body });
-    await change({ partner_url: `${partner_url}/400`, ca_pem });
-    // The state of the subscription is set without a verification, because the partner of the sandbox answers 400 at
-    // this address.
-    await app.given.sql(`UPDATE subscriptions SET state = 'ACTIVE' WHERE id = $1`, [made['id']]);
-    await create();
-    await book();
-    await book().catch(() => undefined);
-    await eventually(async () => {
-      const [failed] = (await tryOut('GET /admin/error-queue')).body;
-      made['notification_id'] = failed.id;
-    });
-    await tryOut('GET /admin/error-queue/summary');
-    await tryOut('GET /admin/notifications');
-    await tryOut('GET /admin/notifications/{id}', { id: made['notification_id'] });
-    await tryOut('POST /admin/error-queue/{notification_id}/resolve');
-    await tryOut('POST /sandbox/events');
-    await tryOut('POST /sandbox/clock');
-    await all(['GET /sandbox/clock', 'GET /sandbox/received']);
-    await eventually(async () => {
-      const [failed] = (await tryOut('GET /admin/error-queue')).body;
-      made['notification_id'] = failed.id;
-      await tryOut('POST /admin/error-queue/{notification_id}/resend');
-    });
-    const job = (await tryOut('POST /admin/error-queue/resend')).body;
-    made['job_id'] = made['resend_id'] = job.job_id;
-    await tryOut('POST /admin/error-queue/resolve');
-    await tryOut('POST /admin/notifications/replay', { subscription_id: made['id'] });
-    await all(['GET /admin/jobs', 'GET /admin/jobs/{job_id}', 'GET /admin/jobs/{job_id}/items']);
-    await all(['GET /admin/error-queue/resends', 'GET /admin/error-queue/resends/{resend_id}']);
-    for (const action of ['pause', 'resume', 'abort'])
-      for (const path of ['jobs/{job_id}', 'error-queue/resends/{resend_id}'])
-        await tryOut(`POST /admin/${path}/${action}`).catch((error: Error) => expect(error.message).toContain('409'));
-    tokens['partner'] = await app.given.token([], ['partner'], [made['id']]);
-    await all(['GET /partner/subscriptions', 'GET /partner/subscriptions/{id}', 'GET /partner/notifications']);
-    await change({ partner_url, ca_pem });
-    for (const action of ['verify', 'rotate-secret', 'suspend', 'resume'])
-      await tryOut(`POST /partner/subscriptions/{id}/${action}`);
-    await tryOut('GET /partner/notifications/{id}', { id: made['notification_id'] });
-    await tryOut('POST /partner/notifications/{id}/resend', { id: made['notification_id'] }).catch((error: Error) =>
-      expect(error.message).toContain('409'),
-    );
-    made['job_id'] = (await tryOut('POST /partner/notifications/replay')).body.job_id;
-    await tryOut('POST /partner/notifications/poll');
-    await tryOut('GET /partner/digest', { subscription_id: made['id'] });
-    await tryOut('GET /partner/jobs/{job_id}');
-    for (const action of ['pause', 'resume', 'abort'])
-      await tryOut(`POST /partner/jobs/{job_id}/${action}`).catch((error: Error) =>
-        expect(error.message).toContain('409'),
-      );
-    await tryOut(`PATCH ${one}`);
-    await tryOut(`DELETE ${one}`);
-  });
-
-  it('the examples of the routes for the data held about a candidate work in a sandbox', async () => {
-    await tryOut(`DELETE ${ofAccount}/bookings/{booking_code}`);
-    await tryOut(`GET ${inCatalogue}/candidates/{candidate_id}/export`);
-    const { body } = await tryOut(`POST ${inCatalogue}/candidates/{candidate_id}/erase`);
-    await tryOut('POST /admin/jobs/{job_id}/unmatched-results/erase', { job_id: body.job_id });
-    await all(['GET /admin/audit', 'GET /admin/audit/seals']);
-  });
-
-  it('every operation of the OpenAPI document has an example that this file runs', () => {
-    const operations = Object.entries(document.paths as Record<string, object>).flatMap(([path, item]) =>
-      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
-    );
-    // Sign-in routes need an identity provider, which a sandbox lacks, and the event stream never ends.
-    const tryable = operations.filter((name) => !name.includes(' /console/sign-in') && name !== 'GET /admin/events');
-    expect([...tried].sort()).toEqual(tryable.sort());
+    expect(response.status).toBe(200);
+    stopped.abort();
   });
 });

@@ -25,7 +25,7 @@ interface Operation {
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema; example: unknown }> };
   security: Record<string, string[]>[];
 }
-/** A generated request. Omitted parts are undefined. */
+/** A generated request to an operation. Parts that it omits are undefined. */
 interface Input {
   parameters: Record<string, string | undefined>;
   type: string | undefined;
@@ -254,7 +254,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
   }, 240_000);
 });
 
-/** Writes a value for a path, a query or a header. */
+/** Returns a generated value as text for a path, a query or a header. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -20,7 +20,7 @@ describe('the schemas', () => {
   const get = async (name: string) => (await app.call('GET', `/openapi/schemas/${name}.json`)).body as object;
   const ajvWith = (schema: object) =>
     addFormats(new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: true }))
-      // The package ajv-formats lacks this format of JSON Schema 2020-12.
+      // The package ajv-formats lacks the format `iri` of JSON Schema 2020-12.
       .addFormat('iri', (text: string) => URL.canParse(text))
       .compile(schema);
 
@@ -29,7 +29,7 @@ describe('the schemas', () => {
     expect(list.map(({ name }) => name)).toEqual(Object.keys(document.components.schemas as object));
   });
 
-  it('serves each schema at its $id, complete in JSON Schema 2020-12', async () => {
+  it('serves each schema of the OpenAPI document at its $id, as a complete JSON Schema 2020-12', async () => {
     expect(list.length).toBeGreaterThan(60);
     for (const { name, address } of list) {
       const answer = await fetch(address);

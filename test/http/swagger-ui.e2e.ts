@@ -68,8 +68,30 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
         Object.values(path).flatMap((operation) => operation.tags),
       ),
     );
-    await page.locator('.opblock-tag').first().waitFor();
+    await page.locator('.opblock-tag').first().waitFor({ timeout: 60_000 });
     expect(await page.locator('.opblock-tag').count()).toBe(tags.size);
+  });
+
+  it('Swagger UI loads less than a megabyte, because its files are compressed, and links to the reference on one page', async () => {
+    const sizes: Promise<[string, number]>[] = [];
+    page.on('requestfinished', (request) =>
+      sizes.push(request.sizes().then(({ responseBodySize }) => [new URL(request.url()).pathname, responseBodySize])),
+    );
+    await page.reload();
+    await page.locator('.opblock-tag').first().waitFor({ timeout: 60_000 });
+    page.removeAllListeners('requestfinished');
+    const loaded = await Promise.all(sizes);
+    expect(loaded.length).toBeGreaterThan(3);
+    expect(loaded.reduce((sum, [, size]) => sum + size, 0)).toBeLessThan(1_000_000);
+    const link = page.getByRole('link', { name: 'All operations on one page' });
+    expect(await link.evaluate((anchor) => (anchor as unknown as { href: string }).href)).toBe(
+      `${app.url}/guide/api.html`,
+    );
+    // A client without this encoding gets the same script.
+    const plain = await fetch(`${app.url}/docs/swagger-ui-bundle.js`, { headers: { 'accept-encoding': 'identity' } });
+    expect([plain.status, plain.headers.get('content-encoding')]).toEqual([200, null]);
+    const brief = await fetch(`${app.url}/docs/swagger-ui-bundle.js`, { headers: { 'accept-encoding': 'br' } });
+    expect([brief.headers.get('content-encoding'), await brief.text()]).toEqual(['br', await plain.text()]);
   });
 
   it('Swagger UI reports a wrong password', async () => {
@@ -86,7 +108,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     expect(await answer.json()).toMatchObject({ token_type: 'Bearer', scope: 'read' });
     expect(await answer.request().allHeaders()).not.toHaveProperty('cookie');
     await page.locator('.auth-container').getByText('Authorized').waitFor();
-    // Each authentication method has its own button in the dialog.
+    // The dialog "Authorize" of Swagger UI has a button for each authentication method.
     await page.locator('.auth-container').getByRole('button', { name: 'Close' }).first().click();
   });
 

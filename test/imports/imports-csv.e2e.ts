@@ -118,7 +118,7 @@ describe('an import of CSV', () => {
     expect((await candidate('S-3'))[0].status).toBe('CANCELLED');
   });
 
-  it('an import rolls back a refused row completely, and no other row', async () => {
+  it('an import undoes a row that is refused completely, and no other row', async () => {
     const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
     const rows = ['V-1', 'V-2', 'V-3'].map(
       (id, index) => `${id},Ada,Lovelace,${scene.testCode},${index === 2 ? '' : voucher}`,
@@ -255,7 +255,7 @@ describe('an import of CSV', () => {
     expect((await send('candidate_id,test_code\n', '', { 'content-type': type })).status).toBe(status);
   });
 
-  it('answers 400 to a dry_run that is neither true nor false', async () => {
+  it('answers 400 to an import whose parameter dry_run is neither true nor false', async () => {
     const answer = await send('candidate_id,test_code\n', '?dry_run=maybe');
     expect([answer.status, answer.body.errors[0].parameter]).toEqual([400, 'dry_run']);
   });

@@ -7,7 +7,7 @@ describe('an import that stops early', () => {
   let app: TestApp;
   let operator: string;
 
-  // This process only receives files; the test decides which process handles the files' rows.
+  // The first process only receives import files, so that the test decides which process handles their rows.
   beforeAll(async () => {
     app = await startApp({ env: { ROLES: 'api' } });
     operator = await app.given.operator();

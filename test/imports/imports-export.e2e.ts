@@ -16,7 +16,7 @@ describe('an export of records', () => {
     return { text: answer.text, rows: parse<Record<string, string>>(answer.text, { columns: true, bom: true }) };
   };
 
-  it('an export that is imported into another account and exported again is the same file', async () => {
+  it('an exported file stays the same when it is imported into another account and exported again', async () => {
     const scene = await app.given.scene();
     const key = await app.given.attributeKey(scene.account, 'badge');
     const voucher = await app.given.voucher(scene.account, { max_uses: 5 });

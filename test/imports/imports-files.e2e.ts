@@ -87,8 +87,8 @@ describe('a file for an import', () => {
   it('refuses a file with a quote that is never closed, and reports its line', async () => {
     const rows = Array.from({ length: 3000 }, (_, number) => `C-${number},"two\r\nlines",B,T`);
     rows[1500] = 'C-1500,"first\r\nsecond","open,B,T';
-    // The open quote is in line 3003: one line is the header, the 1,500 earlier rows have two lines each, and the quote
-    // is in the second line of its row.
+    // The quote that is never closed is in line 3003 of the file: after the header line and 1,500 rows of two lines
+    // each, in the second line of its row.
     expect((await refusal(`${HEADER.join(',')}\r\n${rows.join('\r\n')}\r\n`)).detail).toMatch(/line 3003/);
     expect((await refusal(`${HEADER.join(',')}\nA,B,C,T\n\nA,"open,C,T\n`)).detail).toMatch(/line 4/);
   });
@@ -109,7 +109,7 @@ describe('a file for an import', () => {
     expect(errors[0].detail).toMatch(/whole line is in one pair of quotes/);
   });
 
-  it('reports that an imported file has no rows', async () => {
+  it('the report of an import says that the file has a header line but no rows', async () => {
     const { report } = await imports().imported(`${HEADER.join(',')}\n`);
     expect(report).toMatchObject([{ outcome: 'NOT_DONE', code: 'import_empty' }]);
   });
@@ -127,7 +127,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('reports the id of the record that prevents a row of an import', async () => {
+  it('the report of an import names the record because of which a row was refused', async () => {
     const made = await app.given.eligibility(scene, {
       client_eligibility_id: 'EL-9',
       candidate: { candidate_id: 'W-1' },

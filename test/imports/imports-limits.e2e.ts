@@ -23,7 +23,7 @@ async function send(pieces: Iterable<string>): Promise<{ status: number; body: R
     method: 'POST',
     headers: { authorization: `Bearer ${scene.token}`, 'content-type': 'application/x-ndjson' },
   });
-  // The service does not read a refused body to its end, so that sending it can fail.
+  // Sending a body that is refused can fail, because the service does not read it to its end.
   sender.on('error', () => undefined);
   const progress = { isAnswered: false };
   const answered = new Promise<IncomingMessage>((resolve) => sender.once('response', resolve));

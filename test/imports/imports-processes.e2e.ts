@@ -43,7 +43,7 @@ describe('imports of several processes', () => {
   it('simultaneous imports of one account complete, and each row is processed once', async () => {
     const scene = await app.given.scene();
     const workers = [await worker(), await worker()];
-    // The second halves of the files are equal, so that of two equal rows the later one is refused.
+    // The second halves of the two files are equal, so that the later one of two equal rows is refused.
     const shared = rowsOf(scene.testCode, 'both', 500);
     const paths = await Promise.all(
       ['a', 'b'].map((name) => start(scene, `${rowsOf(scene.testCode, name, 500)}\n${shared}`)),
@@ -64,7 +64,7 @@ describe('imports of several processes', () => {
 
   it("alternates between the imports of different accounts, so that a small import does not wait for another account's many imports", async () => {
     const [many, one] = [await app.given.scene(), await app.given.scene()];
-    // The small import of the other account arrives last.
+    // The small import of the second account is sent after all imports of the first account.
     for (let number = 0; number < 20; number++) await start(many, rowsOf(many.testCode, `m${number}`, 20));
     const small = await start(one, rowsOf(one.testCode, 'small', 1));
     const workers = [await worker(), await worker()];
@@ -129,7 +129,7 @@ describe('imports of several processes', () => {
     rmSync(folder, { recursive: true });
   }, 120_000);
 
-  it('discards the work of an import worker that has lost its lease', async () => {
+  it('rolls back the work of an import worker that has lost its lease', async () => {
     const scene = await app.given.scene();
     const path = await start(scene, rowsOf(scene.testCode, 'l', 100));
     await app.given.sql(`

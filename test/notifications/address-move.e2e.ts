@@ -5,7 +5,9 @@ import { startPartner, type Partner, type PartnerRequest } from '../support/part
 import { holdAt } from '../support/races';
 import { Subscribed } from '../support/subscribed';
 
-/** A pause that is longer than a sweep of the delivery loop and several probes. */
+/**
+ * A pause in milliseconds that is longer than the interval of the delivery loop's sweeps and several probes together.
+ */
 const A_WHILE_MS = 1500;
 
 let first: TestApp;
@@ -76,7 +78,7 @@ test('creates no notifications for a subscription that was never verified, howev
 test('once a PATCH of partner_url has answered, no process starts an attempt at the old address, and claimed notifications are released', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
-  // Waits until the claims that followed the delivery have found nothing and ended.
+  // Waits until the delivery loop has found no further notification after the delivery, so that no claim is running.
   await pause(A_WHILE_MS);
   const hold = holdAt(second, 'claimed');
   const held = await subscribed.booking();
@@ -207,7 +209,7 @@ test('while a new address is unverified, a change of change_reasons applies to e
   ]);
 });
 
-test('discards the pace, the pause and the certificate expiry of the old address when partner_url changes', async () => {
+test('discards the measured request rate, the pause and the certificate expiry of the old address when partner_url changes', async () => {
   await first.given.sql(
     `UPDATE subscriptions SET paused_from = now(), paused_until = now() + interval '1 hour', pace = 1, pace_ceiling = 2
      WHERE id = $1`,

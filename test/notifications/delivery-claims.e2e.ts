@@ -143,7 +143,7 @@ test('a probe that began before a manual resend does not take another event of t
   expect(await claim(await connect())).toEqual([first]);
   expect(await late.goOn()).toEqual([]);
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
-  // The probe is still due, because no process has claimed it.
+  // The probe of the DOWN partner is still due, because no process has claimed it.
   expect(await app.given.sql('SELECT FROM subscriptions WHERE next_probe_at <= clock_timestamp()')).toHaveLength(1);
 });
 
@@ -229,7 +229,7 @@ test('does not claim a repaired event of a booking while a later event of that b
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
 });
 
-test('with a generic plan, a claim reads only the rows that it claims, not all notifications that wait for a partner', async () => {
+test('a claim whose query plan fits any partner reads only the rows that it claims, not all notifications that wait for the partner', async () => {
   await queueMany(subscribed, 2000);
   await app.given.sql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)

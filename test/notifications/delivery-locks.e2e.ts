@@ -8,7 +8,7 @@ let app: TestApp;
 let [locked, healthy]: Subscribed[] = [];
 
 beforeEach(async () => {
-  // The first retry is a minute away, so that no retry changes the counts of requests.
+  // The first automatic retry is due after a minute, so that no retry changes the counts of requests in the test.
   app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
   [locked, healthy] = [await Subscribed.start(app), await Subscribed.start(app)];
 });
@@ -36,7 +36,7 @@ test.each([
     answer();
     await eventually(async () => expect(await states(healthy)).toEqual(['ERROR_QUEUE', 'ERROR_QUEUE']), 15_000);
     expect(await states(locked)).toEqual(['PENDING']);
-    // While the lock is held, the healthy partner receives further notifications.
+    // While another connection locks a row of one partner, the healthy partner receives further notifications.
     healthy.partner.answer({ status: 200 });
     await healthy.booking();
     await eventually(async () => expect(await states(healthy)).toContain('DELIVERED'), 15_000);

@@ -43,7 +43,7 @@ test('delivers all other events while the partner always answers 500 to one of i
 test('turns a partner DOWN that answers 500 to all events, and leaves none of its events to an operator', async () => {
   subscribed.partner.answer({ status: 500 });
   for (let made = 0; made < 3; made++) await subscribed.booking();
-  // Each of the three events is attempted three times, and then the oldest is attempted again.
+  // The partner answers 500 to all three events: each is attempted three times, and then the oldest is attempted again.
   await subscribed.partner.received(11, 20_000);
   const seen = subscribed.partner.requests.map(({ json }) => json.booking_code);
   expect(new Set(seen).size).toBe(3);

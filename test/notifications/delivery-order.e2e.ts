@@ -58,7 +58,7 @@ test('does not send an event as a probe while the attempt of an earlier event of
   await down();
   delete by[`${y} 2`];
   await nothingLeft();
-  // The later event was sent once, after the attempt of the earlier event had ended.
+  // The later event of the booking was sent once, after the attempt of the earlier event had ended.
   const requests = await subscribed.partner.receivedFor(x, 3);
   const of = (sequence: string) => requests.filter(({ headers }) => headers['event-sequence'] === sequence);
   expect([of('2').length, of('3').length]).toEqual([1, 1]);

@@ -65,7 +65,8 @@ test('delivers a burst of 120 notifications at more than half of the rate that a
   await subscribed.post('resume');
   await delivered(120, 60_000);
   const { requests } = subscribed.partner;
-  // The used share of the rate depends on the load of the machine; bench/pace.ts measures it.
+  // The share of the partner's rate that the service uses depends on the load of the machine; bench/pace.ts measures
+  // it.
   expect(120 / seconds().at(-1)!).toBeGreaterThan(2.5);
   expect(partner.busy / requests.length).toBeLessThanOrEqual(0.05);
   expect(await subscribed.queue()).toEqual([]);
@@ -177,7 +178,7 @@ test('gives up the notifications of a partner that only answers 429, and keeps t
       expect(queue.map((row) => row['booking_code'])).toEqual(codes);
       return queue;
     }, 20_000);
-    // Only the oldest notification was attempted.
+    // Of the waiting notifications, only the oldest was attempted.
     expect(rows).toMatchObject([
       { failure: 'client_error', http_status: 429 },
       { failure: null, http_status: null },

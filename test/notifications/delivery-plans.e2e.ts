@@ -164,6 +164,8 @@ const STATEMENTS: [string, Statement, (rows: readonly Owed[], partners: readonly
       [],
       WAIT_MS,
       leaseToken(),
+      [],
+      [],
     ],
   ],
 ];
@@ -200,7 +202,7 @@ describe.each([
       const partners = partnersOf(count);
       await fill(partners);
       const owed = await owe();
-      // PostgreSQL counts written rows about a second after the write.
+      // PostgreSQL includes written rows in its statistics about a second after the write.
       await eventually(async () => {
         await app.app.get(DeliverySchedule).analyseGrown();
         expect(
@@ -219,7 +221,7 @@ describe.each([
   [', of which no page is left,', 'TRUNCATE deliveries'],
 ])('delivery statements planned after everything was delivered%s', (_, emptied) => {
   it.each([1, 8])(
-    'with %i partners, no delivery statement scans all due notifications, whether the tables were analysed or not',
+    'with %i partners, no delivery statement scans all due notifications, whether ANALYZE has run on the tables or not',
     async (count) => {
       const partners = partnersOf(count);
       await fill(partners);

@@ -87,7 +87,7 @@ describe('races of delivery', () => {
       await subscribed.reschedule(booking);
       await hold.reached;
       await subscribed.reschedule(booking);
-      // The claims of the events expire, so that the second process finds events that nobody translates.
+      // The claims of the booking events expire, so that the second process finds events that no process translates.
       await first.given.sql(
         `UPDATE domain_events SET claimed_until = clock_timestamp() - interval '1 second' WHERE settled_at IS NULL`,
       );
@@ -99,7 +99,7 @@ describe('races of delivery', () => {
       expect(sequences()).toEqual([2, 3]);
     });
 
-    it('once POST suspend has answered, sends no notification that was claimed at its creation', async () => {
+    it('once POST suspend has answered, sends no notification to the partner, not even one that was created with a worker’s claim', async () => {
       await known();
       const hold = holdAny(both(), 'translated');
       await subscribed.booking();
@@ -147,7 +147,7 @@ describe('races of delivery', () => {
       await hold.reached;
       await subscribed.booking();
       await eventually(async () => expect(await subscribed.notifications()).toHaveLength(2));
-      // Waits until each process has swept for due notifications.
+      // Waits until both processes have looked for due notifications in the database.
       await pause(1_200);
       expect(subscribed.partner.requests).toHaveLength(0);
       hold.release();
@@ -170,7 +170,8 @@ describe('races of delivery', () => {
       const hold = holdAny(both(), 'handed over');
       const id = await resend();
       await hold.reached;
-      // The abort takes the claimed notifications away from their worker. A later sweep may then find them.
+      // The abort of a bulk job takes its claimed notifications away from their worker. A later sweep may then find
+      // them.
       await jobs.steer(id, 'abort');
       const { sent } = await jobs.get(id);
       hold.release();

@@ -23,7 +23,7 @@ test('the upkeep of the error queue does not rewrite the counts of more than 1,0
   await change(1);
   const before = await rows();
   expect(before).toHaveLength(CAUSES);
-  // Waits for several rounds of the upkeep.
+  // Waits for several rounds of the error queue's upkeep.
   await pause(3500);
   expect(await rows()).toEqual(before);
 });

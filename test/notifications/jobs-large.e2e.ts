@@ -95,7 +95,7 @@ test('a bulk job sends its first notifications while it still collects a large s
   expect(count).toBe(MANY - delivered);
 }, 120_000);
 
-test('resolves a large set of notifications in the background', async () => {
+test('a bulk job resolves a large set of notifications in the background', async () => {
   const left = (await jobs.call('GET', 'error-queue/summary')).body[0].count as number;
   const id = await jobs.start('error-queue/resolve', { filter: { ...filter(), booking_code: 'M000000001' } });
   const { matched } = await jobs.having(id, { state: 'DONE' });

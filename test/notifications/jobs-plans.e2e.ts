@@ -114,7 +114,7 @@ describe.each([
   ['that were analysed when there was another job', 'ANALYZE job_items'],
 ])('with statistics of job items %s', (_, upkeep) => {
   it.each(STATEMENTS)(
-    'the statement %s does not read all items of a bulk job',
+    'a step of a bulk job does not read all items of the job: the statement %s',
     async (_title, kind, statement, valuesOf) => {
       await job(kind, 'ABORTED');
       if (upkeep !== null) await app.given.sql(upkeep);

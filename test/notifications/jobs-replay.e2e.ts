@@ -95,7 +95,7 @@ test('a replay sends only delivered notifications, while a notification in the e
 
 test('a replayed notification is sent after the notifications that are still due for its booking', async () => {
   const [code] = await delivered(1);
-  // The next event of the booking stays due, because the partner becomes DOWN.
+  // The next event of the replayed booking stays due, because the partner becomes DOWN.
   subscribed.partner.answer({ status: 500 });
   await subscribed.reschedule(code);
   await eventually(async () => expect((await subscribed.subscription())['health']).toBe('DOWN'));

@@ -64,6 +64,7 @@ test('a bulk resend sends each notification once, the oldest first, and counts t
     rows.map(({ id, booking_code, candidate_id, change_reason, booking_on }) => ({
       notification_id: id,
       booking_code,
+      svc_eligiblity_id: null,
       subscription_id: subscribed.id,
       subscription_name: null,
       partner_url: subscribed.partner.url,
@@ -149,7 +150,7 @@ test('a bulk resend is also paused if the partner fails after the first success'
   expect(waiting).toBeGreaterThan(100);
 });
 
-test('a bulk resend counts a 4xx as failed and sends the next event', async () => {
+test('a bulk resend counts a notification that is answered with 4xx as failed, and sends the next one', async () => {
   const rows = await refused(subscribed, 4);
   subscribed.partner.answer((request) => ({ status: request.headers['webhook-id'] === rows[0]['id'] ? 400 : 200 }));
   const id = await resend();
@@ -243,7 +244,8 @@ describe('an operator who steers a job', () => {
         return found;
       });
       expect(state).toBe(steered['state']);
-      // Only attempts that began at the moment of the response may be counted in addition.
+      // After the response to a pause or an abort, only attempts that began at that very moment may be counted in
+      // addition.
       expect(sent - steered['sent']).toBeLessThanOrEqual(16);
       await pause(500);
       expect(subscribed.partner.requests).toHaveLength(sent);
@@ -295,7 +297,8 @@ test('keeps a notification of a job waiting when its partner is suspended before
   const [{ id: notification }] = await refused(subscribed, 1);
   const { partner } = subscribed;
   await partner.goDown();
-  // The partner accepts connections and sends nothing: the attempt has begun, but its request cannot be sent.
+  // The partner accepts TCP connections and sends nothing. The attempt of the notification has therefore begun, but its
+  // request cannot be sent.
   const silent = createServer().listen(Number(new URL(partner.url).port), '127.0.0.1');
   const connected = once(silent, 'connection') as Promise<[Socket]>;
   const id = await resend();

@@ -122,6 +122,7 @@ test('GET of a delivered notification shows its body and its attempt', async () 
     previous_booking_on: null,
     change_reason: 'BOOKING_CREATED',
     booking_code: bookingCode,
+    svc_eligiblity_id: null,
     event_sequence: 1,
     effective_date: expect.any(String),
     state: 'DELIVERED',

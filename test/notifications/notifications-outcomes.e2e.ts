@@ -131,7 +131,7 @@ describe('automatic retry after a 500', () => {
     expect(rows.map((row) => row['retry'])).toEqual(['AUTO', 'AUTO', 'AUTO', 'AUTO']);
     expect(rows.map((row) => row['failure'])).toEqual(['server_error', null, null, null]);
     for (const row of rows) expect(row['next_attempt_at']).not.toBeNull();
-    // Only the oldest notification was sent, as a probe.
+    // While the partner was DOWN, only its oldest notification was sent, as a probe.
     expect(new Set(subscribed.partner.requests.map(({ json }) => json.booking_code))).toEqual(new Set([first]));
     subscribed.partner.requests.length = 0;
     subscribed.partner.answer({ status: 200 });
@@ -157,8 +157,8 @@ describe('automatic retry after a 500', () => {
       expect(probe.raw.equals(sent.raw)).toBe(true);
       expect(probe.headers['webhook-id']).toBe(sent.headers['webhook-id']);
     }
-    // The first gap is ignored, because the second notification may already have been sent when the partner turned
-    // DOWN.
+    // The time between the first two requests is ignored, because the second may have been sent before the partner
+    // turned DOWN.
     const scheduled = gaps.slice(-3);
     expect(Math.min(...scheduled)).toBeGreaterThanOrEqual(600);
     expect(scheduled.at(-1)).toBeGreaterThanOrEqual(1200);
@@ -217,7 +217,7 @@ describe('automatic retry after a 500', () => {
     });
   });
 
-  test('gives up automatic retry after RETRY_GIVE_UP_H hours', async () => {
+  test('gives up the automatic retries of a notification after RETRY_GIVE_UP_H hours', async () => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
     await queued();

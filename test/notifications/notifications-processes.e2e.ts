@@ -65,7 +65,8 @@ test('an event wakes the processes with the role delivery for an active partner,
   };
   await booking('SUSPENDED', 'UP');
   await booking('ACTIVE', 'DOWN');
-  // PostgreSQL sends the messages of NOTIFY in commit order, so that this message comes last.
+  // PostgreSQL sends the messages of NOTIFY in commit order, so that the message about the last booking arrives after
+  // those about the earlier bookings.
   await booking('ACTIVE', 'UP');
   await eventually(() => expect(heard).not.toEqual([]));
   expect(heard).toEqual([`due ${subscribed.id}`]);
@@ -135,7 +136,7 @@ test('never issues a lease token twice, even if sequences are reset by a failove
   await subscribed.stop();
 });
 
-test('a delivery worker whose lease was taken over writes nothing', async () => {
+test('a delivery worker records nothing for a notification whose lease another worker has taken over', async () => {
   const app = await start();
   const subscribed = await Subscribed.start(app);
   subscribed.partner.answer({ status: 400, delayMs: 500 });

@@ -35,7 +35,7 @@ function put() {
   return client.put({ key: 'one', url, auth, caPem, waitMs: 2000, connections: 1 }, {}, '{}');
 }
 
-/** Makes one attempt, over a new connection, at a partner that sends this response. */
+/** Makes one attempt, over a new connection, at a partner that sends the given response. */
 async function outcomeOf(answer: PartnerAnswer): Promise<AttemptOutcome> {
   partner.answer(answer);
   const outcome = await put();
@@ -98,7 +98,7 @@ describe('a 200 that RFC 9112 allows', () => {
     ['after a thousand interim answers', interim(103).repeat(1000) + whole(lines(OK, 'Content-Length: 2', ''))],
   ];
 
-  it.each(rows)('accepts a 200 of a partner %s', async (_title, bytes) => {
+  it.each(rows)('counts a 200 of a partner in an unusual form of HTTP as delivered: %s', async (_title, bytes) => {
     expect(summary(await outcomeOf({ bytes }))).toEqual(taken);
   });
 
@@ -177,7 +177,7 @@ describe('an answer that is not HTTP', () => {
   ];
 
   it.each(rows)(
-    'records a response that is not HTTP with a reason, and its first bytes as the excerpt: %s',
+    'records the reason and the first bytes of a partner’s response that is not HTTP: %s',
     async (_title, bytes, reason, excerpt) => {
       expect(summary(await outcomeOf({ bytes }))).toEqual({ delivered: false, failure: 'protocol', reason, excerpt });
     },

@@ -82,7 +82,7 @@ function endpointOf(partner: Partner, changes: Partial<PartnerEndpoint> = {}): P
   };
 }
 
-/** Makes one attempt at a partner that sends this response. */
+/** Makes one attempt at a partner that sends the given response. */
 async function attempt(answer: PartnerAnswer, changes: Partial<PartnerEndpoint> = {}) {
   const [client, partner] = await Promise.all([aClient(), aPartner()]);
   partner.answer(answer);
@@ -295,7 +295,7 @@ describe('the answer of a partner', () => {
     ],
   ];
 
-  it.each(rows)('the response of a partner: %s', async (...[, answer, expected, changes]) => {
+  it.each(rows)('classifies the response of a partner: %s', async (...[, answer, expected, changes]) => {
     const { outcome, partner } = await attempt(answer, changes);
     expect(summary(outcome)).toEqual(expected);
     expect(partner.requests).toHaveLength(1);
@@ -308,13 +308,13 @@ describe('the excerpt of an answer', () => {
   const excerptOf = async (answer: PartnerAnswer, changes?: Partial<PartnerEndpoint>) =>
     (await attempt(answer, changes)).outcome.excerpt;
 
-  it('limits the excerpt to 2 KiB, cut between characters', async () => {
+  it('limits the excerpt of a response to 2 KiB, and cuts it between characters', async () => {
     const excerpt = await excerptOf({ status: 400, body: `x${'é'.repeat(5000)}` });
     expect(Buffer.byteLength(excerpt ?? '')).toBe(2047);
     expect(excerpt).toMatch(/^xé+$/);
   });
 
-  it('removes control characters from the excerpt, whatever the bytes', async () => {
+  it('removes control characters from the excerpt of a response, whatever its bytes are', async () => {
     const noise = Buffer.from([
       0x00, 0x41, 0x0d, 0x0a, 0x42, 0x1b, 0x7f, 0xc2, 0x85, 0xff, 0xfe, 0xed, 0xa0, 0x80, 0x43,
     ]);
@@ -322,7 +322,7 @@ describe('the excerpt of an answer', () => {
     expect(excerpt).toMatch(/^A B\ufffd+C$/);
   });
 
-  it('stores no excerpt of an empty or compressed response body', async () => {
+  it('stores no excerpt of a response whose body is empty or compressed', async () => {
     expect(await excerptOf({ status: 500 })).toBeNull();
     expect(await excerptOf({ status: 500, body: gzipSync('x'), headers: { 'Content-Encoding': 'gzip' } })).toBeNull();
   });
@@ -571,7 +571,7 @@ describe('a partner that cannot be reached', () => {
 
   it('reaches the partner at the next address without waiting for silent first addresses', async () => {
     const partner = await aPartner();
-    // This address neither accepts nor refuses connections, because its accept queue is full.
+    // The first address neither accepts nor refuses connections, because its accept queue is full.
     const silent = await silentListeners(Number(new URL(partner.url).port), ['127.0.0.3', '127.0.0.4']);
     const client = await aClient(LOOPBACK, () => Promise.resolve(['127.0.0.3', '127.0.0.4', '127.0.0.1']));
     const outcome = await client.put(endpointOf(partner, { waitMs: 20_000 }), headers, body);
@@ -639,7 +639,8 @@ describe('connections to a partner', () => {
     partner.answer({ endless: 'silence' });
     const late = await Promise.all(Array.from({ length: 5 }, () => client.put(endpoint, headers, body)));
     expect(late.map(summary)).toEqual(Array(5).fill(failed('timeout')));
-    // All five end at about the same time. The connection of one that ends first may still serve one that waits.
+    // All five requests end at about the same time. The connection of a request that ends first may still serve one
+    // that waits.
     expect(partner.requests.length).toBeLessThan(45);
     partner.answer({ status: 200 });
     expect(summary(await client.put(endpoint, headers, body))).toEqual(delivered);
@@ -648,7 +649,8 @@ describe('connections to a partner', () => {
   it('a response that arrived in time counts even if the process was too busy to read it in time', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     partner.answer(() => {
-      // Once the response is being sent, this process is blocked until the wait is over.
+      // The test blocks the process from the moment at which the partner sends its response until the wait time is
+      // over.
       setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500));
       return { status: 200 };
     });
@@ -722,7 +724,7 @@ describe('connections to a partner', () => {
     },
   );
 
-  it('only one attempt fails when all idle connections to a partner were silently dropped', async () => {
+  it('only one attempt fails when a firewall has silently dropped all idle connections to a partner', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const between = await freezable(Number(new URL(partner.url).port));
     const endpoint = endpointOf(partner, { url: between.url, waitMs: 2000 });
@@ -901,7 +903,8 @@ describe('OAuth2 client credentials', () => {
   it('sends no notification when the process was blocked and reads the OAuth2 token only after the wait time', async () => {
     const { client, endpoint, partner } = await anOAuthPartner();
     partner.answerToken(() => {
-      // As soon as the token endpoint sends the token, this process is blocked until the wait time is over.
+      // The test blocks the process from the moment at which the token endpoint sends the token until the wait time is
+      // over.
       setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500));
       return { body: JSON.stringify(good) };
     });
@@ -934,7 +937,7 @@ describe('OAuth2 client credentials', () => {
   it('requests an OAuth2 token with an extremely long lifetime once, and uses it', async () => {
     const issuer = await aPartner({ oauth: secret });
     const { put } = await withTokensOf(issuer, await aPartner());
-    // The value is written as JSON text, because it exceeds the range of a number.
+    // The lifetime of the token is written as JSON text, because it exceeds the range of a JavaScript number.
     issuer.answerToken({ body: JSON.stringify(good).replace('60', '1e999') });
     expect([summary(await put()), summary(await put())]).toEqual([delivered, delivered]);
     expect(issuer.tokenRequests).toHaveLength(1);

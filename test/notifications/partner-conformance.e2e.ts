@@ -192,7 +192,7 @@ describe('npm run conformance', () => {
     expect(await foundIn(good())).toEqual([]);
   });
 
-  it.each(faulty)('npm run conformance reports a partner that %s', async (_title, spoil, expected) => {
+  it.each(faulty)('npm run conformance reports the fault of a partner that %s', async (_title, spoil, expected) => {
     expect(expected.length).toBeGreaterThan(0);
     expect(await foundIn(spoil(good()))).toEqual(expect.arrayContaining(expected));
   });

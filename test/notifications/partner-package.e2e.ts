@@ -286,7 +286,7 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
     const cursor = await catchUp(receiver(), { ...feed, keepCursor });
     expect(await told(booking_code)).toEqual(both);
     expect(kept.at(-1)).toBe(cursor);
-    // A second catch-up from the beginning changes nothing, because every notification is known.
+    // A second catch-up from the beginning of the feed changes nothing, because every notification in it is known.
     await catchUp(receiver(), feed);
     expect(await told(booking_code)).toEqual(both);
   });

@@ -9,7 +9,7 @@ const BATCH = 1000;
 let app: TestApp;
 let subscribed: Subscribed[];
 
-// This process has no delivery role, so that only the test runs the upkeep of the queue.
+// The process under test does not have the role `delivery`, so that only the test runs the upkeep of the queue.
 beforeAll(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
 });
@@ -28,7 +28,7 @@ function watched(): [string, number][] {
   const execute = app.database.execute.bind(app.database);
   jest.spyOn(app.database, 'execute').mockImplementation(async (statement: Statement, values?: unknown[]) => {
     const changed = await execute(statement, values);
-    // Statements of other background work of the process are ignored.
+    // The test ignores statements of the process's other background work.
     if (statement.name?.startsWith('queue-')) done.push([statement.name, changed]);
     return changed;
   });
@@ -39,7 +39,7 @@ const upkeep = () => app.app.get(QueueUpkeep).run();
 const unresolved = async ({ id }: Subscribed) =>
   (await app.given.sql(`SELECT FROM notifications WHERE subscription_id = $1 AND state <> 'RESOLVED'`, [id])).length;
 
-test('the queue upkeep resolves notifications of deleted partners in batches, and does every other kind of work between two batches', async () => {
+test('the queue upkeep resolves notifications of deleted partners in batches, and does its other work between two batches', async () => {
   for (const one of subscribed) await queueMany(one, 1500);
   for (const one of subscribed) await one.admin('DELETE', `subscriptions/${one.id}`);
   const done = watched();
@@ -137,7 +137,7 @@ describe('giving up', () => {
     const [suspended, once] = subscribed;
     await retried(suspended, 4000, '60 hours');
     await become(suspended, 'DOWN', `, state = 'SUSPENDED', suspended_datetime = now() - interval '50 hours'`);
-    // Of the notification's 60 hours, 40 do not count, because the partner was suspended.
+    // The notification is 60 hours old. Forty of these hours do not count, because the partner was suspended.
     await retried(once, 4000, '60 hours');
     await retried(once, 2, '65 hours');
     await become(

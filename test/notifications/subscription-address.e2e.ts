@@ -39,7 +39,7 @@ describe('credentials of a subscription whose host changes', () => {
     ['OAuth 2.0 with a key', { ...oauth2, client_secret: undefined, client_auth: 'private_key_jwt' }],
   ];
 
-  test.each(WAYS)('requires %s to be sent again when the host of a subscription changes', async (_, auth) => {
+  test.each(WAYS)('requires %s again when the host of a subscription changes', async (_, auth) => {
     const { id, auth: shown } = (await create(OLD, { auth })).body;
     const refused = await call('PATCH', `/${id}`, { partner_url: ELSEWHERE, wait_ms: 2000 });
     expect([refused.status, refused.body.code, faultsOf(refused.body.errors)]).toEqual([
@@ -99,7 +99,7 @@ describe('credentials of a subscription whose host changes', () => {
     },
   );
 
-  test('requires the whole auth when the host of token_url changes', async () => {
+  test('requires the whole member auth again when the host of its token_url changes', async () => {
     const { id } = (await create(OLD, { auth: oauth2 })).body;
     const { client_secret: _, ...rest } = oauth2;
     const refused = await call('PATCH', `/${id}`, { auth: { ...rest, token_url: 'https://elsewhere.example/token' } });
@@ -184,7 +184,7 @@ describe('a setting that can only fail', () => {
   ];
 
   test.each(ADDRESSES)(
-    'refuses, as partner_url and as token_url, an address that can only fail: %s',
+    'refuses an address at which every request would fail, as partner_url and as token_url: %s',
     async (address, code) => {
       const auth = { type: 'oauth2_client_credentials', client_id: 'svc', client_secret: 'x', token_url: address };
       const refused = await create(address, { auth });

@@ -85,12 +85,12 @@ test('keeps the suspensions of a subscription as long as they affect when notifi
     ).length;
   await app.given.sql(
     `UPDATE subscriptions SET suspensions = $2::tstzmultirange, suspended_datetime = now() - interval '90 hours' WHERE id = $1`,
-    // Of the 24 hours that count, 5 are after the third suspension, 15 before it, and 4 before the second one. The
-    // first suspension is therefore no longer needed.
+    // The last 24 hours without a suspension reach back beyond the second of three suspensions, but not to the first,
+    // which is therefore deleted.
     [subscribed.id, `{[${hours(300)},${hours(200)}),[${hours(80)},${hours(60)}),[${hours(45)},${hours(5)})}`],
   );
   await retain();
-  // All suspensions are kept while the current suspension has no end.
+  // While a subscription is suspended, all of its earlier suspensions are kept.
   expect(await suspensions()).toBe(3);
   await app.given.sql('UPDATE subscriptions SET suspended_datetime = NULL WHERE id = $1', [subscribed.id]);
   await retain();
@@ -104,7 +104,7 @@ test('keeps the suspensions of a subscription as long as they affect when notifi
          'ERROR_QUEUE', 'AUTO', 'server_error', 500, $3)`,
       [subscribed.id, subscribed.scene.account, hours(ago)],
     );
-  // The subscription was suspended for 60 of these 83.9 hours.
+  // The subscription was suspended for 60 of the last 83.9 hours.
   await queue(83.9);
   await queue(84.1);
   await app.given.sql(

@@ -85,7 +85,7 @@ test('the statistics of a subscription return the count of waiting bookings, the
     bookings_waiting: 2,
     next_booking_on: sooner.on,
   });
-  // The booking is moved to a time after the second booking: the last event of a booking decides its time.
+  // The first booking is moved to a time after the second one, because the last event of a booking decides its time.
   await subscribed.reschedule(sooner.code, { booking_on: dateTime(Date.now() + 20 * DAY_MS) });
   await eventually(async () => expect(await subscribed.queue()).toHaveLength(3));
   expect(await statistics()).toMatchObject({ bookings_waiting: 2, next_booking_on: later.on });

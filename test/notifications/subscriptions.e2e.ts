@@ -45,6 +45,7 @@ test('creates a subscription from the required members alone', async () => {
     name: null,
     partner_url: 'https://partner.example/hooks/',
     change_reasons: REASONS,
+    record_changes: [],
     auth: { type: 'none' },
     ca_pem: null,
     client_cert_pem: null,
@@ -340,7 +341,7 @@ test('signs client assertions with a key of the key set, and sends them only to 
   await Promise.all([issuer.stop(), other.stop()]);
 });
 
-test('a POST verify that fails returns the response of the partner', async () => {
+test('POST verify of a subscription returns the response of a partner that does not accept the sample', async () => {
   const other = await startPartner();
   other.answer({ status: 418, body: 'I am a teapot' });
   const created = await call('POST', '', { account_code: account, partner_url: other.url, ca_pem: other.caPem });

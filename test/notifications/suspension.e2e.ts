@@ -88,8 +88,8 @@ test('the time of a suspension does not count towards giving up notifications', 
   await subscribed.post('resume');
   await pause(2500);
   expect((await subscribed.queue()).map((row) => row['retry'])).toEqual(['AUTO']);
-  // Only 20 of the hours count, because the partner was suspended during the others. The notification is given up after
-  // at most four more hours.
+  // Only 20 hours count towards giving up the notification, because the partner was suspended during the others. It is
+  // given up after at most four more hours.
   await first.given.sql(
     `UPDATE notifications SET queued_datetime = now() - interval '55 hours' WHERE subscription_id = $1`,
     [id],

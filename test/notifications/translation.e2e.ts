@@ -68,7 +68,7 @@ test('translates a burst of events for many subscriptions completely, and serves
   await other.stop();
 });
 
-test('the notification of a booking’s first event is created already claimed, and sent under this claim', async () => {
+test('the worker that creates the notification of a booking’s first event claims it in the same statement, and sends it under this claim', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   const loop = app.app.get(DeliveryLoop);

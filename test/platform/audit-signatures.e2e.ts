@@ -21,7 +21,7 @@ let app: TestApp;
 
 beforeAll(async () => {
   app = await startApp({ env: { SECRETS_KEY: key } });
-  // Stops the background sealing, so that only the test adds seals.
+  // Stops the background sealing of the audit log, so that only the test adds seals.
   const registry = app.app.get(SchedulerRegistry, { strict: false });
   for (const name of registry.getIntervals()) registry.deleteInterval(name);
 });
@@ -31,7 +31,7 @@ beforeEach(() => tamper('TRUNCATE audit_log, audit_seals'));
 const sql = (text: string, values: unknown[] = []) => app.given.sql(text, values);
 const secretsOf = (keys: string) =>
   new Secrets(new Config({ DATABASE_URL: app.databaseUrl, SECRETS_KEY: keys }).secrets);
-/** Returns the object that seals the audit log in a process with these keys in `SECRETS_KEY`. */
+/** Returns the object that seals the audit log in a process with the given keys in `SECRETS_KEY`. */
 const sealsOf = (keys: string) => new AuditSeals(app.app.get(Database), secretsOf(keys), app.app.get(Logger));
 const seal = (keys = key) => sealsOf(keys).seal();
 const verify = (anchor: string | null = null, keys = key) => verifyAudit(app.databaseUrl, secretsOf(keys), anchor);
@@ -137,7 +137,7 @@ describe('the signature of a seal', () => {
     await tamper(`UPDATE audit_log SET actor = 'nobody' WHERE id = $1`, [ids[1]]);
     await seal(foreignKey);
     expect(await verify()).toMatchObject({ agrees: false, fromRow: ids[0], because: UNSIGNED });
-    // The owner copies the key id that the table shows, but still lacks the key.
+    // The owner of the tables can copy a key id from an existing seal, but does not have the key.
     await tamper('UPDATE audit_seals SET key_id = $1', [secretsOf(key).signingKeyId]);
     expect(await verify()).toMatchObject({ agrees: false, fromRow: ids[0], because: CHANGED });
   });

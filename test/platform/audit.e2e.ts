@@ -107,7 +107,7 @@ describe('an audit row', () => {
   });
 });
 
-test('lists only the audit rows of the account in the query', async () => {
+test('GET /admin/audit lists only the audit rows of the account in the query', async () => {
   const [one, other] = [await app.given.scene(), await app.given.scene()];
   const { svc_eligiblity_id: id } = await app.given.eligibility(one);
   await app.given.eligibility(other);
@@ -154,7 +154,7 @@ describe('the seals of the audit log', () => {
       await tamper('UPDATE audit_seals SET key_id = $2, mac = $3 WHERE seal_id = $1', [seal.seal_id, key_id, mac]);
     }
   };
-  /** Stops the background sealing: so that only the test adds seals. */
+  /** Stops the background sealing of the audit log, so that only the test adds seals. */
   const still = () => {
     for (const { app: one } of [sealed, other]) {
       const registry = one.get(SchedulerRegistry, { strict: false });
@@ -295,7 +295,7 @@ describe('npm run admin -- grants', () => {
     said.mockRestore();
     expect(code).toBe(0);
     await owner.given.sql(sql);
-    // A second run of the printed SQL has no effect.
+    // Running the SQL that `grants` prints a second time has no effect.
     await owner.given.sql(sql);
     const url = new URL(owner.databaseUrl);
     url.username = encodeURIComponent(role);

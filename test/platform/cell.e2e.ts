@@ -59,7 +59,7 @@ it("generated values begin with the cell's letter, and are as long and as random
   expect(launchToken).toMatch(/^B[\w-]{43}$/);
   expect((await app.call('GET', `/launch/${launchToken}`)).status).toBe(303);
 
-  // The result of an exam that was never booked generates the booking code.
+  // A result for an exam that was never booked creates a booking, with a generated code.
   const unbooked = await app.given.eligibility(scene);
   expect((await new Deliveries(app).put(scene, accountBody(unbooked['candidate'].candidate_id))).status).toBe(200);
   const [row] = await app.given.sql('SELECT booking_code FROM bookings WHERE svc_eligiblity_id = $1', [

@@ -73,7 +73,7 @@ describe('kill -9 of service and database in the middle of the flow', () => {
 
   it('the service stops with exit code 0 on SIGTERM, as soon as the current request is answered', async () => {
     const body = 'grant_type=password';
-    // Opens a keep-alive connection, which must not delay the stop.
+    // Opens a keep-alive connection, which must not delay the shutdown of the service.
     const socket = connect(Number(new URL(service.server.base_url).port), '127.0.0.1');
     socket.write(`POST /token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n`);
     socket.write(`Authorization: Basic eDp5\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`);
@@ -85,7 +85,7 @@ describe('kill -9 of service and database in the middle of the flow', () => {
     expect(String((await answered)[0])).toMatch(/^HTTP\/1\.1 401 /);
     const answeredAt = performance.now();
     expect(await stopped).toBe(0);
-    // The process has not waited for the ten seconds of its grace period.
+    // The process exits without waiting for the ten seconds of its grace period (SHUTDOWN_GRACE_MS).
     expect(performance.now() - answeredAt).toBeLessThan(4_000);
     service = await ServiceProcess.start(folder.path);
     expect(service.output).toContain('Ready: ');

@@ -17,7 +17,7 @@ let relay: Relay;
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 
-/** A proxy between the service and PostgreSQL, which can become silent. */
+/** A proxy between the service and PostgreSQL that a test can make silent. */
 class Relay {
   private readonly sockets = new Set<Socket>();
   private isSilent = false;
@@ -51,7 +51,7 @@ class Relay {
     return relay;
   }
 
-  /** While it is true, the proxy accepts connections without forwarding anything. */
+  /** Whether the proxy is silent: it then accepts connections without forwarding anything. */
   set silent(isSilent: boolean) {
     this.isSilent = isSilent;
     this.generation += 1;
@@ -110,7 +110,7 @@ it('ends running requests soon and refuses new requests immediately while the da
   for (const { answer, ms } of first) {
     expect([answer.status, answer.body.code]).toEqual([503, 'service_unavailable']);
     expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
-    // The request ended before the timeout of its statement.
+    // The service answers the request before the timeout of its SQL statement (7 s).
     expect(ms).toBeLessThan(7_000);
   }
   for (const call of [read, create]) {
@@ -162,7 +162,7 @@ it('does not treat a statement that waits for a lock as a silent server', async 
     await pause(4_500);
     expect((await ready()).status).toBe(200);
     await holder.query('COMMIT');
-    // The statement gave up waiting for its lock after the lock timeout that applies outside a unit of work.
+    // Outside a unit of work, a statement that waits for a lock ends after the short lock timeout.
     const { answer, ms } = await waiting;
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
     expect(ms).toBeLessThan(4_500);
@@ -181,7 +181,7 @@ it('opens new database connections when the old connections are cut', async () =
 it('turns readiness red and answers writes with 503 while the database is read-only', async () => {
   const name = new URL(database.url).pathname.slice(1);
   await app.given.sql(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-  // The setting applies only to new sessions, so open sessions stay writable.
+  // The read-only setting of the database applies only to new sessions, so that open sessions stay writable.
   expect((await ready()).body.parts.database).toBe('read-only');
   relay.cut();
   await eventually(async () => (await ready()).body.parts.database === 'read-only', 10_000);

@@ -101,7 +101,7 @@ it('loses no acknowledged change when the primary is killed under synchronous re
   await eventually(async () => expect(await create()).toBe(200));
   const ms = Math.round(performance.now() - promoted);
   await assertNothingIsLost();
-  // The figures are printed only on request, because a busy machine gives no reliable ones.
+  // The durations of the failover are printed only on request, because a busy machine gives no reliable ones.
   if (process.env['TEST_FIGURES']) process.stdout.write(`callers are answered ${ms} ms after the promotion\n`);
 });
 

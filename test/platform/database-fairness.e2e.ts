@@ -44,7 +44,7 @@ const kinds: [string, () => Promise<unknown>, number][] = [
   [
     'units of work that share a transaction',
     () => app.app.get(UnitOfWork).runWithOthers(randomUUID(), () => app.database.query(SHORT_WORK)),
-    // Up to three transactions, of up to fifty units of work each, run at a time.
+    // Up to three shared transactions run at a time, with up to fifty units of work each.
     (2 * FLOOD) / 3,
   ],
 ];

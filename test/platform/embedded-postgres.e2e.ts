@@ -272,7 +272,7 @@ describe('starting an embedded PostgreSQL', () => {
     expect(readFileSync(join(data, 'postgres.log'), 'utf8')).not.toContain('personal datum');
   });
 
-  it('starts PostgreSQL on a new port when the last port is taken', async () => {
+  it('starts PostgreSQL on a new port when another program uses its last port', async () => {
     const data = join(room, 'data');
     const first = run(data);
     const { url } = await first.started();
@@ -303,7 +303,7 @@ describe('starting an embedded PostgreSQL', () => {
     expect(readFileSync(join(data, 'postgres.log'), 'utf8')).toContain('shut down');
   });
 
-  it('recovers from an initdb that was killed in the middle', async () => {
+  it('creates the cluster again after an initdb that was killed in the middle', async () => {
     const data = join(room, 'data');
     const first = run(data);
     const draft = () =>
@@ -315,7 +315,7 @@ describe('starting an embedded PostgreSQL', () => {
     const { url } = await second.started();
     expect(await answers(url)).toBe(true);
     await second.stop();
-    // The killed process's initdb may have continued for a while.
+    // The initdb of the killed process may continue for a while.
     await sleep(1_000);
     await run(data).started();
     expect(draft()).toBeUndefined();
@@ -455,7 +455,7 @@ describe('a killed predecessor', () => {
       return bystander.pid!;
     },
     'a zombie': async () => {
-      // The shell replaces itself by a program that never reaps the child.
+      // The shell replaces itself by a program that never reaps its child, which therefore stays a zombie.
       const parent = spawn('sh', ['-c', 'true & exec sleep 60'], { stdio: 'ignore', ...serverUser });
       services.push({ process: parent } as unknown as Service);
       const children = () => readFileSync(`/proc/${parent.pid}/task/${parent.pid}/children`, 'utf8').trim();
@@ -464,7 +464,7 @@ describe('a killed predecessor', () => {
     },
   };
 
-  it.each(Object.entries(stalePid))('starts PostgreSQL despite a postmaster.pid of %s', async (_name, makePid) => {
+  it.each(Object.entries(stalePid))('starts PostgreSQL although postmaster.pid names %s', async (_name, makePid) => {
     const data = join(room, 'data');
     mkdirSync(data);
     if (isRoot) chownSync(data, NOBODY.uid, NOBODY.gid);
@@ -562,7 +562,7 @@ describe('supervision of the server', () => {
     expect(performance.now() - begun).toBeLessThan(10_000);
   });
 
-  it('does not restart a server when only the supervising session was terminated', async () => {
+  it('does not restart PostgreSQL when only the session that supervises it was terminated', async () => {
     const data = join(room, 'data');
     const service = run(data);
     const { url } = await service.started();
@@ -576,7 +576,7 @@ describe('supervision of the server', () => {
 });
 
 describe('several processes', () => {
-  it('processes that start at the same moment on a new folder share one PostgreSQL until the last process stops', async () => {
+  it('processes that start at the same moment with a new data folder share one PostgreSQL until the last of them stops', async () => {
     const data = join(room, 'data');
     const all = [run(data), run(data), run(data)];
     const started = await Promise.all(all.map((service) => service.started()));
@@ -592,7 +592,7 @@ describe('several processes', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it('several processes restart a killed PostgreSQL only once', async () => {
+  it('processes that share a killed PostgreSQL restart it only once', async () => {
     const data = join(room, 'data');
     const all = [run(data), run(data)];
     const [{ url }] = await Promise.all(all.map((service) => service.started()));
@@ -605,7 +605,7 @@ describe('several processes', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it('a process can start while a second process on the same folder stops', async () => {
+  it('a process can start while another process with the same data folder stops', async () => {
     const data = join(room, 'data');
     let previous = run(data);
     await previous.started();
@@ -619,7 +619,7 @@ describe('several processes', () => {
 });
 
 describe('stopping', () => {
-  it('kills a PostgreSQL whose fast shutdown hangs', async () => {
+  it('kills the embedded PostgreSQL when its fast shutdown hangs', async () => {
     const data = join(room, 'data');
     const service = run(data);
     const { url } = await service.started();
@@ -636,7 +636,7 @@ describe('stopping', () => {
       expect(isAlive(pid)).toBe(false);
       expect(performance.now() - begun).toBeLessThan(14_000);
     } finally {
-      // The process is ended here, because a frozen process would outlive a failed test.
+      // The frozen process is killed at the end of the test, because it would outlive a failed test.
       if (isAlive(rows[0].pid)) process.kill(rows[0].pid, 'SIGKILL');
     }
   });

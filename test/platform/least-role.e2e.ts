@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000;
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let admin: pg.Client;
-/** The role that owns the tables and has no other right. */
+/** The name of the database role that owns the tables and has no other right. */
 let owner: string;
 let role: string;
 const urlOf = (user: string) => {

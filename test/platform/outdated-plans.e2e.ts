@@ -12,7 +12,7 @@ afterAll(() => app.close());
 
 const TABLES = ['eligibilities', 'bookings', 'notifications', 'deliveries', 'tests', 'users', 'eligibility_imports'];
 
-/** Creates, reads, books, moves and cancels, 12 at a time, so that most connections prepare the statements. */
+/** Creates, reads, books, moves and cancels records, 12 at a time, so that most connections prepare the statements. */
 async function callEverything(): Promise<number[]> {
   const statuses: number[] = [];
   const call = async (method: string, path: string, body?: object) => {

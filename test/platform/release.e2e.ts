@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 const root = join(__dirname, '../..');
 
-// Packages and the document are built.
+// The time limit is long, because the tests build packages and the OpenAPI document.
 jest.setTimeout(300_000);
 
 /** A copy of the repository, in which a test plants a fault. */
@@ -38,7 +38,7 @@ function release(...options: string[]) {
 describe('the command of a release', () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 
-  it('sets the version of the newest section of the changelog in every place, and leaves the repository as it is', () => {
+  it('a dry run of a release sets the version of the newest changelog section in every file of a copy of the repository', () => {
     const before = readFileSync(join(repository, 'package.json'), 'utf8');
     edit('CHANGELOG.md', (text) => text.replace(/^## .*$/m, '## 7.8.9 (unreleased)'));
     const { status, stdout } = release('--only', 'versions,changelog,licence');
@@ -46,7 +46,7 @@ describe('the command of a release', () => {
     expect(readFileSync(join(repository, 'package.json'), 'utf8')).toBe(before);
   });
 
-  it('refuses a chart with another version', () => {
+  it('refuses a release when the Helm chart has another version', () => {
     edit('deploy/chart/Chart.yaml', (text) => text.replace(/^appVersion: .*$/m, 'appVersion: 9.9.9'));
     expect(release(version, '--only', 'versions')).toMatchObject({
       status: 1,
@@ -55,14 +55,14 @@ describe('the command of a release', () => {
   });
 
   it.each([
-    ['of another release', '## 7.8.8 (2030-01-01)', 'CHANGELOG.md has no section 7.8.9.'],
+    ['for another release', '## 7.8.8 (2030-01-01)', 'CHANGELOG.md has no section 7.8.9.'],
     ['without a date', '## 7.8.9 (soon)', 'The section 7.8.9 of CHANGELOG.md has neither a date nor “unreleased”.'],
-  ])('refuses a changelog with a section %s', (_name, heading, sentence) => {
+  ])('refuses a release when the section of the changelog is %s', (_name, heading, sentence) => {
     edit('CHANGELOG.md', (text) => text.replace(/^## .*$/m, heading));
     expect(release('7.8.9', '--only', 'changelog')).toMatchObject({ status: 1, stderr: sentence });
   });
 
-  it('refuses a README that does not say what the licence allows', () => {
+  it('refuses a release when README.md does not say what the licence allows', () => {
     edit('README.md', (text) => text.replaceAll('`UNLICENSED`', ''));
     expect(release('--only', 'licence')).toMatchObject({
       status: 1,
@@ -70,7 +70,7 @@ describe('the command of a release', () => {
     });
   });
 
-  it('refuses a package that lacks a file', () => {
+  it('refuses a release when a client package lacks a file that it names', () => {
     edit('clients/partner/package.json', (text) => text.replace(/^ *"vectors\.json",\n/m, ''));
     expect(release('--only', 'packages')).toMatchObject({
       status: 1,
@@ -78,7 +78,7 @@ describe('the command of a release', () => {
     });
   });
 
-  it('refuses a document that is not current', () => {
+  it('refuses a release when docs/openapi.json does not match the code', () => {
     edit('docs/openapi.json', (text) => text.replace('"paths": {', '"paths": { "/planted": {},'));
     expect(release('--only', 'openapi')).toMatchObject({
       status: 1,
@@ -86,7 +86,7 @@ describe('the command of a release', () => {
     });
   });
 
-  it('does not release a part', () => {
+  it('refuses to check only some parts of a release unless it is a dry run', () => {
     const { status, stderr } = spawnSync(process.execPath, [join(root, 'scripts/release.mjs'), '--only', 'versions'], {
       encoding: 'utf8',
     });

@@ -119,7 +119,7 @@ describe('after the whole flow', () => {
   });
 });
 
-/** Returns every row of every table as text. */
+/** Returns every row of every table of the database as text. */
 async function dumpOf(dataDir: string): Promise<string> {
   const port = readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[3].trim();
   const password = readFileSync(join(dataDir, 'postgres.secret'), 'utf8').trim();

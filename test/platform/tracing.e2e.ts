@@ -91,7 +91,7 @@ describe('§14 with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(within.map(({ name }) => name)).toEqual(expect.arrayContaining(['COMMIT', 'unit-of-work-record']));
     const translated = named('notifications-translate');
     const translation = inTrace().find(({ spanId }) => spanId === translated.parentSpanId)!;
-    expect(translation.name).toBe('TranslateBookingEvents');
+    expect(translation.name).toBe('TranslateEvents');
     const published = inTrace().find(({ spanId }) => spanId === translation.parentSpanId)!;
     expect(published.name).toBe('publish booking.created');
     const put = named('PUT');
@@ -102,7 +102,7 @@ describe('§14 with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(JSON.stringify(inTrace())).not.toContain(eligibility['candidate'].candidate_id);
   });
 
-  it('the trace of a request includes no work for other requests', async () => {
+  it('the trace of a request includes no work that was done for other requests', async () => {
     const scene = await app.given.scene();
     const records = await Promise.all(Array.from({ length: 30 }, () => app.given.eligibility(scene)));
     const headers = (n: number) => ({ traceparent: `00-${n.toString(16).padStart(32, 'e')}-${PARENT}-01` });

@@ -47,7 +47,7 @@ describe('statements that a unit of work sends without waiting', () => {
     expect(await audited('sent-a')).toBe(1);
   });
 
-  it('later queries of a unit of work see the effect of its sent statements', async () => {
+  it('a query of a unit of work sees the effect of statements that the unit sent before without waiting for them', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['a']);
       expect(await database.query(LOCK, ['a'])).toEqual([{ name: 'a', seen: 0 }]);
@@ -90,7 +90,7 @@ describe('statements that a unit of work sends without waiting', () => {
     expect(await names()).toEqual(['free', 'taken']);
   });
 
-  it('repeats all sent statements of a unit of work after a deadlock', async () => {
+  it('repeats a unit of work with all its statements after a deadlock', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('one'), ('two')`);
     let runs = 0;
     let met: () => void = () => undefined;
@@ -105,8 +105,8 @@ describe('statements that a unit of work sends without waiting', () => {
         unitOfWork.send(RENAME, [second]);
       });
     await Promise.all([both('one', 'two'), both('two', 'one')]);
-    // There was at least one retry. PostgreSQL chooses which transaction it aborts, and a second deadlock may cause a
-    // second retry.
+    // After the deadlock, at least one unit of work was retried. PostgreSQL chooses which transaction it aborts, and a
+    // second deadlock may cause a second retry.
     expect(runs).toBeGreaterThanOrEqual(3);
     expect(await app.given.sql('SELECT name, seen FROM names ORDER BY name')).toEqual([
       { name: 'one', seen: 1 },
@@ -127,7 +127,7 @@ describe('rows that a unit of work buffers', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('buffered rows are rolled back only with the part of the unit of work that buffered them', async () => {
+  it('when a part of a unit of work is rolled back, only the rows that this part buffered are discarded', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.keep(KEEP, { name: 'before' });
       const failing = unitOfWork.part(() => {
@@ -167,7 +167,7 @@ describe('units of work that share a transaction', () => {
 
   it('several units of work that share a transaction are each committed under the name of their own caller', async () => {
     await Promise.all(['a', 'b', 'c', 'd'].map((name) => shared(name)));
-    // The first unit finds no running transaction and begins alone. The other units wait meanwhile, and then share a
+    // The first unit of work finds no running transaction and begins alone. The others wait meanwhile, and then share a
     // transaction.
     expect(await transactions()).toEqual([['a'], ['b', 'c', 'd']]);
     for (const name of ['a', 'b', 'c', 'd']) expect(await actorOf(name)).toEqual([name]);
@@ -333,7 +333,7 @@ describe('units of work that wait for a lock', () => {
     try {
       expect((await app.call('GET', '/health/ready')).body).toMatchObject({ status: 'ok' });
       expect(await names()).toEqual(['held']);
-      // Units 0 to 2 have timed out waiting for the lock, and the last six waiting for a connection.
+      // The first three units of work timed out waiting for the lock, and the last six waiting for a connection.
       for (const unit of [...units.slice(0, 3), ...units.slice(6)])
         expect(isDatabaseUnavailable(await unit.catch((error: unknown) => error))).toBe(true);
     } finally {

@@ -152,7 +152,8 @@ describe.each([
   afterAll(() => upgrade.database.drop());
 
   it('the database of the earlier release has rows in every table before the upgrade', () => {
-    // These tables may be empty: their rows are short-lived, or exist only with an identity provider.
+    // Some tables of the earlier release may be empty: their rows are short-lived, or exist only with an identity
+    // provider.
     const mayBeEmpty = [
       'login_attempts',
       'token_request_counts',
@@ -221,7 +222,7 @@ describe.each([
       expect(body.map((record: { status: string }) => record.status)).toEqual(['ELIGIBLE', 'EXPIRED']);
     });
 
-    it('updates and books a record of the earlier release, and moves its booking', async () => {
+    it('after an upgrade, a record of the earlier release can be updated and booked, and its booking moved', async () => {
       const path = testOf('launched');
       const [record] = (await get(path)).body as Record<string, any>[];
       const token = facts.client_token;
@@ -233,7 +234,7 @@ describe.each([
       expect((await get(testOf('booked'))).body[0].status).toBe('ELIGIBLE');
     });
 
-    it('returns results of the earlier release with photo and link', async () => {
+    it('after an upgrade, returns results of the earlier release with photo and link', async () => {
       const { body } = await get(`${testOf('completed by registration')}/results`);
       expect(body.map((result: { revision: number }) => result.revision)).toEqual([2, 1]);
       expect(body[0].body.userPhotoBase64String).toMatch(/^[A-Za-z0-9+/]{64}$/);
@@ -325,7 +326,7 @@ describe('a role without rights', () => {
   });
 });
 
-/** Returns the sorted rows of each table. */
+/** Returns the rows of each table of the database, sorted. */
 function rowsOf(url: string): Promise<Map<string, string>> {
   return connected(url, async (client) => {
     const rows = new Map<string, string>();
@@ -365,7 +366,7 @@ function filesOf(url: string): Promise<Map<string, string>> {
 async function recorded(work: () => Promise<void>): Promise<string[]> {
   const statements: string[] = [];
   const made = new Set<string>();
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- applied to its client below
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- the method is called with its own client as `this`
   const query = pg.Client.prototype.query;
   const spy = jest.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: any[]) {
     statements.push(typeof args[0] === 'string' ? args[0] : (args[0].text as string));

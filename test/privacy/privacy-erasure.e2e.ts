@@ -317,8 +317,8 @@ describe('the data of a candidate', () => {
     expect(await unmatchedOf(mine.account, id)).toEqual([]);
     await erase(mine.account, id);
     expect((await keptUnmatched()).filter((kept) => kept === marker)).toHaveLength(2);
-    // Results with the candidate's own ids, and results that name the candidate's record, still belong to the
-    // candidate.
+    // Results with the candidate's own ids, and results that name the candidate's record, are part of the export as
+    // well.
     const again = await app.given.eligibility(mine, { candidate: { email: `${marker}@example.org` } });
     await deliveries.register(other.token, body({ examCode: again['svc_eligiblity_id'] }));
     expect(await unmatchedOf(mine.account, again['candidate'].candidate_id as string)).toEqual([marker]);
@@ -327,7 +327,7 @@ describe('the data of a candidate', () => {
   it('an erasure succeeds in a second attempt when a deadlock ends the first attempt', async () => {
     const { account } = subscribed.scene;
     const record = await app.given.eligibility(subscribed.scene);
-    // A sequence counts the attempts of the erasure, because a rollback does not reset a sequence.
+    // The trigger counts the attempts of the erasure with a sequence, because a rollback does not reset a sequence.
     await app.given.sql('CREATE SEQUENCE goes');
     await app.given.sql(`CREATE FUNCTION deadlock_once() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN

@@ -30,7 +30,7 @@ const done = (jobId: string) =>
   });
 const erase = async (account: string, id: string, reason?: string) => done(await begin(account, id, reason));
 
-/** Returns the tables that contain a value. */
+/** Returns the names of the database tables in which a value occurs. */
 async function whereIs(value: string): Promise<string[]> {
   const tables = await app.given.sql(
     `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'm') ORDER BY relname`,
@@ -156,8 +156,8 @@ describe('an erasure', () => {
     const { scene, who } = await known();
     const path = `accounts/${scene.account}/candidates/${encodeURIComponent(who.id)}/erase`;
     const calls = await Promise.all(Array.from({ length: 5 }, () => admin('POST', path, { reason: 'asked for' })));
-    // The first erasure may have finished before the last request arrives. That request then finds no candidate with
-    // this id.
+    // The first erasure may have finished before the last request arrives, which then finds no candidate with the given
+    // id.
     for (const { status } of calls) expect([202, 404]).toContain(status);
     const begun = calls.filter(({ status }) => status === 202);
     expect(begun).not.toHaveLength(0);

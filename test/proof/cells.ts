@@ -38,7 +38,11 @@ class Front {
     private readonly log: () => string,
   ) {}
 
-  /** @param cell the cell that must answer @param status the expected status */
+  /**
+   * Sends a request through the proxy, and checks the cell and the status of the response.
+   * @param cell the cell that must answer
+   * @param status the expected status
+   */
   async call(cell: Letter, status: number, method: string, path: string, asked: Asked = {}): Promise<any> {
     const { token, body, headers = {} } = asked;
     this.calls += 1;

@@ -28,7 +28,7 @@ export class Daemon {
     return this.child !== null && this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** The pid of the running program. */
+  /** The process id of the running background program. */
   get pid(): number {
     return this.child!.pid!;
   }

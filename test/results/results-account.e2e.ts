@@ -1,7 +1,7 @@
 import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** PUT /accounts/{account_code}: contract section 7, "Of the candidate's exams without an account result". */
+/** Tests contract section 7, "Of the candidate's exams without an account result", for PUT /accounts/{account_code}. */
 let app: TestApp;
 let deliveries: Deliveries;
 let scene: Scene;
@@ -20,7 +20,7 @@ beforeEach(async () => {
 const HOUR_MS = 3_600_000;
 const hoursFromNow = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString().slice(0, 19) + 'Z';
 
-/** Creates an exam of the candidate, for a new test at each call. */
+/** Creates an exam of the candidate. Each call uses a new test. */
 async function anExam(state: { bookedAt?: string; status?: string; candidate?: string } = {}): Promise<string> {
   const where = { ...scene, testCode: await app.given.test(scene.account) };
   const eligibility = await app.given.eligibility(where, { candidate: { candidate_id: state.candidate ?? candidate } });
@@ -148,7 +148,7 @@ describe("the candidate's exams are searched group by group", () => {
   });
 
   it.each([['ELIGIBLE'], ['PENDING'], ['EXPIRED'], ['ABSENT']])(
-    "group (d) of a candidate's exams contains exams whose status is %s",
+    'assigns an account result to an exam without a booking whose status is %s if the candidate has no other exam',
     async (status) => {
       const id = await anExam(status === 'ELIGIBLE' ? {} : { status });
       expect(await deliver()).toBe(id);
@@ -157,7 +157,7 @@ describe("the candidate's exams are searched group by group", () => {
     },
   );
 
-  it('within a group of a candidate’s exams, an account result is assigned to the exam with the latest booking_on', async () => {
+  it('assigns account results to the completed exams first and then to the booked exams, each time to the latest booking_on', async () => {
     const early = await anExam({ bookedAt: hoursFromNow(-9), status: 'COMPLETED' });
     const late = await anExam({ bookedAt: hoursFromNow(-1), status: 'COMPLETED' });
     const soon = await anExam({ bookedAt: hoursFromNow(1) });
@@ -173,7 +173,7 @@ describe("the candidate's exams are searched group by group", () => {
     for (const id of exams) expect(await deliveries.status(id)).toBe('SCHEDULED');
   });
 
-  it('an account result is refused with candidate_exam_ambiguous when group (d) contains more than one exam', async () => {
+  it('refuses an account result with candidate_exam_ambiguous when more than one exam was neither taken nor booked', async () => {
     await anExam({ status: 'ABSENT' });
     await anExam({ status: 'EXPIRED' });
     expect(await deliver()).toBe('candidate_exam_ambiguous');

@@ -47,7 +47,8 @@ describe('every accepted body becomes a revision', () => {
       { ...body, webCamComments: null, examTakerEmail: null, videoReviewLink: null },
     ])
       expect((await deliveries.register(scene.token, again)).status).toBe(200);
-    // The last body omits webCamComments, which was [], so it is a new revision.
+    // The last body omits the member webCamComments, which was an empty list before. It therefore creates a new
+    // revision.
     expect(await numbers()).toEqual([1, 2]);
     expect({ ...(await snapshot()), revisions: 1, audited: before.audited }).toEqual(before);
   });
@@ -82,7 +83,7 @@ describe('every accepted body becomes a revision', () => {
     expect(await numbers()).toEqual([1, 2, 3]);
   });
 
-  it('numbers revisions per exam, across both sources', async () => {
+  it('numbers the revisions of an exam’s results consecutively, across both routes', async () => {
     await register({ n: 'A' });
     await put({ result_id: app.given.unique('R-') });
     await register({ n: 'A' });
@@ -256,7 +257,7 @@ describe('results in parallel for one exam', () => {
       ]);
       const bookings = await deliveries.bookings(id);
       if (result.status === 400) {
-        // The cancellation came first, so that no exam has the booking code any more.
+        // If the cancellation comes first, no exam has the booking code of the result any more.
         expect([round % 2, cancelled.status, result.body.code]).toEqual([0, 204, 'registration_not_found']);
         expect(result.body.unmatched_result_id).toEqual(expect.any(String));
         expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['ELIGIBLE', 0]);
@@ -312,7 +313,7 @@ describe('reading results', () => {
     ]);
   });
 
-  it('returns the results of all exams of the candidate and test', async () => {
+  it('GET of results returns the results of all exams that a candidate had for a test', async () => {
     await register({ n: 1 });
     const second = await app.given.eligibility(scene, { candidate: { candidate_id: candidate } });
     await register({ examMetaData: { examCode: second['svc_eligiblity_id'] }, n: 2 });
@@ -340,11 +341,11 @@ describe('reading results', () => {
     expect((await deliveries.read(scene, candidate)).text).toContain(`"body":${json}}`);
   });
 
-  it('returns [] for an exam that has no results yet', async () => {
+  it('GET of results returns an empty list for an exam that has no results yet', async () => {
     expect(await deliveries.read(scene, candidate)).toMatchObject({ status: 200, body: [] });
   });
 
-  it('answers 404 for an unknown candidate or test', async () => {
+  it('GET of results answers 404 for an unknown candidate or test', async () => {
     expect((await deliveries.read(scene, 'NOBODY')).body.code).toBe('candidate_not_found');
     const other = { ...scene, testCode: await app.given.test(scene.account) };
     expect((await deliveries.read(other, candidate)).body.code).toBe('eligibility_not_found');
@@ -360,7 +361,7 @@ describe('reading results', () => {
 });
 
 describe('photos and video links', () => {
-  it('stores photos and video links encrypted, apart from the body', async () => {
+  it('stores the photos and video links of results encrypted, apart from the body', async () => {
     await register({ userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' });
     const [row] = await deliveries.revisions(id);
     expect(row['body']).not.toMatch(/userPhotoBase64String|videoReviewLink|SECRETPHOTO|secret/);

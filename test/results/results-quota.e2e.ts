@@ -34,7 +34,7 @@ function expectQuota(answer: Answer): void {
 it('stores unmatched results, each once, up to their share of the daily quota', async () => {
   const scene = await app.given.scene();
   expect(refusal(await deliver(scene, 'nowhere', 'first'))).toEqual([400, 'registration_not_found']);
-  // A second delivery of the same body uses no quota.
+  // A second delivery of the same body does not count towards the quota.
   expect(refusal(await deliver(scene, 'nowhere', 'first'))).toEqual([400, 'registration_not_found']);
   expectQuota(await deliver(scene, 'nowhere', 'second'));
   expect(await rowsOf(scene)).toHaveLength(1);

@@ -44,7 +44,7 @@ it('serves other tenants, and holds no database connection, while 110 clients do
   const answers = await Promise.all(Array.from({ length: 4 }, () => app.call('GET', mine, { token: other.token })));
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   expect(answers[0].text.length).toBeGreaterThan(5 * 1024 * 1024);
-  // The application of the stalled readers has used all its slots.
+  // The stalled readers have used up all slots of their application for large responses.
   const refused = await app.call('GET', big, { token: hostile.token });
   expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([
     503,

@@ -1,7 +1,7 @@
 import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** POST /registrations/registration/results: contract section 7, "Match, among the caller's accounts". */
+/** Tests contract section 7, "Match, among the caller's accounts", for POST /registrations/registration/results. */
 let app: TestApp;
 let deliveries: Deliveries;
 let scene: Scene;

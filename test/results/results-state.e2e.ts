@@ -35,7 +35,7 @@ const decide = (id: string, decision: string, token = operator, body: object = {
 const read = async (path: string, token = reader) => (await app.call('GET', path, { token })).body;
 
 describe('the state of a result', () => {
-  it('is RELEASED at first, without a reason', async () => {
+  it('a new result is in the state RELEASED, without a reason', async () => {
     const { path } = await examWithResult();
     expect(await read(path)).toMatchObject([{ state: 'RELEASED', state_reason: null, body: { examMetaData: {} } }]);
   });
@@ -53,14 +53,14 @@ describe('the state of a result', () => {
     expect(shown).toMatchObject({ state, state_reason: reason, body: { videoReviewLink: 'https://video.example/1' } });
   });
 
-  it('shows the body again after a release', async () => {
+  it('shows the body of a held result again after the result is released', async () => {
     const { id, path } = await examWithResult();
     for (const decision of ['hold', 'revoke', 'release'])
       expect((await decide(id, decision, support)).status).toBe(204);
     expect(await read(path)).toMatchObject([{ state: 'RELEASED', state_reason: reason, body: {} }]);
   });
 
-  it('holds for every later revision, and the record stays COMPLETED', async () => {
+  it('a hold of a result also applies to every later revision, and the record stays COMPLETED', async () => {
     const { id, path } = await examWithResult();
     await decide(id, 'hold');
     const body = registrationBody({ examMetaData: { examCode: id }, marker: 'later' });
@@ -111,7 +111,7 @@ describe('the state of a result', () => {
     expect([exported.status, exported.text.includes('video.example')]).toEqual([200, false]);
   });
 
-  it('appears in the change feed and in the audit log, and a repeated decision changes nothing', async () => {
+  it('adds a decision on a result to the change feed and the audit log, and changes nothing when it is repeated', async () => {
     const { id, candidate } = await examWithResult();
     for (const decision of ['hold', 'hold', 'release', 'revoke']) await decide(id, decision);
     const ofCandidate = `/admin/accounts/${scene.account}/candidates/${candidate}`;
@@ -125,7 +125,7 @@ describe('the state of a result', () => {
     );
   });
 
-  it('leaves one state when a hold and a release arrive at the same moment', async () => {
+  it('after simultaneous holds and releases of a result, its state agrees with the entries in the change feed', async () => {
     const { id, path } = await examWithResult();
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, n) => decide(id, n % 2 === 0 ? 'hold' : 'release')),
@@ -143,7 +143,7 @@ describe('the state of a result', () => {
     expect(rows - released).toBe(state === 'HELD' ? 1 : 0);
   });
 
-  it('refuses a decision without a reason, and one on an exam without a result or of another account', async () => {
+  it('refuses a decision on a result without a reason, for an exam without a result, and for an exam of another account', async () => {
     const { id } = await examWithResult();
     const empty = await app.given.eligibility(scene);
     const others = await app.given.token([(await app.given.scene()).account], ['support']);
@@ -165,7 +165,7 @@ describe('the state of a result', () => {
     ]);
   });
 
-  it('is erased with the candidate: the reason no longer names the person', async () => {
+  it('removes the name of an erased candidate from the reason of a decision on the result', async () => {
     const { id, candidate } = await examWithResult();
     await decide(id, 'hold', operator, { reason: 'Ada Lovelace complained.' });
     const erased = await app.call('POST', `/admin/accounts/${scene.account}/candidates/${candidate}/erase`, {

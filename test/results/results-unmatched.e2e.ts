@@ -248,8 +248,8 @@ describe('accepting an unmatched result as an operator', () => {
       expect([answer.status, answer.text]).toEqual([200, '']);
     expect(await deliveries.revisions(id)).toHaveLength(2);
     expect([...(await waiting(marker)), ...(await waiting(accountMarker))]).toEqual([]);
-    // The body is still refused from a driver of a different account, and also from the same test driver once a newer
-    // body has superseded it.
+    // The accepted body is still refused when a test driver of another account sends it, or when the same driver sends
+    // it after a newer body.
     const other = await app.given.scene();
     expect((await deliveries.register(other.token, body)).body.code).toBe('registration_not_found');
     await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: id }, marker: 'newer' }));
@@ -307,7 +307,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await deliveries.revisions(other)).toEqual([]);
   });
 
-  it('answers 404 to the acceptance of an unknown result, or for an unknown booking or eligibility', async () => {
+  it('answers 404 to the acceptance of an unmatched result if the result, the booking or the eligibility is unknown', async () => {
     const unmatched = await refused();
     const exam = { svc_eligiblity_id: id };
     for (const unknown of ['01a1f92d-04c9-711b-9d51-664e3a5595bb', 'x'])

@@ -77,7 +77,8 @@ describe('the clock of the sandbox', () => {
     };
     expect(await faults({ now: before })).toEqual([400, '/now clock_backwards']);
     expect(await faults({ advance_s: -1 })).toEqual([400, '/advance_s out_of_range']);
-    // Repeats the request, because PostgreSQL's conversion of milliseconds to an interval is inexact at times.
+    // The test repeats the request, because PostgreSQL's conversion of milliseconds to an interval is inexact for some
+    // times.
     for (let time = 0; time < 300; time++)
       expect(await faults({ now: '9000-01-01T00:00:00Z' })).toEqual([400, '/now clock_too_far']);
     expect(await faults({})).toEqual([400, ' clock_move_unclear']);

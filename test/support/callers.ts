@@ -1,6 +1,6 @@
 import type { Caller } from '../../src/platform/context/caller';
 
-/** Returns a caller that belongs to this application and has no rights. */
+/** Returns a caller without rights who uses the given application. */
 export function callerOf(consumerKey: string): Caller {
   return {
     username: consumerKey,

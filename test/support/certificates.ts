@@ -1,4 +1,4 @@
-// The package @peculiar/x509 needs this polyfill for its dependency injection.
+// The package @peculiar/x509 needs the polyfill reflect-metadata for its dependency injection.
 import 'reflect-metadata';
 
 import { webcrypto } from 'node:crypto';

@@ -20,7 +20,7 @@ const PICTURES = process.env['CONSOLE_PICTURES'];
 export class ConsoleDriver {
   static readonly MARKUP = '<img src=x onerror="window.hacked = true">';
 
-  /** The labels of the controls that the operator clicked. */
+  /** The labels of the controls that the simulated operator has clicked. */
   readonly clicks: string[] = [];
 
   private constructor(
@@ -65,7 +65,10 @@ export class ConsoleDriver {
     await this.browser.close();
   }
 
-  /** @param path the path below `/console`, such as `/queue?retry=MANUAL` */
+  /**
+   * Opens a page of the console.
+   * @param path the path below `/console`, such as `/queue?retry=MANUAL`
+   */
   async goTo(path: string): Promise<void> {
     await this.page.goto(`${this.app.url}/console${path}`);
   }
@@ -110,12 +113,12 @@ export class ConsoleDriver {
     return this.dialog().getByRole('button', { name });
   }
 
-  /** Waits until the page has this heading. */
+  /** Waits until the page has the given heading. */
   title(name: string | RegExp): Promise<void> {
     return this.page.getByRole('heading', { level: 1, name }).waitFor();
   }
 
-  /** Waits until the page shows this status message. */
+  /** Waits until the page shows the given status message. */
   told(text: string | RegExp): Promise<void> {
     return this.page.getByRole('status').filter({ hasText: text }).first().waitFor();
   }

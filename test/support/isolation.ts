@@ -114,7 +114,7 @@ const BODIES: Record<string, (at: Places) => unknown[]> = {
 /** Parameters of open routes: none of them identifies data of an account, except by a secret. */
 const OPEN: Places = { code: 'validation_error', launch_code: 'hT3kq0Qm6mS8m1v5pX2wZr9aYc4dLfJgNbVtUoEiKsA' };
 /** Parameters of operators' routes: any value works, because it is never looked up. */
-const OPERATORS: Places = { username: 'somebody', consumer_key: 'K7MWQ2XA9PDRB7K2M9QX' };
+const OPERATORS: Places = { username: 'somebody', consumer_key: 'K7MWQ2XA9PDRB7K2M9QX', name: 'on-call' };
 /** The query parameters that some lists require. */
 const NEEDED: Record<string, string> = {
   'GET /admin/candidates': 'q=Side',

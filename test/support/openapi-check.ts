@@ -22,7 +22,10 @@ export interface Answer {
 }
 
 export interface DocumentChecker {
-  /** @throws Error when the document has the route, but the response does not match the document */
+  /**
+   * Checks a response against the OpenAPI document.
+   * @throws Error when the document has the route, but the response does not match the document
+   */
   check(method: string, path: string, answer: Answer): void;
 }
 

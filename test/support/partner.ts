@@ -34,7 +34,7 @@ export interface PartnerAnswer {
   drip?: number;
   /** Resets the connection: before the response, after part of its head, or after its head and the given body. */
   rst?: 'before' | 'head' | 'body';
-  /** The part of the response that never ends: nothing is sent at all, or the head or the body has no end. */
+  /** The part of the response that never arrives: the whole response, the end of its head, or the end of its body. */
   endless?: 'silence' | 'head' | 'body';
   /** Bytes to send instead of a response; the connection is closed after them unless `keep` is set. */
   bytes?: string | Buffer;
@@ -47,7 +47,7 @@ export interface PartnerOptions {
    * authority in `partner.caPem`.
    */
   tls?: Identity;
-  /** If set, the partner requires a client certificate from this authority. */
+  /** The authority, if any, from which the partner requires a client certificate. */
   clientCaPem?: string;
   maxTlsVersion?: SecureVersion;
   minTlsVersion?: SecureVersion;
@@ -55,7 +55,7 @@ export interface PartnerOptions {
   oauth?: { clientId: string; clientSecret: string; expiresIn?: number };
   /** The address on which the partner listens; 127.0.0.1 by default. */
   host?: string;
-  /** By default a free port. */
+  /** The port on which the partner listens; by default any free port. */
   port?: number;
 }
 
@@ -109,7 +109,7 @@ export class Partner {
         rejectUnauthorized: options.clientCaPem !== undefined,
         maxVersion: options.maxTlsVersion,
         minVersion: options.minTlsVersion,
-        // OpenSSL accepts TLS 1.1 only with weaker ciphers.
+        // The partner allows weaker ciphers for TLS 1.1, because OpenSSL otherwise refuses this version.
         ciphers: options.maxTlsVersion === 'TLSv1.1' ? 'DEFAULT@SECLEVEL=0' : undefined,
         keepAliveTimeout: 60_000,
       },
@@ -136,7 +136,7 @@ export class Partner {
     return `https://localhost:${this.port}`;
   }
 
-  /** The number of open connections. */
+  /** The number of open connections to the partner. */
   get open(): number {
     return this.sockets.size;
   }
@@ -153,7 +153,7 @@ export class Partner {
     this.answeringToken = typeof answering === 'function' ? answering : () => answering;
   }
 
-  /** Revokes the tokens issued so far. */
+  /** Revokes the access tokens that the partner has issued so far. */
   revokeTokens(): void {
     this.tokens.clear();
   }
@@ -169,7 +169,7 @@ export class Partner {
     return this.wait(ofBooking, n, `${n} notifications of booking ${bookingCode}`, timeoutMs);
   }
 
-  /** Refuses connections, and closes the open ones. */
+  /** Makes the partner refuse connections, and closes the open ones. */
   async goDown(): Promise<void> {
     if (!this.server.listening) return;
     const closed = new Promise((resolve) => this.server.close(resolve));
@@ -177,7 +177,7 @@ export class Partner {
     await closed;
   }
 
-  /** Listens again on the same port. */
+  /** Makes the partner listen again on the same port. */
   async comeUp(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.server.once('error', reject);
@@ -186,7 +186,7 @@ export class Partner {
     this.port = (this.server.address() as AddressInfo).port;
   }
 
-  /** Closes the open connections; new ones are accepted. */
+  /** Closes the partner's open connections; new ones are accepted. */
   dropConnections(): void {
     for (const socket of this.sockets.values()) socket.destroy();
   }
@@ -301,7 +301,7 @@ export class Partner {
     response.end();
   }
 
-  /** Closes the connection with RST instead of FIN, which only the socket below TLS can do. */
+  /** Closes the connection with RST instead of FIN. Only the socket below TLS can do so. */
   private reset(socket: Socket): void {
     this.sockets.get(socket.remotePort ?? 0)?.resetAndDestroy();
   }

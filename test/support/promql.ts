@@ -26,7 +26,7 @@ export function exportedBy(metrics: object[]): Exported {
 
 /** Returns the faults of a query: invalid PromQL, a metric that is not exported, or a label that its metrics lack. */
 export function unknownIn(query: string, exported: Exported): string[] {
-  // Grafana replaces this variable by a duration; other variables may have any value.
+  // Grafana replaces the variable `$__rate_interval` by a duration; other variables may have any value.
   const text = query.replaceAll('$__rate_interval', '5m');
   const unknown: string[] = [];
   const textOf = (node: { from: number; to: number }) => text.slice(node.from, node.to);
@@ -47,7 +47,7 @@ export function unknownIn(query: string, exported: Exported): string[] {
     leave: (ref) => {
       if (ref.name !== 'VectorSelector' && ref.name !== 'AggregateExpr') return;
       const { labels, named } = open.pop()!;
-      // Labels of an unknown metric are not reported, as the metric itself is reported.
+      // The labels of an unknown metric are not reported, because the metric itself is reported already.
       if (labels.size > 0) for (const name of named) if (!labels.has(name)) unknown.push(`label ${name}`);
     },
   });

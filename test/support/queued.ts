@@ -57,7 +57,7 @@ export class BulkJobs {
     return (await this.call('GET', `jobs/${id}`)).body;
   }
 
-  /** Waits until the job has these members, and returns it. */
+  /** Waits until the bulk job has the given members, and returns it. */
   async having(id: string, members: Record<string, unknown>, withinMs?: number): Promise<Record<string, any>> {
     return eventually(async () => {
       const found = await this.get(id);

@@ -2,9 +2,9 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { RacePoints, type RacePoint } from '../../src/notifications/race-points';
 import { WorkerThread } from '../../src/platform/worker-thread';
 
-/** A process that is held at a race point. */
+/** A process of the service that a test holds at a race point. */
 export interface Hold {
-  /** Resolves when the process has reached the point. */
+  /** Resolves when the process has reached the race point. */
   readonly reached: Promise<void>;
   /** Continues the held process; processes that arrive at the point later are not held. */
   release(): void;
@@ -49,7 +49,7 @@ export function holdAny(processes: readonly { app: INestApplicationContext }[], 
 export interface HeldHashes {
   /** The passwords that have reached a hashing thread, in the order of their arrival. */
   readonly begun: string[];
-  /** Lets the waiting and all later hashes continue. */
+  /** Lets the password hashes that wait, and all later ones, continue. */
   release(): void;
 }
 
@@ -62,7 +62,8 @@ export function holdHashing(): HeldHashes {
   let release!: () => void;
   const released = new Promise<void>((resolve) => (release = resolve));
   WorkerThread.prototype.run = async function (this: object, job: { password?: string; known?: unknown }, ...rest: []) {
-    // Jobs with the member `known` estimate the strength of a password (password-strength.ts), and do not hash.
+    // Jobs of a worker thread with the member `known` estimate the strength of a password (password-strength.ts), and
+    // are not held.
     if (typeof job.password === 'string' && !('known' in job)) {
       begun.push(job.password);
       await released;

@@ -81,7 +81,7 @@ export class PostgresServer {
     await this.query('SELECT pg_promote(true)');
   }
 
-  /** Makes this server a standby that follows the given primary. */
+  /** Turns the server into a standby that follows the given primary. */
   async follow(primary: PostgresServer): Promise<void> {
     const connection = `host=127.0.0.1 port=${primary.port} user=postgres password=${primary.secret}`;
     await this.query(`ALTER SYSTEM SET primary_conninfo = '${connection}'`);

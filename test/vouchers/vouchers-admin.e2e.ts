@@ -220,7 +220,7 @@ describe('the uses of a voucher', () => {
     expect([body.uses, body.max_uses]).toEqual([2, 1]);
   });
 
-  it('counts the records that have a voucher as its uses', async () => {
+  it('the number of uses of a voucher is the number of records that have it', async () => {
     const scene = await app.given.scene();
     const [a, b] = [await app.given.voucher(scene.account), await app.given.voucher(scene.account)];
     const record = await app.given.eligibility(scene, { voucher_codes: [a] });
@@ -242,7 +242,7 @@ describe('the uses of a voucher', () => {
       Array.from({ length: 30 }, (_, index) =>
         app.call('POST', `/accounts/${scene.account}/candidates`, {
           token: scene.token,
-          // The requests name the vouchers in different orders, which must not cause a deadlock.
+          // The simultaneous requests name the same vouchers in different orders, which must not cause a deadlock.
           body: app.given.eligibilityBody(scene.testCode, {
             voucher_codes: [codes[index % 3], codes[(index + 1) % 3], codes[(index + 2) % 3]],
           }),

@@ -185,7 +185,7 @@ describe('§5 Vouchers', () => {
     await set(`status = 'CANCELLED'`, expired);
     const newer = await app.given.eligibility(scene, { ...body, voucher_codes: [second] });
     await set(`status = 'CANCELLED'`, newer);
-    // The window of the record is over, but the status EXPIRED is not yet stored.
+    // The window of the eligibility record is over, but the status EXPIRED is not stored yet.
     await set(`status = 'ELIGIBLE', eligibility_end_date = now() - interval '1 second'`, expired);
     const shown = async () =>
       (

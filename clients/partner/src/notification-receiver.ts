@@ -48,9 +48,12 @@ export interface ReceivedAnswer {
   body: string;
 }
 
-/** Receives notifications from any kind of server. */
+/** Receives the notifications that an HTTP server of any kind passes to it. */
 export class NotificationReceiver<Transaction = undefined> {
-  /** @throws TypeError when a secret is malformed */
+  /**
+   * Creates a receiver of notifications.
+   * @throws TypeError when a secret is malformed
+   */
   constructor(private readonly options: ReceiverOptions<Transaction>) {
     const { secrets } = options;
     for (const secret of typeof secrets === 'string' ? [secrets] : secrets) keyOf(secret);

@@ -19,10 +19,10 @@ export interface NotifiedPortion {
 export interface NotificationRequest {
   /** The booking code of the appointment. */
   booking_code: string;
-  /** The start of the booking. */
+  /** The start of the appointment, in UTC. */
   booking_on: string;
   candidate_fname: string;
-  /** The customer's id of the candidate. */
+  /** The id of the candidate in the client's system. */
   candidate_id: string;
   candidate_lname: string;
   candidate_mname?: string;
@@ -34,11 +34,11 @@ export interface NotificationRequest {
   /** The exam code of the test. */
   exam_code?: string;
   exam_portions?: NotifiedPortion[];
-  /** This and the next two location members are present only for SITE_PROCTORED. */
+  /** The address of the test site. Like its code and its name, it is present only for SITE_PROCTORED. */
   location_address?: string;
   location_code?: string;
   location_name?: string;
-  /** IANA name of the time zone: the test site's, or the candidate's choice. */
+  /** The IANA name of the time zone of the test site or, for a remote exam, the one that the candidate chose. */
   location_timezone?: string;
 }
 

@@ -41,7 +41,7 @@ export class PostgresStore<Client extends PostgresClient> implements Notificatio
       client.release();
       return outcome;
     } catch (error) {
-      // The connection is closed, because that rolls the transaction back in any state.
+      // After an error, the database connection is closed, because that rolls its transaction back in any state.
       client.release(true);
       throw error;
     }

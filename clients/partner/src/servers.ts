@@ -33,7 +33,7 @@ export function notificationListener<Transaction>(receiver: NotificationReceiver
   };
 }
 
-/** Returns the body; `express.raw()` may have read it already. */
+/** Returns the bytes of the request's body; `express.raw()` may have read them already. */
 async function bodyOf(request: IncomingMessage & { body?: unknown }): Promise<Uint8Array> {
   if (request.body instanceof Uint8Array) return request.body;
   if (request.readableEnded)

@@ -21,7 +21,7 @@ export class InvalidSignature extends Error {
 export interface VerifyOptions {
   /** The maximum difference between the timestamp of a request and the current time, in seconds; 300 by default. */
   toleranceS?: number;
-  /** The current time in milliseconds since 1970. */
+  /** The current time in milliseconds since 1970, with which the timestamp is compared. */
   now?: number;
 }
 
@@ -57,7 +57,10 @@ export function sign(secrets: string | readonly string[], id: string, timestampS
     .join(' ');
 }
 
-/** @throws TypeError when the secret does not have the form that the service shows */
+/**
+ * Returns the signing key that a secret contains.
+ * @throws TypeError when the secret does not have the form that the service shows
+ */
 export function keyOf(secret: string): Buffer {
   const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
   if (!secret.startsWith(PREFIX) || key.length < 24) throw new TypeError('Not a signing secret: whsec_ and base64.');

@@ -6,7 +6,7 @@ import { vectors } from './vectors';
 
 const FILE = join(__dirname, '../vectors.json');
 const made = `${JSON.stringify(vectors(), null, 2)}\n`;
-// To write the file again, run `WRITE_VECTORS=1 npx jest clients/partner`.
+// To write clients/partner/vectors.json again, run `WRITE_VECTORS=1 npx jest clients/partner`.
 if (process.env['WRITE_VECTORS']) writeFileSync(FILE, made);
 const kept = JSON.parse(readFileSync(FILE, 'utf8')) as ReturnType<typeof vectors>;
 

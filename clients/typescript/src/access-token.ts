@@ -52,7 +52,7 @@ export class AccessToken {
     return (await this.asking).accessToken;
   }
 
-  /** Drops a token that the service no longer accepts. */
+  /** Drops an access token that the service no longer accepts. */
   drop(accessToken: string): void {
     if (this.held?.accessToken === accessToken) this.held.until = 0;
   }

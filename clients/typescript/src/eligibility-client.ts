@@ -9,7 +9,7 @@ export type Change = components['schemas']['ChangeModel'];
 export type ImportProgress = components['schemas']['ImportModel'];
 
 export interface ClientOptions {
-  /** The base URL, with or without a trailing slash. */
+  /** The base URL of the service, with or without a trailing slash. */
   baseUrl: string;
   /** The address of the token endpoint; by default, `/token` below the base URL. */
   tokenUrl?: string;

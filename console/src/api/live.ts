@@ -1,5 +1,6 @@
 import { useQueryClient, type QueryKey } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
+import { serviceNow } from './clock';
 import { ROOT } from './root';
 import { FROM_CONSOLE, sessionFetch } from './session';
 import { Store, useStore } from './store';
@@ -94,7 +95,8 @@ async function keepReading(signal: AbortSignal): Promise<void> {
         tell(EVERYTHING);
       });
     } catch {
-      // The error is ignored, because `liveState` shows the failure, and the loop opens the stream again.
+      // An error of the event stream is ignored, because `liveState` shows the failure, and the loop opens the stream
+      // again.
     }
     if (signal.aborted) return;
     liveState.set('broken');
@@ -106,15 +108,15 @@ async function keepReading(signal: AbortSignal): Promise<void> {
 
 /** The service sends something at least every 6 seconds. A stream that is silent for longer is closed. */
 const SILENT_MS = 10_000;
-/** The time at which the service was last heard. */
-let heardAt = Date.now();
+/** The time at which the event stream last received anything from the service. */
+let heardAt = serviceNow();
 
 /** Reads server-sent events with `fetch`, because an EventSource cannot send the header that a session requires. */
 async function readStream(stopped: AbortSignal, opened: () => void): Promise<void> {
   const silence = new AbortController();
   let timer: number | undefined;
   const heard = () => {
-    heardAt = Date.now();
+    heardAt = serviceNow();
     window.clearTimeout(timer);
     timer = window.setTimeout(() => silence.abort(), SILENT_MS);
   };

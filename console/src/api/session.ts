@@ -3,10 +3,11 @@
 //
 // 1. At the start the service returns the signed-in user. Without one, the sign-in page is shown at the requested
 //    address.
-// 2. A call that is refused with 401 waits here, and a dialog over the page asks for a sign-in. The page keeps typed
+// 2. A call that is refused with 401 waits, and a dialog over the page asks for a sign-in. The page keeps typed
 //    input.
 // 3. After the sign-in the call is retried once. A different user gets a new page.
 import type { components } from '../../../clients/typescript/src/openapi';
+import { noteServiceTime } from './clock';
 import { ProblemError } from './problem';
 import { CONSOLE_PATH, ROOT } from './root';
 import { Store, useStore } from './store';
@@ -60,7 +61,10 @@ export async function loadSession(): Promise<void> {
   }
 }
 
-/** @throws ProblemError */
+/**
+ * Signs the user in with user name and password.
+ * @throws ProblemError
+ */
 export async function signIn(username: string, password: string): Promise<void> {
   await call('POST', 'session', { username, password });
   await loadSession();
@@ -149,8 +153,11 @@ function patienceFor({ method, headers }: Request): number {
 async function reach(request: Request): Promise<Response> {
   const silence = new AbortController();
   const timer = window.setTimeout(() => silence.abort(), patienceFor(request));
+  const sentAt = Date.now();
   try {
-    return await fetch(request, { signal: AbortSignal.any([request.signal, silence.signal]) });
+    const response = await fetch(request, { signal: AbortSignal.any([request.signal, silence.signal]) });
+    noteServiceTime(response, sentAt);
+    return response;
   } catch (error) {
     if (request.signal.aborted) throw error;
     throw ProblemError.unreachable();

@@ -1,5 +1,6 @@
 import { queryOptions, usePrefetchInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
+import { ACCOUNT_FILTER } from '../components/account-options';
 import { api, dataOf, pageOf, type Schemas } from '../api/client';
 import { listQuery, type ListSource } from '../api/list-query';
 import { useScopes } from '../api/session';
@@ -18,13 +19,13 @@ const FILTERS: readonly Filter[] = [
   { name: 'subject', label: 'Subject', main: true },
   { name: 'actor', label: 'Actor' },
   { name: 'action', label: 'Action' },
-  { name: 'account_code', label: 'Account code' },
+  ACCOUNT_FILTER,
   { name: 'from', label: 'Time from', type: 'moment' },
   { name: 'to', label: 'Time before', type: 'moment' },
 ];
 
 const COLUMNS: readonly Column<Row>[] = [
-  { id: 'at', header: 'When', as: 'time', text: ({ at }) => at },
+  { id: 'at', header: 'When', as: 'exact', text: ({ at }) => at },
   {
     id: 'action',
     header: 'What',
@@ -70,6 +71,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: 'account',
     header: 'Account',
+    as: 'account',
     text: ({ account_code: code }) => code,
   },
   {

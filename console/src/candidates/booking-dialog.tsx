@@ -3,8 +3,10 @@ import { useState } from 'react';
 import { api, dataOf, newIdempotencyKey, type Schemas } from '../api/client';
 import { Button } from '../components/button';
 import { Dialog } from '../components/dialog';
-import { Form, FormField, useForm } from '../components/form';
+import { Form, FormField, useForm, type FormState } from '../components/form';
+import { Picker } from '../components/picker';
 import { Shown } from '../components/states';
+import { HERE, isZone, local, localIn, toLocalText, toUtcText } from '../components/time-text';
 import type { CandidateRecord } from './record-text';
 
 interface Props {
@@ -73,9 +75,26 @@ function BookingForm({ record, booking, onClose, done }: Omit<Props, 'move'> & {
       done();
     },
   });
+  const typed = String(form.values['location_timezone'] ?? '');
+  const zone = isZone(typed) ? typed : HERE;
+
+  /** Sets the time zone. The start keeps the time that the clocks show, because an exam is agreed in its local time. */
+  function moveTo(next: string) {
+    const start = String(form.values['booking_on'] ?? '');
+    if (start !== '' && isZone(next)) form.set('booking_on', toUtcText(toLocalText(start, zone), next));
+    form.set('location_timezone', next);
+  }
+
   return (
     <Form form={form} action={booking ? 'Move' : 'Book'} more={<Button onPress={onClose}>Close</Button>}>
-      <FormField form={form} name="booking_on" label="Start" autoFocus />
+      <FormField
+        form={form}
+        name="booking_on"
+        label="Start"
+        zone={zone}
+        hint={<StartHint {...{ form, zone }} />}
+        autoFocus
+      />
       <FormField
         form={form}
         name="delivery_mode"
@@ -88,7 +107,29 @@ function BookingForm({ record, booking, onClose, done }: Omit<Props, 'move'> & {
       <FormField form={form} name="location_code" label="Location code" />
       <FormField form={form} name="location_name" label="Location" />
       <FormField form={form} name="location_address" label="Address" />
-      <FormField form={form} name="location_timezone" label="Time zone" />
+      <Picker
+        label="Time zone"
+        hint="The time zone of the test centre, such as America/New_York."
+        fault={form.faults['location_timezone']}
+        options={ZONES}
+        value={typed}
+        onChange={moveTo}
+      />
     </Form>
+  );
+}
+
+const ZONES = Intl.supportedValuesOf('timeZone').map((zone) => [zone, zone] as const);
+
+/** Says when and where the exam begins, and which time that is for the operator. */
+function StartHint({ form, zone }: { form: FormState; zone: string }) {
+  const moment = new Date(String(form.values['booking_on'] ?? ''));
+  if (Number.isNaN(moment.getTime())) return null;
+  const place = ['location_name', 'location_address'].map((name) => form.values[name]).filter(Boolean);
+  return (
+    <>
+      {[localIn(moment, zone), ...place].join(', ')}
+      {zone !== HERE && `. Your time: ${local(moment)}`}
+    </>
   );
 }

@@ -1,19 +1,24 @@
 import './candidates.css';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import { AccountName } from '../components/account-name';
 import { LinkButton } from '../components/button';
 import { Copyable } from '../components/copy';
 import { Facts, Page, Section } from '../components/page';
-import { Shown } from '../components/states';
+import { isFirstAwaited, Loading, Shown } from '../components/states';
 import { candidateQueries } from './candidate-queries';
 import { CandidateRights } from './candidate-rights';
-import { Histories } from './histories';
+import { CandidateStory } from './candidate-story';
 import { RecordPanel } from './record-panel';
-import { nameOf, type CandidateRecord } from './record-text';
+import { accommodationsText, nameOf, type CandidateRecord } from './record-text';
 
 export function CandidatePage() {
   const { account, candidate } = useParams({ from: '/candidates/$account/$candidate' });
-  const records = useQuery(candidateQueries({ account_code: account, candidate_id: candidate }).records);
+  const queries = candidateQueries({ account_code: account, candidate_id: candidate });
+  const records = useQuery(queries.records);
+  // The panels of the records show the states of the results, so the page waits for both.
+  const results = useQuery(queries.results);
+  if (isFirstAwaited(results)) return <Loading />;
   return <Shown query={records}>{(found) => <Candidate records={found} />}</Shown>;
 }
 
@@ -46,12 +51,12 @@ function Candidate({ records }: { records: readonly CandidateRecord[] }) {
       <Facts
         of={[
           ['Candidate id', <Copyable text={id} />],
-          ['Account', account],
+          ['Account', <AccountName code={account} />],
           ['E-mail', candidate.email],
           ['Telephone', [candidate.home_phone, candidate.office_phone].filter(Boolean).join(', ') || null],
           ['Address', address.filter(Boolean).join(', ') || null],
           ['School', candidate.school_code],
-          ['Accommodations', candidate.special_accommodations?.join(', ') || null],
+          ['Accommodations', accommodationsText(records[0]) || null],
           ['Attributes', attributes?.join(' · ') || null],
         ]}
       />
@@ -60,7 +65,7 @@ function Candidate({ records }: { records: readonly CandidateRecord[] }) {
           <RecordPanel key={record.svc_eligiblity_id} record={record} />
         ))}
       </Section>
-      <Histories path={path} />
+      <CandidateStory path={path} />
     </Page>
   );
 }

@@ -32,15 +32,14 @@ export function candidateQueries(path: CandidatePath) {
         dataOf(api.GET('/admin/accounts/{account_code}/candidates/{candidate_id}/changes', { params, signal })),
     }),
     notifications: listQuery(notificationsOf(path)),
-    audit: listQuery(auditOf(path)),
   };
 }
 
-export function notificationsOf(path: CandidatePath): ListSource<Schemas['NotificationModel']> {
+function notificationsOf(path: CandidatePath): ListSource<Schemas['NotificationModel']> {
   return {
     queryKey: keyOf(path, 'notifications'),
     load: (cursor, signal) =>
-      pageOf(api.GET('/admin/notifications', { params: { query: { ...path, cursor, limit: 20 } }, signal })),
+      pageOf(api.GET('/admin/notifications', { params: { query: { ...path, cursor, limit: 100 } }, signal })),
   };
 }
 

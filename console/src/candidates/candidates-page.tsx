@@ -1,4 +1,5 @@
 import { Link, useSearch } from '@tanstack/react-router';
+import { ACCOUNT_FILTER } from '../components/account-options';
 import { api, pageOf, type Schemas } from '../api/client';
 import { Filters, type Filter } from '../components/filters';
 import { List } from '../components/list';
@@ -11,7 +12,7 @@ type Found = Schemas['FoundEligibilityModel'];
 
 const FILTERS: readonly Filter[] = [
   { name: 'q', label: 'Name, telephone, e-mail, id or code', main: true },
-  { name: 'account_code', label: 'Account code' },
+  ACCOUNT_FILTER,
 ];
 
 const COLUMNS: readonly Column<Found>[] = [
@@ -24,7 +25,7 @@ const COLUMNS: readonly Column<Found>[] = [
         to="/candidates/$account/$candidate"
         params={{ account: record.account_code, candidate: record.candidate.candidate_id }}
       >
-        {nameOf(record.candidate)}
+        <bdi>{nameOf(record.candidate)}</bdi>
       </Link>
     ),
     text: ({ candidate }) => nameOf(candidate),
@@ -50,6 +51,7 @@ const COLUMNS: readonly Column<Found>[] = [
   {
     id: 'account',
     header: 'Account',
+    as: 'account',
     text: ({ account_code: code }) => code,
   },
   {

@@ -9,8 +9,10 @@ import { Copyable } from '../components/copy';
 import { Facts } from '../components/page';
 import { Time } from '../components/time';
 import { toast } from '../components/toast';
+import { BookedTime } from './booked-time';
 import { BookingDialog } from './booking-dialog';
-import { BY_CLIENTS, type Action, type CandidateRecord } from './record-text';
+import { accommodationsText, BY_CLIENTS, type Action, type CandidateRecord } from './record-text';
+import { ResultState } from './result-state';
 import { StateDiagram } from './state-diagram';
 import { VouchersDialog } from './vouchers-dialog';
 
@@ -20,6 +22,7 @@ export function RecordPanel({ record }: { record: CandidateRecord }) {
     status,
     hold_reason: held,
     approval_pending: waits,
+    decline_reason: declined,
     test_code: test,
     eligibility_status_message: said,
   } = record;
@@ -28,8 +31,9 @@ export function RecordPanel({ record }: { record: CandidateRecord }) {
       <header className="line">
         <h3>{test}</h3>
         <Badge state={status} />
-        {held != null && <Badge state="HELD" />}
-        {waits && <Badge state="WAITING" tone="warn" />}
+        {held != null && <Badge state="HELD">On hold</Badge>}
+        {waits && declined === null && <Badge state="WAITING">Waits for approval</Badge>}
+        {declined !== null && <Badge state="DECLINED">Accommodations declined</Badge>}
       </header>
       {said && <p>{said}</p>}
       {held != null && <p className="note warn">Held: {held}</p>}
@@ -40,7 +44,7 @@ export function RecordPanel({ record }: { record: CandidateRecord }) {
           ['Scheduling from', <Time at={record.schedule_start_date} />],
           ['Scheduling until', <Time at={record.eligibility_end_date} />],
           ['Open booking', record.booking_code && <Copyable text={record.booking_code} />],
-          ['Exam', <Time at={record.booking_on} />],
+          ['Exam', <BookedTime record={record} />],
           ['Vouchers', record.voucher_codes.join(', ') || null],
           ['Client eligibility id', record.client_eligibility_id],
           ['Changed', <Time at={record.updated_datetime} />],
@@ -48,6 +52,7 @@ export function RecordPanel({ record }: { record: CandidateRecord }) {
         ]}
       />
       <RecordActions record={record} />
+      <ResultState record={record} />
     </article>
   );
 }
@@ -99,11 +104,28 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ask(
           {
             title: 'Approve the special accommodations?',
-            text: (record.candidate.special_accommodations ?? []).join(', '),
+            text: accommodationsText(record),
             action: 'Approve',
             perform: () => api.POST('/admin/eligibilities/{svc_id}/approve-accommodations', { params: byId }),
           },
           'The accommodations are approved.',
+        ),
+    },
+    {
+      action: 'DECLINE',
+      label: 'Decline the accommodations …',
+      press: () =>
+        ask(
+          {
+            title: 'Decline the special accommodations?',
+            text: `${accommodationsText(record)}. The record stays PENDING, and its message states the reason. You can still approve the accommodations later.`,
+            action: 'Decline',
+            danger: true,
+            reason: 'required',
+            perform: (reason) =>
+              api.POST('/admin/eligibilities/{svc_id}/decline-accommodations', { params: byId, body: { reason } }),
+          },
+          'The accommodations are declined.',
         ),
     },
     {
@@ -197,7 +219,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ))}
       </div>
       {byClients.length > 0 && (
-        <p className="hint">Through the API, clients and test drivers can also {byClients.join(', ')}.</p>
+        <p className="hint">{`Clients and test drivers can also use the API to ${byClients.join(', ')}.`}</p>
       )}
       {(open === 'BOOK' || open === 'MOVE_BOOKING') && (
         <BookingDialog

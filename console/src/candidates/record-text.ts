@@ -7,9 +7,14 @@ export function nameOf(candidate: Schemas['CandidateModel']): string {
   return [candidate.first_name, candidate.middle_name, candidate.last_name, candidate.suffix].filter(Boolean).join(' ');
 }
 
-/** Actions that clients or test drivers perform through the API, so that operators cannot perform them here. */
+/** The actions on a record that only clients or test drivers perform, through the API. */
 export const BY_CLIENTS: Partial<Record<Action, string>> = {
   UPDATE: 'update the record',
   RESULT: 'deliver a result',
   LAUNCH: 'request a launch link',
 };
+
+/** Returns the special accommodations of a record by name, or by code if the accommodation was deleted. */
+export function accommodationsText({ accommodations }: CandidateRecord): string {
+  return accommodations.map(({ accommodation_code: code, name }) => name ?? code).join(', ');
+}

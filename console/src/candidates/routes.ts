@@ -15,8 +15,11 @@ export const candidatesRoutes = [
     getParentRoute: () => rootRoute,
     path: '/candidates/$account/$candidate',
     // Starts to load the data of the page while the page is rendered, without waiting for it.
-    loader: ({ params: { account, candidate } }) =>
-      void queries.prefetchQuery(candidateQueries({ account_code: account, candidate_id: candidate }).records),
+    loader: ({ params: { account, candidate } }) => {
+      const parts = candidateQueries({ account_code: account, candidate_id: candidate });
+      void queries.prefetchQuery(parts.records);
+      void queries.prefetchQuery(parts.results);
+    },
     component: lazyRouteComponent(() => import('./candidate-page'), 'CandidatePage'),
   }),
 ] as const;

@@ -22,8 +22,8 @@ export function Button({ kind = 'plain', small = false, isPending = false, onPre
       type="button"
       {...props}
       onClick={(event) => {
-        // Safari does not focus a button that is clicked. The button is focused here, because a dialog returns the
-        // focus to it when it closes.
+        // Safari does not focus a button that is clicked. The click handler focuses it, because a dialog returns the
+        // focus to the button when it closes.
         event.currentTarget.focus({ preventScroll: true });
         if (!isPending) onPress?.(event);
       }}

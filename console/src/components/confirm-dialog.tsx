@@ -69,7 +69,7 @@ export function ConfirmDialog({ question, answer }: Asked) {
             value={typedText}
             onChange={setTypedText}
             required
-            fault={missing && typedText !== typed ? 'The text does not match.' : undefined}
+            fault={missing && typedText !== typed ? 'Type the text exactly as shown.' : undefined}
           />
         )}
         {error !== null && <ProblemNote error={error} />}

@@ -1,6 +1,6 @@
 import { useId, type ReactNode } from 'react';
 
-interface Labelled {
+export interface Labelled {
   label: string;
   hint?: ReactNode;
   /** The message that explains why the field's value is invalid. */
@@ -33,7 +33,11 @@ export function TextField({ label, hint, fault, required, value, onChange, rows,
           onChange: (event: { target: { value: string } }) => onChange(event.target.value),
         };
         return rows === undefined ? (
-          <input {...control} spellCheck="false" step={field.type === 'datetime-local' ? 1 : undefined} />
+          <input
+            {...control}
+            spellCheck="false"
+            step={field.type === 'datetime-local' && value.length > 16 ? 1 : undefined}
+          />
         ) : (
           <textarea {...control} rows={rows} />
         );
@@ -69,7 +73,7 @@ export function Select({ label, hint, fault, required, value, onChange, options,
 }
 
 /** Shows a form control with its label, its hint, and the message about an invalid value. */
-function Field({
+export function Field({
   label,
   hint,
   fault,

@@ -1,9 +1,11 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
+import { serviceNow } from '../api/clock';
 import type { Search } from '../router-search';
 import { Button } from './button';
 import { Select, TextField, type Option } from './fields';
-import { toLocalText, toUtcText } from './time-text';
+import { Picker } from './picker';
+import { toLocalText, toUtcText, zoneText } from './time-text';
 
 export interface Filter {
   /** The name of the filter as a query parameter, both in the page's address and in the API. */
@@ -12,10 +14,12 @@ export interface Filter {
   /** The options of the filter; the option "any" is added before them. */
   options?: readonly Option[];
   /**
-   * A hook that loads the options of the filter. If the current value is not an option (for example, a deleted
-   * partner), it is added.
+   * A hook that loads the options of the filter. They may be many, so that the user finds one by typing a part of its
+   * name.
    */
   useOptions?: () => readonly Option[];
+  /** Whether the values of the loaded options are codes that people know. */
+  hasCodes?: boolean;
   type?: 'text' | 'moment';
   /** Whether the key `/` focuses this filter. */
   main?: boolean;
@@ -42,6 +46,17 @@ export function Filters({ of }: { of: readonly Filter[] }) {
       {of.map((filter) => (
         <FilterField key={filter.name} filter={filter} value={search[filter.name] ?? ''} apply={apply} />
       ))}
+      {of.some(({ name, type }) => name === 'to' && type === 'moment') && (
+        <Presets
+          choose={(from) =>
+            void navigate({
+              to: '.',
+              search: (before: Search) => ({ ...before, from, to: undefined }),
+              resetScroll: false,
+            })
+          }
+        />
+      )}
       {used && (
         <Button
           kind="quiet"
@@ -87,8 +102,49 @@ function ChoiceFilter({
   );
 }
 
-function LoadedFilter({ useOptions, ...props }: FilterProps & { useOptions: () => readonly Option[] }) {
-  return <ChoiceFilter {...props} options={useOptions()} />;
+function LoadedFilter({
+  filter: { name, label, hasCodes, main },
+  useOptions,
+  value,
+  apply,
+}: FilterProps & { useOptions: () => readonly Option[] }) {
+  return (
+    <div data-search={main || undefined}>
+      <Picker
+        label={label}
+        value={value}
+        options={useOptions()}
+        hasCodes={hasCodes}
+        onChange={(chosen) => apply(name, chosen)}
+      />
+    </div>
+  );
+}
+
+const DAY_MS = 86_400_000;
+const PRESETS: readonly (readonly [label: string, days: number])[] = [
+  ['24 h', 1],
+  ['7 days', 7],
+  ['30 days', 30],
+];
+
+/** Shows buttons that choose the time from so many days ago until now. */
+function Presets({ choose }: { choose: (from: string) => void }) {
+  return (
+    <div className="presets" role="group" aria-label="Last">
+      {PRESETS.map(([label, days]) => (
+        <Button
+          key={label}
+          small
+          kind="quiet"
+          aria-label={`Last ${label}`}
+          onPress={() => choose(`${new Date(serviceNow() - days * DAY_MS).toISOString().slice(0, 16)}:00Z`)}
+        >
+          {label}
+        </Button>
+      ))}
+    </div>
+  );
 }
 
 function TextFilter({ filter: { name, label, type, main }, value, apply }: FilterProps) {
@@ -106,7 +162,7 @@ function TextFilter({ filter: { name, label, type, main }, value, apply }: Filte
       data-search={main || undefined}
     >
       <TextField
-        label={label}
+        label={isMoment ? `${label} (${zoneText()})` : label}
         type={isMoment ? 'datetime-local' : 'text'}
         value={isMoment ? toLocalText(typed) : typed}
         onChange={(text) => setTyped(isMoment && text !== '' ? toUtcText(text) : text)}

@@ -47,6 +47,12 @@ export function ruleOf(schema: SchemaName, path: string): KnownRule {
   return { ...rule, isRequired };
 }
 
+/** Returns the names of a schema's members with their descriptions. */
+export function membersOf(schema: SchemaName): (readonly [name: string, description: string])[] {
+  const [{ properties = {} }] = alternativesOf({ $ref: `#/components/schemas/${schema}` });
+  return Object.entries(properties).map(([name, { description = '' }]) => [name, description]);
+}
+
 export function kindOf({ type, enum: values }: FieldRule): 'text' | 'number' | 'boolean' | 'list' | 'choice' {
   const [kind] = [type ?? 'string'].flat().filter((name) => name !== 'null');
   if (kind === 'array') return 'list';

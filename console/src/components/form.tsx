@@ -4,7 +4,7 @@ import { Button } from './button';
 import { Checkbox, Choices, Select, TextField, type Option } from './fields';
 import { faultOf, kindOf, ruleOf, type FieldValue, type KnownRule, type SchemaName } from './form-rules';
 import { ProblemNote } from './states';
-import { toLocalText, toUtcText } from './time-text';
+import { toLocalText, toUtcText, zoneText } from './time-text';
 
 type Values = Record<string, FieldValue>;
 
@@ -117,7 +117,7 @@ function atTheirFields({ faults }: ProblemError, values: Values): Record<string,
 interface FormProps {
   form: FormState;
   action: string;
-  /** Additional buttons after the form's main button. */
+  /** Additional buttons, which are shown after the form's main button. */
   more?: ReactNode;
   children: ReactNode;
 }
@@ -162,18 +162,20 @@ interface FieldProps {
   name: string;
   label: string;
   hint?: ReactNode;
-  /** Labels for the values of an enumeration, in display order. */
+  /** Labels for the values of an enumeration, in the order in which the field shows them. */
   options?: readonly Option[];
   type?: 'password';
   rows?: number;
   autoFocus?: boolean;
+  /** The time zone in which the user types a time; the browser's if omitted. */
+  zone?: string;
 }
 
 /**
  * Shows the form field that fits the rule of a member: text, number, date and time, choice, multiple choice, list, or
  * checkbox.
  */
-export function FormField({ form, name, label, hint, options, type, rows, autoFocus }: FieldProps) {
+export function FormField({ form, name, label, hint, options, type, rows, autoFocus, zone }: FieldProps) {
   const rule = form.rule(name);
   const value = form.values[name] ?? '';
   const common = { label, hint: hint ?? rule.description, fault: form.faults[name], required: rule.isRequired };
@@ -208,13 +210,10 @@ export function FormField({ form, name, label, hint, options, type, rows, autoFo
       <TextField
         {...common}
         type="datetime-local"
-        hint={
-          <>
-            {common.hint} Your local time{value && `; ${value}`}.
-          </>
-        }
-        value={toLocalText(value)}
-        onChange={(text) => form.set(name, text === '' ? '' : toUtcText(text))}
+        label={`${label} (${zoneText(zone)})`}
+        value={toLocalText(value, zone)}
+        onChange={(text) => form.set(name, text === '' ? '' : toUtcText(text, zone))}
+        autoFocus={autoFocus}
       />
     );
   return (

@@ -5,7 +5,7 @@ import { Button } from './button';
 import { Loading, ProblemNote, StaleNote } from './states';
 import { Table, type TableProps } from './table';
 
-interface Props<Row> extends Omit<TableProps<Row>, 'rows' | 'list' | 'count' | 'load'>, ListSource<Row> {}
+interface Props<Row> extends Omit<TableProps<Row>, 'rows' | 'list' | 'count' | 'load' | 'loadRest'>, ListSource<Row> {}
 
 /** Shows a list of the API page by page. The user can choose its columns, and save all matching rows as a CSV file. */
 export function List<Row extends object>({ queryKey, load, ...table }: Props<Row>) {
@@ -15,12 +15,13 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
     placeholderData: keepPreviousData,
   });
   const { fetchNextPage, hasNextPage, isFetching, isError } = query;
-  // When the list is refetched, a running fetch of its next page is cancelled. The next page is therefore fetched again
+  // A refetch of the list cancels a running fetch of its next page. The next page is therefore fetched again
   // afterwards.
   const key = JSON.stringify(queryKey);
   const [wanted, setWanted] = useState({ key, pages: 1 });
   const pages = query.data?.pages.length ?? 0;
   const isWaiting = wanted.key === key && pages < wanted.pages && hasNextPage && !isError;
+  const isSorted = wanted.key === key && wanted.pages === MOST_SORTED_PAGES;
   useEffect(() => {
     if (isWaiting && !isFetching) void fetchNextPage();
   }, [isWaiting, isFetching, fetchNextPage]);
@@ -33,9 +34,13 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
         {...table}
         rows={rows}
         // Placeholder rows belong to the previous filter. The empty key makes the new rows count as a new list.
-        list={query.isPlaceholderData ? '' : key}
+        // Rows that arrive after the user sorted the list belong between the others.
+        list={query.isPlaceholderData ? '' : isSorted ? `${key} ${pages}` : key}
         load={load}
-        count={query.hasNextPage ? `${rows.length.toLocaleString('en')} shown, there are more` : undefined}
+        count={query.hasNextPage ? countText(rows.length, isSorted && !isWaiting) : undefined}
+        loadRest={() => {
+          if (query.hasNextPage) setWanted({ key, pages: MOST_SORTED_PAGES });
+        }}
       />
       {query.hasNextPage && (
         <div className="actions">
@@ -53,4 +58,17 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
       <StaleNote of={query} />
     </div>
   );
+}
+
+/**
+ * The number of pages that are loaded before rows are sorted. The service lists rows in one order, so the page sorts
+ * those that it has loaded.
+ */
+const MOST_SORTED_PAGES = 20;
+
+function countText(shown: number, isSorted: boolean): string {
+  const count = shown.toLocaleString('en');
+  return isSorted
+    ? `The first ${count} are sorted, there are more: narrow the filters`
+    : `${count} shown, there are more`;
 }

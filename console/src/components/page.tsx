@@ -7,7 +7,7 @@ interface Props {
   /** Links above the title to the parent pages. */
   trail?: ReactNode;
   actions?: ReactNode;
-  /** One sentence below the title. */
+  /** A sentence below the title that explains the page. */
   lead?: ReactNode;
   children: ReactNode;
 }
@@ -35,7 +35,7 @@ export function Page({ title, badge, trail, actions, lead, children }: Props) {
       )}
       <header className="page-head">
         <h1 ref={heading} tabIndex={-1}>
-          {title}
+          <bdi>{title}</bdi>
         </h1>
         {badge}
         {actions && <div className="actions">{actions}</div>}
@@ -46,7 +46,7 @@ export function Page({ title, badge, trail, actions, lead, children }: Props) {
   );
 }
 
-/** Shows terms and their values in columns. */
+/** Shows a list of terms with their values, in columns. */
 export function Facts({ of }: { of: readonly (readonly [term: string, value: ReactNode])[] }) {
   return (
     <dl className="facts">

@@ -2,6 +2,7 @@ import { useDeferredValue, type ReactNode } from 'react';
 import { isPassing, ProblemError } from '../api/problem';
 import { Button } from './button';
 import { CopyButton } from './copy';
+import { Time } from './time';
 
 /** Shows that data is being loaded. The text appears only after a delay. */
 export function Loading({ what = 'Loading' }: { what?: string }) {
@@ -20,12 +21,23 @@ export function Empty({ children, good = false }: { children: ReactNode; good?: 
 /** Shows an error: the problem, its reason, its faults, and the request id by which the request is found in the log. */
 export function ProblemNote({ error, retry }: { error: unknown; retry?: () => void }) {
   const problem = error instanceof ProblemError ? error : null;
-  const { detail, failure, reason, http_status: status, excerpt } = problem?.problem ?? {};
+  const { detail, failure, reason, http_status: status, excerpt, allowed_from: from } = problem?.problem ?? {};
   const partner = [failure, reason, status && `HTTP ${status}`].filter(Boolean).join(' · ');
   return (
     <div className="note bad" role="alert">
       <strong>{problem?.message ?? 'This page could not be displayed'}</strong>
       <p>{detail ?? (problem ? '' : String(error))}</p>
+      {from !== undefined && (
+        <p>
+          {from === null ? (
+            'No further attempt is allowed.'
+          ) : (
+            <>
+              Allowed from <Time at={from} short />.
+            </>
+          )}
+        </p>
+      )}
       {partner && <p>Failure: {partner}</p>}
       {excerpt && <pre>{excerpt}</pre>}
       {problem && problem.faults.length > 0 && (
@@ -68,7 +80,7 @@ export function StaleNote({ of }: { of: Followed }) {
   if (!of.isError || of.dataUpdatedAt === 0) return null;
   return (
     <div className="note warn stale" role="status">
-      This data is not up to date. It was loaded at {new Date(of.dataUpdatedAt).toLocaleTimeString('en-GB')}.{' '}
+      This data is not up to date. It was loaded at <Time at={new Date(of.dataUpdatedAt).toISOString()} short />.{' '}
       {of.error instanceof Error ? of.error.message : ''}{' '}
       <Button small onPress={() => void of.refetch()}>
         Try again

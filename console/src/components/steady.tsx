@@ -57,7 +57,7 @@ export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string
   useEffect(() => {
     if (!isHeld) return undefined;
     const look = (event: Event) => {
-      // While the focus moves from one element to the next, no element has the focus for a moment.
+      // While the keyboard focus moves between two elements of a list, no element has it for a moment.
       const isBetween = event.type === 'focusout' && (event as FocusEvent).relatedTarget !== null;
       if (!isBetween && !isInUse(frame.current)) show();
     };
@@ -71,7 +71,8 @@ export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string
     text: text.filter(Boolean).join(', '),
     show: ({ detail: clicks }) => {
       show();
-      // The pressed button disappears, so the focus of a keyboard user moves to the list.
+      // The button that shows new rows disappears when it is pressed, so the focus of a keyboard user moves to the
+      // list.
       if (clicks === 0) frame.current?.focus({ preventScroll: true });
     },
   };

@@ -8,12 +8,14 @@ import {
   type RowSelectionState,
 } from '@tanstack/react-table';
 import { memo, useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
+import { AccountName } from './account-name';
 import type { Page } from '../api/client';
 import { Badge } from './badge';
 import { Copyable } from './copy';
 import { ColumnChoice, keepChoice, keptChoice } from './list-columns';
 import { CsvButton } from './list-csv';
 import { Empty } from './states';
+import { sortedBy, type Sort } from './sort';
 import { HeldNote, useSteady } from './steady';
 import { Time } from './time';
 
@@ -28,9 +30,12 @@ export type Column<Row> = {
 interface TextColumn<Row> {
   /** Returns the text of the column in the CSV file. The cell has the same text unless `cell` replaces it. */
   text: (row: Row) => string | number | null | undefined;
-  /** The kind of the text, if it is not plain: a time of the API, an id with a copy button, or a state. */
-  as?: 'time' | 'code' | 'badge';
-  /** Renders the cell if the cell shows more than the text. */
+  /**
+   * The kind of the text, if it is not plain: a time of the API, a time with its seconds, an id with a copy button, a
+   * state, or the code of an account, which is shown with its name.
+   */
+  as?: 'time' | 'exact' | 'code' | 'badge' | 'account';
+  /** Renders the column's cell if it shows more than the text. */
   cell?: (row: Row) => ReactNode;
 }
 
@@ -64,6 +69,8 @@ export interface TableProps<Row> {
   count?: string;
   /** Loads the remaining rows for the CSV file, if `rows` are not all rows of the list. */
   load?: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
+  /** Called when the user sorts the rows, if `rows` are not all rows of the list. */
+  loadRest?: () => void;
 }
 
 const features = tableFeatures({ columnVisibilityFeature, rowSelectionFeature });
@@ -74,8 +81,11 @@ const NO_SELECTION: RowSelectionState = {};
  * is a card.
  */
 export function Table<Row extends object>(props: TableProps<Row>) {
-  const { name, caption, columns, rowKey, list, empty, emptyIsGood, selection, count, load } = props;
-  const { rows, gone, frame, held } = useSteady(props.rows, rowKey, list);
+  const { name, caption, columns, rowKey, list, empty, emptyIsGood, selection, count, load, loadRest } = props;
+  const [sort, setSort] = useState<Sort | null>(null);
+  const sorted = useMemo(() => sortedBy(props.rows, columns, sort), [props.rows, columns, sort]);
+  // Another order is another list: its rows may move.
+  const { rows, gone, frame, held } = useSteady(sorted, rowKey, sort === null ? list : `${list} ${sort.id} ${sort.by}`);
   const [visibility, setVisibility] = useState<ColumnVisibilityState>(() => keptChoice(name, columns));
   const known = useMemo(() => new Map(columns.map((column) => [column.id, column])), [columns]);
   const definitions = useMemo(
@@ -146,9 +156,15 @@ export function Table<Row extends object>(props: TableProps<Row>) {
                     </th>
                   )}
                   {group.headers.map((header) => (
-                    <th role="columnheader" scope="col" key={header.id} className={known.get(header.column.id)!.kind}>
-                      <table.FlexRender header={header} />
-                    </th>
+                    <SortableHeader
+                      key={header.id}
+                      column={known.get(header.column.id)!}
+                      sort={sort}
+                      choose={(next) => {
+                        setSort(next);
+                        if (next !== null) loadRest?.();
+                      }}
+                    />
                   ))}
                 </tr>
               ))}
@@ -187,6 +203,30 @@ function useChoose(selection: Selection | undefined): (id: string, chosen: boole
     const { [id]: _, ...others } = latest.current!.rows;
     latest.current!.onChange(chosen ? { ...others, [id]: true } : others);
   }, []);
+}
+
+interface HeaderProps<Row> {
+  column: Column<Row>;
+  sort: Sort | null;
+  choose: (sort: Sort | null) => void;
+}
+
+/** Shows the header of a column. A press sorts the rows by the column: upwards, downwards, and as they were. */
+function SortableHeader<Row>({ column: { id, header, kind, text }, sort, choose }: HeaderProps<Row>) {
+  const by = sort?.id === id ? sort.by : undefined;
+  const next = by === undefined ? 'ascending' : by === 'ascending' ? 'descending' : null;
+  return (
+    <th role="columnheader" scope="col" className={kind} aria-sort={by}>
+      {text === undefined ? (
+        header
+      ) : (
+        <button type="button" className="sort" onClick={() => choose(next && { id, by: next })}>
+          {header}
+          <span aria-hidden="true">{by === undefined ? '' : by === 'ascending' ? ' ↑' : ' ↓'}</span>
+        </button>
+      )}
+    </th>
+  );
 }
 
 interface RowProps<Row> {
@@ -234,10 +274,14 @@ function cellOf<Row>(column: Column<Row>, row: Row): ReactNode {
   switch (as) {
     case 'time':
       return <Time at={String(value)} />;
+    case 'exact':
+      return <Time at={String(value)} exact />;
     case 'code':
       return <Copyable text={String(value)} />;
     case 'badge':
       return <Badge state={String(value)} />;
+    case 'account':
+      return <AccountName code={String(value)} />;
     case undefined:
       return value;
   }

@@ -1,23 +1,15 @@
-const LOCAL = new Intl.DateTimeFormat('en-GB', {
-  day: '2-digit',
-  month: 'short',
-  year: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-});
-/**
- * The format for the start of an exam. It needs no seconds, but names the time zone, because exams take place in many
- * zones.
- */
-const SHORT = new Intl.DateTimeFormat('en-GB', {
+/** The time zone of the browser, in which all times are shown that have no zone of their own. */
+export const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+const FORMAT = {
   day: 'numeric',
   month: 'short',
   year: 'numeric',
   hour: '2-digit',
   minute: '2-digit',
-  timeZoneName: 'short',
-});
+} satisfies Intl.DateTimeFormatOptions;
+const LOCAL = new Intl.DateTimeFormat('en-GB', { ...FORMAT, timeZoneName: 'short' });
+const EXACT = new Intl.DateTimeFormat('en-GB', { ...FORMAT, second: '2-digit', timeZoneName: 'short' });
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always', style: 'narrow' });
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
@@ -25,20 +17,25 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60],
 ];
 
-export function local(moment: Date): string {
-  return LOCAL.format(moment).replace(',', '');
+/**
+ * Returns the local time with its time zone: `14 May 2030, 09:00 GMT-4`.
+ * @param exact whether the seconds are included
+ */
+export function local(moment: Date, exact = false): string {
+  return (exact ? EXACT : LOCAL).format(moment);
 }
 
-/** Returns the local time without seconds, with its time zone. */
-export function localShort(moment: Date): string {
-  return SHORT.format(moment);
+/** Returns the time at a place: `14 May 2030, 09:00 in New York`. */
+export function localIn(moment: Date, zone: string): string {
+  const text = new Intl.DateTimeFormat('en-GB', { ...FORMAT, timeZone: zone }).format(moment);
+  return zone === 'UTC' ? `${text} UTC` : `${text} in ${cityOf(zone)}`;
 }
 
 /** Returns the time in UTC. The date is included if it differs from the local date. */
-export function utc(moment: Date): string {
+export function utc(moment: Date, exact = false): string {
   const text = moment.toISOString();
   const sameDay = moment.getDate() === moment.getUTCDate();
-  return `${sameDay ? '' : `${text.slice(0, 10)} `}${text.slice(11, 19)} UTC`;
+  return `${sameDay ? '' : `${text.slice(0, 10)} `}${text.slice(11, exact ? 19 : 16)} UTC`;
 }
 
 export function relative(moment: Date, now: number): string {
@@ -48,15 +45,57 @@ export function relative(moment: Date, now: number): string {
   return seconds > 30 ? 'in under a minute' : 'just now';
 }
 
-/** Converts the value of a date-time field to the form of the API. The user types local time, and the API gets UTC. */
-export function toUtcText(value: string): string {
-  const moment = new Date(value);
-  return Number.isNaN(moment.getTime()) ? value : `${moment.toISOString().slice(0, 19)}Z`;
+/** Returns the name of a time zone for the label of a field: `New York time`. */
+export function zoneText(zone = HERE): string {
+  return zone === 'UTC' ? 'UTC' : `${cityOf(zone)} time`;
 }
 
-/** Converts a time of the API to the value of a date-time field. */
-export function toLocalText(at: string): string {
-  const moment = new Date(at);
-  if (Number.isNaN(moment.getTime())) return at;
-  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+export function isZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+function cityOf(zone: string): string {
+  return zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ');
+}
+
+/** Returns how far a time zone is ahead of UTC at a moment, in milliseconds. */
+function aheadOf(zone: string, at: number): number {
+  const parts = new Intl.DateTimeFormat('en-GB', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  }).formatToParts(at);
+  const [year, month, day, hour, minute, second] = (['year', 'month', 'day', 'hour', 'minute', 'second'] as const).map(
+    (type) => Number(parts.find((part) => part.type === type)!.value),
+  );
+  return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(at / 1000) * 1000;
+}
+
+/**
+ * Converts the value of a date-time field to the form of the API. The user types the time in a zone, and the API gets
+ * UTC.
+ */
+export function toUtcText(value: string, zone = HERE): string {
+  const asUtc = Date.parse(`${value}Z`);
+  if (Number.isNaN(asUtc)) return value;
+  // The offset at the resulting moment counts. It differs from the first one near a change of daylight saving time.
+  const near = asUtc - aheadOf(zone, asUtc);
+  return `${new Date(asUtc - aheadOf(zone, near)).toISOString().slice(0, 19)}Z`;
+}
+
+/** Converts a time of the API to the value of a date-time field. Seconds are omitted if they are zero. */
+export function toLocalText(at: string, zone = HERE): string {
+  const moment = Date.parse(at);
+  if (Number.isNaN(moment)) return at;
+  const text = new Date(moment + aheadOf(zone, moment)).toISOString().slice(0, 19);
+  return text.endsWith(':00') ? text.slice(0, 16) : text;
 }

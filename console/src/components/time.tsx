@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react';
-import { relative, local, localShort, utc } from './time-text';
+import { serviceNow } from '../api/clock';
+import { relative, local, localIn, utc } from './time-text';
 
 interface Props {
   at: string | null | undefined;
@@ -7,31 +8,39 @@ interface Props {
   compact?: boolean;
   /** Whether only the local time is shown, with its time zone. */
   short?: boolean;
+  /** Whether seconds are shown. Only the times of technical events need them. */
+  exact?: boolean;
+  /** The time zone of the place at which something happens. The time is then shown as the clocks there show it. */
+  zone?: string | null;
 }
 
-/** Shows a time from the API: as local time, in UTC, and as an age. */
-export function Time({ at, compact = false, short = false }: Props) {
+/**
+ * Shows a time from the API: as local time with its zone, in UTC, and as an age. The time at a place comes first, if
+ * its zone is given.
+ */
+export function Time({ at, compact = false, short = false, exact = false, zone }: Props) {
   const now = useSyncExternalStore(everyHalfMinute, currentHalfMinute);
   if (at == null) return <span className="nothing">–</span>;
   const moment = new Date(at);
   const ago = relative(moment, now);
+  const here = local(moment, exact);
   if (compact)
     return (
-      <time dateTime={at} title={`${local(moment)} · ${utc(moment)}`}>
+      <time dateTime={at} title={`${here} · ${utc(moment, exact)}`}>
         {ago}
       </time>
     );
   if (short)
     return (
-      <time dateTime={at} title={utc(moment)}>
-        {localShort(moment)}
+      <time dateTime={at} title={utc(moment, exact)}>
+        {here}
       </time>
     );
   return (
     <time dateTime={at} className="time">
-      {local(moment)}{' '}
+      {zone == null ? here : localIn(moment, zone)}{' '}
       <small>
-        {utc(moment)} · {ago}
+        {zone == null ? utc(moment, exact) : here} · {ago}
       </small>
     </time>
   );
@@ -54,5 +63,5 @@ function everyHalfMinute(tick: () => void): () => void {
 
 /** Returns the current time, rounded to half a minute, so that components are not rendered more often. */
 function currentHalfMinute(): number {
-  return Math.floor(Date.now() / 30_000) * 30_000;
+  return Math.floor(serviceNow() / 30_000) * 30_000;
 }

@@ -66,7 +66,7 @@ function Everything({ overview }: { overview: Overview }) {
           <strong>All is well.</strong> All notifications are delivered, and no work is waiting for you.
         </p>
       ) : (
-        // This text has the same length as its alternative, so that the content below it does not move.
+        // The summary is as long when action is needed as when all is well, so that the content below it does not move.
         <p className="summary">
           <strong>Action needed.</strong> Select a highlighted figure to see the items behind it.
         </p>
@@ -88,7 +88,10 @@ function Everything({ overview }: { overview: Overview }) {
           to be accepted or rejected
         </Tile>
         <Tile label="Approvals waiting" count={overview.approvals} tone="warn" to="/work/approvals">
-          {overview.holds.toLocaleString('en')} on hold
+          to be approved or declined
+        </Tile>
+        <Tile label="Records on hold" count={overview.holds} tone="quiet" to="/work/holds">
+          to be released
         </Tile>
       </div>
       <div className="home-columns">
@@ -98,12 +101,12 @@ function Everything({ overview }: { overview: Overview }) {
         <Section title="Deliveries of the last 24 hours">
           <div className="panel">
             <p className="line">
-              <span>
+              <Link to="/notifications" search={{ state: 'DELIVERED', from: hours[0]?.from }}>
                 <strong>{delivered.toLocaleString('en')}</strong> delivered
-              </span>
-              <span>
+              </Link>
+              <Link to="/queue">
                 <strong>{failed.toLocaleString('en')}</strong> failed
-              </span>
+              </Link>
             </p>
             <Chart
               label={`Attempts by hour: ${delivered} delivered, ${failed} failed in 24 hours`}
@@ -146,11 +149,17 @@ function Buckets({ of: { total, exam_in: examIn } }: { of: Overview['undelivered
     <ul className="buckets panel">
       {EXAM_IN.map(([name, label, tone]) => (
         <li key={name}>
-          <span>{label}</span>
+          <Link
+            to="/notifications"
+            search={{ exam_in: name }}
+            aria-label={`${label}: ${examIn[name].toLocaleString('en')}`}
+          >
+            {label}
+          </Link>
           <span className="bucket-track" aria-hidden="true">
             <i className={tone} style={{ width: `${total === 0 ? 0 : (100 * examIn[name]) / total}%` }} />
           </span>
-          <strong>{examIn[name].toLocaleString('en')}</strong>
+          <strong aria-hidden="true">{examIn[name].toLocaleString('en')}</strong>
         </li>
       ))}
     </ul>

@@ -1,3 +1,4 @@
+import { AccountNameInline } from '../components/account-name';
 import type { Schemas } from '../api/client';
 import { Badge } from '../components/badge';
 import { Section } from '../components/page';
@@ -34,7 +35,9 @@ export function PartnersInTrouble({ partners, counts }: { partners: readonly Par
             <li key={partner.subscription_id} className={gone.has(partner.subscription_id) ? 'panel gone' : 'panel'}>
               <div className="trouble-name">
                 <PartnerLink id={partner.subscription_id}>{partnerTitle(partner)}</PartnerLink>
-                <small>{partner.account_code}</small>
+                <small>
+                  <AccountNameInline code={partner.account_code} />
+                </small>
               </div>
               <Trouble partner={partner} />
               <span className="trouble-queue">

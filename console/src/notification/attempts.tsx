@@ -15,7 +15,7 @@ const TRIGGERS: Record<Schemas['AttemptModel']['trigger'], string> = {
   AUTO: 'Automatic retry',
   MANUAL: 'Manual resend',
   REPLAY: 'Replay',
-  RENEWED: 'Request repeated with a new token or connection',
+  RENEWED: 'Repeated with a new token or connection',
 };
 
 /** Shows each attempt to deliver the notification: the request, its duration, and the partner's response. */
@@ -38,7 +38,7 @@ export function Attempts({ notification, subscription }: Props) {
             {attempt.reason && <code title={attempt.reason}>{reasonText(attempt.reason)}</code>}
             <span className="hint">{attempt.duration_ms.toLocaleString('en')} ms</span>
           </p>
-          <Time at={attempt.at} />
+          <Time at={attempt.at} exact />
           {attempt.excerpt ? (
             <>
               <h3>Answer of the partner</h3>

@@ -4,15 +4,16 @@ import { api, dataOf, type Schemas } from '../api/client';
 import { Badge } from '../components/badge';
 import { Shown } from '../components/states';
 import { Time } from '../components/time';
-import { eventText, failureText } from './words';
+import { notifiedText, failureText } from './words';
 
 type Event = Schemas['NotificationModel'];
 
 const MOST = 200;
 
-/** Shows all notifications about the same booking to this partner, in the order of their events. */
+/** Shows all notifications about the same booking or record to this partner, in the order of their events. */
 export function BookingTimeline({ notification }: { notification: Schemas['NotificationDetail'] }) {
-  const { id, booking_code: booking, subscription_id: subscription, account_code: account } = notification;
+  const { id, subscription_id: subscription, account_code: account } = notification;
+  const booking = notification.booking_code ?? notification.svc_eligiblity_id ?? undefined;
   const events = useQuery({
     queryKey: ['notifications', 'booking', account, subscription, booking],
     queryFn: ({ signal }) =>
@@ -35,10 +36,10 @@ export function BookingTimeline({ notification }: { notification: Schemas['Notif
               <li key={event.id} aria-current={event.id === id ? 'true' : undefined} data-state={event.state}>
                 <span className="sequence">{event.event_sequence}</span>
                 {event.id === id ? (
-                  <strong>{eventText(event.change_reason)}</strong>
+                  <strong>{notifiedText(event.change_reason)}</strong>
                 ) : (
                   <Link to="/notifications/$id" params={{ id: event.id }}>
-                    {eventText(event.change_reason)}
+                    {notifiedText(event.change_reason)}
                   </Link>
                 )}
                 <Moved event={event} />

@@ -3,7 +3,7 @@ import type { Schemas } from '../api/client';
 import type { Column } from '../components/table';
 import { Time } from '../components/time';
 import { PartnerLink } from './partner-link';
-import { eventText, failureText, retryText } from './words';
+import { notifiedText, failureText, retryText } from './words';
 import { partnerName } from '../partners/partner-name';
 
 export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>[] = [
@@ -11,20 +11,20 @@ export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>
     id: 'booking',
     header: 'Booking',
     kind: 'main',
-    cell: ({ id, booking_code: code, event_sequence: number }) => (
+    cell: ({ id, booking_code: booking, svc_eligiblity_id: record, event_sequence: number }) => (
       <>
         <Link to="/notifications/$id" params={{ id }}>
-          {code}
+          {booking ?? record}
         </Link>
         <small>no. {number}</small>
       </>
     ),
-    text: ({ booking_code: code }) => code,
+    text: ({ booking_code: booking, svc_eligiblity_id: record }) => booking ?? record,
   },
   {
     id: 'event',
     header: 'Event',
-    cell: ({ change_reason: reason }) => eventText(reason),
+    cell: ({ change_reason: reason }) => notifiedText(reason),
     text: ({ change_reason: reason }) => reason,
   },
   {
@@ -105,6 +105,7 @@ export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>
     id: 'account',
     header: 'Account',
     hidden: true,
+    as: 'account',
     text: ({ account_code: code }) => code,
   },
   { id: 'id', header: 'webhook-id', hidden: true, as: 'code', text: ({ id }) => id },

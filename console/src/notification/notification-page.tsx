@@ -1,6 +1,7 @@
 import './notification.css';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import { AccountName } from '../components/account-name';
 import { api, dataOf, newIdempotencyKey, type Schemas } from '../api/client';
 import { useLive } from '../api/live';
 import { Badge } from '../components/badge';
@@ -16,7 +17,7 @@ import { Attempts } from './attempts';
 import { BookingTimeline } from './booking-timeline';
 import { curlOf } from './curl';
 import { PartnerLink } from './partner-link';
-import { eventText, failureText, retryText } from './words';
+import { notifiedText, failureText, retryText } from './words';
 
 type Notification = Schemas['NotificationDetail'];
 
@@ -34,7 +35,8 @@ export function NotificationPage() {
 }
 
 function OneNotification({ notification }: { notification: Notification }) {
-  const { id, subscription_id: subscriptionId, booking_code: booking, state } = notification;
+  const { id, subscription_id: subscriptionId, svc_eligiblity_id: record, state } = notification;
+  const booking = notification.booking_code ?? record ?? undefined;
   const subscription = useQuery({
     queryKey: ['subscriptions', subscriptionId],
     queryFn: ({ signal }) =>
@@ -67,13 +69,13 @@ function OneNotification({ notification }: { notification: Notification }) {
 
   return (
     <Page
-      title={`${eventText(notification.change_reason)} ${booking}`}
+      title={`${notifiedText(notification.change_reason)} ${booking}`}
       badge={<Badge state={state} />}
       trail={
         <>
           <Link to="/queue">Error queue</Link>
           <Link to="/notifications" search={{ booking_code: booking }}>
-            All notifications of this booking
+            All notifications of this {record === null ? 'booking' : 'record'}
           </Link>
         </>
       }
@@ -102,7 +104,7 @@ function OneNotification({ notification }: { notification: Notification }) {
           ['HTTP status', notification.http_status],
           ['Retry', retryText(notification.retry)],
           ['Next attempt', notification.next_attempt_at && <Time at={notification.next_attempt_at} />],
-          ['Exam', <Time at={notification.booking_on} />],
+          ['Exam', notification.booking_on && <Time at={notification.booking_on} />],
           [
             'Candidate',
             <Link
@@ -115,12 +117,12 @@ function OneNotification({ notification }: { notification: Notification }) {
           ['Created', <Time at={notification.created_datetime} />],
           ['Delivered', <Time at={notification.delivered_datetime} />],
           ['Effective date', <Time at={notification.effective_date} />],
-          ['Account', notification.account_code],
+          ['Account', <AccountName code={notification.account_code} />],
           ['Partner', <PartnerLink id={subscriptionId}>{partnerTitle(notification)}</PartnerLink>],
           ['webhook-id', <Copyable text={id} />],
         ]}
       />
-      <Section title="All events of this booking, in order">
+      <Section title={`All events of this ${record === null ? 'booking' : 'record'}, in order`}>
         <BookingTimeline notification={notification} />
       </Section>
       <Section title="Attempts">

@@ -1,4 +1,5 @@
 import { useSearch } from '@tanstack/react-router';
+import { ACCOUNT_FILTER } from '../components/account-options';
 import { api, pageOf } from '../api/client';
 import { Filters, type Filter } from '../components/filters';
 import { List } from '../components/list';
@@ -6,16 +7,17 @@ import { Page } from '../components/page';
 import { PARTNER_FILTER } from '../partners/partner-filter';
 import { NOTIFICATION_COLUMNS } from './columns';
 import { notificationQuery } from './notification-query';
-import { CHANGE_REASON_OPTIONS, FAILURE_OPTIONS, STATE_OPTIONS } from './words';
+import { EXAM_IN_OPTIONS, FAILURE_OPTIONS, NOTIFIED_OPTIONS, STATE_OPTIONS } from './words';
 
 const FILTERS: readonly Filter[] = [
   { name: 'booking_code', label: 'Booking code', main: true },
   { name: 'candidate_id', label: 'Candidate id' },
   PARTNER_FILTER,
   { name: 'state', label: 'State', options: STATE_OPTIONS },
-  { name: 'change_reason', label: 'Event', options: CHANGE_REASON_OPTIONS },
+  { name: 'change_reason', label: 'Event', options: NOTIFIED_OPTIONS },
   { name: 'failure', label: 'Failure', options: FAILURE_OPTIONS },
-  { name: 'account_code', label: 'Account code' },
+  { name: 'exam_in', label: 'Undelivered, exam', options: EXAM_IN_OPTIONS },
+  ACCOUNT_FILTER,
   { name: 'from', label: 'Created from', type: 'moment' },
   { name: 'to', label: 'Created before', type: 'moment' },
 ];
@@ -24,11 +26,18 @@ export function NotificationsPage() {
   const search = useSearch({ from: '/notifications' });
   const query = notificationQuery(search);
   return (
-    <Page title="Notifications" lead="All notifications to partners, newest first.">
+    <Page
+      title="Notifications"
+      lead={
+        search.exam_in === undefined
+          ? 'All notifications to partners, newest first.'
+          : 'Undelivered notifications, sorted by the time until the exam.'
+      }
+    >
       <Filters of={FILTERS} />
       <List
         name="notifications"
-        caption="Notifications, newest first"
+        caption={search.exam_in === undefined ? 'Notifications, newest first' : 'Notifications, next exam first'}
         columns={NOTIFICATION_COLUMNS}
         rowKey={({ id }) => id}
         queryKey={['notifications', search]}

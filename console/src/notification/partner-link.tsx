@@ -9,7 +9,7 @@ interface Props {
 export function PartnerLink({ id, children }: Props) {
   return (
     <Link to="/partners/$id" params={{ id }}>
-      {children}
+      <bdi>{children}</bdi>
     </Link>
   );
 }

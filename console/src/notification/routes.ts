@@ -16,6 +16,7 @@ export const notificationRoutes = [
       'to',
       'booking_code',
       'candidate_id',
+      'exam_in',
     ),
     component: lazyRouteComponent(() => import('./notifications-page'), 'NotificationsPage'),
   }),

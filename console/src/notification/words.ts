@@ -51,11 +51,44 @@ export const CHANGE_REASON_OPTIONS: readonly Option[] = (
   ] satisfies Notification['change_reason'][]
 ).map((reason): Option => [reason, eventText(reason)]);
 
+const RECORD_CHANGES: Record<Schemas['SubscriptionModel']['record_changes'][number], string> = {
+  CREATED: 'Record created',
+  UPDATED: 'Record changed',
+  APPROVED: 'Accommodations approved',
+  HELD: 'Record put on hold',
+  RELEASED: 'Hold released',
+  CANCELLED: 'Record cancelled',
+  EXPIRING: 'Window ends soon',
+  EXPIRED: 'Record expired',
+  RESULT_REVISED: 'Result revised',
+  RESULT_HELD: 'Result held',
+  RESULT_RELEASED: 'Result released',
+  RESULT_REVOKED: 'Result revoked',
+  ERASED: 'Candidate erased',
+};
+export const RECORD_CHANGE_OPTIONS: readonly Option[] = Object.entries(RECORD_CHANGES);
+/** The events of bookings and the changes of records, for filters. */
+export const NOTIFIED_OPTIONS: readonly Option[] = [...CHANGE_REASON_OPTIONS, ...RECORD_CHANGE_OPTIONS];
+
+/** Returns the words for the event of a notification. */
+export function notifiedText(reason: string): string {
+  return (RECORD_CHANGES as Record<string, string>)[reason] ?? eventText(reason);
+}
+
 export const STATE_OPTIONS: readonly Option[] = [
   ['PENDING', 'Pending'],
   ['DELIVERED', 'Delivered'],
   ['ERROR_QUEUE', 'Error queue'],
   ['RESOLVED', 'Resolved'],
+];
+
+/** The time until an exam, for undelivered notifications. */
+export const EXAM_IN_OPTIONS: readonly Option[] = [
+  ['past', 'has begun'],
+  ['2h', 'within 2 hours'],
+  ['24h', 'in 2 to 24 hours'],
+  ['7d', 'in 1 to 7 days'],
+  ['later', 'later, or unknown'],
 ];
 
 export const RETRY_OPTIONS: readonly Option[] = [

@@ -11,7 +11,7 @@ import { Shown } from '../components/states';
 import { Time } from '../components/time';
 import { toast } from '../components/toast';
 import { Attempts } from '../notification/attempts';
-import { eventText, failureText, retryText } from '../notification/words';
+import { notifiedText, failureText, retryText } from '../notification/words';
 import { ownNotificationQuery, ownSubscriptionQuery } from './own-queries';
 
 /** Shows a partner one of its notifications, with the answers of its endpoint. */
@@ -22,7 +22,8 @@ export function OwnNotificationPage() {
 }
 
 function One({ notification }: { notification: Schemas['NotificationDetail'] }) {
-  const { id, subscription_id: subscriptionId, booking_code: booking, state } = notification;
+  const { id, subscription_id: subscriptionId, svc_eligiblity_id: record, state } = notification;
+  const about = notification.booking_code ?? record ?? undefined;
   const subscription = useQuery(ownSubscriptionQuery(subscriptionId)).data;
   const queries = useQueryClient();
   const isQueued = state === 'ERROR_QUEUE';
@@ -47,13 +48,13 @@ function One({ notification }: { notification: Schemas['NotificationDetail'] }) 
 
   return (
     <Page
-      title={`${eventText(notification.change_reason)} ${booking}`}
+      title={`${notifiedText(notification.change_reason)} ${about}`}
       badge={<Badge state={state} />}
       trail={
         <>
           <Link to="/own/notifications">Notifications</Link>
-          <Link to="/own/notifications" search={{ booking_code: booking }}>
-            All notifications of this booking
+          <Link to="/own/notifications" search={{ booking_code: about }}>
+            All notifications of this {record === null ? 'booking' : 'record'}
           </Link>
         </>
       }
@@ -71,7 +72,7 @@ function One({ notification }: { notification: Schemas['NotificationDetail'] }) 
           ['HTTP status', notification.http_status],
           ['Retry', retryText(notification.retry)],
           ['Next attempt', notification.next_attempt_at && <Time at={notification.next_attempt_at} />],
-          ['Exam', <Time at={notification.booking_on} />],
+          ['Exam', notification.booking_on && <Time at={notification.booking_on} />],
           ['Candidate', notification.candidate_id],
           ['Created', <Time at={notification.created_datetime} />],
           ['Delivered', notification.delivered_datetime && <Time at={notification.delivered_datetime} />],

@@ -6,13 +6,13 @@ import { Page } from '../components/page';
 import type { Column } from '../components/table';
 import { NOTIFICATION_COLUMNS } from '../notification/columns';
 import { notificationQuery } from '../notification/notification-query';
-import { CHANGE_REASON_OPTIONS, FAILURE_OPTIONS, STATE_OPTIONS } from '../notification/words';
+import { NOTIFIED_OPTIONS, FAILURE_OPTIONS, STATE_OPTIONS } from '../notification/words';
 
 const FILTERS: readonly Filter[] = [
   { name: 'booking_code', label: 'Booking code', main: true },
   { name: 'candidate_id', label: 'Candidate id' },
   { name: 'state', label: 'State', options: STATE_OPTIONS },
-  { name: 'change_reason', label: 'Event', options: CHANGE_REASON_OPTIONS },
+  { name: 'change_reason', label: 'Event', options: NOTIFIED_OPTIONS },
   { name: 'failure', label: 'Failure', options: FAILURE_OPTIONS },
   { name: 'from', label: 'Created from', type: 'moment' },
   { name: 'to', label: 'Created before', type: 'moment' },
@@ -25,15 +25,15 @@ const COLUMNS: readonly Column<Schemas['NotificationModel']>[] = [
     id: 'booking',
     header: 'Booking',
     kind: 'main',
-    cell: ({ id, booking_code: code, event_sequence: number }) => (
+    cell: ({ id, booking_code: booking, svc_eligiblity_id: record, event_sequence: number }) => (
       <>
         <Link to="/own/notifications/$id" params={{ id }}>
-          {code}
+          {booking ?? record}
         </Link>
         <small>no. {number}</small>
       </>
     ),
-    text: ({ booking_code: code }) => code,
+    text: ({ booking_code: booking, svc_eligiblity_id: record }) => booking ?? record,
   },
   { id: 'candidate', header: 'Candidate', text: ({ candidate_id: candidate }) => candidate },
   ...NOTIFICATION_COLUMNS.filter(({ id }) => PLAIN.includes(id)),

@@ -9,7 +9,7 @@ import { Copyable } from '../components/copy';
 import { Facts, Page, Section } from '../components/page';
 import { Shown } from '../components/states';
 import { Time } from '../components/time';
-import { eventText } from '../notification/words';
+import { eventText, notifiedText } from '../notification/words';
 import { Charts } from '../partners/partner-page';
 import { Certificate } from '../partners/partners-page';
 import { signInText } from '../partners/sign-in-text';
@@ -53,7 +53,12 @@ function Own({ subscription }: { subscription: Schemas['OwnSubscription'] }) {
       <Facts
         of={[
           ['Address', url],
-          ['Events', subscription.change_reasons.map(eventText).join(', ')],
+          [
+            'Events',
+            [...subscription.change_reasons.map(eventText), ...subscription.record_changes.map(notifiedText)].join(
+              ', ',
+            ),
+          ],
           ['Authentication', signInText(subscription.auth)],
           ['Failing since', subscription.failing_since && <Time at={subscription.failing_since} />],
           ['Next attempt', subscription.next_probe_at && <Time at={subscription.next_probe_at} />],

@@ -1,3 +1,4 @@
+import { serviceNow } from '../api/clock';
 import type { Tone } from '../components/badge';
 
 interface Condition {
@@ -23,7 +24,10 @@ const AT_ONCE_DAYS = 3;
 /**
  * Returns how long a certificate is still valid, such as `12 days left`. The tone is `quiet` while no action is needed.
  */
-export function certificateText(notAfter: string | null | undefined, now = Date.now()): readonly [string, Tone] | null {
+export function certificateText(
+  notAfter: string | null | undefined,
+  now = serviceNow(),
+): readonly [string, Tone] | null {
   if (notAfter == null) return null;
   const days = Math.floor((Date.parse(notAfter) - now) / DAY_MS);
   if (days < 0) return ['ended', 'bad'];

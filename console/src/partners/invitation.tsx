@@ -6,6 +6,7 @@ import { confirm } from '../components/confirm';
 import { Copyable } from '../components/copy';
 import { Dialog } from '../components/dialog';
 import { Facts } from '../components/page';
+import { useSecretGuard } from '../components/secret-once';
 
 interface Invitation {
   username: string;
@@ -19,6 +20,7 @@ const LONGEST_NAME = 40;
 /** Shows the button with which an operator creates a user for the partner, and the user's password, once. */
 export function InvitePartner({ subscription }: { subscription: Schemas['SubscriptionModel'] }) {
   const [invitation, setInvitation] = useState<Invitation | null>(null);
+  useSecretGuard(invitation !== null);
 
   async function invite() {
     const made = newInvitation(subscription);
@@ -36,7 +38,7 @@ export function InvitePartner({ subscription }: { subscription: Schemas['Subscri
     <>
       <Button onPress={() => void invite()}>Invite the partner …</Button>
       {invitation && (
-        <Dialog title="The invitation" onClose={() => setInvitation(null)}>
+        <Dialog title="The invitation">
           <p>The password is shown only once. Send it to the partner on a safe way.</p>
           <Facts
             of={[

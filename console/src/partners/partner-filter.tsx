@@ -20,7 +20,7 @@ export function usePartnerOptions(): readonly Option[] {
     .toSorted(byLabel);
 }
 
-/** Compares two options by their labels. */
+/** Compares two options of a filter by their labels, for sorting. */
 export function byLabel([, one]: Option, [, other]: Option): number {
   return one.localeCompare(other);
 }

@@ -2,6 +2,7 @@ import './partners.css';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
+import { AccountName } from '../components/account-name';
 import type { Schemas } from '../api/client';
 import { useLive } from '../api/live';
 import { useScopes } from '../api/session';
@@ -13,9 +14,10 @@ import { Filters, type Filter } from '../components/filters';
 import { Facts, Page, Section } from '../components/page';
 import { isFirstAwaited, Loading, Shown } from '../components/states';
 import { Time } from '../components/time';
-import { CHANGE_REASON_OPTIONS, eventText, failureText } from '../notification/words';
+import { NOTIFIED_OPTIONS, eventText, failureText, notifiedText } from '../notification/words';
 import { BulkButtons } from '../queue/bulk-buttons';
 import { filterOf } from '../queue/filter-text';
+import { LatestAnswer } from '../queue/latest-answer';
 import { conditionOf } from './condition';
 import { partnerTitle } from './partner-name';
 import { PartnerActions } from './partner-actions';
@@ -70,8 +72,9 @@ function Partner({ subscription }: { subscription: Subscription }) {
         of={[
           ['Delivery', delivery === 'POLL' ? 'The partner polls' : 'Pushed to the address'],
           ['Address', url],
-          ['Account', subscription.account_code],
+          ['Account', <AccountName code={subscription.account_code} />],
           ['Events', subscription.change_reasons.map(eventText).join(', ')],
+          ['Changes of records', subscription.record_changes.map(notifiedText).join(', ') || 'None'],
           ['Authentication', signInText(subscription.auth)],
           ['Answer timeout', subscription.wait_ms == null ? 'Default' : `${subscription.wait_ms} ms`],
           ['Failures retried automatically', subscription.auto_retry_on.join(', ')],
@@ -106,7 +109,8 @@ function Failing({ since, id }: { since: string | null | undefined; id: string }
       Every attempt has failed since <Time at={since} short />.{' '}
       <Link to="/queue/notifications" search={{ subscription_id: id }}>
         Show the failed notifications
-      </Link>
+      </Link>{' '}
+      <LatestAnswer filter={{ subscription_id: id }} />
     </p>
   );
 }
@@ -153,7 +157,7 @@ const REPLAY_FILTERS: readonly Filter[] = [
   { name: 'from', label: 'Created from', type: 'moment' },
   { name: 'to', label: 'Created before', type: 'moment' },
   { name: 'booking_code', label: 'Booking code' },
-  { name: 'change_reason', label: 'Event', options: CHANGE_REASON_OPTIONS },
+  { name: 'change_reason', label: 'Event', options: NOTIFIED_OPTIONS },
 ];
 
 /** Shows the form with which an operator resends notifications to a partner that has lost its data. */

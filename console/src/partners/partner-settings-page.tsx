@@ -7,7 +7,7 @@ import { Form, FormField, useForm } from '../components/form';
 import { Page } from '../components/page';
 import { Shown } from '../components/states';
 import { toast } from '../components/toast';
-import { CHANGE_REASON_OPTIONS } from '../notification/words';
+import { CHANGE_REASON_OPTIONS, RECORD_CHANGE_OPTIONS } from '../notification/words';
 import { AUTH_OPTIONS, AuthFields, authOf, emptyAuth, type AuthType } from './auth-fields';
 import { subscriptionQuery } from './partner-queries';
 import { signInText } from './sign-in-text';
@@ -67,6 +67,7 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
     delivery: subscription.delivery as string,
     partner_url: subscription.partner_url ?? '',
     change_reasons: [...subscription.change_reasons] as string[],
+    record_changes: [...subscription.record_changes] as string[],
     ca_pem: subscription.ca_pem ?? '',
     client_cert_pem: subscription.client_cert_pem ?? '',
     client_key_pem: '',
@@ -96,6 +97,7 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
       <FormField form={form} name="delivery" label="Delivery" options={DELIVERY_OPTIONS} />
       <FormField form={form} name="partner_url" label="Address" />
       <FormField form={form} name="change_reasons" label="Events" options={CHANGE_REASON_OPTIONS} />
+      <FormField form={form} name="record_changes" label="Changes of records" options={RECORD_CHANGE_OPTIONS} />
       <FormField form={form} name="wait_ms" label="Answer timeout in milliseconds" />
       <FormField form={form} name="auto_retry_on" label="Failures retried automatically" />
       <FormField form={form} name="max_per_second" label="Maximum requests per second" />

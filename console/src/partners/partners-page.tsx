@@ -1,4 +1,5 @@
 import { Link, useSearch } from '@tanstack/react-router';
+import { ACCOUNT_FILTER } from '../components/account-options';
 import { api, pageOf, type Schemas } from '../api/client';
 import { useLive } from '../api/live';
 import { useScopes } from '../api/session';
@@ -15,7 +16,7 @@ import { partnerTitle } from './partner-name';
 
 type Partner = Schemas['ListedPartnerModel'];
 
-const FILTERS: readonly Filter[] = [{ name: 'account_code', label: 'Account code', main: true }];
+const FILTERS: readonly Filter[] = [{ ...ACCOUNT_FILTER, main: true }];
 
 const COLUMNS: readonly Column<Partner>[] = [
   {
@@ -78,6 +79,7 @@ const COLUMNS: readonly Column<Partner>[] = [
   {
     id: 'account',
     header: 'Account',
+    as: 'account',
     text: ({ account_code: code }) => code,
   },
   {

@@ -8,7 +8,7 @@ type Report = Schemas['SampleReport'];
 type StepName = Report['steps'][number]['step'];
 
 const STEPS: Record<StepName, string> = {
-  NAME: 'The name is looked up',
+  NAME: 'The host name is looked up',
   ADDRESS: 'A connection is made',
   TLS: 'The certificate is checked',
   SIGN_IN: 'The service signs in',
@@ -45,7 +45,7 @@ export function SampleReport({ report }: { report: Report }) {
       {report.addresses.length > 0 && <p className="hint">Addresses: {report.addresses.join(', ')}</p>}
       {report.certificates.length > 0 && (
         <details>
-          <summary>The certificates of the partner{report.protocol && `, ${report.protocol}`}</summary>
+          <summary>The certificates that the partner presented{report.protocol && `, ${report.protocol}`}</summary>
           <ol className="certificates">
             {report.certificates.map(({ subject, issuer, not_before: from, not_after: to, fingerprint }) => (
               <li key={fingerprint}>

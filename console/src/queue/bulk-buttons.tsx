@@ -7,7 +7,7 @@ import type { QueueFilter } from './filter-text';
 interface Props {
   kinds: readonly BulkKind[];
   filter: QueueFilter;
-  /** Whether the first button is shown as the page's main action. */
+  /** Whether the first of the buttons is shown as the page's main action. */
   primary?: boolean;
   small?: boolean;
   /** The object of the action. It distinguishes the buttons on a page that has several groups of them. */

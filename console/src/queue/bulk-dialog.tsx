@@ -1,13 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
+import { useAccountOptions } from '../components/account-options';
 import { api, dataOf, newIdempotencyKey } from '../api/client';
 import { Button } from '../components/button';
 import { Dialog } from '../components/dialog';
 import { TextField } from '../components/fields';
 import { ProblemNote, Shown } from '../components/states';
 import { Time } from '../components/time';
-import { eventText } from '../notification/words';
+import { notifiedText } from '../notification/words';
+import { usePartnerOptions } from '../partners/partner-filter';
 import { filterTexts, type QueueFilter } from './filter-text';
 
 export type BulkKind = 'resend' | 'resolve' | 'replay';
@@ -101,11 +103,19 @@ export function BulkDialog({ kind, filter, onClose }: Props) {
                 {number > 0 && (
                   <>
                     <ol className="preview" aria-label="The first matching notifications">
-                      {first.map(({ id, booking_code: code, change_reason: event, created_datetime: at }) => (
-                        <li key={id}>
-                          <strong>{code}</strong> {eventText(event)} <Time at={at} compact />
-                        </li>
-                      ))}
+                      {first.map(
+                        ({
+                          id,
+                          booking_code: booking,
+                          svc_eligiblity_id: record,
+                          change_reason: event,
+                          created_datetime: at,
+                        }) => (
+                          <li key={id}>
+                            <strong>{booking ?? record}</strong> {notifiedText(event)} <Time at={at} compact />
+                          </li>
+                        ),
+                      )}
                       {number > first.length && <li>… and {(number - first.length).toLocaleString('en')} more</li>}
                     </ol>
                     <TextField
@@ -140,7 +150,13 @@ export function BulkDialog({ kind, filter, onClose }: Props) {
 }
 
 function Chosen({ filter }: { filter: QueueFilter }) {
-  const texts = filterTexts(filter);
+  const names = new Map([...useAccountOptions(), ...usePartnerOptions()]);
+  const { account_code: account, subscription_id: partner } = filter;
+  const texts = filterTexts({
+    ...filter,
+    account_code: account && (names.get(account) ?? account),
+    subscription_id: partner && (names.get(partner) ?? partner),
+  });
   return (
     <p className="hint">
       {texts.length === 0

@@ -2,6 +2,8 @@ import './queue.css';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
+import { ACCOUNT_FILTER } from '../components/account-options';
+import { AccountNameInline } from '../components/account-name';
 import type { Schemas } from '../api/client';
 import { useLive } from '../api/live';
 import { useScopes } from '../api/session';
@@ -19,6 +21,7 @@ import { BulkButtons } from './bulk-buttons';
 import { causesQuery } from './causes-query';
 import { filterOf, searchOf } from './filter-text';
 import { hintFor } from './hints';
+import { LatestAnswer } from './latest-answer';
 import { JobsNow } from './jobs-now';
 
 type Cause = Schemas['CauseModel'];
@@ -31,7 +34,7 @@ function useCausePartners(): readonly Option[] {
 }
 
 const FILTERS: readonly Filter[] = [
-  { name: 'account_code', label: 'Account code', main: true },
+  { ...ACCOUNT_FILTER, main: true },
   { name: 'subscription_id', label: 'Partner', useOptions: useCausePartners },
   { name: 'retry', label: 'Retry', options: RETRY_OPTIONS },
 ];
@@ -62,7 +65,9 @@ const COLUMNS: readonly Column<Cause>[] = [
     cell: (cause) => (
       <span>
         <PartnerLink id={cause.subscription_id}>{partnerTitle(cause)}</PartnerLink>
-        <small>{cause.account_code}</small>
+        <small>
+          <AccountNameInline code={cause.account_code} />
+        </small>
       </span>
     ),
     text: partnerTitle,
@@ -121,6 +126,7 @@ function WhatToDo({ cause }: { cause: Cause }) {
             Read the answers
           </Link>
         )}
+        {cause.failure !== null && <LatestAnswer filter={searchOf(cause)} />}
         <BulkButtons
           kinds={['resend', 'resolve']}
           small

@@ -1,6 +1,6 @@
 import type { Schemas } from '../api/client';
 import type { Search } from '../router-search';
-import { eventText, failureText, reasonText, retryText } from '../notification/words';
+import { notifiedText, failureText, reasonText, retryText } from '../notification/words';
 import { local } from '../components/time-text';
 
 export type QueueFilter = Schemas['NotificationFilter'];
@@ -29,7 +29,7 @@ export function filterTexts(filter: QueueFilter): (readonly [string, string])[] 
   const entries: (readonly [string, string | null | undefined])[] = [
     ['Account', filter.account_code],
     ['Partner', filter.subscription_id],
-    ['Event', filter.change_reason && eventText(filter.change_reason)],
+    ['Event', filter.change_reason && notifiedText(filter.change_reason)],
     ['Failure', filter.failure && failureText(filter.failure === 'none' ? null : filter.failure)],
     ['Cause', filter.reason === 'none' ? 'none given' : filter.reason && reasonText(filter.reason)],
     ['HTTP status', filter.http_status?.toString()],

@@ -1,7 +1,8 @@
 import './queue.css';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
+import { AccountName } from '../components/account-name';
 import { api, dataOf, pageOf, type Schemas } from '../api/client';
 import { Badge } from '../components/badge';
 import { Copyable } from '../components/copy';
@@ -13,7 +14,7 @@ import type { Column } from '../components/table';
 import { Time } from '../components/time';
 import { toast } from '../components/toast';
 import { PartnerLink } from '../notification/partner-link';
-import { eventText } from '../notification/words';
+import { notifiedText } from '../notification/words';
 import { partnerName, partnerTitle } from '../partners/partner-name';
 import { filterTexts } from './filter-text';
 import { JobActions } from './job-actions';
@@ -38,20 +39,20 @@ const COLUMNS: readonly Column<Item>[] = [
     id: 'booking',
     header: 'Booking',
     kind: 'main',
-    cell: ({ notification_id: id, booking_code: code }) =>
+    cell: ({ notification_id: id, booking_code: booking, svc_eligiblity_id: record }) =>
       id == null ? (
         <span className="nothing">Notification deleted</span>
       ) : (
         <Link to="/notifications/$id" params={{ id }}>
-          {code ?? id}
+          {booking ?? record ?? id}
         </Link>
       ),
-    text: ({ booking_code: code }) => code,
+    text: ({ booking_code: booking, svc_eligiblity_id: record }) => booking ?? record,
   },
   {
     id: 'event',
     header: 'Event',
-    text: ({ change_reason: reason }) => reason && eventText(reason),
+    text: ({ change_reason: reason }) => reason && notifiedText(reason),
   },
   {
     id: 'partner',
@@ -121,7 +122,7 @@ function OneJob({ job }: { job: Job }) {
                 </PartnerLink>
               ),
             ],
-            ['Account', job.account_code],
+            ['Account', job.account_code && <AccountName code={job.account_code} />],
             ...filterTexts(conditionsOf(job)),
             ['Reason', job.reason],
             ['Started by', job.actor],
@@ -139,8 +140,16 @@ function OneJob({ job }: { job: Job }) {
   );
 }
 
+/** Lists the notifications of the job. They are fetched again when a figure of the job changes. */
 function Items({ job }: { job: Job }) {
   const search = useSearch({ from: '/jobs/$jobId' });
+  const queries = useQueryClient();
+  const figures = [job.sent, job.delivered, job.failed, job.skipped, job.resolved, job.waiting].join(' ');
+  const shown = useRef(figures);
+  useEffect(() => {
+    if (shown.current !== figures) void queries.invalidateQueries({ queryKey: ['job-items', job.job_id] });
+    shown.current = figures;
+  }, [figures, job.job_id, queries]);
   return (
     <>
       <Filters of={FILTERS} />
@@ -149,7 +158,7 @@ function Items({ job }: { job: Job }) {
         caption="Notifications in this job, oldest first"
         columns={COLUMNS}
         rowKey={({ notification_id: id, booking_code: code }) => id ?? code ?? ''}
-        queryKey={['job-items', job.job_id, search, isMoving(job) ? 'moving' : 'over']}
+        queryKey={['job-items', job.job_id, search]}
         load={(cursor, signal) =>
           pageOf(
             api.GET('/admin/jobs/{job_id}/items', {

@@ -1,5 +1,6 @@
 import './queue.css';
 import { Link, useSearch } from '@tanstack/react-router';
+import { ACCOUNT_FILTER } from '../components/account-options';
 import { api, pageOf } from '../api/client';
 import { useLive } from '../api/live';
 import { Badge } from '../components/badge';
@@ -7,6 +8,7 @@ import { Filters, type Filter } from '../components/filters';
 import { List } from '../components/list';
 import { Page } from '../components/page';
 import type { Column } from '../components/table';
+import { PARTNER_FILTER } from '../partners/partner-filter';
 import { JobActions } from './job-actions';
 import { JobProgress } from './job-progress';
 import { JOB_STATE_OPTIONS, jobNote, KIND_OPTIONS, kindText, scopeText, type Job } from './job-text';
@@ -17,7 +19,8 @@ type Query = NonNullable<operations['listJobs']['parameters']['query']>;
 const FILTERS: readonly Filter[] = [
   { name: 'kind', label: 'Kind', options: KIND_OPTIONS },
   { name: 'state', label: 'State', options: JOB_STATE_OPTIONS },
-  { name: 'account_code', label: 'Account code', main: true },
+  { ...ACCOUNT_FILTER, main: true },
+  PARTNER_FILTER,
 ];
 
 const COLUMNS: readonly Column<Job>[] = [

@@ -2,12 +2,13 @@ import './queue.css';
 import { Link, useSearch } from '@tanstack/react-router';
 import type { RowSelectionState } from '@tanstack/react-table';
 import { useState } from 'react';
+import { ACCOUNT_FILTER } from '../components/account-options';
 import { useLive } from '../api/live';
 import { Filters, type Filter } from '../components/filters';
 import { List } from '../components/list';
 import { Page } from '../components/page';
 import { NOTIFICATION_COLUMNS } from '../notification/columns';
-import { CHANGE_REASON_OPTIONS, FAILURE_OPTIONS, failureText, RETRY_OPTIONS } from '../notification/words';
+import { NOTIFIED_OPTIONS, FAILURE_OPTIONS, failureText, RETRY_OPTIONS } from '../notification/words';
 import { PARTNER_FILTER } from '../partners/partner-filter';
 import { BulkButtons } from './bulk-buttons';
 import { filterOf } from './filter-text';
@@ -21,9 +22,9 @@ const FILTERS: readonly Filter[] = [
   { name: 'failure', label: 'Failure', options: FAILURE_OPTIONS },
   { name: 'reason', label: 'Reason' },
   { name: 'http_status', label: 'HTTP status' },
-  { name: 'change_reason', label: 'Event', options: CHANGE_REASON_OPTIONS },
+  { name: 'change_reason', label: 'Event', options: NOTIFIED_OPTIONS },
   { name: 'retry', label: 'Retry', options: RETRY_OPTIONS },
-  { name: 'account_code', label: 'Account code' },
+  ACCOUNT_FILTER,
   { name: 'from', label: 'Created from', type: 'moment' },
   { name: 'to', label: 'Created before', type: 'moment' },
 ];

@@ -38,7 +38,7 @@ export const queueRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/jobs',
-    validateSearch: only('kind', 'state', 'account_code'),
+    validateSearch: only('kind', 'state', 'account_code', 'subscription_id'),
     component: lazyRouteComponent(() => import('./jobs-page'), 'JobsPage'),
   }),
   createRoute({

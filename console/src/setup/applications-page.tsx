@@ -9,6 +9,7 @@ import { Dialog } from '../components/dialog';
 import { Form, FormField, useForm } from '../components/form';
 import { List } from '../components/list';
 import { Facts, Page } from '../components/page';
+import { useSecretGuard } from '../components/secret-once';
 import type { Column } from '../components/table';
 import { toast } from '../components/toast';
 import { changeRights } from './rights';
@@ -143,8 +144,9 @@ function Secret({
   credentials: Credentials;
   onClose: () => void;
 }) {
+  useSecretGuard(true);
   return (
-    <Dialog title="The secret is shown only once" onClose={onClose}>
+    <Dialog title="The secret is shown only once">
       <Facts
         of={[
           ['Consumer key', <Copyable key="key" text={key} />],

@@ -33,6 +33,17 @@ const entries = async <Row>(page: Promise<Page<Row>>, entryOf: (row: Row) => Ent
 };
 const text = (value: string | number | null | undefined) => (value == null ? '' : String(value));
 
+/** Describes the retake policy of a test in words. */
+function retakeTexts(policy: Schemas['RetakeModel'] | null | undefined): string[] {
+  const { wait_days: wait, max_attempts: most, period_days: period } = policy ?? {};
+  return [
+    ...(wait == null ? [] : [`retake after ${wait} ${wait === 1 ? 'day' : 'days'}`]),
+    ...(most == null
+      ? []
+      : [`${most} ${most === 1 ? 'attempt' : 'attempts'}${period == null ? '' : ` in ${period} days`}`]),
+  ];
+}
+
 /** The kinds of catalogue entries of an account. */
 export const KINDS: Record<string, Kind> = {
   tests: {
@@ -47,6 +58,9 @@ export const KINDS: Record<string, Kind> = {
       duration_minutes: 'Duration in minutes',
       change_cutoff_hours: 'Latest change of a booking, in hours before the exam',
       launch_minutes_before: 'Earliest launch, in minutes before the exam',
+      'retake/wait_days': 'Retake: wait in days after an attempt',
+      'retake/max_attempts': 'Retake: highest number of attempts',
+      'retake/period_days': 'Retake: period in days in which attempts are counted',
     },
     initial: {
       name: '',
@@ -55,6 +69,9 @@ export const KINDS: Record<string, Kind> = {
       duration_minutes: '',
       change_cutoff_hours: '',
       launch_minutes_before: '',
+      'retake/wait_days': '',
+      'retake/max_attempts': '',
+      'retake/period_days': '',
     },
     hasPortions: true,
     load: (account_code, cursor, signal) =>
@@ -65,11 +82,12 @@ export const KINDS: Record<string, Kind> = {
             signal,
           }),
         ),
-        ({ test_code: code, name, exam_code, launch_url, portions, warnings, ...numbers }) => ({
+        ({ test_code: code, name, exam_code, launch_url, portions, warnings, retake, ...numbers }) => ({
           code,
           text: name,
           more: [
             portions.map(({ portion_code: portion }) => portion).join(', '),
+            ...retakeTexts(retake),
             ...warnings.map(({ detail }) => detail),
           ].join(' · '),
           values: {
@@ -79,16 +97,20 @@ export const KINDS: Record<string, Kind> = {
             duration_minutes: text(numbers.duration_minutes),
             change_cutoff_hours: text(numbers.change_cutoff_hours),
             launch_minutes_before: text(numbers.launch_minutes_before),
+            'retake/wait_days': text(retake?.wait_days),
+            'retake/max_attempts': text(retake?.max_attempts),
+            'retake/period_days': text(retake?.period_days),
           },
           portions: portions
             .map(({ portion_code: portion, portion_name: title }) => [portion, title].filter(Boolean).join(' '))
             .join('\n'),
         }),
       ),
-    save: (account_code, test_code, body: Schemas['TestBody']) =>
+    save: (account_code, test_code, { retake, ...body }: Schemas['TestBody']) =>
       api.PUT('/admin/accounts/{account_code}/tests/{test_code}', {
         params: { path: { account_code, test_code } },
-        body,
+        // A policy whose members are all empty is no policy.
+        body: { ...body, retake: Object.values(retake ?? {}).some((value) => value !== null) ? retake : null },
       }),
     remove: (account_code, test_code) =>
       api.DELETE('/admin/accounts/{account_code}/tests/{test_code}', { params: { path: { account_code, test_code } } }),

@@ -1,29 +1,34 @@
 import './setup.css';
-import { useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useState, type ReactNode } from 'react';
+import { AccountsField } from '../components/account-fields';
 import { api, dataOf, type Schemas } from '../api/client';
 import { ROOT } from '../api/root';
+import { LinkButton } from '../components/button';
 import { Copyable, CopyButton } from '../components/copy';
 import { Form, FormField, useForm } from '../components/form';
 import { Facts, Page, Section } from '../components/page';
+import { LostSecret, SecretOnce } from '../components/secret-once';
+import { Shown } from '../components/states';
 import { SCOPE_OPTIONS } from './scopes';
 import { SetupNav } from './setup-nav';
 
 type Credentials = Schemas['ApplicationCredentialsModel'];
-
-interface Login {
-  username: string;
-  password: string;
-  account: string;
-  scopes: Schemas['CreateUserBody']['scopes'];
-}
+type User = Schemas['UserModel'];
 
 const CLIENT_SCOPES = SCOPE_OPTIONS.filter(([scope]) => !['admin', 'support', 'partner'].includes(scope));
 
-/** Shows a form that creates a user and an application for a client, and then a command that tests both. */
+/**
+ * Shows a form that creates a user and an application for a client, and then a command that tests both. The address
+ * contains the user and the application, so that the step is kept when the page is loaded again.
+ */
 export function ConnectClientPage() {
-  const [login, setLogin] = useState<Login | null>(null);
+  const { user, application } = useSearch({ from: '/setup/connect-client' });
   const [credentials, setCredentials] = useState<Credentials | null>(null);
-  const step = login === null ? 1 : credentials === null ? 2 : 3;
+  const navigate = useNavigate({ from: '/setup/connect-client' });
+  const step = user === undefined ? 1 : application === undefined ? 2 : 3;
+  const secret = credentials?.consumer_key === application ? credentials?.consumer_secret : undefined;
   return (
     <Page
       title="Connect a client"
@@ -33,27 +38,51 @@ export function ConnectClientPage() {
       <p className="hint" aria-live="polite">
         Step {step} of 3
       </p>
-      {login === null && <UserStep done={setLogin} />}
-      {login !== null && credentials === null && <ApplicationStep login={login} done={setCredentials} />}
-      {login !== null && credentials !== null && <Connected login={login} credentials={credentials} />}
+      {user === undefined && <UserStep done={(name) => void navigate({ search: { user: name } })} />}
+      {user !== undefined && (
+        <ConnectedUser name={user}>
+          {(login) =>
+            application === undefined ? (
+              <ApplicationStep
+                login={login}
+                done={(made) => {
+                  setCredentials(made);
+                  void navigate({ search: { user, application: made.consumer_key } });
+                }}
+              />
+            ) : (
+              <Connected login={login} consumerKey={application} secret={secret} renewed={setCredentials} />
+            )
+          }
+        </ConnectedUser>
+      )}
     </Page>
   );
 }
 
-function UserStep({ done }: { done: (login: Login) => void }) {
+/** Loads the user that the address names. */
+function ConnectedUser({ name, children }: { name: string; children: (login: User) => ReactNode }) {
+  const user = useQuery({
+    queryKey: ['users', 'one', name],
+    queryFn: ({ signal }) =>
+      dataOf(api.GET('/admin/users/{username}', { params: { path: { username: name } }, signal })),
+  });
+  return <Shown query={user}>{children}</Shown>;
+}
+
+function UserStep({ done }: { done: (username: string) => void }) {
   const form = useForm({
     schema: 'CreateUserBody',
     initial: { username: '', password: '', account_codes: [], scopes: ['read', 'create', 'update'] },
     perform: async (body: Schemas['CreateUserBody']) => {
       await api.POST('/admin/users', { body });
-      const { username, password, account_codes: accounts, scopes } = body;
-      done({ username, password, account: accounts?.[0] ?? '', scopes });
+      done(body.username);
     },
   });
   return (
     <Section title="The user">
       <Form form={form} action="Create user">
-        <FormField form={form} name="account_codes" label="Accounts" />
+        <AccountsField form={form} name="account_codes" label="Accounts" />
         <FormField form={form} name="username" label="User name" />
         <FormField form={form} name="password" label="Password" type="password" />
         <FormField form={form} name="scopes" label="Scopes" options={CLIENT_SCOPES} />
@@ -62,7 +91,7 @@ function UserStep({ done }: { done: (login: Login) => void }) {
   );
 }
 
-function ApplicationStep({ login, done }: { login: Login; done: (credentials: Credentials) => void }) {
+function ApplicationStep({ login, done }: { login: User; done: (credentials: Credentials) => void }) {
   const form = useForm({
     schema: 'CreateApplicationBody',
     initial: { name: '', scopes: login.scopes },
@@ -71,7 +100,18 @@ function ApplicationStep({ login, done }: { login: Login; done: (credentials: Cr
   });
   return (
     <Section title="The application">
-      <Form form={form} action="Create application">
+      <p className="hint">
+        The user <strong>{login.username}</strong> exists. You can change it under <Link to="/setup/users">Users</Link>.
+      </p>
+      <Form
+        form={form}
+        action="Create application"
+        more={
+          <LinkButton to="/setup/connect-client" search={{}}>
+            Back
+          </LinkButton>
+        }
+      >
         <FormField form={form} name="name" label="Name" autoFocus />
         <FormField form={form} name="scopes" label="Scopes" options={CLIENT_SCOPES} />
       </Form>
@@ -79,26 +119,47 @@ function ApplicationStep({ login, done }: { login: Login; done: (credentials: Cr
   );
 }
 
-function Connected({ login: { username, account }, credentials }: { login: Login; credentials: Credentials }) {
-  const { consumer_key: key, consumer_secret: secret } = credentials;
+interface ConnectedProps {
+  login: User;
+  consumerKey: string;
+  /** The secret of the application; undefined after the page was loaded again. */
+  secret: string | undefined;
+  renewed: (made: Credentials) => void;
+}
+
+function Connected({
+  login: { username, account_codes: accounts },
+  consumerKey: key,
+  secret,
+  renewed,
+}: ConnectedProps) {
   const base = ROOT.href.replace(/\/$/, '');
-  const path = account === '' ? '/openapi.json' : `/accounts/${account}/eligibilities?limit=1`;
+  const path = accounts.length === 0 ? '/openapi.json' : `/accounts/${accounts[0]}/eligibilities?limit=1`;
   // The user types the password where the command runs, so that no shell history contains it.
   const line = [
     `read -rsp 'Password of ${username}: ' PASSWORD`,
-    `TOKEN=$(curl -sS -u '${key}:${secret}' '${base}/token' \\`,
+    `TOKEN=$(curl -sS -u '${key}:${secret ?? 'CONSUMER_SECRET'}' '${base}/token' \\`,
     `  --data-urlencode grant_type=password --data-urlencode 'username=${username}' --data-urlencode "password=$PASSWORD" \\`,
     `  | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`,
     `curl -sS -H "Authorization: Bearer $TOKEN" '${base}${path}'`,
   ].join('\n');
   return (
     <Section title="Connected">
-      <p className="note warn">The secret is shown only once. Copy it now.</p>
+      {secret === undefined ? (
+        <LostSecret
+          lost="The secret was shown when the application was created. It cannot be shown again."
+          renew={async () => {
+            const params = { path: { consumer_key: key } };
+            renewed(await dataOf(api.POST('/admin/applications/{consumer_key}/rotate-secret', { params })));
+          }}
+        />
+      ) : (
+        <SecretOnce key={secret} label="Consumer secret" secret={secret} />
+      )}
       <Facts
         of={[
           ['User name', username],
           ['Consumer key', <Copyable key="key" text={key} />],
-          ['Consumer secret', <Copyable key="secret" text={secret} />],
           ['Token service', <Copyable key="token" text={`${base}/token`} />],
         ]}
       />

@@ -1,21 +1,28 @@
 import './setup.css';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
+import { AccountField } from '../components/account-fields';
 import { api, dataOf, type Schemas } from '../api/client';
-import { Button } from '../components/button';
+import { Button, LinkButton } from '../components/button';
 import { Copyable, CopyButton } from '../components/copy';
 import { Select } from '../components/fields';
 import { Form, FormField, useForm } from '../components/form';
 import { Facts, Page, Section } from '../components/page';
-import { ProblemNote } from '../components/states';
-import { CHANGE_REASON_OPTIONS } from '../notification/words';
+import { LostSecret, SecretOnce } from '../components/secret-once';
+import { ProblemNote, Shown } from '../components/states';
+import { PartnerSettingsLink } from '../notification/partner-link';
+import { CHANGE_REASON_OPTIONS, RECORD_CHANGE_OPTIONS } from '../notification/words';
 import { Warnings } from '../partners/warnings';
 import { AUTH_OPTIONS, AuthFields, authOf, emptyAuth, type AuthType } from '../partners/auth-fields';
+import { subscriptionQuery } from '../partners/partner-queries';
 import { SampleReport } from '../partners/sample-report';
 import { useSample } from '../partners/use-sample';
 import { SetupNav } from './setup-nav';
 
 type Made = Schemas['SubscriptionWithSecret'];
 type Report = Schemas['SampleReport'];
+type Subscription = Schemas['SubscriptionModel'];
 
 /**
  * Shows a form that creates a subscription for a partner, and sends a sample notification. The partner must respond
@@ -24,6 +31,8 @@ type Report = Schemas['SampleReport'];
 export function ConnectPartnerPage() {
   const [auth, setAuth] = useState<AuthType>('none');
   const [made, setMade] = useState<Made | null>(null);
+  const { subscription: id } = useSearch({ from: '/setup/connect-partner' });
+  const navigate = useNavigate({ from: '/setup/connect-partner' });
   return (
     <Page
       title="Connect a partner"
@@ -31,9 +40,9 @@ export function ConnectPartnerPage() {
       lead="Enter the address of the partner, then send a sample notification to verify it."
     >
       <p className="hint" aria-live="polite">
-        Step {made === null ? 1 : 2} of 2
+        Step {id === undefined ? 1 : 2} of 2
       </p>
-      {made === null ? (
+      {id === undefined ? (
         <Section title="The partner">
           <div className="form">
             <Select
@@ -43,10 +52,17 @@ export function ConnectPartnerPage() {
               options={AUTH_OPTIONS}
             />
           </div>
-          <PartnerForm key={auth} auth={auth} done={setMade} />
+          <PartnerForm
+            key={auth}
+            auth={auth}
+            done={(subscription) => {
+              setMade(subscription);
+              void navigate({ search: { subscription: subscription.id } });
+            }}
+          />
         </Section>
       ) : (
-        <Prove made={made} />
+        <Prove id={id} made={made?.id === id ? made : null} renewed={setMade} />
       )}
     </Page>
   );
@@ -60,6 +76,7 @@ function PartnerForm({ auth, done }: { auth: AuthType; done: (made: Made) => voi
       name: '',
       partner_url: '',
       change_reasons: [...CHANGE_REASON_OPTIONS.map(([reason]) => reason)],
+      record_changes: [] as string[],
       ca_pem: '',
       ...emptyAuth(auth),
     },
@@ -68,44 +85,74 @@ function PartnerForm({ auth, done }: { auth: AuthType; done: (made: Made) => voi
   });
   return (
     <Form form={form} action="Create subscription">
-      <FormField form={form} name="account_code" label="Account" />
+      <AccountField form={form} name="account_code" label="Account" />
       <FormField form={form} name="name" label="Name" />
       <FormField form={form} name="partner_url" label="Partner URL" />
       <AuthFields form={form} type={auth} />
       <FormField form={form} name="change_reasons" label="Events" options={CHANGE_REASON_OPTIONS} />
+      <FormField form={form} name="record_changes" label="Changes of records" options={RECORD_CHANGE_OPTIONS} />
       <FormField form={form} name="ca_pem" label="Certificate authority, PEM" rows={4} />
     </Form>
   );
 }
 
-function Prove({ made }: { made: Made }) {
-  const { report, error, busy, send } = useSample(made.id);
+interface ProveProps {
+  id: string;
+  /** The new subscription with its secret; null after the page was loaded again. */
+  made: Made | null;
+  renewed: (made: Made) => void;
+}
+
+function Prove({ id, made, renewed }: ProveProps) {
+  const subscription = useQuery(subscriptionQuery(id));
+  return <Shown query={subscription}>{(found) => <Proof subscription={found} made={made} renewed={renewed} />}</Shown>;
+}
+
+function Proof({ subscription, made, renewed }: Omit<ProveProps, 'id'> & { subscription: Subscription }) {
+  const { id, partner_url: url, warnings } = subscription;
+  const { report, error, busy, send } = useSample(id);
   return (
     <>
       <Section title="Subscription created">
-        <p className="note warn">The signing secret is shown only once. Copy it now.</p>
-        <Warnings of={made.warnings} />
+        {made === null ? (
+          <LostSecret
+            lost="The signing secret was shown when the subscription was created. It cannot be shown again."
+            renew={async () =>
+              renewed(await dataOf(api.POST('/admin/subscriptions/{id}/rotate-secret', { params: { path: { id } } })))
+            }
+          />
+        ) : (
+          <SecretOnce key={made.signing_secret} label="Signing secret" secret={made.signing_secret} />
+        )}
+        <Warnings of={warnings} />
         <Facts
           of={[
-            ['Partner URL', <Copyable key="url" text={made.partner_url ?? ''} />],
-            ['Subscription', <Copyable key="id" text={made.id} />],
-            ['Signing secret', <Copyable key="secret" text={made.signing_secret} />],
+            ['Partner URL', <Copyable key="url" text={url} />],
+            ['Subscription', <Copyable key="id" text={id} />],
           ]}
         />
+        <p className="actions">
+          <LinkButton to="/setup/connect-partner" search={{}}>
+            Back
+          </LinkButton>
+          <LinkButton to="/partners/$id/settings" params={{ id }}>
+            Change the settings
+          </LinkButton>
+        </p>
       </Section>
       <Section title="Sample notification">
         <Button kind="primary" isPending={busy !== null} onPress={() => void send({ verify: true })}>
           {report === null ? 'Send a sample' : 'Send the sample again'}
         </Button>
         {error !== null && <ProblemNote error={error} />}
-        <div aria-live="polite">{report !== null && <Outcome report={report} />}</div>
+        <div aria-live="polite">{report !== null && <Outcome report={report} id={id} />}</div>
       </Section>
-      {report?.delivered && <Connected made={made} />}
+      {report?.delivered && <Connected url={url} />}
     </>
   );
 }
 
-function Outcome({ report }: { report: Report }) {
+function Outcome({ report, id }: { report: Report; id: string }) {
   return (
     <>
       <p className={report.delivered ? 'note' : 'note bad'}>
@@ -115,14 +162,21 @@ function Outcome({ report }: { report: Report }) {
             : 'Not delivered.'}
         </strong>
       </p>
+      {report.failure === 'tls' && (
+        <p>
+          The certificate of the partner was not accepted.{' '}
+          <PartnerSettingsLink id={id}>Correct the certificate authority</PartnerSettingsLink>, and then send the sample
+          again.
+        </p>
+      )}
       <SampleReport report={report} />
     </>
   );
 }
 
 /** Shows the new subscription, and a command with which the partner can test its own address. */
-function Connected({ made }: { made: Made }) {
-  const line = `curl -sS -X PUT '${(made.partner_url ?? '').replace(/\/$/, '')}/notifications' -H 'Content-Type: application/json' -H 'webhook-id: test' --data '{"change_reason":"BOOKING_CREATED"}' -w '%{http_code}\\n'`;
+function Connected({ url }: { url: string }) {
+  const line = `curl -sS -X PUT '${url.replace(/\/$/, '')}/notifications' -H 'Content-Type: application/json' -H 'webhook-id: test' --data '{"change_reason":"BOOKING_CREATED"}' -w '%{http_code}\\n'`;
   return (
     <Section title="Connected">
       <p>

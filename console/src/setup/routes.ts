@@ -1,4 +1,5 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { only } from '../router-search';
 import { rootRoute } from '../shell/root-route';
 
 export const setupRoutes = [
@@ -29,12 +30,19 @@ export const setupRoutes = [
   }),
   createRoute({
     getParentRoute: () => rootRoute,
+    path: '/setup/alerts',
+    component: lazyRouteComponent(() => import('./alerts-page'), 'AlertsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
     path: '/setup/connect-client',
+    validateSearch: only('user', 'application'),
     component: lazyRouteComponent(() => import('./connect-client-page'), 'ConnectClientPage'),
   }),
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/setup/connect-partner',
+    validateSearch: only('subscription'),
     component: lazyRouteComponent(() => import('./connect-partner-page'), 'ConnectPartnerPage'),
   }),
 ] as const;

@@ -8,6 +8,7 @@ export function SetupNav() {
       </Link>
       <Link to="/setup/users">Users</Link>
       <Link to="/setup/applications">Applications</Link>
+      <Link to="/setup/alerts">Alerts</Link>
       <Link to="/setup/connect-client">Connect a client</Link>
       <Link to="/setup/connect-partner">Connect a partner</Link>
     </>

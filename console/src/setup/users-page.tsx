@@ -1,6 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { api, pageOf, type Schemas } from '../api/client';
+import { AccountNameInline } from '../components/account-name';
+import { AccountsField } from '../components/account-fields';
 import { Badge } from '../components/badge';
 import { Button } from '../components/button';
 import { Dialog } from '../components/dialog';
@@ -39,6 +41,18 @@ export function UsersPage() {
       {
         id: 'accounts',
         header: 'Accounts',
+        cell: ({ account_codes: codes }) =>
+          codes.length === 0 ? (
+            <span className="nothing">–</span>
+          ) : (
+            <ul className="plain-list">
+              {codes.map((code) => (
+                <li key={code}>
+                  <AccountNameInline code={code} />
+                </li>
+              ))}
+            </ul>
+          ),
         text: ({ account_codes: codes }) => codes.join(', '),
       },
       {
@@ -121,7 +135,7 @@ function NewUser({ onClose, saved }: DialogProps) {
       <Form form={form} action="Create" more={<Button onPress={onClose}>Cancel</Button>}>
         <FormField form={form} name="username" label="User name" autoFocus />
         <FormField form={form} name="password" label="Password" type="password" />
-        <FormField form={form} name="account_codes" label="Accounts" />
+        <AccountsField form={form} name="account_codes" label="Accounts" />
         <FormField form={form} name="scopes" label="Scopes" options={SCOPE_OPTIONS} />
         <FormField form={form} name="subscription_ids" label="Subscriptions of a partner" />
       </Form>
@@ -153,7 +167,7 @@ function EditUser({ user, onClose, saved }: DialogProps & { user: User }) {
   return (
     <Dialog title={`Edit ${username}`} onClose={onClose}>
       <Form form={form} action="Save" more={<Button onPress={onClose}>Cancel</Button>}>
-        <FormField form={form} name="account_codes" label="Accounts" />
+        <AccountsField form={form} name="account_codes" label="Accounts" />
         <FormField form={form} name="scopes" label="Scopes" options={SCOPE_OPTIONS} />
         <FormField form={form} name="subscription_ids" label="Subscriptions of a partner" />
         <FormField

@@ -9,7 +9,7 @@ import { Dialog } from '../components/dialog';
 import { usePartnerOptions } from '../partners/partner-filter';
 
 interface Entry {
-  /** The key of the entry; the label if it has none. */
+  /** The unique key of the palette's entry; by default, its label. */
   id?: string;
   label: string;
   target: Pick<LinkProps, 'to' | 'search' | 'params'>;
@@ -49,7 +49,7 @@ export function CommandPalette({ session, onClose }: PaletteProps) {
       <input
         className="palette-input"
         role="combobox"
-        aria-label="A page, a candidate, a booking or an id"
+        aria-label="Search for a page, a candidate, a booking or an id"
         aria-expanded="true"
         aria-controls={id}
         aria-activedescendant={entries.length > 0 ? `${id}-${current}` : undefined}
@@ -84,7 +84,7 @@ export function CommandPalette({ session, onClose }: PaletteProps) {
 
 const FEWEST_CHARACTERS = 2;
 const MOST_RESULTS = 5;
-/** The pause in typing after which the service is asked. */
+/** The pause in typing, in milliseconds, after which the palette sends the search to the service. */
 const PAUSE_MS = 200;
 
 /** Returns the candidates and partners that match a text. */

@@ -12,6 +12,7 @@ import { isTyping, useKeys } from './keys';
 import { NotLive } from './not-live';
 import { UserMenu } from './user-menu';
 
+const keysDialog = later(async () => (await import('./keys-dialog')).KeysDialog);
 const palette = later(async () => (await import('./command-palette')).CommandPalette);
 
 export function Shell() {
@@ -21,6 +22,7 @@ export function Shell() {
 
 function SignedInShell({ session }: { session: Session }) {
   const { Part: Palette, open: openPalette, close: closePalette } = useLater(palette);
+  const { Part: Keys, open: openKeys, close: closeKeys } = useLater(keysDialog);
   const [isMenuOpen, openMenu] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   useEffect(() => openMenu(false), [path]);
@@ -29,6 +31,11 @@ function SignedInShell({ session }: { session: Session }) {
   useKeys({
     // The palette finds candidates and partners, which are for operators.
     'mod+k': () => (ofPartner ? false : openPalette()),
+    '?': (event) => {
+      if (isTyping(event)) return false;
+      openKeys();
+      return true;
+    },
     '/': (event) => {
       if (isTyping(event)) return false;
       const field = document.querySelector<HTMLElement>('main [data-search] input');
@@ -87,6 +94,7 @@ function SignedInShell({ session }: { session: Session }) {
       <Toasts />
       <Confirmation />
       {Palette && <Palette session={session} onClose={closePalette} />}
+      {Keys && <Keys onClose={closeKeys} />}
     </div>
   );
 }

@@ -45,7 +45,7 @@ export function UserMenu({ session }: { session: Session }) {
 
 function rightsText(session: Session): string {
   if (isPartner(session)) return 'Partner';
-  return session.scopes.includes('admin') ? 'All accounts' : session.account_codes.join(', ');
+  return session.scopes.includes('admin') ? 'All accounts' : session.accounts.map(({ name }) => name).join(', ');
 }
 
 async function leave(how: () => Promise<void>): Promise<void> {

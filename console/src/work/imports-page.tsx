@@ -1,7 +1,9 @@
 import './work.css';
 import { useQueryClient } from '@tanstack/react-query';
-import { useSearch } from '@tanstack/react-router';
+import { Link, useSearch } from '@tanstack/react-router';
 import { useRef, useState, type FormEvent } from 'react';
+import { AccountName } from '../components/account-name';
+import { ACCOUNT_FILTER, useAccountOptions } from '../components/account-options';
 import { api, pageOf, type Schemas } from '../api/client';
 import { useLive } from '../api/live';
 import { ProblemError } from '../api/problem';
@@ -10,15 +12,19 @@ import { FROM_CONSOLE, sessionFetch, useScopes } from '../api/session';
 import { Badge } from '../components/badge';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
-import { Checkbox, TextField } from '../components/fields';
+import { Checkbox } from '../components/fields';
 import { Filters, type Filter } from '../components/filters';
-import { download } from '../components/list-csv';
 import { List } from '../components/list';
 import { Page, Section } from '../components/page';
+import { Picker } from '../components/picker';
 import { ProblemNote } from '../components/states';
 import type { Column } from '../components/table';
 import { toast } from '../components/toast';
 import type { operations } from '../../../clients/typescript/src/openapi';
+import { isCsv, keepSentFile } from './import-files';
+import { ImportHelp } from './import-help';
+import { importName, ImportProgress, isUnderWay } from './import-progress';
+import { saveReport } from './import-report';
 import { WorkNav } from './work-nav';
 
 type Import = Schemas['ListedImportModel'];
@@ -26,15 +32,21 @@ type Query = NonNullable<operations['listAllImports']['parameters']['query']>;
 
 const STATES = ['RECEIVING', 'RUNNING', 'DONE', 'FAILED', 'ABORTED'] as const;
 const FILTERS: readonly Filter[] = [
-  { name: 'account_code', label: 'Account code', main: true },
+  { ...ACCOUNT_FILTER, main: true },
   { name: 'state', label: 'State', options: STATES.map((state) => [state, state] as const) },
 ];
 
 const COLUMNS: readonly Column<Import>[] = [
   {
+    id: 'file',
+    header: 'File',
+    kind: 'main',
+    cell: (row) => <FileLink of={row} />,
+    text: ({ file_name: name }) => name,
+  },
+  {
     id: 'received',
     header: 'Received',
-    kind: 'main',
     as: 'time',
     text: ({ received }) => received,
   },
@@ -52,16 +64,7 @@ const COLUMNS: readonly Column<Import>[] = [
   {
     id: 'progress',
     header: 'Rows',
-    cell: ({ done, rows, created, updated, unchanged, cancelled, refused }) => (
-      <div className="progress">
-        <progress max={Math.max(rows, 1)} value={done} aria-label="Rows processed" />
-        <small>
-          {done.toLocaleString('en')} of {rows.toLocaleString('en')}: {created.toLocaleString('en')} created,{' '}
-          {updated.toLocaleString('en')} updated, {unchanged.toLocaleString('en')} unchanged,{' '}
-          {cancelled.toLocaleString('en')} cancelled, {refused.toLocaleString('en')} refused
-        </small>
-      </div>
-    ),
+    cell: (row) => <ImportProgress of={row} />,
     text: ({ done, rows }) => `${done} of ${rows}`,
   },
   {
@@ -76,7 +79,7 @@ const COLUMNS: readonly Column<Import>[] = [
     header: 'Account',
     cell: ({ account_code: account, username }) => (
       <>
-        {account}
+        <AccountName code={account} />
         <small>{username}</small>
       </>
     ),
@@ -85,23 +88,20 @@ const COLUMNS: readonly Column<Import>[] = [
   { id: 'do', header: 'Action', cell: (row) => <ImportActions of={row} /> },
 ];
 
+function FileLink({ of }: { of: Import }) {
+  // Reading a report needs the scope.
+  if (!useScopes().includes('read')) return importName(of);
+  return (
+    <Link to="/work/imports/$account/$id" params={{ account: of.account_code, id: of.import_id }}>
+      {importName(of)}
+    </Link>
+  );
+}
+
 function ImportActions({ of }: { of: Import }) {
   const queries = useQueryClient();
   const scopes = useScopes();
-  const { import_id, account_code, state } = of;
-  const path = { account_code, import_id };
-
-  async function report() {
-    try {
-      const answer = await api.GET('/accounts/{account_code}/eligibility-imports/{import_id}/report', {
-        params: { path },
-        parseAs: 'text',
-      });
-      download(`import-${import_id}.csv`, String(answer.data));
-    } catch (error) {
-      toast(`The report could not be loaded: ${(error as Error).message}`, 'bad');
-    }
-  }
+  const { import_id } = of;
 
   async function abort() {
     const done = await confirm({
@@ -122,11 +122,11 @@ function ImportActions({ of }: { of: Import }) {
   return (
     <div className="actions">
       {scopes.includes('read') && (
-        <Button small onPress={() => void report()}>
+        <Button small onPress={() => void saveReport(of)}>
           Report
         </Button>
       )}
-      {(state === 'RECEIVING' || state === 'RUNNING') && (
+      {isUnderWay(of) && (
         <Button small kind="danger" onPress={() => void abort()}>
           Abort …
         </Button>
@@ -204,11 +204,12 @@ function Upload() {
   return (
     <Section title="Import a file">
       <form className="panel upload" onSubmit={(event) => void submit(event)} noValidate>
-        <TextField label="Account" required value={account} onChange={setAccount} maxLength={50} />
+        <Picker label="Account" required hasCodes options={useAccountOptions()} value={account} onChange={setAccount} />
         <div className="field">
           <label htmlFor="import-file">A CSV file, or an NDJSON file with one eligibility on each line</label>
           <input id="import-file" ref={file} type="file" accept=".csv,.ndjson,.jsonl,text/csv,application/x-ndjson" />
           <span className="hint">A file may have up to 1,000,000 rows and 512 MiB.</span>
+          <ImportHelp />
         </div>
         <Checkbox
           label="Dry run"
@@ -232,12 +233,18 @@ function Upload() {
   );
 }
 
-/** @throws ProblemError */
+/**
+ * Uploads the import file to the service.
+ * @throws ProblemError
+ */
 async function send(account: string, file: File, dryRun: boolean): Promise<void> {
-  const address = new URL(`accounts/${encodeURIComponent(account)}/eligibility-imports?dry_run=${dryRun}`, ROOT);
-  const type = /\.(ndjson|jsonl)$/i.test(file.name) ? 'application/x-ndjson' : 'text/csv';
+  const address = new URL(`accounts/${encodeURIComponent(account)}/eligibility-imports`, ROOT);
+  address.search = new URLSearchParams({ dry_run: String(dryRun), file_name: file.name.slice(-255) }).toString();
+  const type = isCsv(file) ? 'text/csv' : 'application/x-ndjson';
   const response = await sessionFetch(
     new Request(address, { method: 'POST', headers: { ...FROM_CONSOLE, 'Content-Type': type }, body: file }),
   );
   if (!response.ok) throw await ProblemError.of(response);
+  const { import_id } = (await response.json()) as Schemas['ImportAnswer'];
+  keepSentFile(import_id, file);
 }

@@ -7,7 +7,7 @@ export const workRoutes = [
     getParentRoute: () => rootRoute,
     path: '/work',
     beforeLoad: () => {
-      // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router catches it
+      // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router handles a thrown redirect
       throw redirect({ to: '/work/approvals', search: {}, replace: true });
     },
   }),
@@ -38,5 +38,10 @@ export const workRoutes = [
     path: '/work/imports',
     validateSearch: only('account_code', 'state'),
     component: lazyRouteComponent(() => import('./imports-page'), 'ImportsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/work/imports/$account/$id',
+    component: lazyRouteComponent(() => import('./import-page'), 'ImportPage'),
   }),
 ] as const;

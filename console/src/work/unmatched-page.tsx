@@ -40,6 +40,7 @@ const COLUMNS: readonly Column<Unmatched>[] = [
   {
     id: 'account',
     header: 'Account',
+    as: 'account',
     text: ({ account_code: code }) => code,
   },
 ];

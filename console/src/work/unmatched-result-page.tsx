@@ -2,6 +2,7 @@ import './work.css';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
+import { AccountName } from '../components/account-name';
 import { api, dataOf } from '../api/client';
 import { ProblemError } from '../api/problem';
 import { Badge } from '../components/badge';
@@ -97,7 +98,7 @@ function Waiting({ result }: { result: Unmatched }) {
           ...cluesOf(result),
           ['Received', <Time at={result.received_datetime} key="received" />],
           ['Sent by', result.username],
-          ['Account', result.account_code],
+          ['Account', result.account_code && <AccountName code={result.account_code} />],
         ]}
       />
       {result.faults.length > 0 && (

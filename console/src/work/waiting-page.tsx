@@ -1,28 +1,31 @@
-import { useQueryClient } from '@tanstack/react-query';
-import { useSearch } from '@tanstack/react-router';
+import { Link, useSearch } from '@tanstack/react-router';
+import type { RowSelectionState } from '@tanstack/react-table';
+import { useState } from 'react';
+import { ACCOUNT_FILTER } from '../components/account-options';
 import { api, pageOf } from '../api/client';
 import { useLive } from '../api/live';
 import { Badge } from '../components/badge';
-import { Button } from '../components/button';
-import { confirm } from '../components/confirm';
+import { Chosen } from '../components/chosen';
 import { Filters, type Filter } from '../components/filters';
 import { List } from '../components/list';
 import { Page } from '../components/page';
 import type { Column } from '../components/table';
-import { toast } from '../components/toast';
-import { nameOf, type CandidateRecord } from '../candidates/record-text';
+import { accommodationsText, nameOf, type CandidateRecord } from '../candidates/record-text';
+import { APPROVAL_ACTIONS, Decide, HOLD_ACTIONS, Release, useDecided } from './decisions';
 import { WorkNav } from './work-nav';
 
-const FILTERS: readonly Filter[] = [{ name: 'account_code', label: 'Account code', main: true }];
+const FILTERS: readonly Filter[] = [{ ...ACCOUNT_FILTER, main: true }];
 
 const CANDIDATE: Column<CandidateRecord> = {
   id: 'candidate',
   header: 'Candidate',
   kind: 'main',
-  cell: (record) => (
+  cell: ({ candidate, account_code: account }) => (
     <>
-      {nameOf(record.candidate)}
-      <small>{record.candidate.candidate_id}</small>
+      <Link to="/candidates/$account/$candidate" params={{ account, candidate: candidate.candidate_id }}>
+        <bdi>{nameOf(candidate)}</bdi>
+      </Link>
+      <small>{candidate.candidate_id}</small>
     </>
   ),
   text: (record) => `${nameOf(record.candidate)} (${record.candidate.candidate_id})`,
@@ -55,6 +58,7 @@ const COMMON: readonly Column<CandidateRecord>[] = [
     id: 'account',
     header: 'Account',
     hidden: true,
+    as: 'account',
     text: ({ account_code: code }) => code,
   },
   {
@@ -71,16 +75,17 @@ const APPROVALS: readonly Column<CandidateRecord>[] = [
   {
     id: 'accommodations',
     header: 'Accommodations',
-    cell: ({ candidate, hold_reason: held }) => (
+    cell: (record) => (
       <span>
-        {candidate.special_accommodations?.join(', ')}
-        {held !== null && <small>Also on hold: {held}</small>}
+        {accommodationsText(record)}
+        <small>{record.accommodations.map(({ accommodation_code: code }) => code).join(', ')}</small>
+        {record.hold_reason !== null && <small>Also on hold: {record.hold_reason}</small>}
       </span>
     ),
-    text: ({ candidate }) => candidate.special_accommodations?.join(' '),
+    text: accommodationsText,
   },
   ...COMMON,
-  { id: 'do', header: 'Action', cell: (record) => <Approve record={record} /> },
+  { id: 'do', header: 'Action', cell: (record) => <Decide record={record} /> },
 ];
 
 const HOLDS: readonly Column<CandidateRecord>[] = [
@@ -93,7 +98,7 @@ const HOLDS: readonly Column<CandidateRecord>[] = [
         {reason}
         {approval && (
           <small>
-            <Badge state="WAITING" /> also waiting for approval
+            <Badge state="WAITING">Also waiting for approval</Badge>
           </small>
         )}
       </span>
@@ -104,73 +109,10 @@ const HOLDS: readonly Column<CandidateRecord>[] = [
   { id: 'do', header: 'Action', cell: (record) => <Release record={record} /> },
 ];
 
-/** Returns a function that refetches the lists of waiting records after an operator's decision. */
-function useDecided(): () => void {
-  const queries = useQueryClient();
-  return () => {
-    void queries.invalidateQueries({ queryKey: ['waiting'] });
-    void queries.invalidateQueries({ queryKey: ['overview'] });
-  };
-}
-
-function Approve({ record }: { record: CandidateRecord }) {
-  const decided = useDecided();
-  const { svc_eligiblity_id: svc_id, candidate, test_code: test } = record;
-  async function ask() {
-    const done = await confirm({
-      title: `Approve the accommodations of ${nameOf(record.candidate)}?`,
-      text: (
-        <p>
-          {candidate.special_accommodations?.join(', ')} for the test {test}.{' '}
-          {record.hold_reason === null
-            ? 'The record becomes ELIGIBLE and can be booked in its scheduling window.'
-            : 'The accommodations are approved. The record stays on hold.'}
-        </p>
-      ),
-      action: 'Approve',
-      perform: () => api.POST('/admin/eligibilities/{svc_id}/approve-accommodations', { params: { path: { svc_id } } }),
-    });
-    if (!done) return;
-    toast('The accommodations are approved.');
-    decided();
-  }
-  return (
-    <Button small onPress={() => void ask()} aria-label={`Approve the accommodations of ${nameOf(record.candidate)}`}>
-      Approve …
-    </Button>
-  );
-}
-
-function Release({ record }: { record: CandidateRecord }) {
-  const decided = useDecided();
-  const { svc_eligiblity_id: svc_id, hold_reason: reason } = record;
-  async function ask() {
-    const done = await confirm({
-      title: `Release the record of ${nameOf(record.candidate)}?`,
-      text: (
-        <p>
-          Reason for the hold: {reason}.{' '}
-          {record.approval_pending
-            ? 'The hold is released. The record still waits for approval.'
-            : 'The record becomes ELIGIBLE and can be booked in its scheduling window.'}
-        </p>
-      ),
-      action: 'Release',
-      perform: () => api.POST('/admin/eligibilities/{svc_id}/release', { params: { path: { svc_id } } }),
-    });
-    if (!done) return;
-    toast('The hold is released.');
-    decided();
-  }
-  return (
-    <Button small onPress={() => void ask()} aria-label={`Release the record of ${nameOf(record.candidate)}`}>
-      Release …
-    </Button>
-  );
-}
-
 export function ApprovalsPage() {
   const search = useSearch({ from: '/work/approvals' });
+  const [chosen, setChosen] = useState<RowSelectionState>({});
+  const decided = useDecided();
   useLive(['waiting'], [['waiting']]);
   return (
     <Page
@@ -186,8 +128,16 @@ export function ApprovalsPage() {
         rowKey={({ svc_eligiblity_id: id }) => id}
         queryKey={['waiting', 'APPROVAL', search]}
         load={loadWaiting('APPROVAL', search)}
+        selection={{ rows: chosen, onChange: setChosen, label: 'Select' }}
         empty="No record is waiting for approval."
         emptyIsGood={search.account_code === undefined}
+      />
+      <Chosen
+        ids={Object.keys(chosen)}
+        nouns={['record', 'records']}
+        actions={APPROVAL_ACTIONS}
+        clear={() => setChosen({})}
+        done={decided}
       />
     </Page>
   );
@@ -195,6 +145,8 @@ export function ApprovalsPage() {
 
 export function HoldsPage() {
   const search = useSearch({ from: '/work/holds' });
+  const [chosen, setChosen] = useState<RowSelectionState>({});
+  const decided = useDecided();
   useLive(['waiting'], [['waiting']]);
   return (
     <Page
@@ -210,8 +162,16 @@ export function HoldsPage() {
         rowKey={({ svc_eligiblity_id: id }) => id}
         queryKey={['waiting', 'HOLD', search]}
         load={loadWaiting('HOLD', search)}
+        selection={{ rows: chosen, onChange: setChosen, label: 'Select' }}
         empty="No record is on hold."
         emptyIsGood={search.account_code === undefined}
+      />
+      <Chosen
+        ids={Object.keys(chosen)}
+        nouns={['record', 'records']}
+        actions={HOLD_ACTIONS}
+        clear={() => setChosen({})}
+        done={decided}
       />
     </Page>
   );

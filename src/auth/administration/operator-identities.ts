@@ -36,7 +36,7 @@ const MAKE_USER = prepared(
   acrossAccounts.rights,
 );
 
-/** Matches the characters that are not allowed in a user name. */
+/** Matches the characters that a user name must not contain; names from the provider may have them. */
 const NOT_IN_NAMES = /[^A-Za-z0-9._@+-]+/g;
 const LONGEST_NAME = 64;
 const MARK_LENGTH = 8;

@@ -15,7 +15,7 @@ describe('PasswordStrength', () => {
     'qwertyuiop123',
   ])('refuses the weak password %j', async (password) => expect(await judge(password)).toBe('password_weak'));
 
-  it('accepts passwords that are hard to guess, even many concurrently', async () => {
+  it('accepts passwords that are hard to guess, even when many are checked at the same time', async () => {
     const judged = await Promise.all(
       ['seven grey herons wait', 'X4!kq9-Tz0wB', 'correct horse battery'].map((p) => judge(p)),
     );

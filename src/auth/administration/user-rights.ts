@@ -49,7 +49,7 @@ interface Changes {
 
 export interface ChangedUser extends LoggedIn {
   readonly disabled: boolean;
-  /** The names of the rights that were changed. */
+  /** The names of the rights that a change of the user has added or removed. */
   readonly changedRights: readonly ('scopes' | 'account_codes')[];
 }
 

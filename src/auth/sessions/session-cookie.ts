@@ -20,8 +20,8 @@ export class ConsoleCookies {
   }
 
   /**
-   * Returns the names of the request's cookies that begin with this prefix, in the order of the header: oldest first
-   * (RFC 6265 §5.4).
+   * Returns the names of the request's cookies that begin with the given prefix, in the order of the header: oldest
+   * first (RFC 6265 §5.4).
    */
   namesWith(request: Request, prefix: string): string[] {
     const own = this.nameOf('');
@@ -30,6 +30,7 @@ export class ConsoleCookies {
   }
 
   /**
+   * Sets a cookie in the response.
    * @param value the value, which consists of base64url characters
    * @param maxAgeS the cookie's lifetime; omitted for a cookie that the browser deletes when it closes
    */

@@ -1,4 +1,5 @@
 import { applyDecorators, Body, Controller, Delete, Get, Post, Query, Req, Res } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
 import { ApiHeader, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { AuthConfig } from '../auth.config.js';
@@ -6,6 +7,7 @@ import { defineProblem, rateLimited } from '../../platform/errors.js';
 import { Access } from '../../platform/http/access.js';
 import { networkOf } from '../../platform/overload/address.js';
 import { Answer, AnswerEmpty, PublicProblems } from '../../platform/http/documented.js';
+import { FindAccountNames } from '../../platform/known-accounts.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { IdentityProvider } from './identity-provider.js';
 import { Login } from '../tokens/login.js';
@@ -86,6 +88,7 @@ export class ConsoleSessionController {
     private readonly provider: IdentityProvider,
     private readonly identities: OperatorIdentities,
     private readonly logger: Logger,
+    private readonly queries: QueryBus,
   ) {}
 
   @Get('session')
@@ -96,7 +99,11 @@ export class ConsoleSessionController {
   async get(@Req() request: Request): Promise<SessionState> {
     const session = await this.sessions.view(request);
     return {
-      session: session && { ...session, organisation: await this.isOfOrganisation(session.username) },
+      session: session && {
+        ...session,
+        accounts: [...(await this.queries.execute(new FindAccountNames(session.account_codes)))],
+        organisation: await this.isOfOrganisation(session.username),
+      },
       sign_in: { password: this.config.operatorPasswords, organisation: this.config.oidc !== null },
     };
   }
@@ -117,8 +124,8 @@ export class ConsoleSessionController {
     await this.limit.count(network, response).catch((error: unknown) => {
       throw error instanceof OAuthError ? rateLimited.error({ headers: error.headers }) : error;
     });
-    // At this form, a lock-out applies to one address only. The form is public: wrong guesses from one address must not
-    // lock out people at other addresses.
+    // At the console's sign-in form, a lock-out applies to one address only. The form is public: wrong guesses from one
+    // address must not lock out people at other addresses.
     const from = this.pseudonyms.of('address', network).toString('hex');
     const { user, patienceS } = await this.login.verify({
       username,

@@ -1,5 +1,5 @@
 import { SCOPES, type Scope } from '../../platform/context/caller.js';
-import { Field, ObjectField } from '../../platform/validation/fields.js';
+import { Field, ObjectField, ObjectListField } from '../../platform/validation/fields.js';
 import { boolean, dateTime, flag, listOf, oneOf, text } from '../../platform/validation/rules.js';
 
 export class SignInBody {
@@ -8,6 +8,14 @@ export class SignInBody {
 
   @Field(text({ min: 1, max: 128 }), { required: true })
   password: string;
+}
+
+export class SessionAccount {
+  @Field(text({ max: 64 }), { required: true })
+  account_code: string;
+
+  @Field(text({ max: 200 }), { required: true })
+  name: string;
 }
 
 export class SessionModel {
@@ -23,6 +31,12 @@ export class SessionModel {
       'The accounts of the user. With the scope `admin`, the user has access to every other account as well.',
   })
   account_codes: string[];
+
+  @ObjectListField(() => SessionAccount, 1000, {
+    required: true,
+    description: 'The accounts in `account_codes` with their names, sorted by name.',
+  })
+  accounts: SessionAccount[];
 
   @Field(dateTime(), {
     required: true,

@@ -6,7 +6,8 @@ import type { Caller, Scope } from '../../platform/context/caller.js';
 import { GENERATED_TOKEN, sha256 } from '../../platform/secrets.js';
 import { isRefusedPassword } from './operator-rights.js';
 
-// This statement is the complete rule for valid access tokens: a token that it does not return is invalid.
+// The statement that looks tokens up is the complete rule for valid access tokens: a token that it does not return is
+// invalid.
 const FIND_VALID = prepared(
   'access-token-find-valid',
   `SELECT asked.n::int, token.scopes, coalesce(family.username, family.consumer_key) AS username, family.consumer_key,

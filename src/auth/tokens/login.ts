@@ -44,8 +44,8 @@ const CEILING_S = 3600;
 const ALL = '';
 const SECONDS_LEFT = `ceil(extract(epoch FROM attempt.forget_at - statement_timestamp()))::int AS seconds_left`;
 
-// Locks the row of a user name, so that attempts to sign in with this name wait for each other. A right password
-// creates no row.
+// Locks the row of a user name, so that attempts to sign in with the name wait for each other. A right password creates
+// no row.
 const LOCK_NAME = prepared(
   'login-lock-name',
   `SELECT failures, ${SECONDS_LEFT} FROM login_attempts AS attempt
@@ -161,7 +161,7 @@ export class Login {
     const isJudged = failures <= lockoutAttempts;
     const counted = isJudged ? await this.database.queryOne<{ failures: number }>(COUNT_FOR_NAME, [name]) : null;
     if (isUser && failures === lockoutAttempts) this.unitOfWork.audit('user.lock_out', username, { application });
-    // The audit entry names no application, because this lock-out applies to all of them.
+    // The audit entry about the hourly ceiling names no application, because this lock-out applies to all applications.
     if (isUser && counted?.failures === CEILING) this.unitOfWork.audit('user.lock_out', username);
     return { isJudged, patienceS: null };
   }

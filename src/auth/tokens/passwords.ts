@@ -89,8 +89,8 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
 
   onModuleInit(): void {
     this.decoy = this.hash(randomToken());
-    // This handler only prevents an unhandled rejection. If hashing the decoy password fails, the calls that await it
-    // get the error.
+    // The empty error handler only prevents an unhandled rejection. If hashing the decoy password fails, the calls that
+    // await it get the error.
     this.decoy.catch(() => undefined);
   }
 

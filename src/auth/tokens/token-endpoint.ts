@@ -55,7 +55,7 @@ export class TokenEndpoint {
   ) {}
 
   /**
-   * Grants tokens for a token request.
+   * Grants tokens for a request to `/token`.
    * @throws OAuthError
    */
   async grant(client: Client, form: Form, network: ClientNetwork): Promise<TokenAnswer> {

@@ -7,8 +7,8 @@ import { integer, listOf, text } from '../../platform/validation/rules.js';
 import { GRANTS } from './application.entity.js';
 import { PARAMETER } from './token.form.js';
 
-// These classes only document the token service, and therefore have no validation rules. The service reads its forms
-// and writes its errors as the RFCs prescribe.
+// The classes for token requests and responses only document the token service, and therefore have no validation rules.
+// The service reads its forms and writes its errors as the RFCs prescribe.
 
 /**
  * The schema of a token: 256 random bits in base64url. If the setting CELL has a letter, the token begins with that

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { QueryBus, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { FindAccommodationNames } from '../../accounts/accounts.queries.js';
 import { Clock, formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
 import { currentAllowedAccounts } from '../../platform/context/request-context.js';
 import { acrossAccounts, Database, unestimated, prepared } from '../../platform/database/database.js';
@@ -8,7 +9,14 @@ import { FindVouchersOfMany } from '../../vouchers/vouchers.queries.js';
 import { presentEligibility } from '../eligibility-record.js';
 import type { Eligibility } from '../eligibility.entity.js';
 import { eligibilityNotFound } from '../eligibility.errors.js';
-import { CountWaiting, FindEligibilities, FindOperatorRecords, type WaitingCount } from '../eligibility.queries.js';
+import {
+  CountWaiting,
+  FindEligibilities,
+  FindOperatorRecords,
+  SurveyOverdueApprovals,
+  type OverdueApprovals,
+  type WaitingCount,
+} from '../eligibility.queries.js';
 import { allowedActions } from '../eligibility.rules.js';
 import type { OperatorEligibilityModel } from '../operator-record.fields.js';
 
@@ -70,6 +78,19 @@ const COUNT_WAITING = prepared(
   acrossAccounts.figures,
 );
 
+/** $1: current time; $2: the number of hours that a record may wait. A record waits from its creation on. */
+const OVERDUE_APPROVALS = prepared(
+  'operator-records-overdue-approvals',
+  `SELECT account_code, count(*)::int AS count, min(created_datetime) AS oldest, max(created_datetime) AS newest
+   FROM (
+     SELECT account_code, created_datetime FROM eligibilities
+     WHERE ${HELD_STATUS.APPROVAL} AND ${WAITS.APPROVAL} AND (eligibility_end_date IS NULL OR eligibility_end_date > $1)
+       AND created_datetime < $1::timestamptz - make_interval(hours => $2)
+     ORDER BY position LIMIT ${MOST_COUNTED}) waiting
+   GROUP BY 1`,
+  acrossAccounts.figures,
+);
+
 /** Reads eligibility records as operators see them. */
 @Injectable()
 export class OperatorRecords {
@@ -80,7 +101,7 @@ export class OperatorRecords {
   ) {}
 
   /**
-   * Returns one eligibility record.
+   * Returns one eligibility record as operators see it.
    * @throws DomainError eligibility_not_found
    */
   async get(svcEligibilityId: string): Promise<OperatorEligibilityModel> {
@@ -106,10 +127,15 @@ export class OperatorRecords {
     const now = this.clock.now();
     const ids = records.map((record) => record.svc_eligiblity_id);
     const vouchers = await this.queryBus.execute(new FindVouchersOfMany(ids));
+    const names = await this.accommodationNames(records);
     return records.map((record) => ({
       account_code: record.account_code,
       ...presentEligibility(record, now),
       hold_reason: record.hold_reason,
+      accommodations: record.special_accommodations.map((code) => ({
+        accommodation_code: code,
+        name: names.get(`${record.account_code} ${code}`) ?? null,
+      })),
       approval_pending: record.approval_pending,
       decline_reason: record.decline_reason,
       booking_code: record.booking_code,
@@ -118,6 +144,17 @@ export class OperatorRecords {
       allows: allowedActions(record, now),
       updated_datetime: formatDateTime(record.updated_datetime),
     }));
+  }
+
+  /** Returns the names of the records' special accommodations by account and code, separated by a blank. */
+  private async accommodationNames(records: readonly Eligibility[]): Promise<Map<string, string>> {
+    const keys = records.flatMap(({ account_code, special_accommodations }) =>
+      special_accommodations.map((accommodation_code) => ({ account_code, accommodation_code })),
+    );
+    const found = await this.queryBus.execute(new FindAccommodationNames(keys));
+    return new Map(
+      found.map(({ account_code, accommodation_code, name }) => [`${account_code} ${accommodation_code}`, name]),
+    );
   }
 }
 
@@ -142,5 +179,17 @@ export class CountWaitingHandler implements IQueryHandler<CountWaiting> {
 
   execute(): Promise<WaitingCount[]> {
     return this.database.query<WaitingCount>(COUNT_WAITING, [this.clock.now()]);
+  }
+}
+
+@QueryHandler(SurveyOverdueApprovals)
+export class SurveyOverdueApprovalsHandler implements IQueryHandler<SurveyOverdueApprovals> {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  execute({ hours }: SurveyOverdueApprovals): Promise<OverdueApprovals[]> {
+    return this.database.query<OverdueApprovals>(OVERDUE_APPROVALS, [this.clock.now(), hours]);
   }
 }

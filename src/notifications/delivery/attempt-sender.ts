@@ -1,6 +1,7 @@
+import { isRecordChange } from '../../platform/changes/change.entity.js';
 import type { Logger } from '../../platform/observability/logger.js';
 import type { AttemptOutcome } from '../partner/attempt-outcome.js';
-import type { PartnerClient } from '../partner/partner-client.js';
+import type { Folder, PartnerClient } from '../partner/partner-client.js';
 import { BUSY_S } from '../partner/retry-after.js';
 import { AttemptNotBegun } from '../partner/partner-connection.js';
 import type { PartnerProfile } from '../subscriptions/partner-directory.js';
@@ -52,9 +53,13 @@ export class AttemptSender {
     // "busy" meanwhile.
     const mayBegin = () => performance.now() >= pace.wallUntil && this.underWay.begin(item);
     return tracedPut(item.traceparent, profile.headers(item), (headers) =>
-      this.client.put(profile.endpoint, headers, item.body, mayBegin),
+      this.client.put(profile.endpoint, headers, item.body, mayBegin, folderOf(item)),
     );
   }
+}
+
+function folderOf({ change_reason }: Held): Folder {
+  return isRecordChange(change_reason) ? 'changes' : 'notifications';
 }
 
 /** Returns the outcome of an attempt, from the result of its HTTP request and the partner's current request rate. */

@@ -16,8 +16,8 @@ export interface Held extends Claimed {
   claimedAt: number;
   probe: boolean;
   /**
-   * `WAITING`: the attempt waits for a slot or a connection. `BEGUN`: the request is being sent. `REVOKED`: the attempt
-   * may no longer start.
+   * The state of an attempt. `WAITING`: the attempt waits for a slot or a connection. `BEGUN`: the request is being
+   * sent. `REVOKED`: the attempt may no longer start.
    */
   progress: 'WAITING' | 'BEGUN' | 'REVOKED';
 }
@@ -98,7 +98,7 @@ export class AttemptsUnderWay {
           begun.map((item) => item.position),
           begun.map((item) => item.lease_token),
         ])
-        // The error is only logged: the begun attempts end within their time limit anyway.
+        // An error is only logged: attempts that could not be marked as begun end within their time limit anyway.
         .catch((error: unknown) => this.logger.warn({ err: error }, 'attempts could not be marked as begun'));
     return waiting;
   }

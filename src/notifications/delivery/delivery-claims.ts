@@ -22,7 +22,7 @@ export class Claims {
   ) {}
 
   /**
-   * Claims due notifications of these partners.
+   * Claims due notifications of the given partners.
    * @param capacities the number of notifications to claim for each partner
    */
   async of(capacities: ReadonlyMap<{ readonly id: string }, number>): Promise<Claim> {

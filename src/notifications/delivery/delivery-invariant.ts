@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Clock } from '../../platform/clock.js';
 import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../../platform/database/database.js';
 import { DeliveryMetrics } from './delivery-metrics.js';
 import { EVENT_NAMES } from './translation-statement.js';
@@ -31,7 +32,7 @@ const OVERDUE = prepared(
      SELECT due.* FROM due WHERE due.since < statement_timestamp() - interval '${PATIENCE_S} seconds' AND NOT EXISTS (
        SELECT FROM deliveries d WHERE d.subscription_id = due.id AND d.leased_until > ${MACHINE_TIME}))
    SELECT
-     (SELECT count(*) FROM late) AS overdue,
+     (SELECT count(*) FROM late) AS overdue, (SELECT min(since) FROM late) AS overdue_since,
      untranslated.age_s AS untranslated_s, untranslated.unknown_age_s, untranslated.set_aside,
      coalesce((SELECT extract(epoch FROM statement_timestamp() - min(since)) FROM due WHERE health = 'UP'), 0)::float8 AS oldest_s,
      (SELECT count(*) FROM (SELECT FROM deliveries LIMIT ${MOST_COUNTED}) counted) AS waiting,
@@ -44,12 +45,13 @@ const OVERDUE = prepared(
        coalesce(extract(epoch FROM now() - min(occurred_at) FILTER (
          WHERE set_aside_at IS NULL AND name <> ALL ($1::text[]))), 0)::float8 AS unknown_age_s,
        count(*) FILTER (WHERE set_aside_at IS NOT NULL) AS set_aside
-     FROM domain_events WHERE settled_at IS NULL AND name LIKE 'booking.%') untranslated`,
+     FROM domain_events WHERE settled_at IS NULL AND name LIKE ANY ('{booking.%,record.%}')) untranslated`,
   acrossAccounts.workers,
 );
 
 interface Figures {
   overdue: number;
+  overdue_since: Date | null;
   untranslated_s: number;
   unknown_age_s: number;
   set_aside: number;
@@ -67,6 +69,7 @@ export class DeliveryInvariant {
   constructor(
     private readonly database: Database,
     private readonly metrics: DeliveryMetrics,
+    private readonly clock: Clock,
   ) {}
 
   /**
@@ -77,8 +80,20 @@ export class DeliveryInvariant {
     return this.untranslatedS > PATIENCE_S;
   }
 
+  /** Returns the time since which due work has been left undone; null if none has. */
+  async stalledSince(): Promise<Date | null> {
+    const { overdue_since, untranslated_s } = await this.figures();
+    if (untranslated_s <= PATIENCE_S) return overdue_since;
+    const since = this.clock.now().getTime() - untranslated_s * 1000;
+    return new Date(Math.min(since, overdue_since?.getTime() ?? since));
+  }
+
+  private async figures(): Promise<Figures> {
+    return (await this.database.queryOne<Figures>(OVERDUE, [EVENT_NAMES]))!;
+  }
+
   async check(): Promise<void> {
-    const figures = (await this.database.queryOne<Figures>(OVERDUE, [EVENT_NAMES]))!;
+    const figures = await this.figures();
     this.untranslatedS = figures.untranslated_s;
     this.metrics.overdue.set(figures.overdue);
     this.metrics.untranslatedSeconds.set(Math.max(0, figures.untranslated_s, figures.unknown_age_s));

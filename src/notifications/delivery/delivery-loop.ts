@@ -89,7 +89,7 @@ export class DeliveryLoop {
     this.isRunning = true;
   }
 
-  /** Starts a claim, because these partners may have due notifications. */
+  /** Starts a claim for the given partners, because they may have due notifications. */
   wake(subscriptionIds: readonly string[]): void {
     if (!this.isRunning) return;
     for (const id of subscriptionIds) this.queues.of(id).wake();
@@ -127,7 +127,7 @@ export class DeliveryLoop {
     this.paces.arrange(queue);
   }
 
-  /** Checks all waiting queues again, after the sandbox's clock was moved. */
+  /** Checks the queues of all partners again, after the sandbox's clock was moved. */
   timeMoved(): void {
     for (const queue of this.queues.all()) this.paces.checkAgain(queue);
   }
@@ -150,7 +150,7 @@ export class DeliveryLoop {
       if ((queue.first()?.claimedAt ?? Infinity) < oldest) this.writer.release(queue.empty());
   }
 
-  /** Sends the due probes of DOWN partners. */
+  /** Sends a probe to each DOWN partner whose probe is due. */
   async probe(): Promise<void> {
     const capacity = this.queues.probeCapacity(this.underWay.probes);
     if (!this.isRunning || !this.replication.isOpen || capacity <= 0) return;
@@ -198,7 +198,7 @@ export class DeliveryLoop {
       const { rows, claimedAt } = await this.claims.of(capacities);
       await this.fill(rows, capacities, claimedAt);
     } catch (error) {
-      // The error is only logged: the next sweep wakes these partners again.
+      // An error of a claim is only logged, because the next sweep wakes the queues of its partners again.
       this.logger.warn({ err: error }, 'notifications could not be claimed');
       return;
     } finally {
@@ -208,13 +208,14 @@ export class DeliveryLoop {
     this.claim();
   }
 
-  /** @param capacities the number of notifications that was requested for each partner */
+  /** Queues the claimed notifications by partner; `capacities` has the number that was requested for each. */
   private async fill(rows: Claimed[], capacities: ReadonlyMap<Queue, number>, claimedAt: number): Promise<void> {
     const held = heldByPartner(rows, claimedAt);
     await this.directory.learn(rows);
     for (const [queue, capacity] of capacities) {
       const items = held.get(queue.id) ?? [];
-      // After the claim began, the partner has gone DOWN or its settings have changed.
+      // The claimed notifications are stale if the partner has gone DOWN, or its settings have changed, since the claim
+      // began.
       const stale = queue.mode === 'HALTED' || claimedAt < queue.staleBefore;
       if (stale) this.writer.release(items);
       queue.fill(stale ? [] : items, capacity, queue.inFlight > 0 || this.writer.isBusy);
@@ -286,7 +287,7 @@ export class DeliveryLoop {
       const queue = this.queues.of(item.subscription_id);
       if (isBusyNow !== null) busy.add(queue.id);
       if (retry === 'AUTO' || isBusyNow !== null) queue.resume();
-      // This successful delivery shows that the DOWN partner is up again.
+      // A successful delivery to a DOWN partner shows that the partner is up again.
       else if (retry === null && item.down) queue.wake();
       queue.retryClaim();
     }

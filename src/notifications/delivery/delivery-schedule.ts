@@ -82,7 +82,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     void this.sweep();
   }
 
-  /** The delivery loop is drained here, before the shutdown closes the database connections. */
+  /** The delivery loop is drained at the beginning of the shutdown, before the database connections are closed. */
   async beforeApplicationShutdown(): Promise<void> {
     if (!this.active) return;
     this.active = false;

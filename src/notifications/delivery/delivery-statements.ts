@@ -29,6 +29,7 @@
  * Never write to a row of `deliveries` without its token, unless its lease has expired or was never granted.
  */
 import { acrossAccounts, expectingFew, MACHINE_TIME, prepared, unestimated } from '../../platform/database/database.js';
+import type { NotifiedChange } from '../notified-change.js';
 import { FREE, LEASE, LEASE_END, LEASE_EXTRA_S } from './delivery-lease.js';
 import { IN_PACE, isOver, MAY_BE_ASKED, ONE_MORE, PACE } from './pace-statements.js';
 import type { Trigger } from './delivery.entity.js';
@@ -98,7 +99,7 @@ export const TAKEN = `d.subscription_id = s.subscription_id AND d.notification_p
 
 /** The columns of a delivery `d`, its notification `n` and its subscription `s`. */
 const CLAIMED = `d.notification_position AS position, d.subscription_id, d.lease_token, d.trigger, d.job_id,
-  n.id, n.body, n.event_sequence, n.traceparent, s.version, s.health = 'DOWN' AS down, s.health_changed_at, s.pace`;
+  n.id, n.body, n.change_reason, n.event_sequence, n.traceparent, s.version, s.health = 'DOWN' AS down, s.health_changed_at, s.pace`;
 
 /** A notification that this worker has claimed. */
 export interface Claimed {
@@ -110,13 +111,14 @@ export interface Claimed {
   job_id: string | null;
   id: string;
   body: string;
+  change_reason: NotifiedChange;
   event_sequence: number;
   traceparent: string | null;
   /** The version of the subscription at the time of the claim. */
   version: number;
   down: boolean;
   health_changed_at: Date | null;
-  /** The maximum number of requests per second; null means no limit. */
+  /** The maximum number of requests per second to the partner; null means no limit. */
   pace: number | null;
 }
 

@@ -22,6 +22,7 @@ export class Delivery {
   @PrimaryColumn('bigint')
   notification_position: number;
 
+  /** See {@link Notification.booking_code}. */
   @Column('text')
   booking_code: string;
 

@@ -95,7 +95,7 @@ export class JobPreparation {
     return (await this.database.execute({ text, across: acrossAccounts.workers }, values)) > 0;
   }
 
-  /** Counts the matching notifications in the current unit of work. */
+  /** Counts the notifications that match a filter, in the current unit of work. */
   async count(kind: JobKind, filter: NotificationConditions): Promise<Count> {
     const values: unknown[] = [];
     if (kind !== 'REPLAY' && isOfCauses(filter)) {
@@ -118,7 +118,7 @@ export class JobPreparation {
         if ((error as { code?: unknown }).code === QUERY_CANCELED) return null;
         throw error;
       } finally {
-        // The rollback also resets the settings that counting has changed.
+        // The rollback to the savepoint also resets the settings that the count has changed.
         await this.database.execute({ text: 'ROLLBACK TO counting' });
       }
     };

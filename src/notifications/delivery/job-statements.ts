@@ -75,7 +75,7 @@ const HANDED_OVER = `SELECT (SELECT count(*) FROM skipped) AS skipped,
 
 export interface HandedOver {
   skipped: number;
-  /** The ids of the partners for which this step made notifications due. */
+  /** The ids of the partners for which a step of a bulk job made notifications due. */
   woken: string[];
 }
 

@@ -1,4 +1,4 @@
-import type { ChangeReason } from '../../bookings/bookings.events.js';
+import type { NotifiedChange } from '../notified-change.js';
 import { acrossAccounts, type AcrossAccounts } from '../../platform/database/database.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 import type { Retry } from './notification.entity.js';
@@ -16,7 +16,7 @@ export interface NotificationConditions {
   ids?: readonly string[] | null;
   account_code?: string | null;
   subscription_id?: string | null;
-  change_reason?: ChangeReason | null;
+  change_reason?: NotifiedChange | null;
   failure?: FailureClass | typeof NONE | null;
   reason?: string | null;
   http_status?: number | string | null;
@@ -57,7 +57,7 @@ export function conditionsOf(filter: NotificationConditions, values: unknown[]):
   add('n.account_code =', filter.account_code);
   add('n.subscription_id =', filter.subscription_id);
   add('n.change_reason =', filter.change_reason);
-  // Without a failure, the notification was not yet attempted, or not attempted since it was put back into the queue.
+  // A notification without a failure was not attempted yet, or not since it was put back into the queue.
   if (filter.failure === NONE) conditions.push(`(n.failure IS NULL AND n.state <> 'DELIVERED')`);
   else add('n.failure =', filter.failure);
   if (filter.reason === NONE) conditions.push('n.failure_reason IS NULL');

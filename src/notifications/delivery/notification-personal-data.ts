@@ -56,8 +56,10 @@ export class NotificationPersonalData extends PersonalData {
     holders.register(this);
   }
 
-  async export({ bookingCodes }: Subject): Promise<Record<string, unknown>> {
-    const rows = await this.database.query<Row & Record<string, unknown>>(FIND, [bookingCodes]);
+  async export({ svcEligibilityIds, bookingCodes }: Subject): Promise<Record<string, unknown>> {
+    const rows = await this.database.query<Row & Record<string, unknown>>(FIND, [
+      [...svcEligibilityIds, ...bookingCodes],
+    ]);
     const attempts = await this.database.query<Record<string, unknown> & { notification_position: number }>(
       FIND_ATTEMPTS,
       [rows.map((row) => row.position)],
@@ -73,13 +75,14 @@ export class NotificationPersonalData extends PersonalData {
     };
   }
 
-  override async auditSubjects(accountCode: string, bookingCodes: readonly string[]): Promise<string[]> {
-    const rows = await this.database.query<{ id: string }>(FIND_IDS, [accountCode, bookingCodes]);
+  override async auditSubjects(accountCode: string, codes: readonly string[]): Promise<string[]> {
+    const rows = await this.database.query<{ id: string }>(FIND_IDS, [accountCode, codes]);
     return rows.map(({ id }) => id);
   }
 
-  async erase({ accountCode, bookingCodes, person }: Subject, pseudonym: string): Promise<void> {
-    const rows = await this.database.query<Row>(FIND, [bookingCodes]);
+  async erase({ accountCode, svcEligibilityIds, bookingCodes, person }: Subject, pseudonym: string): Promise<void> {
+    const codes = [...svcEligibilityIds, ...bookingCodes];
+    const rows = await this.database.query<Row>(FIND, [codes]);
     const positions = rows.map((row) => row.position);
     const bodies = rows.map(({ body }) =>
       JSON.stringify(withoutPerson(JSON.parse(body) as Record<string, unknown>, pseudonym)),
@@ -90,7 +93,7 @@ export class NotificationPersonalData extends PersonalData {
       FIND_REASONS,
       [accountCode],
     );
-    const own = reasons.filter((row) => bookingCodes.includes(row.booking_code) || namesPerson(row.reason, person));
+    const own = reasons.filter((row) => codes.includes(row.booking_code) || namesPerson(row.reason, person));
     await this.database.execute(REPLACE_REASONS, [own.map(({ position }) => position)]);
   }
 }

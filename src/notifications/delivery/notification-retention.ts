@@ -36,7 +36,7 @@ export class NotificationRetention {
     private readonly database: Database,
   ) {}
 
-  /** Deletes the notifications that are old enough; returns their number. */
+  /** Deletes the delivered notifications whose retention period is over; returns their number. */
   async run(): Promise<number> {
     let total = 0;
     for (let after = 0; ;) {

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { ChangeReason } from '../../bookings/bookings.events.js';
+import type { NotifiedChange } from '../notified-change.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 
 export type NotificationState = 'PENDING' | 'DELIVERED' | 'ERROR_QUEUE' | 'RESOLVED';
@@ -27,8 +27,9 @@ export class Notification {
   account_code: string;
 
   @Column('text')
-  change_reason: ChangeReason;
+  change_reason: NotifiedChange;
 
+  /** The booking or, for a change of a record, the `svc_eligiblity_id`. Notifications with the same value are ordered. */
   @Column('text')
   booking_code: string;
 
@@ -41,7 +42,7 @@ export class Notification {
   @Column('text', { nullable: true })
   traceparent: string | null;
 
-  /** The JSON text of the NotificationRequest. Every attempt sends exactly these bytes. */
+  /** The JSON text of the NotificationRequest, or of the change feed's entry. Every attempt sends exactly these bytes. */
   @Column('text')
   body: string;
 

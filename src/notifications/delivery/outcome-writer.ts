@@ -30,8 +30,8 @@ export interface Outcome {
 const RETRY_PAUSE_MS = 300;
 const LARGEST_WRITE = 1000;
 /**
- * The limits of a batch: a delivery waits at most this time, in milliseconds, and for at most this many others before
- * it is recorded.
+ * The limits of a batch of outcomes: the maximum time, in milliseconds, that a delivery waits until it is recorded, and
+ * the maximum number of others for which it waits.
  */
 const GATHER_MS = 20;
 const GATHER_MOST = 256;
@@ -70,7 +70,7 @@ export class OutcomeWriter {
     private readonly isApart = false,
   ) {}
 
-  /** Whether outcomes are being written or wait to be written. */
+  /** Whether outcomes of attempts are being recorded or wait to be recorded. */
   get isBusy(): boolean {
     return this.running !== null || this.hasWork();
   }
@@ -96,7 +96,7 @@ export class OutcomeWriter {
     this.start();
   }
 
-  /** Resolves when all outcomes are written. */
+  /** Resolves when all outcomes of attempts are recorded. */
   async idle(): Promise<void> {
     while (this.isBusy || this.apart.size > 0) {
       if (this.hasWork()) this.start();
@@ -160,8 +160,8 @@ export class OutcomeWriter {
         if (isTimedOut(error) && !this.isApart) return this.setApart(outcomes);
         if (!isDatabaseUnavailable(error) && !isConcurrency(error)) {
           this.logger.error({ err: error, outcomes: outcomes.length }, 'outcomes of attempts cannot be recorded');
-          // One outcome causes the error, so that each is written alone and the others succeed. If a single outcome
-          // cannot be written, its notification is claimed again later.
+          // If a single outcome makes the whole batch fail, each outcome is written alone, so that the others succeed.
+          // The notification of an outcome that cannot be written is claimed again later.
           if (outcomes.length > 1) for (const one of outcomes) await this.write([one], record);
           else this.onRecorded(outcomes, []);
           return;
@@ -187,7 +187,7 @@ export class OutcomeWriter {
       }
       writer.add(outcome);
     }
-    // Unsent notifications are released after the failures that stopped their partner are written.
+    // Claimed notifications that were not sent are released after the failures that stopped their partner are written.
     const released = this.released;
     this.released = [];
     this.release(released);
@@ -238,7 +238,7 @@ export class OutcomeWriter {
         items.map((item) => item.position),
         items.map((item) => item.lease_token),
       ])
-      // The error is only logged: the leases of these notifications expire anyway.
+      // An error of the release is only logged, because the leases of the notifications expire anyway.
       .catch((error: unknown) => this.logger.warn({ err: error }, 'claimed notifications could not be released'));
   }
 }

@@ -85,8 +85,8 @@ export class PaceKeeper<Item> {
       if (found === null) return ASK_AGAIN_MS;
       const now = performance.now();
       const { pace, requests, from_ms, wall_ms } = found;
-      // Send times count from the question, so that a slow answer does not shift them. They would expire unused if the
-      // answer is later than that. A pause must not end early.
+      // Reserved send times count from the query to the database, so that a slow response does not shift them. They
+      // expire unused if the response is late. A pause must not end early.
       const from = Math.max(asked + from_ms, now - USABLE_MS);
       if (wall_ms > 0) queue.pace.close(now + wall_ms);
       else if (pace === null) queue.pace.unbound();

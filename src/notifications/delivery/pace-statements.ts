@@ -126,7 +126,7 @@ export const INDEBTED = `CASE WHEN s.pace_ceiling IS NULL THEN 0
 export interface Reserved {
   /** The allowed requests to the partner per second; null means no limit. */
   pace: number | null;
-  /** The number of reserved send times; 0 means none for now. */
+  /** The number of reserved send times; 0 if none can be reserved now. */
   requests: number;
   /** The time of the first reserved request, or of the next reservation. */
   from_ms: number;

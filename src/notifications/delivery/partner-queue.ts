@@ -67,7 +67,7 @@ export class PartnerQueue<Item> {
    * Responses to notifications that were claimed before this time come from an address that the partner no longer uses.
    */
   movedAt = -Infinity;
-  /** The maximum number of notifications in the queue. */
+  /** The maximum number of claimed notifications in the partner's queue. */
   batch: number;
   /**
    * The maximum number of concurrent attempts to the partner, rounded down when it is used. The limit grows with every

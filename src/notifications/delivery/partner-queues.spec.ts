@@ -25,7 +25,7 @@ test('a partner uses no more concurrent attempts than the limit per partner', ()
   expect(startAll(queues)).toHaveLength(16);
 });
 
-test('the attempts of several partners start in turn', () => {
+test('the partners of a worker start their attempts in turn', () => {
   const queues = new ProvenQueues(64, 16);
   answering(queues, 'a', 'b');
   fill(queues, 'a', 3);
@@ -102,7 +102,7 @@ describe('however many partners hang', () => {
     expect(queue.trust).toBe('HANGS');
     queues.ended(queue, attempt, true, 6000);
     expect(queue.trust).toBe('ANSWERS');
-    // A typical response time of six seconds keeps this partner from counting as hanging.
+    // A typical response time of six seconds keeps the slow partner from counting as hanging.
     queues.started(queue, 6000);
     queues.check(12_000);
     expect(queue.trust).toBe('ANSWERS');
@@ -226,7 +226,7 @@ describe('the mode of a queue', () => {
     expect(queue.mode).toBe('ASKING');
   });
 
-  test('a claim that found nothing is repeated after the outcomes of running attempts are recorded', () => {
+  test('a partner’s queue repeats a claim that found nothing after the outcomes of running attempts are recorded', () => {
     const queue = queueOf();
     queue.claiming();
     queue.fill([], 32, true);
@@ -235,7 +235,7 @@ describe('the mode of a queue', () => {
     expect(queue.mode).toBe('ASKING');
   });
 
-  test('a halted queue claims nothing until the outcome that halted it is recorded', () => {
+  test('a partner’s queue that an outcome has halted claims no notification until that outcome is recorded', () => {
     const queue = queueOf();
     queue.halt();
     queue.wake();
@@ -245,7 +245,7 @@ describe('the mode of a queue', () => {
     expect(queue.mode).toBe('ASKING');
   });
 
-  test('an invalid change of a queue’s mode throws an error', () => {
+  test('a change of a partner queue’s state that the protocol does not allow throws an error', () => {
     const queue = queueOf();
     queue.claiming();
     queue.fill([], 1, false);

@@ -26,7 +26,7 @@ export class PartnerQueues<Item> {
     UNTRIED: new Set(),
     HANGS: new Set(),
   };
-  /** The queues with running attempts. */
+  /** The queues of partners to which an attempt is running. */
   private readonly busy = new Set<PartnerQueue<Item>>();
   private readonly held: Record<Trust, number> = { ANSWERS: 0, UNTRIED: 0, HANGS: 0 };
   private readonly reserve: number;
@@ -151,11 +151,11 @@ export class PartnerQueues<Item> {
       } else if (!this.mayStart(queue)) continue;
       else if (trust === 'UNTRIED' && queue.inFlight === 0) next = queue;
       else next ??= queue;
-      // Only the queues of untried partners are taken from the end.
+      // Queues of partners that were never tried are taken from the end of their set, all others from its beginning.
       if (next !== null && trust !== 'UNTRIED') break;
     }
     if (next === null) return null;
-    // The chosen queue moves behind the other ready queues.
+    // The queue whose turn it was moves behind the other queues that are ready.
     ready.delete(next);
     ready.add(next);
     return next;

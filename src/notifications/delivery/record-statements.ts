@@ -111,11 +111,11 @@ const ALIKE_NOW = `CASE WHEN ended.status IS NULL THEN 0
 const STOPS = `(ended.failure IS NOT NULL OR ${ALIKE_NOW} >= ${ALIKE})`;
 
 /**
- * Records failures. $1 to $10 as above; $11: AUTO or MANUAL retry; $12: further values as JSON: failure, http_status,
- * probe, partner_level, reason, stretch, busy, retry_after_s, good, partner_url; $13: RETRY_SCHEDULE_S. With AUTO, the
- * delivery is kept, and the partner goes DOWN or, if it is busy, gets a lower pace. With MANUAL, the delivery ends. A
- * replayed notification that fails stays delivered. An item of a bulk job for a busy partner is sent again as part of
- * the job. A response from an address that the partner has left does not change the partner's state.
+ * Records failures. $1 to $10: as for deliveries; $11: AUTO or MANUAL retry; $12: further values as JSON: failure,
+ * http_status, probe, partner_level, reason, stretch, busy, retry_after_s, good, partner_url; $13: RETRY_SCHEDULE_S.
+ * With AUTO, the delivery is kept, and the partner goes DOWN or, if it is busy, gets a lower pace. With MANUAL, the
+ * delivery ends. A replayed notification that fails stays delivered. An item of a bulk job for a busy partner is sent
+ * again as part of the job. A response from an address that the partner has left does not change the partner's state.
  *
  * If an UP partner answers 500 to an event with three consecutive failures, it has answered 200 to a different event in
  * between. The fault is then the event's own, and an operator decides.

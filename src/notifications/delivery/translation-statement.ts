@@ -7,12 +7,13 @@ import {
   ExcusedAbsent,
 } from '../../bookings/bookings.events.js';
 import { acrossAccounts, unestimated, prepared } from '../../platform/database/database.js';
+import { RECORD_EVENT_NAMES } from '../../platform/changes/record-event.js';
 import { storedNameOf } from '../../platform/events/domain-event.js';
 import { LEASE, LEASE_END } from './delivery-lease.js';
 import { MAY_BE_ASKED, PACE } from './pace-statements.js';
 
-/** The stored names of the events that become notifications. */
-export const EVENT_NAMES = [
+/** The stored names of the events of bookings. */
+const BOOKING_EVENT_NAMES = [
   BookingCreated,
   BookingCancelled,
   BookingRescheduled,
@@ -20,6 +21,8 @@ export const EVENT_NAMES = [
   ExcusedAbsent,
   Absent,
 ].map(storedNameOf);
+/** The stored names of the events that become notifications. */
+export const EVENT_NAMES = [...BOOKING_EVENT_NAMES, ...RECORD_EVENT_NAMES];
 
 /**
  * The maximum number of notifications that one statement creates. It may be exceeded only by a statement for a single
@@ -48,15 +51,18 @@ const ID = `overlay(overlay(left(replace(event_id::text, '-', ''), 12) || left($
  * address of the subscription is being changed.
  */
 const LISTENS = `s.deleted_datetime IS NULL AND (s.state <> 'UNVERIFIED' OR s.suspended_datetime IS NOT NULL)`;
+/** The SQL condition that a subscription `s` selects the change of an event. */
+const SELECTS = `(due.change_reason = ANY (s.change_reasons) OR due.change_reason = ANY (s.record_changes))`;
 /** The SQL condition that a notification of this subscription may be sent when it is the next one of its booking. */
 const MAY_BE_SENT = `s.delivery = 'PUSH' AND s.state = 'ACTIVE' AND s.health = 'UP'`;
 /** The SQL condition that a notification of this subscription may be polled when it is the next one of its booking. */
 const MAY_BE_POLLED = `s.delivery = 'POLL' AND s.state = 'ACTIVE'`;
 
 /**
- * Translates events into notifications. $1: bookings; $2: the last event of each; $3: stored names; $4: partners to
- * which this process can send immediately; $5: the default wait time; $6: the fencing token for rows that are created
- * claimed. The one statement is the transaction:
+ * Translates events into notifications. $1: bookings and records; $2: the last event of each; $3: stored names; $4:
+ * partners to which this process can send immediately; $5: the default wait time; $6: the fencing token for rows that
+ * are created claimed; $7 and $8: events of records, and the ids of their entries in the change feed as readers see
+ * them. The one statement is the transaction:
  *
  * 1. The unsettled events are locked. Events that another process has locked are left to it, together with later events
  *    of their booking: no later notification is created while the earlier one is not visible.
@@ -70,16 +76,18 @@ const MAY_BE_POLLED = `s.delivery = 'POLL' AND s.state = 'ACTIVE'`;
  *
  * Positions and ids are drawn before the rows are written, so that written rows need no join with themselves: the cost
  * is linear. Each event is locked by key, because the planner would otherwise compare each with all. The body is the
- * event's own text, so that the event can be sent after one round trip.
+ * event's own text, so that the event can be sent after one round trip. Only the id of a change feed's entry is replaced,
+ * and an event of a record whose id is not given is left.
  */
 export const TRANSLATE = prepared(
   'notifications-translate',
   `WITH open AS MATERIALIZED (
-     SELECT e.event_id, e.stream, e.sequence FROM unnest(${unestimated('$1::text[]')}, $2::int[]) AS wanted (stream, up_to)
+     SELECT e.event_id, e.stream, e.sequence, sealed.entry_id FROM unnest(${unestimated('$1::text[]')}, $2::int[]) AS wanted (stream, up_to)
      JOIN domain_events e ON e.stream = wanted.stream AND e.sequence <= wanted.up_to
-     WHERE e.settled_at IS NULL AND e.set_aside_at IS NULL AND e.name = ANY (${unestimated('$3::text[]')}::text[])),
+     LEFT JOIN unnest(${unestimated('$7::uuid[]')}, $8::text[]) AS sealed (event_id, entry_id) ON sealed.event_id = e.event_id
+     WHERE (sealed.entry_id IS NOT NULL OR e.name LIKE 'booking.%') AND e.settled_at IS NULL AND e.set_aside_at IS NULL AND e.name = ANY (${unestimated('$3::text[]')}::text[])),
    in_order AS MATERIALIZED (
-     SELECT e.*, bool_and(e.event_id IS NOT NULL) OVER (PARTITION BY open.stream ORDER BY open.sequence) AS whole
+     SELECT e.*, open.entry_id, bool_and(e.event_id IS NOT NULL) OVER (PARTITION BY open.stream ORDER BY open.sequence) AS whole
      FROM open LEFT JOIN LATERAL (
        SELECT * FROM domain_events locked WHERE locked.event_id = open.event_id OFFSET 0 FOR UPDATE SKIP LOCKED) e
        ON e.settled_at IS NULL AND e.set_aside_at IS NULL),
@@ -89,7 +97,7 @@ export const TRANSLATE = prepared(
      FROM (SELECT DISTINCT account_code FROM in_order WHERE event_id IS NOT NULL) accounts_of_events),
    due AS MATERIALIZED (
      SELECT * FROM (
-       SELECT e.*, e.data->>'change_reason' AS change_reason, ${IS_ALONE} AS is_alone, row_number() OVER running AS rank, sum(account.subscriptions) OVER running AS making
+       SELECT e.*, coalesce(e.data->>'change_reason', e.data->>'change') AS change_reason, ${IS_ALONE} AS is_alone, row_number() OVER running AS rank, sum(account.subscriptions) OVER running AS making
        FROM in_order e JOIN account USING (account_code)
        WHERE e.whole
        WINDOW running AS (ORDER BY e.stream, e.sequence)) counted
@@ -106,14 +114,15 @@ export const TRANSLATE = prepared(
      SELECT nextval('notifications_position_seq') AS position, ${ID} AS id, made.*
      FROM (
        SELECT due.event_id, s.id AS subscription_id, due.account_code, due.change_reason, due.stream AS booking_code,
-         due.sequence AS event_sequence, due.occurred_at AS effective_date, due.traceparent, due.data::text AS body,
+         due.sequence AS event_sequence, due.occurred_at AS effective_date, due.traceparent,
+         CASE WHEN due.entry_id IS NULL THEN due.data::text ELSE replace(due.data::text, due.data->>'id', due.entry_id) END AS body,
          s.version, s.health_changed_at, s.health = 'DOWN' AS down, ${MAY_BE_SENT} AS may_be_sent, ${MAY_BE_POLLED} AS may_be_polled,
          CASE s.health WHEN 'DOWN' THEN 'AUTO' ELSE 'FIRST' END AS trigger,
          CASE WHEN due.is_alone AND s.id IN (SELECT id FROM ready) THEN ${LEASE_END} END AS leased_until
        FROM due CROSS JOIN LATERAL (
          SELECT s.id, s.version, s.delivery, s.state, s.health, s.health_changed_at, coalesce(s.wait_ms, $5::int) AS wait_ms
          FROM subscriptions s
-         WHERE s.account_code = due.account_code AND due.change_reason = ANY (s.change_reasons) AND ${LISTENS}
+         WHERE s.account_code = due.account_code AND ${SELECTS} AND ${LISTENS}
            AND NOT EXISTS (SELECT FROM notifications n WHERE n.event_id = due.event_id AND n.subscription_id = s.id)) s
        ORDER BY due.occurred_at, due.stream, due.sequence) made),
    made AS (
@@ -134,9 +143,21 @@ export const TRANSLATE = prepared(
      FROM drawn, lease)
    SELECT did.*, drawn.position, drawn.subscription_id,
      CASE WHEN drawn.leased_until IS NOT NULL THEN lease.token END AS lease_token, drawn.trigger, NULL::uuid AS job_id,
-     drawn.id, drawn.body, drawn.event_sequence, drawn.traceparent, drawn.version, drawn.down, drawn.health_changed_at,
+     drawn.id, drawn.body, drawn.change_reason, drawn.event_sequence, drawn.traceparent, drawn.version, drawn.down, drawn.health_changed_at,
      NULL::float8 AS pace, drawn.may_be_sent, drawn.may_be_polled
    FROM (SELECT count(*) AS events_done, (SELECT count(*) FROM open) - count(*) AS events_left FROM due) did
      CROSS JOIN lease LEFT JOIN drawn ON true`,
+  acrossAccounts.workers,
+);
+
+/**
+ * Finds the positions in the change feed that untranslated events of records name. $1: records; $2: the last event of
+ * each.
+ */
+export const FIND_ENTRIES = prepared(
+  'notifications-find-entries',
+  `SELECT e.event_id, e.data->>'id' AS entry_id FROM unnest(${unestimated('$1::text[]')}, $2::int[]) AS wanted (stream, up_to)
+   JOIN domain_events e ON e.stream = wanted.stream AND e.sequence <= wanted.up_to
+   WHERE e.settled_at IS NULL AND e.set_aside_at IS NULL AND e.name LIKE 'record.%'`,
   acrossAccounts.workers,
 );

@@ -3,17 +3,18 @@ import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { NotificationsConfig } from '../notifications.config.js';
 import { Database, isDatabaseUnavailable, isTimedOut } from '../../platform/database/database.js';
 import { Outbox } from '../../platform/events/outbox.js';
+import { sealCursor } from '../../platform/http/cursor.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { DeliverySignals } from '../delivery-signals.js';
-import { TranslateBookingEvents } from '../notifications.commands.js';
+import { TranslateEvents } from '../notifications.commands.js';
 import { RacePoints } from '../race-points.js';
 import { DeliveryLoop } from './delivery-loop.js';
 import { leaseToken } from './delivery-lease.js';
 import type { Claimed } from './delivery-statements.js';
-import { EVENT_NAMES, TRANSLATE } from './translation-statement.js';
+import { EVENT_NAMES, FIND_ENTRIES, TRANSLATE } from './translation-statement.js';
 
-/** A booking, and the sequence number of its last event that is to be translated. */
-type Wanted = readonly [bookingCode: string, upTo: number];
+/** A booking or record, and the sequence number of its last event that is to be translated. */
+type Wanted = readonly [stream: string, upTo: number, isOfRecord: boolean];
 
 /**
  * A new notification. Its `lease_token` is null if it was not claimed at its creation. `may_be_sent` is false if the
@@ -42,7 +43,7 @@ const AT_ONCE = 2;
 const SETTLING_MS = 50;
 
 /**
- * Translates booking events into notifications.
+ * Translates the events of bookings and records into notifications.
  *
  * 1. Two translations can run at the same time, but never of the same booking. Commands that arrive meanwhile are
  *    batched into the next one.
@@ -51,9 +52,9 @@ const SETTLING_MS = 50;
  *    no other event, and waits until somebody has corrected it (docs/operations.md).
  * 4. While the database is unavailable, events stay unsettled: the outbox's sweep publishes them again.
  */
-@CommandHandler(TranslateBookingEvents)
-export class TranslateBookingEventsHandler implements ICommandHandler<TranslateBookingEvents> {
-  private readonly waiting = new Map<string, number>();
+@CommandHandler(TranslateEvents)
+export class TranslateEventsHandler implements ICommandHandler<TranslateEvents> {
+  private readonly waiting = new Map<string, Wanted>();
   private next: Promise<void> | null = null;
   private readonly running = new Set<Promise<void>>();
   /**
@@ -72,10 +73,11 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
     private readonly races: RacePoints,
   ) {}
 
-  async execute({ bookingCode, upTo }: TranslateBookingEvents): Promise<void> {
-    this.waiting.set(bookingCode, Math.max(upTo, this.waiting.get(bookingCode) ?? 0));
+  async execute({ stream, upTo, isOfRecord }: TranslateEvents): Promise<void> {
+    const [, last] = this.waiting.get(stream) ?? [stream, 0];
+    this.waiting.set(stream, [stream, Math.max(upTo, last), isOfRecord]);
     do await (this.next ??= this.begin());
-    while (this.waiting.has(bookingCode));
+    while (this.waiting.has(stream));
   }
 
   /** Starts the translation of the waiting bookings as soon as fewer than `AT_ONCE` translations are running. */
@@ -89,7 +91,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
 
   private async translateWaiting(): Promise<void> {
     this.next = null;
-    const bookings = [...this.waiting].filter(([bookingCode]) => !this.underWay.has(bookingCode));
+    const bookings = [...this.waiting.values()].filter(([bookingCode]) => !this.underWay.has(bookingCode));
     for (const [bookingCode] of bookings) {
       this.waiting.delete(bookingCode);
       this.underWay.add(bookingCode);
@@ -120,10 +122,10 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
   }
 
   /** Translates the events of a booking one by one, so that a faulty event does not block the others. */
-  private async translateOneByOne([bookingCode, upTo]: Wanted): Promise<void> {
+  private async translateOneByOne([bookingCode, upTo, isOfRecord]: Wanted): Promise<void> {
     for (const { event_id, sequence } of await this.outbox.unsettled(bookingCode, upTo, EVENT_NAMES)) {
       try {
-        await this.translateAll([[bookingCode, sequence]]);
+        await this.translateAll([[bookingCode, sequence, isOfRecord]]);
       } catch (error) {
         if (isDatabaseUnavailable(error)) throw error;
         await this.outbox.setAside(event_id);
@@ -137,21 +139,27 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
       const { events_done, events_left } = await this.translateSome(bookings);
       if (events_left === 0) return;
       if (events_done > 0) continue;
-      // Another process is translating these events. If it fails, the outbox's sweep publishes them again.
+      // Events that are locked are being translated by another process. If it fails, the outbox's sweep publishes them
+      // again.
       patience -= 1;
       await pause(SETTLING_MS);
     }
   }
 
   private async translateSome(bookings: readonly Wanted[]): Promise<Progress> {
+    const streams = bookings.map(([stream]) => stream);
+    const upTo = bookings.map(([, last]) => last);
+    const entries = bookings.some(([, , isOfRecord]) => isOfRecord) ? await this.entriesOf(streams, upTo) : [];
     const claimedAt = performance.now();
     const rows = await this.database.query<Row>(TRANSLATE, [
-      bookings.map(([bookingCode]) => bookingCode),
-      bookings.map(([, upTo]) => upTo),
+      streams,
+      upTo,
       EVENT_NAMES,
       this.loop.readyFor(bookings.length),
       this.config.waitMs,
       leaseToken(),
+      entries.map((entry) => entry.event_id),
+      entries.map((entry) => sealCursor(entry.entry_id)),
     ]);
     await this.races.reached('translated');
     const made = rows.filter((row) => row.position !== null);
@@ -162,5 +170,13 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
     ]);
     this.signals.offerable([...new Set(made.filter((row) => row.may_be_polled).map((row) => row.subscription_id))]);
     return rows[0];
+  }
+
+  /**
+   * Returns the untranslated events of records, each with the position of its entry in the change feed. Only this
+   * process can encrypt the position, so the statement that translates gets the encrypted ones.
+   */
+  private entriesOf(streams: string[], upTo: number[]): Promise<{ event_id: string; entry_id: string }[]> {
+    return this.database.query(FIND_ENTRIES, [streams, upTo]);
   }
 }

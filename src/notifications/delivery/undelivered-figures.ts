@@ -5,6 +5,7 @@ import { ProcessConfig } from '../../platform/process.config.js';
 import { Clock } from '../../platform/clock.js';
 import { acrossAccounts, Database } from '../../platform/database/database.js';
 import { Metrics } from '../../platform/observability/metrics.js';
+import { startsIn } from './exam-in.js';
 import { CountUndelivered, EXAM_IN, type UndeliveredCount } from '../notifications.queries.js';
 
 /** The maximum share of the process's time that is spent on counting, which is slow for a long error queue. */
@@ -21,11 +22,7 @@ const COUNT = `
     SELECT n.account_code, n.booking_code, n.created_datetime
     FROM deliveries d JOIN notifications n ON n.position = d.notification_position
     WHERE n.state = 'PENDING')
-  SELECT u.account_code, CASE WHEN b.booking_on < $1::timestamptz THEN 'past'
-      WHEN b.booking_on < $1::timestamptz + interval '2 hours' THEN '2h'
-      WHEN b.booking_on < $1::timestamptz + interval '24 hours' THEN '24h'
-      WHEN b.booking_on < $1::timestamptz + interval '7 days' THEN '7d'
-      ELSE 'later' END AS exam_in,
+  SELECT u.account_code, CASE ${EXAM_IN.map((examIn) => `WHEN ${startsIn(examIn, 'b.booking_on', '$1')} THEN '${examIn}'`).join(' ')} END AS exam_in,
     count(*)::int AS count, min(u.created_datetime) AS oldest
   FROM undelivered u LEFT JOIN bookings b USING (booking_code) GROUP BY 1, 2`;
 
@@ -65,7 +62,7 @@ export class UndeliveredFigures implements IQueryHandler<CountUndelivered> {
     return (this.underWay ??= this.ask().finally(() => (this.underWay = null)));
   }
 
-  /** Counts the notifications, and updates the metrics. */
+  /** Counts the undelivered notifications, and updates the metrics about them. */
   async count(): Promise<void> {
     const counts = await this.execute();
     for (const exam_in of EXAM_IN) {

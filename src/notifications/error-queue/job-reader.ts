@@ -10,7 +10,7 @@ import type { Job } from '../../platform/jobs/job.entity.js';
 import type { ItemOutcome } from '../delivery/job-item.entity.js';
 import { ADDRESS } from '../subscriptions/subscription.rules.js';
 import type { NotificationConditions } from '../delivery/notification-filter.js';
-import { BOOKING_ON, CANDIDATE_ID } from './notification-reader.js';
+import { ABOUT, BOOKING_ON, CANDIDATE_ID } from './notification-reader.js';
 import type { JobItemModel, JobModel, JobQuery, ResendModel } from './jobs.dto.js';
 
 /** A job with the sums of the counts of its parts. Jobs that are not about notifications have no parts. */
@@ -77,8 +77,8 @@ export class JobReader {
     return job;
   }
 
-  /** Returns a page of jobs, newest first. */
-  list({ kind, state, account_code }: JobQuery, { take, after }: Page): Promise<CountedJob[]> {
+  /** Returns a page of bulk jobs, newest first. */
+  list({ kind, state, account_code, subscription_id }: JobQuery, { take, after }: Page): Promise<CountedJob[]> {
     const values: unknown[] = [take, currentAllowedAccounts()];
     const conditions = [within('$2')];
     const add = (condition: (parameter: string) => string, value: unknown) => {
@@ -94,6 +94,12 @@ export class JobReader {
         SELECT FROM job_parts p JOIN subscriptions s ON s.id = p.subscription_id
         WHERE p.job_id = j.id AND s.account_code = ${it}))`,
       account_code,
+    );
+    add(
+      // A job that is being prepared, or that found nothing, has no parts yet.
+      (it) => `(j.filter->>'subscription_id' = ${it}::text OR EXISTS (
+        SELECT FROM job_parts p WHERE p.job_id = j.id AND p.subscription_id = ${it}::text::uuid))`,
+      subscription_id?.toLowerCase(),
     );
     const text = `${jobs} WHERE ${conditions.join(' AND ')} ORDER BY j.position DESC LIMIT $1`;
     return this.database.query<CountedJob>({ text }, values);
@@ -111,7 +117,7 @@ export class JobReader {
   items(id: string, outcome: ItemOutcome | undefined, { take, after }: Page): Promise<ItemRow[]> {
     const values: unknown[] = [id, after ?? 0, take];
     if (outcome !== undefined) values.push(outcome);
-    const text = `SELECT i.notification_position AS position, n.id AS notification_id, n.booking_code, i.subscription_id,
+    const text = `SELECT i.notification_position AS position, n.id AS notification_id, ${ABOUT}, i.subscription_id,
         s.name AS subscription_name, ${ADDRESS}, ${CANDIDATE_ID} AS candidate_id, n.change_reason,
         ${BOOKING_ON} AS booking_on, i.outcome
       FROM (

@@ -1,12 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { ChangeReason } from '../../bookings/bookings.events.js';
 import { PageQuery } from '../../platform/http/paging.js';
 import { JOB_KINDS, JOB_STATES, type JobKind, type JobState } from '../../platform/jobs/job.entity.js';
 import { Field, ObjectField } from '../../platform/validation/fields.js';
 import { idInPath, uuidRule } from '../../platform/validation/identifiers.js';
 import { boolean, dateTime, listOf, oneOf, text } from '../../platform/validation/rules.js';
 import { ITEM_OUTCOMES, type ItemOutcome } from '../delivery/job-item.entity.js';
-import { changeReason, count, NotificationFilter, reason } from './notifications.dto.js';
+import type { NotifiedChange } from '../notified-change.js';
+import { BOOKING_OR_RECORD, changeReason, count, NotificationFilter, reason } from './notifications.dto.js';
 
 const kind = oneOf(JOB_KINDS, 'kind_unknown');
 const state = oneOf(JOB_STATES, 'state_unknown');
@@ -34,11 +34,11 @@ export class ReplayFilter {
   @Field(dateTime('end'), { description: 'Only notifications that were created before this time.' })
   to?: string;
 
-  @Field(text({ min: 1, max: 50 }))
+  @Field(text({ min: 1, max: 50 }), { description: BOOKING_OR_RECORD })
   booking_code?: string;
 
   @Field(changeReason)
-  change_reason?: ChangeReason;
+  change_reason?: NotifiedChange;
 }
 
 export class ReplayBody {
@@ -100,6 +100,9 @@ export class JobQuery extends PageQuery {
 
   @Field(text({ min: 1, max: 50 }), { description: 'Jobs that concern notifications of this account.' })
   account_code?: string;
+
+  @Field(uuidRule, { description: 'Jobs that concern notifications to this partner.' })
+  subscription_id?: string;
 }
 
 export class JobModel {
@@ -210,6 +213,9 @@ export class JobItemModel {
   @Field(text({ max: 50 }), { always: true })
   booking_code: string | null;
 
+  @Field(text({ max: 50 }), { always: true, description: 'The changed record; null for a change of a booking.' })
+  svc_eligiblity_id: string | null;
+
   @Field(uuidRule, { required: true })
   subscription_id: string;
 
@@ -223,7 +229,7 @@ export class JobItemModel {
   candidate_id: string | null;
 
   @Field(changeReason, { always: true })
-  change_reason: ChangeReason | null;
+  change_reason: NotifiedChange | null;
 
   @Field(dateTime(), { always: true, description: 'Start of the exam, as the notification states it.' })
   booking_on: string | null;

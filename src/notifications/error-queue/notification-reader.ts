@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
+import { Clock, formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
+import { RECORD_CHANGES } from '../../platform/changes/change.entity.js';
 import { currentAllowedAccounts, currentAllowedSubscriptions } from '../../platform/context/request-context.js';
 import { notFound } from '../../platform/errors.js';
 import type { Page } from '../../platform/http/paging.js';
@@ -8,12 +9,19 @@ import type { Notification, NotificationState } from '../delivery/notification.e
 import type { NotificationAttempt } from '../delivery/notification-attempt.entity.js';
 import { acrossOf, conditionsOf, type NotificationConditions } from '../delivery/notification-filter.js';
 import { ADDRESS } from '../subscriptions/subscription.rules.js';
+import { startsIn } from '../delivery/exam-in.js';
+import type { ExamIn } from '../notifications.queries.js';
 import { FilterBounds } from './filter-bounds.js';
 import type { CauseModel, NotificationDetail, NotificationModel } from './notifications.dto.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
 
 export const CANDIDATE_ID = `n.body::json->>'candidate_id'`;
 export const BOOKING_ON = `n.body::json->>'booking_on'`;
+
+const IS_OF_RECORD = `n.change_reason = ANY ('{${RECORD_CHANGES.join(',')}}')`;
+/** SQL: the columns of the booking or record that a notification is about. The other one is null. */
+export const ABOUT = `CASE WHEN NOT ${IS_OF_RECORD} THEN n.booking_code END AS booking_code,
+  CASE WHEN ${IS_OF_RECORD} THEN n.booking_code END AS svc_eligiblity_id`;
 
 // SQL: the start of the exam that the partner knew before the exam was moved, from the event before in the same
 // booking.
@@ -25,7 +33,7 @@ const PREVIOUS_BOOKING_ON = `CASE n.change_reason WHEN 'BOOKING_RESCHEDULED' THE
 const LISTED = `n.position, n.id, n.account_code,
   n.subscription_id, s.name AS subscription_name, ${ADDRESS}, ${CANDIDATE_ID} AS candidate_id, ${BOOKING_ON} AS booking_on,
   ${PREVIOUS_BOOKING_ON} AS previous_booking_on,
-  n.change_reason, n.booking_code, n.event_sequence, n.effective_date, n.state, n.retry, n.failure,
+  n.change_reason, ${ABOUT}, n.event_sequence, n.effective_date, n.state, n.retry, n.failure,
   CASE n.state WHEN 'DELIVERED' THEN 200 ELSE n.http_status END AS http_status, n.created_datetime, n.delivered_datetime,
   CASE WHEN n.retry = 'AUTO' AND s.state = 'ACTIVE' THEN s.next_probe_at END AS next_attempt_at`;
 
@@ -128,12 +136,22 @@ const IN_STATE: Record<NotificationState, string> = {
   RESOLVED: `n.resolved_datetime IS NOT NULL`,
 };
 
-type ListedRow = Notification &
+/** The SQL expression by which notifications are sorted by their exam: its start in seconds. Unknown starts come last. */
+const EXAM_KEY = `coalesce(extract(epoch FROM b.booking_on), 253402300800)::bigint`;
+
+type ListedRow = Omit<Notification, 'booking_code'> &
   Pick<
     NotificationModel,
-    'subscription_name' | 'partner_url' | 'candidate_id' | 'booking_on' | 'previous_booking_on'
+    | 'booking_code'
+    | 'svc_eligiblity_id'
+    | 'subscription_name'
+    | 'partner_url'
+    | 'candidate_id'
+    | 'booking_on'
+    | 'previous_booking_on'
   > & {
     next_attempt_at: Date | null;
+    page_key?: number;
   };
 
 @Injectable()
@@ -141,6 +159,7 @@ export class NotificationReader {
   constructor(
     private readonly database: Database,
     private readonly bounds: FilterBounds,
+    private readonly clock: Clock,
   ) {}
 
   /**
@@ -162,6 +181,32 @@ export class NotificationReader {
     // checked in the index.
     const text = `SELECT ${LISTED} FROM (SELECT n.position FROM notifications n ${where} ORDER BY n.position DESC LIMIT $1) page
       JOIN notifications n USING (position) JOIN subscriptions s ON s.id = n.subscription_id ORDER BY n.position DESC`;
+    return this.database.query<ListedRow>({ text, across: acrossOf(bounded.filter) }, values);
+  }
+
+  /**
+   * Returns a page of the undelivered notifications whose exam starts in this bucket, the next exam first.
+   * @throws DomainError `account_not_found`, `account_forbidden`
+   */
+  async listByExam(
+    filter: NotificationConditions,
+    examIn: ExamIn,
+    state: NotificationState | undefined,
+    page: Page,
+  ): Promise<ListedRow[]> {
+    const values: unknown[] = [page.take, this.clock.now(), page.afterKey ?? 0, page.after ?? 0];
+    const bounded = await this.bounds.of(filter, { parameter: 'account_code' });
+    const conditions = [
+      `(${IN_STATE.ERROR_QUEUE} OR ${IN_STATE.PENDING})`,
+      startsIn(examIn, 'b.booking_on', '$2'),
+      `(${EXAM_KEY}, n.position) > ($3::bigint, $4::bigint)`,
+      ...conditionsOf(bounded.filter, values),
+    ];
+    if (state !== undefined) conditions.push(IN_STATE[state]);
+    const text = `SELECT ${LISTED}, page.page_key FROM (
+        SELECT n.position, ${EXAM_KEY} AS page_key FROM notifications n LEFT JOIN bookings b ON b.booking_code = n.booking_code
+        WHERE ${conditions.join(' AND ')} ORDER BY page_key, n.position LIMIT $1) page
+      JOIN notifications n USING (position) JOIN subscriptions s ON s.id = n.subscription_id ORDER BY page.page_key, n.position`;
     return this.database.query<ListedRow>({ text, across: acrossOf(bounded.filter) }, values);
   }
 
@@ -221,6 +266,7 @@ export function presentNotification(row: ListedRow): NotificationModel {
     previous_booking_on: row.previous_booking_on,
     change_reason: row.change_reason,
     booking_code: row.booking_code,
+    svc_eligiblity_id: row.svc_eligiblity_id,
     event_sequence: row.event_sequence,
     effective_date: formatDateTime(row.effective_date),
     state: row.state,

@@ -31,7 +31,9 @@ export class NotificationsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<NotificationModel[]> {
     const page = pageOf(query);
-    const rows = await this.reader.list(query, query.state ?? undefined, page);
+    const rows = await (query.exam_in == null
+      ? this.reader.list(query, query.state, page)
+      : this.reader.listByExam(query, query.exam_in, query.state, page));
     return sendPage(rows, page, response).map(presentNotification);
   }
 

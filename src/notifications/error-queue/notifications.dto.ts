@@ -1,5 +1,4 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { CHANGE_REASONS, type ChangeReason } from '../../bookings/bookings.events.js';
 import { Field, joined } from '../../platform/validation/fields.js';
 import { idInPath, uuidRule } from '../../platform/validation/identifiers.js';
 import { PageQuery } from '../../platform/http/paging.js';
@@ -7,6 +6,8 @@ import { dateTime, fault, integer, oneOf, text, type Rule } from '../../platform
 import { ATTEMPT_TRIGGERS, type AttemptTrigger } from '../delivery/delivery.entity.js';
 import { NONE, type NotificationConditions } from '../delivery/notification-filter.js';
 import type { NotificationState, Retry } from '../delivery/notification.entity.js';
+import { NOTIFIED_CHANGES, type NotifiedChange } from '../notified-change.js';
+import { EXAM_IN, type ExamIn } from '../notifications.queries.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 import { NO_ADDRESS_SHOWN } from '../subscriptions/pace.fields.js';
 
@@ -25,7 +26,9 @@ const FAILURES: readonly FailureClass[] = [
 const STATES: readonly NotificationState[] = ['PENDING', 'DELIVERED', 'ERROR_QUEUE', 'RESOLVED'];
 const failure = oneOf(FAILURES, 'failure_unknown');
 const retry = oneOf(['AUTO', 'MANUAL'], 'retry_unknown');
-export const changeReason = oneOf(CHANGE_REASONS, 'change_reason_unknown');
+export const changeReason = oneOf(NOTIFIED_CHANGES, 'change_reason_unknown');
+/** The description of a filter by booking. */
+export const BOOKING_OR_RECORD = 'The code of a booking or, for changes of a record, its svc_eligiblity_id.';
 export const count = integer(0, Number.MAX_SAFE_INTEGER);
 const causeCode = text({ min: 1, max: 100 });
 export const reason = text({ min: 1, max: 1000, notBlank: true, lines: true });
@@ -63,7 +66,7 @@ export class NotificationFilter implements NotificationConditions {
   subscription_id?: string;
 
   @Field(changeReason)
-  change_reason?: ChangeReason;
+  change_reason?: NotifiedChange;
 
   @Field(oneOf([...FAILURES, NONE], 'failure_unknown'), {
     description: 'Only notifications with this class of failure. `none` selects notifications without an attempt.',
@@ -87,7 +90,7 @@ export class NotificationFilter implements NotificationConditions {
   @Field(dateTime('end'), { description: 'Only notifications that were created before this time.' })
   to?: string;
 
-  @Field(text({ min: 1, max: 50 }))
+  @Field(text({ min: 1, max: 50 }), { description: BOOKING_OR_RECORD })
   booking_code?: string;
 
   @Field(text({ min: 1, max: 50 }))
@@ -103,6 +106,12 @@ export class ErrorQueueQuery extends joined(NotificationFilter, PageQuery) {}
 export class NotificationQuery extends ErrorQueueQuery {
   @Field(oneOf(STATES, 'state_unknown'))
   state?: NotificationState;
+
+  @Field(oneOf(EXAM_IN, 'exam_in_unknown'), {
+    description:
+      'Only undelivered notifications whose exam starts within this time from now. The list is then sorted by the start of the exam, the next one first.',
+  })
+  exam_in?: ExamIn;
 }
 
 export class NotificationModel {
@@ -124,8 +133,11 @@ export class NotificationModel {
   @Field(text({ max: 50 }), { required: true })
   candidate_id: string;
 
-  @Field(dateTime(), { required: true, description: 'Start of the exam, as this notification states it.' })
-  booking_on: string;
+  @Field(dateTime(), {
+    always: true,
+    description: 'Start of the exam, as this notification states it. The value is null for a change of a record.',
+  })
+  booking_on: string | null;
 
   @Field(dateTime(), {
     always: true,
@@ -135,10 +147,13 @@ export class NotificationModel {
   previous_booking_on: string | null;
 
   @Field(changeReason, { required: true })
-  change_reason: ChangeReason;
+  change_reason: NotifiedChange;
 
-  @Field(text({ max: 50 }), { required: true })
-  booking_code: string;
+  @Field(text({ max: 50 }), { always: true, description: 'The value is null for a change of a record.' })
+  booking_code: string | null;
+
+  @Field(text({ max: 50 }), { always: true, description: 'The changed record; null for a change of a booking.' })
+  svc_eligiblity_id: string | null;
 
   @Field(integer(1, 2 ** 31 - 1), { required: true })
   event_sequence: number;

@@ -67,12 +67,12 @@ export interface ListedPartner extends PartnerCondition {
   readonly p95_ms: (number | null)[];
 }
 
-/** Reads the condition of partners over the last day. */
+/** Reads the condition of partners, with their attempts of the last day. */
 @Injectable()
 export class PartnerReader {
   constructor(private readonly database: Database) {}
 
-  /** Returns a page of partners, newest first. */
+  /** Returns a page of partners with their condition, newest first. */
   list(accountCodes: readonly string[] | null, { after, take }: Page): Promise<ListedPartner[]> {
     return this.database.query<ListedPartner>(LIST, [accountCodes, after, take]);
   }

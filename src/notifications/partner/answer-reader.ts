@@ -42,7 +42,7 @@ const NOTHING: Buffer = Buffer.alloc(0);
  * It replaces the socket's `read`, which undici calls (docs/decisions/0013-private-parts.md).
  */
 export class AnswerReader {
-  /** Whether any byte of the current response has arrived. */
+  /** Whether any byte of the partner's current response has arrived. */
   begun = false;
   /** The current response from its status line on, as far as it was read. */
   said = NOTHING;
@@ -68,7 +68,7 @@ export class AnswerReader {
     };
   }
 
-  /** Prepares the reader for a new response. */
+  /** Prepares the reader for the next response on its connection. */
   expectAnswer(): void {
     this.begun = false;
     this.bytes = 0;

@@ -133,7 +133,7 @@ describe('the address guard', () => {
     ],
   ].flatMap(([kind, ...addresses]) => addresses.map((address) => [kind, address] as const));
 
-  it.each(refused)('refuses to connect to the address %s: %s', (_kind, address) => {
+  it.each(refused)('the address guard refuses an address that is not public (%s): %s', (_kind, address) => {
     expect(closed.isAllowed(address)).toBe(false);
     expect(() => closed.assertAllowed(address)).toThrow(AddressBlockedError);
   });
@@ -176,7 +176,7 @@ describe('the address guard', () => {
     expect(sandbox.isAllowed(address)).toBe(allowed);
   });
 
-  it('checks the IPv4 address behind an allowed NAT64 gateway', () => {
+  it('the address guard also checks the IPv4 address behind an allowed NAT64 gateway', () => {
     const guard = new PartnerAddressGuard(['64:ff9b::/96']);
     expect(guard.isAllowed('64:ff9b::808:808')).toBe(true);
     expect(guard.isAllowed('64:ff9b::10.0.0.1')).toBe(false);
@@ -193,7 +193,7 @@ describe('the address guard', () => {
     ]);
   });
 
-  it('allows no IPv4 address when all of IPv6 is allowed', () => {
+  it('the address guard allows no private IPv4 address when all of IPv6 is allowed', () => {
     const guard = new PartnerAddressGuard(['::/0']);
     expect(guard.isAllowed('10.0.0.1')).toBe(false);
     expect(guard.isAllowed('::ffff:10.0.0.1')).toBe(false);
@@ -225,7 +225,7 @@ describe('the address guard', () => {
     expect(() => closed.assertUrlAllowed(parsePartnerUrl(text))).toThrow(AddressBlockedError);
   });
 
-  it('checks a host name only when it is resolved', async () => {
+  it('the address guard checks a host name only when it is resolved', async () => {
     closed.assertUrlAllowed(parsePartnerUrl('https://inside.example'));
     const nobodyAsks = () => Promise.reject(new Error('It is an address.'));
     await expect(closed.resolveAllowed('inside.example', () => Promise.resolve(['10.0.0.1']))).rejects.toThrow(

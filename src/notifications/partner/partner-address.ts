@@ -83,8 +83,17 @@ export function parseTokenUrl(text: string): URL {
 
 /** Returns `{partner_url}/notifications`, with exactly one slash between the two. */
 export function notificationsUrl(partnerUrl: string): URL {
+  return folderUrl(partnerUrl, 'notifications');
+}
+
+/** Returns the URL to which changes of records are sent. */
+export function changesUrl(partnerUrl: string): URL {
+  return folderUrl(partnerUrl, 'changes');
+}
+
+function folderUrl(partnerUrl: string, folder: string): URL {
   const url = parsePartnerUrl(partnerUrl);
-  url.pathname = `${url.pathname.replace(/\/+$/, '')}/notifications`;
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/${folder}`;
   return url;
 }
 
@@ -145,7 +154,7 @@ const refusedIPv6 = [
   '::/3',
   '4000::/2',
   '8000::/1',
-  '2001::/23', // Teredo, benchmarking and ORCHID addresses
+  '2001::/23', // the addresses of Teredo, of benchmarks and of ORCHID
   '2001:db8::/32',
   '2002::/16', // 6to4 addresses
   '3fff::/20',
@@ -197,8 +206,9 @@ export class PartnerAddressGuard {
   private readonly allowed: Networks;
 
   /**
-   * @param allowedNetworks networks outside the public internet in which partners may be, in CIDR notation @throws
-   * Error when one of the networks is invalid
+   * Creates the guard.
+   * @param allowedNetworks networks outside the public internet in which partners may be, in CIDR notation
+   * @throws Error when one of the networks is invalid
    */
   constructor(allowedNetworks: string[]) {
     this.allowed = new Networks(allowedNetworks);

@@ -3,7 +3,7 @@ import { Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common
 import type { AxiosRequestConfig } from 'axios' with { 'resolution-mode': 'import' };
 
 import { Puts, type AttemptOutcome } from './attempt-outcome.js';
-import { notificationsUrl, parseTokenUrl, PartnerAddressGuard } from './partner-address.js';
+import { changesUrl, notificationsUrl, parseTokenUrl, PartnerAddressGuard } from './partner-address.js';
 import { type FailureClass, PartnerConnector, PartnerFault } from './partner-connection.js';
 import {
   basicAuthorization,
@@ -15,6 +15,7 @@ import {
   spellings,
 } from './partner-credentials.js';
 import type { Answer } from './answer-reader.js';
+import { OWN_HEADERS } from './partner-headers.js';
 import { type AddressLookup, systemLookup } from './partner-names.js';
 import { type AssertionSigner, PartnerToken } from './partner-oauth.js';
 import { IdleConnections, partnerAdapter, PartnerPool, type PartnerRequestConfig } from './partner-transport.js';
@@ -25,7 +26,7 @@ export interface PartnerEndpoint extends PartnerCertificates {
    * this key.
    */
   key: string;
-  /** The `partner_url`; requests go to `{url}/notifications`. */
+  /** The `partner_url`; requests go to `{url}/notifications` and `{url}/changes`. */
   url: string;
   auth: PartnerAuth;
   /** Signs client assertions for `private_key_jwt`. */
@@ -35,15 +36,13 @@ export interface PartnerEndpoint extends PartnerCertificates {
    * request.
    */
   waitMs: number;
-  /** The maximum number of connections to the partner. */
+  /** The maximum number of open connections to the partner from this process. */
   connections: number;
 }
 
 /** The time without a request after which the connections and the token of an endpoint are dropped. */
 const IDLE_MS = 10 * 60_000;
 const TOKEN_CONNECTIONS = 2;
-/** The headers of every request. No compression is requested, because a partner's response is not decompressed. */
-const OWN_HEADERS = { 'user-agent': 'candidate-eligibility-service', 'accept-encoding': 'identity' };
 
 /**
  * The options for `HttpModule.register`: axios uses the partner transport instead of its own, and every status counts
@@ -51,9 +50,12 @@ const OWN_HEADERS = { 'user-agent': 'candidate-eligibility-service', 'accept-enc
  */
 export const partnerHttpOptions = { adapter: partnerAdapter, validateStatus: null } satisfies HttpModuleOptions;
 
+/** The last part of the address: of the events of bookings, or of the changes of records. */
+export type Folder = 'notifications' | 'changes';
+
 /** The connections, the token and the headers of a partner's endpoint, which are kept between attempts. */
 interface Session {
-  path: string;
+  paths: Record<Folder, string>;
   connector: PartnerConnector;
   pool: PartnerPool;
   tokenPool: PartnerPool | null;
@@ -95,6 +97,7 @@ export class PartnerClient implements OnApplicationShutdown {
     headers: Record<string, string>,
     body: string | Buffer,
     mayBegin?: () => boolean,
+    folder: Folder = 'notifications',
   ): Promise<AttemptOutcome> {
     if (this.closed) throw new Error('the partner client is closed');
     const start = performance.now();
@@ -104,7 +107,7 @@ export class PartnerClient implements OnApplicationShutdown {
     try {
       const session = this.sessionOf(endpoint, start);
       secrets.push(...session.secrets);
-      const answer = await this.attempt(session, headers, body, deadline, puts, mayBegin);
+      const answer = await this.attempt(session, folder, headers, body, deadline, puts, mayBegin);
       return puts.outcome(answer);
     } catch (error) {
       if (!(error instanceof PartnerFault)) throw error;
@@ -127,7 +130,7 @@ export class PartnerClient implements OnApplicationShutdown {
     await Promise.all([session?.pool.close(), session?.tokenPool?.close()]);
   }
 
-  /** Waits for the running attempts. Each has its own deadline. */
+  /** Waits for the running attempts to all partners. Each has its own deadline. */
   async close(): Promise<void> {
     this.closed = true;
     clearInterval(this.sweep);
@@ -140,6 +143,7 @@ export class PartnerClient implements OnApplicationShutdown {
 
   private attempt(
     session: Session,
+    folder: Folder,
     headers: Record<string, string>,
     body: string | Buffer,
     deadline: number,
@@ -151,7 +155,7 @@ export class PartnerClient implements OnApplicationShutdown {
       session.pool.send(
         {
           method: 'PUT',
-          path: session.path,
+          path: session.paths[folder],
           headers: { ...session.headers, ...headers, ...ofToken },
           body,
           mayBegin: () => (hasBegun ||= mayBegin?.() ?? true),
@@ -197,7 +201,7 @@ export class PartnerClient implements OnApplicationShutdown {
       new PartnerPool(origin.origin, connector, size, waitMs, this.idle);
     const connector = connectorOf(url);
     const session: Session = {
-      path: url.pathname,
+      paths: { notifications: url.pathname, changes: changesUrl(endpoint.url).pathname },
       connector,
       pool: poolOf(url, connector, endpoint.connections),
       tokenPool: null,

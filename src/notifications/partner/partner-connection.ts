@@ -232,7 +232,7 @@ export class PartnerConnector {
         reject(new PartnerFault('connect', 'ETIMEDOUT'));
       };
       signal.addEventListener('abort', abort, { once: true });
-      // This listener stays attached, because an error without a listener would end the process.
+      // The error listener of the socket stays attached, because an error without a listener would end the process.
       socket.on('error', (error) => {
         signal.removeEventListener('abort', abort);
         reject(new PartnerFault('connect', reasonOf(error)));
@@ -256,7 +256,7 @@ export class PartnerConnector {
       const socket = connectTls({
         socket: tcp,
         host: this.host,
-        // RFC 6066 §3: the server name is never an IP address.
+        // RFC 6066 §3: the server name of TLS is never an IP address.
         servername: isIP(this.host) === 0 ? this.host : '',
         secureContext: this.secureContext,
         rejectUnauthorized: true,

@@ -201,11 +201,13 @@ export function spellings(secret: string, authorization?: string): string[] {
   return [...texts].filter((text) => text !== '').sort((a, b) => b.length - a.length);
 }
 
-/** Returns the Base64 letters that encode these bytes inside a longer text, for each of the three possible offsets. */
+/**
+ * Returns the Base64 letters that encode the given bytes inside a longer text, for each of the three possible offsets.
+ */
 function withinBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((offset) => {
     const shifted = Buffer.concat([Buffer.alloc(offset), bytes]);
-    // Letters that also depend on a neighbouring byte are omitted.
+    // Base64 letters that also depend on a neighbouring byte are omitted.
     const [from, to] = [Math.ceil((8 * offset) / 6), Math.floor((8 * shifted.length) / 6)];
     return to - from < LEAST_LETTERS
       ? []

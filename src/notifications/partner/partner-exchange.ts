@@ -40,11 +40,11 @@ const QUIET_MS = 10_000;
 /** If a kept connection closes within this time after a request was written, the partner was already closing it. */
 const CLOSED_BEFORE_MS = 100;
 
-/** The pool that gets connections back when their exchanges have ended. */
+/** The pool of a partner's connections, which gets each connection back when its exchange has ended. */
 export interface ConnectionKeeper {
-  /** Takes a connection back into the pool after a complete response. */
+  /** Takes a connection to the partner back into the pool after a complete response. */
   release(connection: PartnerConnection): void;
-  /** Closes a connection that can no longer be used. */
+  /** Closes a connection to the partner that can no longer be used. */
   discard(connection: PartnerConnection): void;
   /** Closes all idle connections to the partner, because they may be dead as well as the one that failed. */
   doubt(): void;
@@ -119,17 +119,17 @@ export class PartnerConnection {
     return this.reader?.begun ?? false;
   }
 
-  /** The beginning of the current response; null before its first byte. */
+  /** The beginning of the partner's current response; null before its first byte. */
   get said(): Buffer | null {
     return this.begun ? this.reader!.said : null;
   }
 
-  /** Prepares the connection for a new response. */
+  /** Prepares the connection to the partner for the response to a new request. */
   expectAnswer(): void {
     this.reader?.expectAnswer();
   }
 
-  /** Notes that a complete response has arrived. */
+  /** Notes that a complete response has arrived over the connection. */
   answered(): void {
     this.answers += 1;
     this.answeredAt = performance.now();

@@ -81,7 +81,7 @@ describe('PartnerNames', () => {
     expect(server.questions).toEqual([]);
   });
 
-  it('resolves names while any number of other names wait for a silent name server', async () => {
+  it('resolves a host name without delay while any number of other names wait for a silent name server', async () => {
     const abandons = Array.from({ length: 50 }, () => new AbortController());
     const silent = abandons.map(({ signal }, number) => names.lookup(`silent${number}.example`, signal));
     const failures = Promise.allSettled(silent);

@@ -40,7 +40,10 @@ export class PartnerNames {
   private readonly underWay = new Map<string, LookUp>();
   private hosts: { names: Map<string, string[]>; until: number } = { names: new Map(), until: 0 };
 
-  /** @param servers name servers that are used instead of the system's name servers */
+  /**
+   * Creates a resolver of host names.
+   * @param servers name servers that are used instead of the system's name servers
+   */
   constructor(
     private readonly servers: readonly string[] | null = null,
     private readonly hostsFile = systemHostsFile(),

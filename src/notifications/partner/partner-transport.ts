@@ -115,7 +115,8 @@ export class PartnerPool implements ConnectionKeeper {
   async close(): Promise<void> {
     this.closed = true;
     if (this.busy) await new Promise<void>((resolve) => (this.drained = resolve));
-    // No exchange runs any more. An attempt that still waits for a token will later open its own connection.
+    // When a pool is closed, none of its exchanges is running. An attempt that still waits for a token opens its own
+    // connection later.
     this.idle.length = 0;
     for (const connection of this.connections) this.drop(connection);
   }

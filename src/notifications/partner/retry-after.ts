@@ -3,8 +3,8 @@ const LEAST_S = 1;
 const MOST_S = 3600;
 
 /**
- * Reads the header `Retry-After` (RFC 9110 §10.2.3), in seconds or as a date, and limits the value to the bounds above.
- * Returns null for any other value.
+ * Reads the header `Retry-After` (RFC 9110 §10.2.3), in seconds or as a date, and limits the value to the range from
+ * {@link LEAST_S} to {@link MOST_S}. Returns null for any other value.
  * @param now milliseconds since 1970
  */
 export function retryAfterSeconds(value: string | null, now: number): number | null {

@@ -33,7 +33,7 @@ const headerValue = text({
 });
 
 /** The rule for the headers of a partner's own authentication scheme. Their names must differ. */
-const headers: Rule = {
+export const headers: Rule = {
   schema: {
     type: 'array',
     minItems: 1,

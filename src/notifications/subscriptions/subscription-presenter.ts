@@ -45,6 +45,7 @@ function shown(subscription: Subscription, failingSince: Date | null, now: Date)
     partner_url: partner_url === NO_ADDRESS ? null : partner_url,
     delivery,
     change_reasons: subscription.change_reasons,
+    record_changes: subscription.record_changes,
     auth: subscription.auth,
     ca_pem: subscription.ca_pem,
     client_cert_pem: subscription.client_cert_pem,

@@ -97,7 +97,8 @@ export class SubscriptionStore {
     return faults.filter((found) => found !== null);
   }
 
-  private async addressFault(url: URL, pointer: string): Promise<Fault | null> {
+  /** Returns a validation error if the address of the URL is not allowed. A host name is resolved. */
+  async addressFault(url: URL, pointer: string): Promise<Fault | null> {
     const host = dialledHost(url);
     try {
       await this.guard.resolveAllowed(host, systemLookup, AbortSignal.timeout(LOOKUP_MS));
@@ -130,7 +131,7 @@ function inReach(id: string): FindOptionsWhere<Subscription> {
 }
 
 /**
- * Returns the subscription that was found.
+ * Returns the subscription that a query has found, and throws if it has found none.
  * @throws DomainError `not_found`
  */
 function known(found: Subscription | null): Subscription {

@@ -1,5 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { ChangeReason } from '../../bookings/bookings.events.js';
+import type { RecordChangeName } from '../../platform/changes/change.entity.js';
 import type { ClientAuth } from '../partner/partner-credentials.js';
 
 export type SubscriptionState = 'UNVERIFIED' | 'ACTIVE' | 'SUSPENDED';
@@ -58,6 +59,10 @@ export class Subscription {
 
   @Column('text', { array: true })
   change_reasons: ChangeReason[];
+
+  /** The changes of records that the partner receives at `{partner_url}/changes`. */
+  @Column('text', { array: true, default: '{}' })
+  record_changes: RecordChangeName[];
 
   @Column('jsonb')
   auth: ShownAuth;

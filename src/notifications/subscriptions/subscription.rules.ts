@@ -18,7 +18,7 @@ export const ADDRESS = `nullif(s.partner_url, '${NO_ADDRESS}') AS partner_url`;
 export function url(parse: (value: string) => URL, description: string): Rule {
   const plain = text({ min: 1, max: MOST_URL });
   return {
-    // Host names may contain characters beyond ASCII.
+    // The schema has the format `iri` instead of `uri`, because host names may contain characters beyond ASCII.
     schema: { ...plain.schema, format: 'iri', description },
     faults(value) {
       const faults = plain.faults(value);
@@ -74,7 +74,8 @@ export function credentialFaults(
 ): Fault[] {
   if (partner_url === undefined || isSameHost(partner_url, kept.partner_url)) return [];
   const faults: Fault[] = [];
-  // These credentials include those for OAuth 2.0, because the access tokens would be sent to the partner.
+  // The credentials that a new host needs include those for OAuth 2.0, because the access tokens would be sent to that
+  // host.
   if (auth === undefined && (kept.auth.type !== 'none' || kept.auth.headers !== undefined))
     faults.push(
       fault(

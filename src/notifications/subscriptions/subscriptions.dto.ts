@@ -1,4 +1,5 @@
 import { CHANGE_REASONS, type ChangeReason } from '../../bookings/bookings.events.js';
+import { RECORD_CHANGES, type RecordChangeName } from '../../platform/changes/change.entity.js';
 import { Field, ObjectListField } from '../../platform/validation/fields.js';
 import { idInPath } from '../../platform/validation/identifiers.js';
 import { PageQuery } from '../../platform/http/paging.js';
@@ -16,6 +17,7 @@ import {
 } from './subscription.entity.js';
 
 const changeReasons = listOf(oneOf(CHANGE_REASONS, 'change_reason_unknown'), 20, 1);
+const recordChanges = listOf(oneOf(RECORD_CHANGES, 'change_reason_unknown'), 20);
 const name = text({ min: 1, max: 100, notBlank: true });
 export const deliveryRule = oneOf(DELIVERIES, 'delivery_unknown');
 const autoRetryOn = listOf(oneOf(AUTO_RETRY_CAUSES, 'auto_retry_unknown'), 20);
@@ -40,6 +42,11 @@ class SubscriptionSettings {
       'With PUSH, the service sends each notification to the partner. With POLL, the partner fetches its notifications. When left out, this is PUSH.',
   })
   delivery?: PartnerDelivery | null;
+
+  @Field(recordChanges, {
+    description: 'The changes of records that are sent to `{partner_url}/changes`. When left out, these are none.',
+  })
+  record_changes?: RecordChangeName[] | null;
 
   @Field(authRule)
   auth?: PartnerAuth | null;
@@ -124,6 +131,12 @@ export class SubscriptionModel {
   @Field(changeReasons, { required: true })
   change_reasons: ChangeReason[];
 
+  @Field(recordChanges, {
+    required: true,
+    description: 'The changes of records that are sent to `{partner_url}/changes`.',
+  })
+  record_changes: RecordChangeName[];
+
   @Field(shownAuthRule, { required: true })
   auth: ShownAuth;
 
@@ -146,7 +159,8 @@ export class SubscriptionModel {
   state: SubscriptionState;
 
   @Field(oneOf(['OPERATOR', 'PARTNER'], 'suspender_unknown'), {
-    description: 'The side that suspended the subscription. A partner cannot resume a subscription that an operator suspended.',
+    description:
+      'The side that suspended the subscription. A partner cannot resume a subscription that an operator suspended.',
   })
   suspended_by: 'OPERATOR' | 'PARTNER' | null;
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { CHANGE_REASONS } from '../../bookings/bookings.events.js';
+import { RECORD_CHANGES } from '../../platform/changes/change.entity.js';
 import { Clock } from '../../platform/clock.js';
 import { Database, violatedConstraint } from '../../platform/database/database.js';
 import { currentAllowedSubscriptions } from '../../platform/context/request-context.js';
@@ -52,6 +53,7 @@ function applySettings(to: Subscription, patch: SubscriptionPatch, secrets: Subs
   const {
     name,
     change_reasons,
+    record_changes,
     auth,
     ca_pem,
     client_cert_pem,
@@ -63,6 +65,8 @@ function applySettings(to: Subscription, patch: SubscriptionPatch, secrets: Subs
   if (name !== undefined) to.name = name;
   if (change_reasons !== undefined)
     to.change_reasons = CHANGE_REASONS.filter((reason) => (change_reasons ?? CHANGE_REASONS).includes(reason));
+  if (record_changes !== undefined)
+    to.record_changes = RECORD_CHANGES.filter((change) => record_changes?.includes(change));
   if (auth !== undefined) Object.assign(to, secrets.sealAuth(auth ?? { type: 'none' }, to.id));
   if (ca_pem !== undefined) to.ca_pem = ca_pem;
   if (client_cert_pem !== undefined || client_key_pem !== undefined) {
@@ -117,6 +121,7 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
       delivery,
       verified_url: null,
       change_reasons: [...CHANGE_REASONS],
+      record_changes: [],
       auth: { type: 'none' },
       auth_secret: null,
       ca_pem: null,

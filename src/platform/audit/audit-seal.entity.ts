@@ -12,7 +12,7 @@ export class AuditSeal {
   @Column('timestamptz', { default: () => 'now()' })
   at: Date;
 
-  /** The hash of the previous seal; the first seal has zeros here. */
+  /** The hash of the previous seal; zeros in the first seal. */
   @Column('bytea')
   before: Buffer;
 

@@ -138,8 +138,8 @@ export class AuditSeals {
       );
       return 0;
     }
-    // This query runs before the rows are read, so that the rows of every transaction that has ended by now are
-    // visible.
+    // The newest settled seal is queried before the rows are read, so that the rows of every transaction that has ended
+    // by then are visible.
     const settled = await this.database.queryOne<{ seal_id: number }>(SETTLED);
     const through = Number(last?.through ?? 0);
     const rows = await this.database.query<SealedRow>(NEW_ROWS, [through]);
@@ -187,7 +187,7 @@ export function sealOf(before: Buffer, rows: readonly SealedRow[]): Buffer {
   return hash.digest();
 }
 
-/** Returns the digest at this index in a seal's list of row digests. */
+/** Returns the digest at the given index in a seal's list of row digests. */
 export function digestAt(digests: Buffer, index: number): Buffer {
   return digests.subarray(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES);
 }

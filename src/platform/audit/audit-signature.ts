@@ -4,8 +4,8 @@ import type { Secrets } from '../secrets.js';
 const PURPOSE = 'audit seal';
 
 /**
- * The columns of a seal that the signature covers. Numeric columns are strings here, because JavaScript rounds numbers
- * beyond 2^53.
+ * The columns of a seal that the signature covers. The values of numeric columns are strings, because JavaScript rounds
+ * numbers beyond 2^53.
  */
 export interface SignedSeal {
   seal_id: string;

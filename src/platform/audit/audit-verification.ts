@@ -133,7 +133,7 @@ export async function newestSeals(database: Database, secrets: Secrets, most: nu
   };
 }
 
-/** The only method of a database connection that the comparison needs. */
+/** The only method of a database connection that the verification of the audit log needs. */
 interface Reader {
   query(statement: Statement & { values: unknown[] }): Promise<{ rows: SealedRow[] }>;
 }

@@ -35,8 +35,8 @@ export class AuditReader {
   }
 
   /**
-   * Returns the audit entries of an account about any of these subjects. The account is part of the condition, because
-   * the same code may exist in another account.
+   * Returns the audit entries of an account about any of the given subjects. The account is part of the condition,
+   * because the same code may exist in another account.
    */
   async ofSubjects(accountCode: string, subjects: readonly string[], page: Page): Promise<PlacedAuditRow[]> {
     const rows = await this.database.manager.find(AuditRow, {

@@ -9,7 +9,7 @@ export interface RecordChange {
   readonly svc_eligiblity_id: string;
   readonly candidate_id: string;
   readonly test_code: string;
-  /** The status of the record after the change. */
+  /** The status of the eligibility record after the change. */
   readonly status: string;
   readonly booking_code?: string | null;
   readonly revision?: number | null;
@@ -67,8 +67,11 @@ export const insertChangesOf = (rows: string): string => `
  *
  * @param parameter the statement's parameter that contains this JSON
  */
-export const insertChanges = (parameter: string): string =>
-  insertChangesOf(`SELECT ${COLUMNS} FROM json_to_recordset(${parameter}::json) AS given (${ROW})`);
+export const insertChanges = (parameter: string): string => insertChangesOf(changeRows(parameter));
+
+/** Returns the SQL of the rows that {@link changesValue} has written as JSON. */
+export const changeRows = (parameter: string): string =>
+  `SELECT ${COLUMNS} FROM json_to_recordset(${parameter}::json) AS given (${ROW})`;
 
 export function changesValue(changes: readonly RecordChange[]): string {
   return JSON.stringify(changes);

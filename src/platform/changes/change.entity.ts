@@ -17,6 +17,7 @@ export const CHANGES = [
   'EXPIRED',
   'COMPLETED',
   'CANCELLED',
+  'EXPIRING',
   'RESULT_RECEIVED',
   'RESULT_REVISED',
   'RESULT_HELD',
@@ -25,6 +26,28 @@ export const CHANGES = [
   'ERASED',
 ] as const;
 export type Change = (typeof CHANGES)[number];
+
+/** The changes that a subscription may select in `record_changes`. Each has a class of events (record-event.ts). */
+export const RECORD_CHANGES = [
+  'CREATED',
+  'UPDATED',
+  'APPROVED',
+  'HELD',
+  'RELEASED',
+  'CANCELLED',
+  'EXPIRING',
+  'EXPIRED',
+  'RESULT_REVISED',
+  'RESULT_HELD',
+  'RESULT_RELEASED',
+  'RESULT_REVOKED',
+  'ERASED',
+] as const satisfies readonly Change[];
+export type RecordChangeName = (typeof RECORD_CHANGES)[number];
+
+export function isRecordChange(change: string): change is RecordChangeName {
+  return (RECORD_CHANGES as readonly string[]).includes(change);
+}
 
 /**
  * An entry of the change feed; {@link ./change-log.ts} explains the order of entries. The table is partitioned by
@@ -105,7 +128,7 @@ export class ChangeEpoch {
   @Column('bigint')
   table_oid: number;
 
-  /** The end of the newest month whose partition was dropped; null if there is none. */
+  /** The end of the newest month whose partition of the change feed was dropped; null if none was dropped. */
   @Column('timestamptz', { nullable: true })
   dropped_until: Date | null;
 }

@@ -32,7 +32,7 @@ export interface Caller {
    * has.
    */
   readonly scopes: ReadonlySet<Scope>;
-  /** The accounts to which the caller belongs. */
+  /** The codes of the accounts to which the caller belongs. */
   readonly accountCodes: ReadonlySet<string>;
   /** The subscriptions of the caller, which limit the routes for the scope `partner`. */
   readonly subscriptionIds: ReadonlySet<string>;

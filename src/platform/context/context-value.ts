@@ -14,7 +14,7 @@ export class ContextValue<T> {
     return storage.getStore()?.get(this) as T | undefined;
   }
 
-  /** Runs `work` with this value of the context. Code outside `work` keeps the previous value. */
+  /** Runs `work` with the given value of the context. Code outside `work` keeps the previous value. */
   run<Result>(value: T, work: () => Result): Result {
     return storage.run(new Map(storage.getStore()).set(this, value), work);
   }

@@ -49,7 +49,7 @@ describe('Batched', () => {
     );
   });
 
-  it('sends the common part of a batch once, and returns the right rows to each query', async () => {
+  it('sends the statement that the queries of a batch share once, and returns to each query its own rows', async () => {
     batched = new Batched({ pool } as unknown as Database, { text: '' }, (questions) => [questions], String);
     const answers = ['first', 'same', 'other', 'same'].map((question) => batched.ask(question));
     pool.batches[0].end();
@@ -71,7 +71,7 @@ describe('Batched', () => {
     await late;
   });
 
-  it('limits the number of queries in a batch', async () => {
+  it('sends at most the maximum number of queries in one batch', async () => {
     const answers = ask(451);
     for (let at = 0; at < pool.batches.length; at++) {
       pool.batches[at].end();

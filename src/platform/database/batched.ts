@@ -48,6 +48,7 @@ export class Batched<Question, Row extends { n: number }> {
   private readonly inTransaction = new WeakMap<Transaction['client'], Waiting<Question, Row>[]>();
 
   /**
+   * Creates the batching of one prepared statement.
    * @param valuesOf returns the parameters of the statement for these questions
    * @param keyOf returns the key of a question; questions with the same key are sent only once per batch; by default
    * every question is sent
@@ -77,8 +78,8 @@ export class Batched<Question, Row extends { n: number }> {
       }
       const batch = [{ question, resolve, reject }];
       this.inTransaction.set(client, batch);
-      // The batch is sent after the continuations of all settled promises have run, because these may add questions to
-      // it.
+      // A batch is sent after the continuations of all settled promises have run, because the continuations may add
+      // questions to it.
       process.nextTick(() => {
         this.inTransaction.delete(client);
         const span = batch.length === 1 ? currentSpan.current : undefined;

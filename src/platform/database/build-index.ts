@@ -13,8 +13,8 @@ export const MIGRATION_LOCK_TIMEOUT = '2s';
  * @param on the part of CREATE INDEX after the name: `ON bookings (account_code, booking_code)`
  */
 export async function buildIndex(runner: QueryRunner, name: string, on: string, unique = false): Promise<void> {
-  // The lock timeout is off, because CREATE INDEX CONCURRENTLY waits for every older transaction without blocking any
-  // of them.
+  // The lock timeout is off while an index is built, because CREATE INDEX CONCURRENTLY waits for every older
+  // transaction without blocking any of them.
   await runner.query(`SET lock_timeout = 0`);
   await runner.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`);
   await runner.query(`CREATE ${unique ? 'UNIQUE ' : ''}INDEX CONCURRENTLY ${name} ${on}`);

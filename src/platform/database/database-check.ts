@@ -65,7 +65,7 @@ async function assertSession(client: pg.Client, url: string): Promise<void> {
     for (let round = 0; round < ROUNDS; round++) {
       await other.query('BEGIN');
       const seen = await processOf(other);
-      // Without such a pooler, each connection keeps its own server process.
+      // Without a pooler in transaction mode, each connection keeps its own server process.
       if (seen === mine || seen !== (others ??= seen) || (await processOf(client)) !== mine) throw noSession();
       await other.query('COMMIT');
     }

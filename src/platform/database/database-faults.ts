@@ -51,7 +51,7 @@ const FAULTS: readonly [pattern: RegExp, fault: string][] = [
     /timeout|^ETIMEDOUT$|Connection terminated|^ECONNRESET$|^EPIPE$/i,
     'names a host and port that do not answer as PostgreSQL does: correct them, or check the programs in between.',
   ],
-  // Poolers use this code for their own messages.
+  // Poolers use the error code 08P01 for their own messages.
   [/^08P01$/, 'names a server that refuses the connection: its log says why.'],
 ];
 

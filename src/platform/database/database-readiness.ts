@@ -6,8 +6,8 @@ import { READ_ONLY, serversOf } from './database-servers.js';
 const MIGRATED = prepared('readiness-migrated', 'SELECT name FROM migrations');
 
 // Selects whether the server is read-only: a standby, or a server whose transactions are read-only by default. The
-// setting that applies to new connections is read, because this connection may be older than an `ALTER DATABASE … SET`.
-// An option in `DATABASE_URL` ($1) takes precedence.
+// setting that applies to new connections is read, because the current connection may be older than an `ALTER DATABASE
+// … SET`. An option in `DATABASE_URL` ($1) takes precedence.
 const IS_READ_ONLY = prepared(
   'readiness-is-read-only',
   `SELECT ${READ_ONLY} OR NOT $1::boolean AND coalesce(
@@ -43,7 +43,7 @@ const FILL_A_FILE = {
  */
 @Injectable()
 export class DatabaseReadiness {
-  /** The trial write that is running. Concurrent readiness checks share it. */
+  /** The trial write that is running to detect a full disk. Concurrent readiness checks share it. */
   private trial: Promise<boolean> | null = null;
 
   constructor(

@@ -8,7 +8,7 @@ const PROBE_MS = 2_000;
 /** The SQL condition that the server is read-only: a standby, or a server with `transaction_read_only` on. */
 export const READ_ONLY = `(pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean)`;
 
-/** Returns an error with PostgreSQL's code for read_only_sql_transaction. */
+/** Returns the error for a read-only server, with PostgreSQL's code for read_only_sql_transaction. */
 export function readOnlyServer(): Error {
   return Object.assign(new Error('The database is read-only.'), { code: '25006' });
 }
@@ -93,7 +93,7 @@ class DatabaseServers {
   private async probe(server: DatabaseServer): Promise<void> {
     const { user, password, database, readWriteOnly } = this.address;
     const client = new pg.Client({ ...server, user, password, database, connectionTimeoutMillis: PROBE_MS });
-    // The listener ignores errors, because `connect` and `query` also report them.
+    // The error listener of the connection does nothing, because `connect` and `query` also report its errors.
     client.on('error', () => undefined);
     try {
       await client.connect();

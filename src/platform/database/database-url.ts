@@ -36,7 +36,7 @@ export interface DatabaseAddress {
   readonly sslMode: SslMode;
   /** The TLS options of connections; {@link sslMode} decides which connections use TLS. */
   readonly tls: ConnectionOptions;
-  /** Whether read-only servers are skipped. */
+  /** Whether read-only servers are skipped when a server is chosen. */
   readonly readWriteOnly: boolean;
   /**
    * The settings from the parameter `options`. They are set after connecting, because poolers refuse them as start-up

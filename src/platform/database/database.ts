@@ -55,7 +55,7 @@ export const acrossAccounts = {
    * only the rows of allowed accounts.
    */
   boundAround: 'boundAround',
-  /** The statement serves an operator, who may see every account. */
+  /** The statement serves only operators, who may see every account. */
   operators: 'operators',
   /** The statement deletes or changes expired rows of every account. */
   sweep: 'sweep',
@@ -133,7 +133,7 @@ export const currentTransaction = new ContextValue<Transaction>();
 export class Database implements OnApplicationShutdown {
   readonly url: string;
   /**
-   * The pool for statements outside transactions. Units of work and entities use the pool of the data source
+   * The connection pool for statements outside transactions. Units of work and entities use the pool of the data source
    * (connections.ts).
    */
   readonly pool: Pool;
@@ -160,8 +160,8 @@ export class Database implements OnApplicationShutdown {
       pool.on('release', (_, client) => {
         if (client instanceof ServiceClient && client.isReadOnly) client.end().catch(() => undefined);
       });
-    // Without this handler, the loss of an idle connection would end the process. The pool opens a new connection for
-    // the next statement.
+    // Without an error handler on the pool, the loss of an idle connection would end the process. The pool opens a new
+    // connection for the next statement.
     this.pool.on('error', (error) => logger.warn({ err: error }, 'a connection to the database was lost'));
   }
 
@@ -262,8 +262,8 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (errors !== undefined) return errors.some(isDatabaseUnavailable);
   const code = (error as { code?: unknown }).code;
   if (typeof code === 'string') {
-    // SQLSTATE classes 08 connection, 28 authorization, 53 resources, 57 operator intervention (shutdown, crash, cancel
-    // by timeout); codes 58030 io_error, 25006 read_only_sql_transaction.
+    // The SQLSTATE classes and codes of an unavailable database: 08 connection, 28 authorization, 53 resources, 57
+    // operator intervention (shutdown, crash, cancel by timeout), 58030 io_error and 25006 read_only_sql_transaction.
     if (LOST_CONNECTION.has(code) || /^(08|28|53|57)/.test(code) || ALSO_UNAVAILABLE.has(code)) return true;
   }
   return LOST_CONNECTION_MESSAGES.test(error.message);

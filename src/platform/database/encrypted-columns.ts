@@ -10,9 +10,9 @@ const PASSES = 3;
  * row was encrypted.
  */
 export interface EncryptedTable {
-  /** The name of the table. The module that owns the table registers it here. */
+  /** The name of the table with encrypted columns. The module that owns the table registers it. */
   readonly table: string;
-  /** The columns of the table's primary key. */
+  /** The names of the columns of the table's primary key. */
   readonly key: readonly string[];
   readonly columns: Readonly<Record<string, (row: Record<string, unknown>) => string>>;
 }
@@ -100,7 +100,7 @@ export class EncryptedColumns {
       { text: [`SELECT ${column} AS value FROM`, table, `WHERE ${where}`].join(' '), across: acrossAccounts.sweep },
       values,
     );
-    // The row was deleted in the meantime, so there is nothing left to re-encrypt.
+    // If the row with the encrypted value was deleted in the meantime, nothing is left to re-encrypt.
     if (!found?.value) return true;
     const renewed = this.secrets.encrypt(this.secrets.decrypt(found.value, purpose), purpose);
     const set = `SET ${column} = $${key.length + 1} WHERE ${where} AND ${column} = $${key.length + 2}`;

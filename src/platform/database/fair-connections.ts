@@ -38,7 +38,7 @@ export function shareFairly(pool: Pool): FairSemaphore {
   const semaphore = new FairSemaphore(pool.options.max, MOST_WAIT_MS, noConnectionFree);
   const connect = patientConnect(pool);
   const held = new Set<PoolClient>();
-  // A connection may open only after the pool's own time limit. Such a connection is released without having been used.
+  // A connection that opens only after the pool's own time limit is released without having been used.
   pool.on('release', (_, client) => {
     if (held.delete(client)) semaphore.leave(1);
   });
@@ -55,7 +55,8 @@ export function shareFairly(pool: Pool): FairSemaphore {
       turn.then(
         () => enter(),
         (error: Error) =>
-          // The callback runs on the next tick, so that an exception in the callback does not reject the promise.
+          // The caller's callback runs on the next tick, so that an exception in it does not reject the promise of the
+          // connection.
           process.nextTick(callback, error, undefined, () => undefined),
       );
   };

@@ -15,13 +15,13 @@ const ASK_MS = 5_000;
 const FAREWELL_MS = 1_000;
 
 export interface ListenerEvents {
-  /** Called with each message that arrives on the channel. */
+  /** Called with each message that arrives on the listener's channel. */
   notified(payload: string, client: pg.Client): void;
   /** Called when LISTEN has taken effect. From then on, every message arrives; earlier messages may have been lost. */
   listening?(client: pg.Client): Promise<void>;
   /** Called when the server has responded to a poll. The callback can then look for changes whose message was lost. */
   asked?(client: pg.Client): void;
-  /** Called when the connection has failed; the listener then reconnects. */
+  /** Called when the LISTEN connection has failed; the listener then reconnects. */
   failed(error: unknown): void;
 }
 
@@ -60,7 +60,7 @@ export class Listener {
     }
   }
 
-  /** Calls the callback `asked` immediately, in case a message was lost. */
+  /** Calls the callback `asked` immediately, as after a poll, in case a message was lost. */
   ask(): void {
     if (this.client) this.events.asked?.(this.client);
   }

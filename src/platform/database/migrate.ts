@@ -37,7 +37,7 @@ const RETRY_PAUSE_MS = 1_000;
  */
 export async function migrate(url: string, { waitS = 300, seesReplication = false } = {}): Promise<void> {
   const lock = await connectUsable(url);
-  // The error is ignored here, because the next statement on the connection reports it.
+  // An error of the connection is ignored by its listener, because the next statement on the connection reports it.
   lock.on('error', () => undefined);
   try {
     if (seesReplication) await assertSeesReplication(lock);

@@ -3,7 +3,7 @@ import type { Pool, PoolClient, QueryResult } from 'pg';
 /** The number of times that an outdated statement is sent, because a migration may change a table several times. */
 const ATTEMPTS = 3;
 
-/** Counts how often all prepared statements got new names. */
+/** The number of times that all prepared statements of the process have got new names. */
 let generation = 0;
 
 /**
@@ -32,7 +32,7 @@ export async function send<Row extends object>(
   }
 }
 
-/** Returns whether the statement was refused because its result has other columns than when it was prepared. */
+/** Returns whether PostgreSQL refused a statement because its result has other columns than when it was prepared. */
 export function isOutdated(error: unknown): boolean {
   return (error as { routine?: unknown } | null)?.routine === 'RevalidateCachedQuery';
 }

@@ -4,7 +4,7 @@ import { withSpans } from './statement-spans.js';
 import { READ_ONLY, readOnlyServer, serversOf, type DatabaseServer } from './database-servers.js';
 import { sessionSettings } from './session-settings.js';
 
-/** The codes disk_full and io_error. */
+/** The SQLSTATE codes disk_full and io_error, which mean that the server cannot write. */
 const CANNOT_WRITE: ReadonlySet<string> = new Set(['53100', '58030']);
 
 /** The settings of a {@link ServiceClient} in addition to those of `pg`. */
@@ -43,7 +43,7 @@ export class ServiceClient extends pg.Client {
     if (traced) withSpans(this);
     this.servers = servers;
     this.server = server;
-    // This listener receives the errors of all statements on this connection.
+    // The error listener is called for the errors of all statements on the connection.
     const { connection } = this as unknown as { connection: pg.Connection };
     connection.on('errorMessage', ({ code }: { code?: string }) => {
       if (code !== undefined && CANNOT_WRITE.has(code)) servers.writesFail = true;
@@ -64,7 +64,7 @@ export class ServiceClient extends pg.Client {
   }
 
   private async open(): Promise<pg.Client> {
-    // If a connection fails while it is being opened, only the promise reports the error.
+    // If a connection to the database fails while it is being opened, only the promise of `connect` reports the error.
     const ignore = () => undefined;
     this.on('error', ignore);
     try {

@@ -8,24 +8,24 @@ import pg from 'pg';
  * The schema (`search_path`), the role and the read-only setting stay as configured.
  */
 const RELIED_ON: Readonly<Record<string, string>> = {
-  // These settings define the text format of the values that the driver reads and writes.
+  // The settings of the first group define the text format of the values that the driver reads and writes.
   DateStyle: 'ISO, MDY',
   IntervalStyle: 'postgres',
   TimeZone: 'UTC',
   bytea_output: 'hex',
   extra_float_digits: '1',
   array_nulls: 'on',
-  // These settings decide how PostgreSQL parses a statement.
+  // The settings of the second group decide how PostgreSQL parses a statement.
   standard_conforming_strings: 'on',
   transform_null_equals: 'off',
-  // These settings decide how PostgreSQL runs a statement. Locks and constraints resolve conflicts between concurrent
-  // commands.
+  // The settings of the third group decide how PostgreSQL runs a statement. Locks and constraints resolve conflicts
+  // between concurrent commands.
   default_transaction_isolation: 'read committed',
   default_transaction_deferrable: 'off',
   session_replication_role: 'origin',
   gin_fuzzy_search_limit: '0',
-  // These time limits are off, because the server must not close an idle connection of a pool, or a connection that
-  // waits for a migration.
+  // PostgreSQL's idle timeouts are off, because the server must not close an idle connection of a pool, or a connection
+  // that waits for a migration.
   idle_session_timeout: '0',
   transaction_timeout: '0',
   // Notices are suppressed, because the driver would have to read each of them.

@@ -31,7 +31,7 @@ export class SilentServer {
 
   constructor(private readonly target: unknown[]) {}
 
-  /** Registers a socket that is about to connect to this server. */
+  /** Registers a socket that is about to connect to the database server. */
   join(socket: Socket): void {
     if (this.isSilent) {
       process.nextTick(() => socket.destroy(silent()));

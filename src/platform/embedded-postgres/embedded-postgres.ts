@@ -172,7 +172,7 @@ class SupervisedPostgres implements EmbeddedPostgres {
       } catch (error) {
         if (this.stopping) return;
         failure = error;
-        // There is no retry, because this error is thrown only after a long wait.
+        // An error that is thrown only after a long wait is not retried.
         if (error instanceof NotYetError) break;
       }
       await sleep(CHECK_EVERY_MS);
@@ -222,11 +222,13 @@ async function hireKeeper(url: string, database: string): Promise<Client> {
     connectionTimeoutMillis: 5_000,
     query_timeout: 15_000,
   });
-  // The error is ignored here, because the `end` handler deals with the lost connection.
+  // An error of the keeper connection is ignored by its listener, because the `end` handler deals with a lost
+  // connection.
   keeper.on('error', () => {});
   try {
     await keeper.connect();
-    // If another process is shutting the server down, this statement waits, and then fails when the server exits.
+    // If another process is shutting the server down, the statement for the shared lock waits, and fails when the
+    // server exits.
     await keeper.query('SELECT pg_advisory_lock_shared($1)', [USERS_LOCK]);
     await createDatabase(keeper, database);
   } catch (error) {
@@ -244,7 +246,7 @@ async function createDatabase(keeper: Client, database: string): Promise<void> {
   try {
     await keeper.query(`CREATE DATABASE ${keeper.escapeIdentifier(database)}`);
   } catch (error) {
-    // 42P04, 23505: another process that started at the same moment has created the database.
+    // The errors 42P04 and 23505 mean that another process, which started at the same moment, has created the database.
     if (!(error instanceof DatabaseError && ['42P04', '23505'].includes(error.code ?? ''))) throw error;
   }
 }

@@ -93,7 +93,7 @@ function linkLibraries(root: string): boolean {
     try {
       if (!existsSync(join(root, target))) symlinkSync(basename(source), join(root, target));
     } catch (error) {
-      // EEXIST: another process, which started at the same moment, has created the link.
+      // The error EEXIST means that another process, which started at the same moment, has created the link.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
     }
   }

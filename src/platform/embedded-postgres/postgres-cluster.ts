@@ -65,7 +65,8 @@ async function makeCluster(dataDir: string, place: string, secret: string): Prom
   try {
     await initialise(draft, user, dataDir, secret);
     await (home.folder === dataDir ? rename(join(draft, 'cluster'), place) : publishElsewhere(draft, place));
-    // Both folders are synced, because the names of the files must survive a power failure as well as their contents.
+    // The data folder and the folder of the cluster are synced, because the names of their files must survive a power
+    // failure as well as their contents.
     await Promise.all([syncFolder(home.folder), syncFolder(dataDir)]);
   } catch (error) {
     // Another process that started at the same moment may have created the cluster first. That cluster is then used.

@@ -32,8 +32,8 @@ export function serverUser(clusterOwner?: ServerUser): ServerUser | undefined {
 }
 
 /**
- * Returns the options of `spawn` that run a program as this user. The program's environment contains only the listed
- * variables, so that the server gets no secret.
+ * Returns the options of `spawn` that run a program as the given user. The program's environment contains only the
+ * listed variables, so that the server gets no secret.
  */
 export function runAs(user: ServerUser | undefined): { uid?: number; gid?: number; env: NodeJS.ProcessEnv } {
   const { PATH, SystemRoot, TEMP, TMP } = process.env;

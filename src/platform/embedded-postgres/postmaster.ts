@@ -125,8 +125,8 @@ export async function choosePort({ folder }: Cluster): Promise<number> {
   const lastPort = Number(/"port=(\d+)"/.exec(readIfThere(join(folder, 'postmaster.opts')) ?? '')?.[1]);
   if (lastPort && (await isFree(lastPort))) return lastPort;
   for (;;) {
-    // The port is below the range of ephemeral ports. Otherwise, an outgoing connection could take the port while the
-    // server restarts.
+    // PostgreSQL gets a port below the range of ephemeral ports. Otherwise, an outgoing connection could take the port
+    // while the server restarts.
     const port = 15_000 + Math.floor(Math.random() * 17_000);
     if (await isFree(port)) return port;
   }
@@ -154,7 +154,7 @@ export function isPostmasterOf(folder: string, pid: number): boolean {
     const [workingFolder, wanted] = [statSync(`/proc/${pid}/cwd`), statSync(folder)];
     return workingFolder.dev === wanted.dev && workingFolder.ino === wanted.ino;
   } catch {
-    // `/proc/<pid>/cwd` is unreadable: the process belongs to a different user, or root may not inspect it in this
+    // If `/proc/<pid>/cwd` is unreadable, the process belongs to a different user, or root may not inspect it in this
     // container.
     return (readIfThere(`/proc/${pid}/cmdline`) ?? '').split('\0').includes(folder);
   }

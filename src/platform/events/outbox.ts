@@ -14,13 +14,17 @@ const OUTBOX = { 'messaging.system': 'outbox', 'messaging.operation.type': 'send
 const CLAIM_SECONDS = 5;
 const SWEEP_BATCH = 500;
 
+/** SQL: the end of the claim of the process that commits an event. */
+export const CLAIM_END = `${MACHINE_TIME} + make_interval(secs => ${CLAIM_SECONDS})`;
+/** SQL: the columns of an event. {@link Outbox.publishStored} accepts rows of these columns. */
+export const EVENT_COLUMNS = 'event_id, name, account_code, stream, sequence, data, occurred_at, traceparent';
+
 /** Inserts events into the outbox. {@link eventValues} returns the parameters. */
 export const INSERT_EVENTS = `
-  INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent, claimed_until)
-  SELECT event_id, name, account_code, stream, sequence, data, occurred_at, traceparent,
-         ${MACHINE_TIME} + make_interval(secs => ${CLAIM_SECONDS})
+  INSERT INTO domain_events (${EVENT_COLUMNS}, claimed_until)
+  SELECT ${EVENT_COLUMNS}, ${CLAIM_END}
   FROM unnest(${unestimated('$1::uuid[]')}, $2::text[], $3::text[], $4::text[], $5::int[], $6::json[], $7::timestamptz[], $8::text[])
-    AS event (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent)`;
+    AS event (${EVENT_COLUMNS})`;
 
 export function eventValues(events: readonly DomainEvent[]): unknown[] {
   return [
@@ -37,12 +41,12 @@ export function eventValues(events: readonly DomainEvent[]): unknown[] {
 
 const CLAIM_LEFT_OVER = prepared(
   'outbox-claim-left-over',
-  `UPDATE domain_events SET claimed_until = ${MACHINE_TIME} + make_interval(secs => ${CLAIM_SECONDS})
+  `UPDATE domain_events SET claimed_until = ${CLAIM_END}
    WHERE event_id IN (
      SELECT event_id FROM domain_events
      WHERE settled_at IS NULL AND set_aside_at IS NULL AND ${hasLapsed('claimed_until', CLAIM_SECONDS)} AND name = ANY ($1::text[])
      ORDER BY claimed_until LIMIT ${SWEEP_BATCH} FOR UPDATE SKIP LOCKED)
-   RETURNING event_id, name, account_code, stream, sequence, data, occurred_at, traceparent`,
+   RETURNING ${EVENT_COLUMNS}`,
   acrossAccounts.relay,
 );
 
@@ -59,14 +63,15 @@ const SET_ASIDE = prepared(
   acrossAccounts.relay,
 );
 
-interface EventRow {
+/** An event as the outbox stores it. In a row that PostgreSQL returns as JSON, `occurred_at` is a text. */
+export interface EventRow {
   event_id: string;
   name: string;
   account_code: string;
   stream: string;
   sequence: number;
   data: object;
-  occurred_at: Date;
+  occurred_at: Date | string;
   traceparent: string | null;
 }
 
@@ -104,25 +109,29 @@ export class Outbox {
   /** Publishes unsettled events of the outbox again, oldest first; returns the number of events. */
   async sweep(): Promise<number> {
     const rows = await this.database.query<EventRow>(CLAIM_LEFT_OVER, [knownNames()]);
-    rows.sort((a, b) => a.occurred_at.getTime() - b.occurred_at.getTime() || a.sequence - b.sequence);
-    this.publish(
-      rows.map((row) =>
-        reviveEvent(row.name, row.data, {
-          eventId: row.event_id,
-          accountCode: row.account_code,
-          stream: row.stream,
-          sequence: row.sequence,
-          occurredAt: row.occurred_at,
-          traceparent: row.traceparent,
-        }),
-      ),
-    );
+    this.publishStored(rows);
     return rows.length;
   }
 
+  /** Publishes events that a statement has written to the outbox or read from it, oldest first. */
+  publishStored(rows: readonly EventRow[]): void {
+    const events = rows.map((row) =>
+      reviveEvent(row.name, row.data, {
+        eventId: row.event_id,
+        accountCode: row.account_code,
+        stream: row.stream,
+        sequence: row.sequence,
+        occurredAt: new Date(row.occurred_at),
+        traceparent: row.traceparent,
+      }),
+    );
+    const time = ({ meta }: DomainEvent) => meta.occurredAt.getTime();
+    this.publish(events.sort((a, b) => time(a) - time(b) || a.meta.sequence - b.meta.sequence));
+  }
+
   /**
-   * Returns the unsettled events of one record (`stream`) that have one of these names, up to a sequence number, oldest
-   * first.
+   * Returns the unsettled events of one record (`stream`) that have one of the given names, up to a sequence number,
+   * oldest first.
    */
   unsettled(stream: string, upTo: number, names: readonly string[]): Promise<{ event_id: string; sequence: number }[]> {
     return this.database.query(UNSETTLED, [stream, upTo, names]);

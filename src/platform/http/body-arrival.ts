@@ -18,9 +18,9 @@ const LEAST_BYTES_PER_S = 16 * 1024;
 const CHECK_MS = 1000;
 
 interface Arrival {
-  /** The maximum size of the body after decompression, in bytes. */
+  /** The maximum size of a request body after decompression, in bytes. */
   readonly limit: number;
-  /** Whether the body may be compressed with gzip, deflate or br. */
+  /** Whether the route accepts bodies that are compressed with gzip, deflate or br. */
   readonly unpack?: boolean;
   /** Whether the body's bytes are returned as the client sent them, without decompression. */
   readonly asSent?: boolean;
@@ -29,11 +29,11 @@ interface Arrival {
    * received bytes.
    */
   readonly keepBroken?: boolean;
-  /** The memory budget to which the received bytes are charged. */
+  /** The memory budget of the caller, to which the received bytes of the body are charged. */
   readonly space?: BodySpace;
 }
 
-/** Thrown for a complete body that cannot be decompressed. */
+/** Thrown for a request body that arrived completely and cannot be decompressed. */
 export class BrokenCoding extends Error {
   constructor(readonly bytes: Buffer) {
     super('The body cannot be decompressed.');
@@ -120,7 +120,7 @@ class Arriving {
   ) {
     this.unpacking = unpacking;
     this.sent = unpacking && arrival.keepBroken ? [] : null;
-    // Most bodies are already complete and need no clock.
+    // Most request bodies are already complete and need no clock that measures their arrival.
     this.clock = request.complete ? null : new ArrivalClock(request, () => this.fail(requestTimeout.error()));
     request.on('error', this.onBroken).on('close', this.onBroken);
     if (this.sent) request.on('data', this.onSent);
@@ -173,7 +173,7 @@ class Arriving {
     else this.resolve(bytes);
   };
 
-  /** Called when the connection breaks: the sender may have disconnected. */
+  /** Called when the connection breaks while the body arrives, for example because the sender disconnected. */
   private readonly onBroken = (): void => {
     // A request also closes when it was read to its end. Its last bytes may then still be in decompression.
     if (this.unpacking && this.request.complete && !this.unpacking.destroyed) return;

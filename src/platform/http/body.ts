@@ -52,7 +52,7 @@ const RAW_BODY = 'raw body';
 const STREAMED_BODY = 'streamed body';
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
 
-/** Sets the maximum size of bodies on this route, in bytes, instead of 256 KiB. */
+/** Sets the maximum size of request bodies on a route, in bytes, instead of 256 KiB. */
 export const BodyLimit = (bytes: number) =>
   applyDecorators(SetMetadata(BODY_LIMIT, bytes), UseInterceptors(LargeBodyReader));
 
@@ -63,8 +63,8 @@ export const BodyLimit = (bytes: number) =>
 export const RawBody = () => SetMetadata(RAW_BODY, true);
 
 /**
- * A body that is not declared as JSON, after decompression. If the body cannot be decompressed, it contains the bytes
- * that were sent.
+ * The bytes of a body that is not declared as JSON, after decompression; the bytes as sent if they cannot be
+ * decompressed.
  */
 export class UnsupportedBody {
   constructor(

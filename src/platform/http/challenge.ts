@@ -12,7 +12,7 @@ export function challenge(...attributes: string[]): string {
   return ['Bearer realm="' + REALM + '"', ...attributes].join(', ');
 }
 
-/** Returns the error response for a token that lacks this scope. */
+/** Returns the error response for a token that lacks the given scope. */
 export function lacking(scope: Scope): DomainError {
   return insufficientScope.error({
     headers: { 'WWW-Authenticate': challenge('error="insufficient_scope"', `scope="${scope}"`) },

@@ -6,7 +6,7 @@ const [old, young] = [randomBytes(32), randomBytes(32)];
 describe('a cursor', () => {
   beforeEach(() => useCursorKeys([old]));
 
-  it('decodes a cursor to its position, and encodes the same position as the same cursor', () => {
+  it('decodes a cursor to the position in a list that it encodes, and encodes the same position as the same cursor', () => {
     expect(openCursor(sealCursor('4711'))).toBe('4711');
     expect(sealCursor('4711')).toBe(sealCursor('4711'));
   });

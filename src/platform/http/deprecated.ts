@@ -17,7 +17,7 @@ const LEAST_MS = 365 * 86_400_000;
 interface Deprecation {
   /** The day on which the removal of the route was announced. */
   readonly since: Date;
-  /** The day from which the route may be removed. */
+  /** The earliest day on which the route may be removed. */
   readonly sunset: Date;
 }
 
@@ -34,7 +34,8 @@ export function Deprecated({ since, sunset }: { since: string; sunset: string })
       `A route that is deprecated on ${since} must stay available for at least 12 months, so ${sunset} is too early.`,
     );
   return applyDecorators(
-    // `summary` is undefined here, because its default is an empty text, which would replace the summary of the route.
+    // The option `summary` is set to undefined, because its default is an empty text, which would replace the summary
+    // of the route.
     ApiOperation({ summary: undefined, deprecated: true }),
     SetMetadata(DEPRECATION, deprecation),
     UseGuards(DeprecationHeaders),

@@ -39,7 +39,7 @@ class ErrorModelFault {
   detail: string;
 }
 
-/** The error response of RFC 9457. */
+/** The body of an error response: a problem document (RFC 9457). */
 class ErrorModel {
   @Field(anyText, { required: true, description: 'Address of the entry in the error catalogue.' })
   type: string;
@@ -85,13 +85,15 @@ class ErrorModel {
   })
   allowed_from?: string | null;
 
-  @Field(anyText, { description: 'With verification_failed: the class of the failure.' })
+  @Field(anyText, { description: 'With verification_failed and alert_not_delivered: the class of the failure.' })
   failure?: string | null;
 
-  @Field(anyText, { description: 'With verification_failed: the short code of the cause.' })
+  @Field(anyText, { description: 'With verification_failed and alert_not_delivered: the short code of the cause.' })
   reason?: string | null;
 
-  @Field(integer(100, 999), { description: 'With verification_failed: the HTTP status of the partner’s answer.' })
+  @Field(integer(100, 999), {
+    description: 'With verification_failed and alert_not_delivered: the HTTP status of the answer.',
+  })
   http_status?: number | null;
 
   @Field(anyText, { description: 'With verification_failed: the beginning of the partner’s answer.' })

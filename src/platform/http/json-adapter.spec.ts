@@ -6,7 +6,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { JsonAdapter } from './json-adapter';
 
 describe('the HTTP adapter', () => {
-  it('request and response objects have the prototypes of Express before Express receives them', async () => {
+  it('creates request and response objects with the prototypes of Express, before Express receives them', async () => {
     const adapter = new JsonAdapter();
     adapter.initHttpServer({});
     const server: Server = adapter.getHttpServer();
@@ -32,8 +32,8 @@ describe('the HTTP adapter', () => {
     expect(warnings).toEqual([]);
   });
 
-  // If the request objects had different shapes, the code that reads them would be slow: a request would take twice the
-  // time.
+  // If the request objects had different shapes in V8, code that reads them would be slow: a request would take twice
+  // the time.
   it('all request objects, and all response objects, share one hidden class of V8 with fast properties', async () => {
     setFlagsFromString('--allow-natives-syntax');
     const haveOneShape = runInThisContext('(one, other) => %HaveSameMap(one, other)') as (...of: object[]) => boolean;
@@ -50,7 +50,7 @@ describe('the HTTP adapter', () => {
     for (let call = 1; call <= 20; call++)
       await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`).then((answer) => answer.text());
     await new Promise((resolve) => server.close(resolve));
-    // The first objects are skipped, because V8 creates them before it knows which members they get.
+    // The first request objects are skipped, because V8 creates them before it knows which members they get.
     const [[request, response], ...others] = seen.slice(10);
     expect(others.map((other) => [haveOneShape(request, other[0]), haveOneShape(response, other[1])])).toEqual(
       others.map(() => [true, true]),

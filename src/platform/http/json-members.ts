@@ -68,7 +68,7 @@ class Walk {
     return walk.found;
   }
 
-  /** Scans the JSON value that begins at this byte; returns the index of the byte after the value. */
+  /** Scans the JSON value that begins at the given byte; returns the index of the byte after the value. */
   private value(at: number): number {
     const { json } = this;
     const opening = json[at];

@@ -13,7 +13,7 @@ describe('refusals for too many requests', () => {
     expect(answered).toBe(1);
   });
 
-  it('delays a limited number of 429 responses, and sends further ones immediately', () => {
+  it('delays only a limited number of 429 responses at the same time, and sends further ones immediately', () => {
     let answered = 0;
     for (let at = 0; at < 300; at++) answerLate(() => answered++);
     expect(answered).toBe(300 - 256);

@@ -69,6 +69,8 @@ export interface Page {
   readonly take: number;
   /** The position of the last row of the previous page; null for the first page. */
   readonly after: number | null;
+  /** The sort key of that row, in a list that is not sorted by position alone; null for the first page. */
+  readonly afterKey: number | null;
 }
 
 /**
@@ -88,36 +90,43 @@ export function newestFirst(page: Page, where: Record<string, unknown> = {}) {
   };
 }
 
-/** Returns the maximum number of rows of a page for this value of the query parameter `limit`. */
+/** Returns the maximum number of rows of a page for a value of the query parameter `limit`. */
 export function pageSize(limit: string | undefined): number {
   return Math.min(Number(limit ?? DEFAULT_LIMIT), MOST);
 }
 
 export function pageOf(query: PageQuery): Page {
   const size = pageSize(query.limit);
-  return { size, take: size + 1, after: query.cursor === undefined ? null : readCursor(query.cursor) };
+  const last = query.cursor === undefined ? null : readCursor(query.cursor);
+  return { size, take: size + 1, after: last?.position ?? null, afterKey: last?.key ?? null };
 }
 
-/** Returns the position that a cursor contains; null if the service did not issue the cursor. */
-function readCursor(cursor: string): number | null {
-  const position = openCursor(cursor);
-  return position !== null && /^\d{1,15}$/.test(position) ? Number(position) : null;
+/** Returns the position, and the sort key if any, in a cursor; null if the service did not issue the cursor. */
+function readCursor(cursor: string): { position: number; key: number | null } | null {
+  const [, key, position] = /^(?:(\d{1,15}) )?(\d{1,15})$/.exec(openCursor(cursor) ?? '') ?? [];
+  return position === undefined ? null : { position: Number(position), key: key === undefined ? null : Number(key) };
 }
 
 /**
  * Returns the rows of the page. If there is a next page, sets the `Link` header (RFC 8288) to its address. Rows are
- * sorted by `position`, which never changes, so pages stay stable while rows are added.
+ * sorted by `page_key`, if they have it, and by `position`, which never changes, so pages stay stable while rows are
+ * added.
  */
-export function sendPage<Row extends { position: number }>(rows: Row[], page: Page, response: Response): Row[] {
+export function sendPage<Row extends { position: number; page_key?: number }>(
+  rows: Row[],
+  page: Page,
+  response: Response,
+): Row[] {
   if (rows.length <= page.size) return rows;
   const kept = rows.slice(0, page.size);
-  linkNext(response, 'cursor', sealCursor(String(kept.at(-1)!.position)));
+  const { position, page_key: key } = kept.at(-1)!;
+  linkNext(response, 'cursor', sealCursor(key === undefined ? String(position) : `${key} ${position}`));
   return kept;
 }
 
 /**
- * Sets the `Link` header (RFC 8288) to the address of the next page: the URL of this request with a different value of
- * one parameter.
+ * Sets the `Link` header (RFC 8288) to the address of the next page: the URL of the current request with a different
+ * value of one parameter.
  */
 export function linkNext(response: Response, parameter: string, value: string): void {
   const { baseUrl, basePath } = response.app.locals['http'] as HttpConfig;

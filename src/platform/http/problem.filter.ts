@@ -109,7 +109,10 @@ export class ProblemFilter implements ExceptionFilter {
     }
   }
 
-  /** Returns the HTTP status of the response, which depends on the kind of the problem. A subclass can override it. */
+  /**
+   * Returns the HTTP status of an error response, which depends on the kind of the problem. Subclasses may return
+   * another status.
+   */
   protected statusFor(error: DomainError): number {
     return statusOf(error.problem.kind);
   }

@@ -29,8 +29,8 @@ const READER = Symbol('reader of the body');
 export const ChecksMore = () => SetMetadata(CHECKS_MORE, 'readable');
 
 /**
- * Declares the same as {@link ChecksMore}. The handler is called even if the path or query has faults, and must then
- * refuse the request before it uses path or query.
+ * Declares that the handler itself makes further checks, like {@link ChecksMore}, and is called even if the path or
+ * query has faults. It must then refuse the request before it uses path or query.
  */
 export const ChecksParameters = () => SetMetadata(CHECKS_MORE, 'any');
 

@@ -12,7 +12,7 @@ interface RouteLayer {
 export function allowedMethods(request: Request): string[] {
   const { stack } = (request.app as unknown as { router: { stack: RouteLayer[] } }).router;
   const methods = new Set<string>();
-  // `baseUrl` is added, because Express removes a path prefix from `path`.
+  // `baseUrl` is put before `path`, because Express removes the prefix of a mounted router from `path`.
   const path = request.baseUrl + request.path;
   for (const layer of stack) {
     if (!layer.route || !layer.match(path)) continue;

@@ -25,8 +25,8 @@ type Answering = Socket & { _httpMessage?: ServerResponse };
  */
 export function answerUnreadable(server: Server, config: HttpConfig, headers: readonly [string, string][]): void {
   const answer = (socket: Socket, problem: Problem) => {
-    // If the head of another response was already sent, the bytes of this response would become part of that one. The
-    // socket is then closed instead.
+    // If the head of a response was already sent on the socket, an error response would become part of that response.
+    // The socket is then closed instead.
     if (!socket.writable || (socket as Answering)._httpMessage?.headersSent) {
       socket.destroy();
       return;

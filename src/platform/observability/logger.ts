@@ -40,6 +40,17 @@ export class Logger {
     );
   }
 
+  /** Logs only warnings and errors while the work runs, because the work makes requests that no client made. */
+  async quietly<Result>(work: () => Promise<Result>): Promise<Result> {
+    const { level } = this.pino;
+    if (this.pino.isLevelEnabled('info')) this.pino.level = 'warn';
+    try {
+      return await work();
+    } finally {
+      this.pino.level = level;
+    }
+  }
+
   debug(fields: object, message: string): void {
     this.pino.debug(fields, message);
   }

@@ -22,8 +22,8 @@ export class Metrics {
     { roles }: ProcessConfig,
   ) {
     collectDefaultMetrics({ register: this.registry });
-    // These gauges are removed, because promtool rejects gauges whose names end like the names of counters. The gauges
-    // that count by type have the same values.
+    // Some gauges of Node.js are removed, because promtool rejects gauges whose names end like the names of counters.
+    // The gauges that count by type have the same values.
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
     new Gauge({
       name: 'build_info',
@@ -33,7 +33,7 @@ export class Metrics {
     }).set({ version, node: process.version, roles: [...roles].sort().join(',') }, 1);
   }
 
-  /** Starts the listener for metrics; returns its address. */
+  /** Starts the HTTP listener for `/metrics`; returns its address. */
   async listen(): Promise<string> {
     this.server = createServer((request, response) => {
       if (request.url?.split('?', 1)[0] !== '/metrics') {

@@ -42,8 +42,8 @@ describe('the network of an address', () => {
     expect(networkIn(address)).toBe(network);
   });
 
-  it('the network of an address is a type of its own, so that limits by address do not accept a plain string', () => {
-    // @ts-expect-error a text is no network
+  it('a limit for each address accepts the network of an address, which has a type of its own, but no plain string', () => {
+    // @ts-expect-error a plain text is not accepted as the network of an address
     const made: ClientNetwork = '192.0.2.7';
     expect(made).toBe('192.0.2.7');
   });

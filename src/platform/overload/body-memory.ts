@@ -41,8 +41,8 @@ export class BodyMemory {
   }
 
   /**
-   * @internal Returns null if there is memory for the bytes of the body; otherwise a promise that resolves when there
-   * is.
+   * @internal Charges bytes to a body. Returns null if there is memory for them; otherwise a promise that resolves when
+   *   there is.
    */
   charge(space: BodySpace, bytes: number): Promise<void> | null {
     if (this.fits(space, bytes)) {
@@ -59,14 +59,14 @@ export class BodyMemory {
     });
   }
 
-  /** @internal Marks the body as complete. */
+  /** @internal Marks a request body as complete, so that it no longer counts as the oldest unfinished one. */
   finish(space: BodySpace): void {
     this.unfinished.delete(space);
     space.caller.unfinished.delete(space);
     this.serve();
   }
 
-  /** @internal Releases the memory of the body. */
+  /** @internal Releases the memory that a request body occupies. */
   giveBack(space: BodySpace): void {
     this.taken -= space.taken;
     space.caller.bytes -= space.taken;
@@ -120,7 +120,7 @@ interface Waiting {
 
 /** The memory that is charged to one request body. */
 export class BodySpace {
-  /** @internal The number of bytes that are charged to the body. */
+  /** @internal The number of received bytes that are charged to the body. */
   taken = 0;
   private left = false;
 
@@ -138,12 +138,12 @@ export class BodySpace {
     return this.memory.charge(this, bytes);
   }
 
-  /** Marks the body as completely received. */
+  /** Marks the request body as completely received. */
   finish(): void {
     this.memory.finish(this);
   }
 
-  /** Releases the memory that is charged to the body; further calls have no effect. */
+  /** Releases the memory that is charged to the body. Only the first call has an effect. */
   leave(): void {
     if (this.left) return;
     this.left = true;

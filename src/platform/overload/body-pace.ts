@@ -47,7 +47,7 @@ export class BodyPace {
     this.restedAt.set(caller, performance.now() + Math.min(rest, MOST_REST_MS));
   }
 
-  /** The number of callers whose pauses are remembered. */
+  /** The number of callers whose pauses this process remembers. */
   get size(): number {
     return this.restedAt.size;
   }

@@ -13,7 +13,10 @@ export class FairSemaphore {
   /** The waiting entries by caller, in the order of the callers' turns. */
   private readonly waitingOf = new Map<string, Waiting[]>();
 
-  /** @param refusal returns the error with which an entry is rejected after it has waited too long */
+  /**
+   * Creates a semaphore with the given limit.
+   * @param refusal returns the error with which an entry is rejected after it has waited too long
+   */
   constructor(
     private readonly most: number,
     private readonly waitMs: number,

@@ -17,7 +17,10 @@ const REST = 3;
 export class OtherCalls {
   private last = -Infinity;
 
-  /** @param own matches the routes that only observe the work; requests to them do not count */
+  /**
+   * Detects all requests except those that `own` matches.
+   * @param own matches the routes with which callers only observe the work; requests to these routes do not count
+   */
   constructor(private readonly own: RegExp) {}
 
   /** Counts the requests that the server receives. A command-line tool has no server, and so no requests. */
@@ -32,7 +35,9 @@ export class OtherCalls {
     return performance.now() - this.last < BESIDE_MS;
   }
 
-  /** If there were requests, pauses three times as long as the work took, but at most `mostMs`. */
+  /**
+   * If the server received requests during the work, pauses three times as long as the work took, but at most `mostMs`.
+   */
   async leaveTime(workMs: number, mostMs = Infinity): Promise<void> {
     if (this.areThere) await pause(Math.min(workMs * REST, mostMs));
   }

@@ -9,7 +9,7 @@ const hasBegun = async ({ ready }: ReadTurn): Promise<boolean> => {
 const LONG_MS = 60_000;
 
 describe('the share of large reads', () => {
-  it('runs two large reads of an account at a time while nobody else sends requests, however long they take', async () => {
+  it('runs two large reads of an account at a time while no other caller sends requests, however long the reads take', async () => {
     const share = new ReadShare();
     share.noteRequest('a');
     share.charge('a', LONG_MS);
@@ -20,7 +20,7 @@ describe('the share of large reads', () => {
     for (const turn of turns) turn.end();
   });
 
-  it('runs one large read of each account at a time while others send requests', async () => {
+  it('runs one large read of each account at a time while other callers send requests', async () => {
     const share = new ReadShare();
     share.noteRequest('b');
     share.noteRequest('a');

@@ -44,7 +44,7 @@ export class ReadTurn {
   private enter: () => void = () => undefined;
   private refuse: () => void = () => undefined;
 
-  /** @internal Created by {@link ReadShare}. */
+  /** @internal A large read is created only by {@link ReadShare}. */
   constructor(
     private readonly share: ReadShare,
     private readonly reader: Reader,
@@ -102,10 +102,10 @@ export class ReadTurn {
 export class ReadShare {
   private readonly readers = new Map<string, Reader>();
   private last = { name: '', at: -Infinity };
-  /** The newest request of any caller other than the caller of `last`. */
+  /** The newest request of any caller other than the one who sent the request in `last`. */
   private other = this.last;
 
-  /** Records a request, whatever route it uses. */
+  /** Records a request of a caller, whatever route it uses: large reads of other accounts then pause. */
   noteRequest(name: string): void {
     const at = performance.now();
     if (name === this.last.name) {
@@ -138,7 +138,7 @@ export class ReadShare {
       reader.waiting.delete(turn);
       turn.begin();
     }
-    // If a read of the account is running, the next read of the account starts when that read ends.
+    // If a large read of the account is running, the account's next read starts when that read ends.
     if (reader.waiting.size === 0 || reader.underWay > 0 || reader.timer !== undefined) return;
     const restMs = Math.min(Math.max(-reader.credit / SHARE, 1), MAX_REST_MS);
     reader.timer = setTimeout(() => {
@@ -206,7 +206,7 @@ export function heardCaller(): void {
  * @throws DomainError rate_limited (in the promise)
  */
 export function takeReadTurn(response: Response): true | Promise<true> {
-  // The client may already have disconnected. No further event would then release the slot, so none is taken.
+  // A client that has already disconnected gets no slot, because no further event would release it.
   if (response.destroyed) return true;
   const turn = share.begin(readerName(requestContext()));
   turns.set(response, turn);

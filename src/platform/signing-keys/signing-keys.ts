@@ -55,7 +55,7 @@ export class SigningKeys {
     return this.cached;
   }
 
-  /** Returns a signed JWT with these claims, in compact form. */
+  /** Returns a signed JWT with the given claims, in compact form. */
   async sign(claims: JWTPayload): Promise<string> {
     const { kid, privateKey } = await this.signingKey();
     return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid, typ: 'JWT' }).sign(privateKey);

@@ -20,7 +20,7 @@ export class Hints {
     private readonly logger: Logger,
   ) {}
 
-  /** Sends these messages after the commit of the current transaction or, outside a transaction, immediately. */
+  /** Sends the given messages after the commit of the current transaction or, outside a transaction, immediately. */
   send(channel: string, payloads: readonly string[]): void {
     if (payloads.length > 0) this.unitOfWork.afterCommit(() => void this.notify(channel, payloads));
   }

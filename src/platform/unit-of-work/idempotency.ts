@@ -117,8 +117,7 @@ class IdempotencyInterceptor implements NestInterceptor {
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
     const key = keyOf(request);
-    // An invalid `Idempotency-Key` is one of the faults of the request. The handler reports it together with the other
-    // faults.
+    // An invalid `Idempotency-Key` is reported by the route's handler, together with the other faults of the request.
     if (key === null || keyFaults(request).length > 0) return next.handle();
     const withOthers = this.reflector.get(WithOthers, context.getHandler()) ?? false;
     return from(this.once(key, withOthers, request, http.getResponse<Response>(), next));
@@ -172,7 +171,7 @@ export class StreamedIdempotency {
     private readonly unitOfWork: UnitOfWork,
   ) {}
 
-  /** Returns whether a response is stored under this key of the caller. */
+  /** Returns whether a response is stored under the given idempotency key of the caller. */
   async isKept(key: string): Promise<boolean> {
     return (await this.database.query(FIND, numbered([ownerOf(key)]))).length > 0;
   }

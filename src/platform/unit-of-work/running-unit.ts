@@ -1,11 +1,13 @@
-import type { PoolClient } from 'pg';
+import { DatabaseError, type PoolClient, type QueryResult } from 'pg';
 import type { QueryRunner } from 'typeorm';
 import type { AuditEntry } from '../audit/audit-entry.js';
 import type { RecordChange } from '../changes/change-log.js';
 import { numbered } from '../database/batched.js';
-import type { Statement, Transaction } from '../database/database.js';
+import { isDatabaseUnavailable, isTimedOut, type Statement, type Transaction } from '../database/database.js';
+import { DomainError } from '../errors.js';
 import { send } from '../database/outdated-plans.js';
 import type { DomainEvent } from '../events/domain-event.js';
+import type { EventRow } from '../events/outbox.js';
 
 /** A database transaction that is running, with its buffered writes and its callbacks. */
 export class RunningUnit implements Transaction {
@@ -16,6 +18,8 @@ export class RunningUnit implements Transaction {
   readonly events: DomainEvent[] = [];
   /** The events that were written in the transaction, and that will be published after COMMIT. */
   readonly recorded: DomainEvent[] = [];
+  /** The results of the statements that wrote changes: the events of records that somebody listens to. */
+  readonly told: Promise<QueryResult<EventRow>>[] = [];
   readonly audit: AuditEntry[] = [];
   readonly changes: RecordChange[] = [];
   readonly afterCommit: (() => void)[] = [];
@@ -27,12 +31,13 @@ export class RunningUnit implements Transaction {
     readonly client: PoolClient,
   ) {}
 
-  send(statement: Statement, values: unknown[]): void {
-    const answer = send(this.client, statement, values, true);
+  send<Row extends object>(statement: Statement, values: unknown[]): Promise<QueryResult<Row>> {
+    const answer = send<Row>(this.client, statement, values, true);
     // This handler only prevents an unhandled rejection. The result of the statement is awaited at the end of the
     // transaction.
     answer.catch(() => undefined);
     this.sent.push(answer);
+    return answer;
   }
 
   keep(statement: Statement, rows: readonly object[]): void {
@@ -42,7 +47,7 @@ export class RunningUnit implements Transaction {
   }
 
   flush(): void {
-    for (const [statement, rows] of this.kept) this.send(statement, numbered(rows));
+    for (const [statement, rows] of this.kept) void this.send(statement, numbered(rows));
     this.kept.clear();
   }
 
@@ -72,6 +77,7 @@ export class BatchedUnit extends RunningUnit {
   hasWritten = false;
 
   /**
+   * Begins the part of one command in a shared transaction.
    * @param claims the keys that the commands in this transaction have claimed, each with the command that changes it
    */
   constructor(
@@ -91,7 +97,7 @@ export class BatchedUnit extends RunningUnit {
     this.claims.set(key, this);
   }
 
-  override send(): void {
+  override send(): never {
     throw new MustBeAlone();
   }
 
@@ -102,3 +108,19 @@ export class BatchedUnit extends RunningUnit {
 
 /** Thrown when a command cannot share its database transaction with other commands. */
 export class MustBeAlone extends Error {}
+
+/** Returns the error of the command itself. If the shared transaction is at fault, returns `MustBeAlone`. */
+export function ownRefusal(error: unknown): unknown {
+  const isFinal = error instanceof DomainError || (isDatabaseUnavailable(error) && !isTimedOut(error));
+  return isFinal ? error : new MustBeAlone();
+}
+
+/** Returns whether the error proves a rollback. 57P… and 25P03 end the connection, possibly after the COMMIT. */
+export function isPostgresRefusal(error: unknown): boolean {
+  const { driverError = error } = error as { driverError?: unknown };
+  return driverError instanceof DatabaseError && !/^(08|57P|25P03)/.test(driverError.code ?? '08');
+}
+
+export function isRejected(answer: PromiseSettledResult<unknown>): answer is PromiseRejectedResult {
+  return answer.status === 'rejected';
+}

@@ -1,25 +1,20 @@
 import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { DatabaseError, type PoolClient } from 'pg';
+import type { PoolClient } from 'pg';
 import type { AuditDetails } from '../audit/audit-entry.js';
 import { auditEntry, auditValues, insertAudit } from '../audit/audit-log.js';
-import { changesValue, insertChanges, type RecordChange } from '../changes/change-log.js';
+import { changeRows, changesValue, type RecordChange } from '../changes/change-log.js';
+import { isRecordChange } from '../changes/change.entity.js';
+import { tellingChanges, type RecordEventClass } from '../changes/record-event.js';
+import { requestContext } from '../context/request-context.js';
 import type { DomainEvent } from '../events/domain-event.js';
-import { eventValues, INSERT_EVENTS, Outbox } from '../events/outbox.js';
+import { EVENT_COLUMNS, eventValues, INSERT_EVENTS, Outbox, type EventRow } from '../events/outbox.js';
 import { noConnectionFree } from '../database/fair-connections.js';
-import {
-  currentTransaction,
-  Database,
-  isDatabaseUnavailable,
-  isTimedOut,
-  mayBeRepeated,
-  prepared,
-  type Statement,
-} from '../database/database.js';
+import { currentTransaction, Database, mayBeRepeated, prepared, type Statement } from '../database/database.js';
 import { DomainError } from '../errors.js';
 import { Batcher } from '../batcher.js';
-import { BatchedUnit, MustBeAlone, RunningUnit } from './running-unit.js';
+import { BatchedUnit, isPostgresRefusal, isRejected, MustBeAlone, ownRefusal, RunningUnit } from './running-unit.js';
 
 const ATTEMPTS = 3;
 /** The pause before a transaction is retried, in milliseconds: random between this value and twice this value. */
@@ -27,13 +22,15 @@ const RETRY_PAUSE_MS = 25;
 
 const RECORD = prepared(
   'unit-of-work-record',
-  `WITH events AS (${INSERT_EVENTS}), audited AS (${insertAudit(10)}) ${insertChanges('$9')}`,
+  `WITH events AS (${INSERT_EVENTS}), audited AS (${insertAudit(11)}),
+   ${tellingChanges(changeRows('$9'), '$10::text')}
+   SELECT ${EVENT_COLUMNS} FROM told`,
 );
 
 /** Shortens the lock timeout in a shared transaction, because all its commands wait for the lock. */
 const WAIT_LITTLE = { text: `SET LOCAL lock_timeout = '200ms'` };
 
-/** A command that waits to run in a shared transaction. */
+/** The work of a command that waits to run in a shared transaction. */
 interface Joined {
   readonly key: string;
   /** Executes the command in the context of its request, as a part of the shared transaction. */
@@ -116,7 +113,7 @@ export class UnitOfWork {
     }
   }
 
-  /** Whether other commands share the current transaction, so that a wait of this command would delay them, too. */
+  /** Whether other commands share the current transaction. A command that waits would then delay all of them. */
   get isShared(): boolean {
     return currentTransaction.current instanceof BatchedUnit;
   }
@@ -129,7 +126,7 @@ export class UnitOfWork {
     try {
       await this.runOnce(async () => {
         const host = (unit = this.running());
-        host.send(WAIT_LITTLE, []);
+        void host.send(WAIT_LITTLE, []);
         const claims = new Map<string, BatchedUnit>();
         let isSpoilt = false;
         const enter = async (request: Joined): Promise<void> => {
@@ -163,7 +160,7 @@ export class UnitOfWork {
     const unit = this.running();
     if (unit instanceof BatchedUnit) throw new MustBeAlone();
     unit.flush();
-    const lists: unknown[][] = [unit.events, unit.recorded, unit.audit, unit.changes, unit.afterCommit];
+    const lists: unknown[][] = [unit.events, unit.recorded, unit.told, unit.audit, unit.changes, unit.afterCommit];
     const before = lists.map((list) => [...list]);
     const sentBefore = unit.sent.length;
     await unit.client.query('SAVEPOINT part');
@@ -178,7 +175,7 @@ export class UnitOfWork {
       lists.forEach((list, index) => list.splice(0, list.length, ...before[index]));
       unit.kept.clear();
       await unit.client.query('ROLLBACK TO SAVEPOINT part');
-      // An error of RELEASE SAVEPOINT would hide the first error.
+      // After an error in a part of a unit of work, an error of RELEASE SAVEPOINT would hide the first error.
       await unit.client.query('RELEASE SAVEPOINT part');
       throw refused?.reason ?? error;
     }
@@ -204,9 +201,22 @@ export class UnitOfWork {
     this.running().changes.push(change);
   }
 
+  /**
+   * Raises an event of a record: writes its change to the feed and, if somebody listens to the change, the event to the
+   * outbox, when the current transaction commits.
+   */
+  raiseOf({ change }: RecordEventClass, of: Omit<RecordChange, 'change'>): void {
+    this.change({ ...of, change });
+  }
+
+  /** Publishes events that a statement of the current transaction has written, after the commit. */
+  publishAfterCommit(rows: readonly EventRow[]): void {
+    if (rows.length > 0) this.afterCommit(() => this.outbox.publishStored(rows));
+  }
+
   /** Sends a statement in the current transaction without waiting for its result. An error fails the unit of work. */
   send(statement: Statement, values: unknown[]): void {
-    this.running().send(statement, values);
+    void this.running().send(statement, values);
   }
 
   /**
@@ -234,7 +244,9 @@ export class UnitOfWork {
     unit.flush();
     const { events, audit, changes } = unit;
     if (events.length + audit.length + changes.length === 0) return;
-    unit.send(RECORD, [...eventValues(events), changesValue(changes), ...auditValues(audit)]);
+    const traceparent = changes.some(({ change }) => isRecordChange(change)) ? requestContext().traceparent : null;
+    const values = [...eventValues(events), changesValue(changes), traceparent, ...auditValues(audit)];
+    unit.told.push(unit.send<EventRow>(RECORD, values));
     unit.recorded.push(...events.splice(0));
     audit.length = 0;
     changes.length = 0;
@@ -259,13 +271,15 @@ export class UnitOfWork {
       await Promise.all(sent);
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
-      // After a failed statement, PostgreSQL refuses all further statements. The first error is therefore the cause.
+      // After a statement fails in a transaction, PostgreSQL refuses all further ones. The first error is therefore the
+      // cause.
       const refused = (await Promise.allSettled(sent)).find(isRejected);
       throw refused?.reason ?? error;
     } finally {
       await runner.release();
     }
     this.outbox.publish(unit.recorded);
+    this.outbox.publishStored((await Promise.all(unit.told)).flatMap(({ rows }) => rows));
     for (const callback of unit.afterCommit) callback();
     return result;
   }
@@ -275,20 +289,4 @@ export class UnitOfWork {
     if (!(unit instanceof RunningUnit)) throw new Error('There is no running unit of work.');
     return unit;
   }
-}
-
-/** Returns the error of the command itself. If the shared transaction is at fault, returns `MustBeAlone`. */
-function ownRefusal(error: unknown): unknown {
-  const isFinal = error instanceof DomainError || (isDatabaseUnavailable(error) && !isTimedOut(error));
-  return isFinal ? error : new MustBeAlone();
-}
-
-/** Returns whether the error proves a rollback. 57P… and 25P03 end the connection, possibly after the COMMIT. */
-function isPostgresRefusal(error: unknown): boolean {
-  const { driverError = error } = error as { driverError?: unknown };
-  return driverError instanceof DatabaseError && !/^(08|57P|25P03)/.test(driverError.code ?? '08');
-}
-
-function isRejected(answer: PromiseSettledResult<unknown>): answer is PromiseRejectedResult {
-  return answer.status === 'rejected';
 }

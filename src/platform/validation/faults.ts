@@ -51,7 +51,7 @@ export class Faults {
     return this.found;
   }
 
-  /** Returns whether there is a fault with exactly this JSON Pointer. */
+  /** Returns whether there is a fault with exactly the given JSON Pointer. */
   at(pointer: string): boolean {
     return this.found.some((fault) => fault.pointer === pointer);
   }

@@ -22,7 +22,7 @@ interface Agreement<Body = never> {
 /** A member of a class, as its decorator declares it. */
 export interface DeclaredField {
   readonly name: string;
-  /** The rules for the value of the member. */
+  /** The rules that the value of the member must fulfil. */
   readonly rules: readonly Rule[];
   /** The class of the objects that the member contains; null if it contains none. */
   readonly nested: (() => Dto) | null;
@@ -32,7 +32,7 @@ export interface DeclaredField {
   readonly agreements: readonly Agreement<Record<string, unknown>>[];
 }
 
-/** Everything that a class declares about its members. */
+/** The declarations of a class of request bodies or parameters about its members. */
 export interface Form {
   /** The members of the class and its ancestors, by name. */
   readonly fields: ReadonlyMap<string, DeclaredField>;
@@ -62,7 +62,7 @@ function declaredFields(dto: Dto): readonly DeclaredField[] {
   return (Reflect.getMetadata(DECLARED, dto.prototype as object) as DeclaredField[] | undefined) ?? [];
 }
 
-/** Returns a class that has the members of both classes. */
+/** Returns a class that declares the members of two given classes. */
 export function joined<A extends object, B extends object>(first: Dto<A>, second: Dto<B>): Dto<A & B> {
   const both = IntersectionType(first, second);
   Reflect.defineMetadata(DECLARED, [...declaredFields(first), ...declaredFields(second)], both.prototype as object);
@@ -93,7 +93,7 @@ interface FieldOptions<Body = never> {
   description?: string;
   example?: unknown;
   agreements?: readonly Agreement<Body>[];
-  /** A further rule for the value of the member, in addition to the rule of the field. */
+  /** A further rule for the value of the member, in addition to the rule with which the field is declared. */
   and?: Rule;
 }
 

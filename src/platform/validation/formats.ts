@@ -35,8 +35,8 @@ export function email(): Rule {
     max: 254,
     code: 'email_invalid',
     form: 'Must be an e-mail address.',
-    // In the OpenAPI document, this pattern replaces JSON Schema's format `email`, which only allows ASCII. RFC 6531
-    // allows letters of every script.
+    // In the OpenAPI document, a pattern for e-mail addresses replaces JSON Schema's format `email`, which only allows
+    // ASCII. RFC 6531 allows letters of every script.
     portable: /^[^\x00-\x1f\x7f-\x9f]+@[^@\x00-\x20\x7f-\xa0]+\.[^@\x00-\x20\x7f-\xa0]+$/,
     accepts: (value) => isEmail(value),
     example: 'ada@example.org',

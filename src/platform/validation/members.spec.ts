@@ -61,7 +61,7 @@ const codesOf = (dto: new () => object, value: unknown) =>
   inspectBody(dto, value).faults.list.map(({ pointer, code }) => `${pointer} ${code}`);
 
 describe('the body of a request', () => {
-  it('converts a valid body to an instance of its class, with nested instances, and omits members without effect', () => {
+  it('converts a valid body to an instance of its class, with nested instances, and omits members that are ignored', () => {
     const value = {
       ...{ name: 'Ada', age: 7, kind: null, status: { any: ['thing'] } },
       address: { phone: { number: '1' } },
@@ -137,7 +137,7 @@ describe('the body of a request', () => {
     expect(faults.isFull).toBe(true);
   });
 
-  it('keeps a body of a tolerant class unchanged, and reports only known members and unstorable text', () => {
+  it('keeps a body unchanged if its class accepts unknown members, and reports faults of known members and unstorable text', () => {
     const value = { count: 3, extra: { any: '\u0001' }, phones: [{ number: '1', more: 1 }] };
     expect(inspectBody(Driver, value).body).toBe(value);
     expect(codesOf(Driver, value)).toEqual([]);
@@ -166,12 +166,12 @@ describe('the parameters of a request', () => {
     return faults.list.map(({ parameter, code }) => `${parameter} ${code}`);
   };
 
-  it('a fault of a parameter contains the name of the parameter', () => {
+  it('a fault in a query parameter contains the name of the parameter', () => {
     expect(codesOf({ name: 'abcd' }, true)).toEqual(['limit required', 'name too_long']);
     expect(codesOf({ limit: 1, name: ['a', 'b'] }, true)).toEqual(['name type_invalid']);
   });
 
-  it('reports unknown parameters on a strict route', () => {
+  it('reports unknown query parameters on a route that refuses them', () => {
     expect(codesOf({ limit: 1, nmae: 'a' }, false)).toEqual([]);
     expect(codesOf({ limit: 1, nmae: 'a' }, true)).toEqual(['nmae unknown_parameter']);
   });

@@ -73,7 +73,7 @@ interface TextOptions {
    * express.
    */
   portable?: RegExp;
-  /** The description of the pattern in words. */
+  /** The description of the pattern in words, for the OpenAPI document. */
   form?: string;
   format?: string;
   /** Whether a text that consists of blanks is refused. */

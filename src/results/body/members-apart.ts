@@ -28,10 +28,10 @@ const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const COMMA = 0x2c;
 const NULL = 0x6e;
-/** The beginning of an escape sequence, which can spell any character of a name. */
+/** The byte that begins an escape sequence in JSON, which can spell any character of a member's name. */
 const ESCAPE = '\\u';
 
-/** Removes the members with these names from a well-formed JSON text. A member with the value null stays. */
+/** Removes the members with the given names from a well-formed JSON text. A member with the value null stays. */
 export function takeApart(json: Buffer, names: readonly string[]): { text: Buffer; apart: MemberApart[] } {
   if (!json.includes(ESCAPE) && !names.some((name) => json.includes(name))) return { text: json, apart: [] };
   const copy = new Copy(json, new Set(names));
@@ -39,7 +39,7 @@ export function takeApart(json: Buffer, names: readonly string[]): { text: Buffe
   return copy.apart.length === 0 ? { text: json, apart: [] } : { text: copy.text, apart: copy.apart };
 }
 
-/** Puts removed members back into a text that {@link takeApart} returned. */
+/** Puts removed members of a body back into a text that {@link takeApart} returned. */
 export function putBack(text: string, apart: readonly Omit<MemberApart, 'name'>[]): string {
   if (apart.length === 0) return text;
   const bytes = Buffer.from(text);
@@ -73,7 +73,7 @@ class Copy {
     return Buffer.from(this.out.subarray(0, this.length));
   }
 
-  /** Copies the value that begins at this byte; returns the index of the byte after the value. */
+  /** Copies the JSON value that begins at the given byte; returns the index of the byte after the value. */
   value(at: number): number {
     const opening = this.json[at];
     if (opening === OPEN) return this.object(at);

@@ -163,7 +163,7 @@ const OPEN = Buffer.from('{');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from('}');
 
-/** Returns the JSON text of an object with these members. */
+/** Returns the JSON text of an object with the given members. */
 function objectOf(members: readonly Buffer[]): Buffer {
   const parts: Buffer[] = [OPEN];
   for (const member of members) {
@@ -181,7 +181,7 @@ interface Member {
 }
 
 /**
- * Returns the members of a JSON object; null if the text is not an object. The values are not checked here, because
+ * Returns the members of a JSON object; null if the text is not an object. The values are not checked, because
  * JSON.parse checks them later.
  */
 function membersOf(json: Buffer): Member[] | null {

@@ -62,7 +62,8 @@ export function judge(
   const refusing = faults.list.filter(
     ({ pointer = '', code }) => pointers.has(pointer) || (code !== 'member_repeated' && isUnknown(form, pointer)),
   );
-  // The first check has stopped at the maximum number of faults. The deciding members are therefore checked separately.
+  // The check of a whole body stops at the maximum number of faults. The deciding members are therefore checked
+  // separately.
   const others = faults.isFull && refusing.length === 0 ? inspectBody(dto, only(value, deciding)).faults.list : [];
   return { faults: [...others, ...faults.list], isRefused: refusing.length + others.length > 0 };
 }

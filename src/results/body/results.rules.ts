@@ -103,7 +103,7 @@ function timeOf({ booking_on }: CandidateExam): number {
 
 /**
  * Returns the exam for which the `result_id` was accepted before. Refuses a result that names another candidate than
- * this exam's.
+ * that of the exam.
  */
 export function matchResultId(
   seen: { svc_eligiblity_id: string; candidate_id: string },

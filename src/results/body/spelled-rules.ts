@@ -5,7 +5,7 @@ import { characterFault, fault, integer, text, type Rule } from '../../platform/
  * stored as received.
  */
 
-/** Returns a rule that accepts a text or a number. */
+/** Returns a rule for a member of a result that accepts a text or a number. */
 export function spelledText(options: { max: number; lines?: boolean }): Rule {
   const rule = text(options);
   return { schema: rule.schema, faults: (value) => (typeof value === 'number' ? [] : rule.faults(value)) };

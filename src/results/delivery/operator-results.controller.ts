@@ -12,10 +12,18 @@ import { Answer, AnswerList, Problems } from '../../platform/http/documented.js'
 import { Field } from '../../platform/validation/fields.js';
 import { testCodeRule } from '../../platform/validation/identifiers.js';
 import { boolean, dateTime, integer, oneOf, text } from '../../platform/validation/rules.js';
-import { anyFaults, FAULTS_OF_REVISION, ResultModel, resultText } from '../unmatched/result-answers.js';
+import {
+  anyFaults,
+  FAULTS_OF_REVISION,
+  ResultModel,
+  resultText,
+  STATE_OF_RESULT,
+  STATE_REASON_OF_RESULT,
+} from '../unmatched/result-answers.js';
 import type { KeptFault } from '../body/result-judgement.js';
 import { ResultReads } from '../records/result-reads.js';
 import { OperatorRevisions, type OperatorRevision } from '../records/operator-revisions.js';
+import { RESULT_STATES, type ResultState } from '../records/result-state.entity.js';
 import { ResultStore } from '../records/result-store.js';
 import { RESULT_SOURCES, type ResultSource } from '../body/results.rules.js';
 
@@ -47,6 +55,12 @@ class ResultSummaryModel {
 
   @Field(anyFaults, { required: true, description: FAULTS_OF_REVISION })
   faults: readonly KeptFault[];
+
+  @Field(oneOf(RESULT_STATES, 'format_invalid'), { required: true, description: STATE_OF_RESULT })
+  state: ResultState;
+
+  @Field(text({ max: 1000, lines: true }), { always: true, description: STATE_REASON_OF_RESULT })
+  state_reason: string | null;
 
   @Field(boolean(), { required: true })
   has_photo: boolean;

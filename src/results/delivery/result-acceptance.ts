@@ -20,6 +20,7 @@ import {
   registrationNotFound,
   resultIdConflict,
 } from '../results.errors.js';
+import { ResultRevised } from '../results.events.js';
 import type { ResultSource } from '../body/results.rules.js';
 import { SameBodies } from '../records/same-bodies.js';
 import { UnmatchedStore } from '../unmatched/unmatched-store.js';
@@ -100,9 +101,8 @@ export class ResultAcceptance {
     this.unitOfWork.audit('result.accept', svc_eligiblity_id, { accountCode: account_code });
     if (!simulated && (await this.commandBus.execute(new CompleteExam(svc_eligiblity_id, revision)))) return true;
     const now = this.clock.now();
-    this.unitOfWork.change({
-      kind: 'RESULT',
-      change: revision === 1 ? 'RESULT_RECEIVED' : 'RESULT_REVISED',
+    const change = {
+      kind: 'RESULT' as const,
       at: now,
       account_code,
       svc_eligiblity_id,
@@ -111,7 +111,9 @@ export class ResultAcceptance {
       booking_code,
       status: statusAt(exam, now),
       revision,
-    });
+    };
+    if (revision === 1) this.unitOfWork.change({ ...change, change: 'RESULT_RECEIVED' });
+    else this.unitOfWork.raiseOf(ResultRevised, change);
     return true;
   }
 

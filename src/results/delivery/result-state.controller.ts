@@ -43,7 +43,10 @@ export class ResultStateController {
 
   @Post('release')
   @HttpCode(204)
-  @ApiOperation({ summary: 'Release a result that is held or revoked' })
+  @ApiOperation({
+    summary: 'Release a result that is held or revoked',
+    description: 'All callers who may read the results of the account see the bodies again.',
+  })
   @AnswerEmpty(204, 'Released.')
   @BodyProblems(404)
   release(@Param() { svc_id }: ExamPath, @Body() { reason }: ReasonRequest): Promise<void> {

@@ -78,8 +78,8 @@ export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccou
     await this.acceptance.deliver('ACCOUNT', accountCode, delivery, null, async () => {
       const seen = await this.matchResultId(facts, accountCode);
       if (seen === null && candidateId === null) throw candidateExamNotFound.error();
-      // A lock serializes the deliveries of results for one candidate, so that each delivery sees the changes of
-      // earlier deliveries.
+      // A lock on the candidate serializes the deliveries of the candidate's results, so that each delivery sees the
+      // changes of earlier ones.
       if (candidateId !== null)
         await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidateId));
       if (resultId === null && (await this.sameBodies.isNewestSomewhere(accountCode, delivery.body))) return null;

@@ -3,10 +3,13 @@ import { currentAllowedAccounts } from '../../platform/context/request-context.j
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import type { ListedRevision, RevisionKey } from './result-store.js';
 import type { ResultRevision } from './result-revision.entity.js';
+import type { ResultState } from './result-state.entity.js';
 
 const OPERATOR = `SELECT svc_eligiblity_id, eligibilities.account_code, test_code, revision, source, received_datetime,
-  username, faults, simulated, photo IS NOT NULL AS has_photo, video_link IS NOT NULL AS has_video_link
-  FROM result_revisions JOIN eligibilities USING (svc_eligiblity_id)`;
+  username, faults, simulated, photo IS NOT NULL AS has_photo, video_link IS NOT NULL AS has_video_link,
+  coalesce(result_states.state, 'RELEASED') AS state, result_states.reason AS state_reason
+  FROM result_revisions JOIN eligibilities USING (svc_eligiblity_id)
+  LEFT JOIN result_states USING (svc_eligiblity_id)`;
 const OF_RECORDS = prepared(
   'results-of-records',
   `${OPERATOR} WHERE svc_eligiblity_id = ANY ($1::text[]) ORDER BY result_revisions.position DESC`,
@@ -25,6 +28,8 @@ const IS_RELEASED = prepared(
 export type OperatorRevision = ListedRevision &
   Pick<ResultRevision, 'account_code' | 'source' | 'received_datetime' | 'username' | 'simulated' | 'faults'> & {
     test_code: string;
+    state: ResultState;
+    state_reason: string | null;
   };
 
 /** Reads the revisions of results for operators' lists. */
@@ -32,7 +37,7 @@ export type OperatorRevision = ListedRevision &
 export class OperatorRevisions {
   constructor(private readonly database: Database) {}
 
-  /** Returns all result revisions of these eligibility records, newest first. */
+  /** Returns all result revisions of the given eligibility records, newest first. */
   ofRecords(svcEligibilityIds: readonly string[]): Promise<OperatorRevision[]> {
     return this.database.query<OperatorRevision>(OF_RECORDS, [svcEligibilityIds]);
   }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 
-/** The result that a caller is about to see, and the parts of it that the caller sees. */
+/** A result that a caller is about to read, and the parts of the result that the response will show. */
 export interface ResultRead {
   readonly subject: string;
   readonly accountCode: string | null;

@@ -57,7 +57,7 @@ export class ResultRevision {
   @Column('boolean')
   simulated: boolean;
 
-  /** The user who delivered the result. */
+  /** The name of the user who delivered the result. */
   @Column('text')
   username: string;
 

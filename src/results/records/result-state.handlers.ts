@@ -8,9 +8,10 @@ import { acrossAccounts, Database, prepared } from '../../platform/database/data
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { DecideOnResult } from '../results.commands.js';
 import { resultNotFound } from '../results.errors.js';
+import { ResultHeld, ResultReleased, ResultRevoked } from '../results.events.js';
 import type { ResultState } from './result-state.entity.js';
 
-const CHANGES = { RELEASED: 'RESULT_RELEASED', HELD: 'RESULT_HELD', REVOKED: 'RESULT_REVOKED' } as const;
+const EVENTS = { RELEASED: ResultReleased, HELD: ResultHeld, REVOKED: ResultRevoked } as const;
 const ACTIONS = { RELEASED: 'result.release', HELD: 'result.hold', REVOKED: 'result.revoke' } as const;
 
 const FIND = prepared(
@@ -29,7 +30,7 @@ const SAVE = prepared(
 );
 
 interface Found {
-  /** The newest revision of the exam; null if it has no result. */
+  /** The number of the newest revision of the exam's result; null if the exam has no result. */
   revision: number | null;
   state: ResultState;
   booking_code: string | null;
@@ -55,9 +56,8 @@ export class DecideOnResultHandler implements ICommandHandler<DecideOnResult> {
       this.unitOfWork.audit(ACTIONS[state], svc_eligiblity_id, { accountCode: account_code });
       if (found.state === state) return;
       const now = this.clock.now();
-      this.unitOfWork.change({
+      this.unitOfWork.raiseOf(EVENTS[state], {
         kind: 'RESULT',
-        change: CHANGES[state],
         at: now,
         ...{ account_code, svc_eligiblity_id, candidate_id, test_code },
         booking_code: found.booking_code,

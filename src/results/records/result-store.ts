@@ -150,7 +150,7 @@ export class ResultStore {
     });
   }
 
-  /** Returns all registrations in these accounts to which a member of the result points. */
+  /** Returns all registrations in the given accounts to which a member of the result points. */
   async findRegistrations(
     { examCode, locator, email }: RegistrationFacts,
     accountCodes: string[],

@@ -82,8 +82,8 @@ export class SameBodies {
   }
 
   /**
-   * Returns whether the same user has delivered this body before, and the body is the newest revision of another exam
-   * in the account.
+   * Returns whether the same user has delivered the body before, and it is the newest revision of another exam in the
+   * account.
    */
   async isAcceptedElsewhere(
     { svc_eligiblity_id, account_code }: LockedEligibility,
@@ -96,8 +96,8 @@ export class SameBodies {
   }
 
   /**
-   * Returns the state of a locked exam with respect to a delivered body. Also locks the unmatched results with the same
-   * body.
+   * Returns whether, and where, the body that was delivered for a locked exam is stored already. Also locks the
+   * unmatched results with the same body.
    */
   async findNewest(exam: LockedEligibility, source: ResultSource, hash: Buffer, username: string): Promise<Newest> {
     const account = source === 'ACCOUNT' ? exam.account_code : null;

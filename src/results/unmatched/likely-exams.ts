@@ -54,8 +54,8 @@ const named = (likeness: Likeness, parameter: string) => `(
   WHERE status <> 'CANCELLED' AND plain_name(e.last_name) = plain_name($7) LIMIT ${MOST_OF_ONE})`;
 
 /**
- * The SQL condition that a row belongs to an account of the caller. Each of the queries below names one spelling of an
- * id `given`.
+ * The SQL condition that a row belongs to an account of the caller. Each query for likely exams names one spelling of
+ * an id `given`.
  */
 const MINE = `account_code = ${ACCOUNTS}`;
 const OF_ONE_SPELLING = [

@@ -24,6 +24,9 @@ const anyObject: Rule = { schema: { type: 'object', additionalProperties: true }
 export const FAULTS_OF_REVISION =
   'Errors of members that do not affect the matching. The result was accepted in spite of them.';
 
+export const STATE_OF_RESULT = 'The state of the result of the exam, which is the same for all its revisions.';
+export const STATE_REASON_OF_RESULT = 'The reason of the latest hold, release or revocation. Null if there was none.';
+
 /** The rule for the validation errors that are stored with a result's body. */
 export const anyFaults: Rule = {
   schema: {
@@ -54,16 +57,10 @@ export class ResultModel {
   @Field(anyFaults, { required: true, description: FAULTS_OF_REVISION })
   faults: readonly KeptFault[];
 
-  @Field(oneOf(RESULT_STATES, 'format_invalid'), {
-    required: true,
-    description: 'The state of the result of the exam, which is the same for all its revisions.',
-  })
+  @Field(oneOf(RESULT_STATES, 'format_invalid'), { required: true, description: STATE_OF_RESULT })
   state: ResultState;
 
-  @Field(text({ max: 1000, lines: true }), {
-    always: true,
-    description: 'The reason of the latest hold, release or revocation. Null if there was none.',
-  })
+  @Field(text({ max: 1000, lines: true }), { always: true, description: STATE_REASON_OF_RESULT })
   state_reason: string | null;
 
   @Field(anyObject, {
@@ -189,7 +186,7 @@ const underWay = new BodyMemory(24, 6, MOST_WAIT_MS);
  * @throws DomainError service_unavailable while too many such responses to the application are being sent
  */
 export async function sendArray(response: Response, find: () => Promise<AsyncIterable<string>>): Promise<void> {
-  // Releases the slot of the request, because each entry of the array waits for a slot of its own.
+  // The slot of the request is released, because each entry of the streamed array waits for a slot of its own.
   answered(response);
   const place = underWay.begin(requestContext().caller?.consumerKey ?? '');
   try {
@@ -211,7 +208,7 @@ async function stream(response: Response, entries: AsyncIterable<string>): Promi
   try {
     await pipeline(Readable.from(arrayText(sharingReads(entries)), { highWaterMark: 1 }), response);
   } catch (error) {
-    // This error means that the client disconnected.
+    // The error ERR_STREAM_PREMATURE_CLOSE means that the client disconnected before the array was sent.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   }
 }

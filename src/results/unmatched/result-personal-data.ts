@@ -44,7 +44,8 @@ const READ_UNMATCHED = {
          WHERE id > $1 ORDER BY id LIMIT $2`,
   across: acrossAccounts.matching,
 };
-// Finds equal e-mail addresses. They are compared as in the matching of results.
+// Finds the e-mail addresses in results that equal one of the candidate's. They are compared as in the matching of
+// results.
 const SAME_EMAILS = {
   text: `SELECT given FROM unnest($1::text[]) AS given
          WHERE case_folded(btrim(given)) IN (SELECT case_folded(known) FROM unnest($2::text[]) AS known)`,
@@ -271,7 +272,7 @@ function idOf(value: unknown): string | null {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 }
 
-/** Returns all texts in a body, at any depth. */
+/** Returns all texts in a result's body, at any depth. */
 function textsOf(value: unknown, texts: string[] = []): string[] {
   if (typeof value === 'string') texts.push(value);
   else if (typeof value === 'object' && value !== null)

@@ -44,7 +44,7 @@ export class UnmatchedResult {
   @Column('text')
   username: string;
 
-  /** The validation errors in the body. */
+  /** The validation errors that were found in the result's body. */
   @Column('json', { default: [] })
   faults: KeptFault[];
 

@@ -11,7 +11,7 @@ const KEPT_MS = 30 * 86_400_000;
 const BATCH = 20;
 
 /**
- * Deletes unmatched results after 30 days, and the byte counts of past days. Several processes may do this at the same
+ * Deletes unmatched results after 30 days, and the byte counts of past days. Several processes may sweep at the same
  * time.
  */
 @Injectable()

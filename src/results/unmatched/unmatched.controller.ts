@@ -123,7 +123,7 @@ export class UnmatchedResultsController {
     if (!found) throw unmatchedResultNotFound.error();
     const isDriver = scopes.has('results');
     const exam = found.svc_eligiblity_id;
-    // An accepted result is as secret as its exam's.
+    // The body of an unmatched result that was accepted is as secret as the result of its exam.
     const isHidden = !isDriver && exam !== null && !(await this.revisions.isReleased(exam));
     const shown = media === 'false' || !isDriver ? withoutMedia(found) : found;
     const result = isHidden ? { ...shown, body: null } : shown;

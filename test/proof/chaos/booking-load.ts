@@ -9,25 +9,27 @@ const DAY_MS = 86_400_000;
 const dateTime = (ms: number) => new Date(ms).toISOString().slice(0, 19) + 'Z';
 
 export interface LoadOptions {
-  /** Returns the base URL for the next request. */
+  /** Returns the base URL of the service process that gets the next request. */
   readonly baseUrl: () => string;
   readonly account: string;
   readonly token: string;
-  /** The pause between two bookings of one worker, in milliseconds. */
+  /** The pause between two bookings that one worker of the load makes, in milliseconds. */
   readonly restMs?: number;
   readonly timeoutMs?: number;
+  /** Whether records are changed as well; the subscription must list their changes. */
+  readonly changesRecords?: boolean;
 }
 
-/** Creates, moves and cancels bookings, and records the acknowledged calls. */
+/** Creates, moves and cancels bookings, changes records, and records the acknowledged calls. */
 export class BookingLoad {
-  /** For each booking, the number of changes that the service has acknowledged. */
+  /** For each booking, and for each record if records are changed, the number of acknowledged changes. */
   readonly acknowledged = new Map<string, number>();
   readonly eligibilities = new Set<string>();
-  /** The times of the service's successful responses. */
+  /** The times at which the service sent successful responses. */
   readonly answeredAt: number[] = [];
   /** The durations of successful answers, in milliseconds. */
   durations: number[] = [];
-  /** The failures that are not a 503 with `Retry-After`. */
+  /** The failed calls that were not answered with 503 and `Retry-After`. */
   readonly faults: string[] = [];
   calls = 0;
   failures = 0;
@@ -64,6 +66,7 @@ export class BookingLoad {
       candidate: { candidate_id: candidate, first_name: 'Ada', last_name: 'Lovelace' },
     })) as { svc_eligiblity_id: string };
     this.eligibilities.add(id);
+    if (this.options.changesRecords) await this.changeRecord(id, candidate);
     const booking = { booking_on: dateTime(Date.now() + 7 * DAY_MS), delivery_mode: 'SVC_REMOTE_PROCTORED' };
     const path = `/accounts/${account}/candidates/${candidate}/tests/${TEST_CODE}/bookings`;
     const { booking_code: code } = (await this.call('POST', path, booking)) as { booking_code: string };
@@ -78,6 +81,17 @@ export class BookingLoad {
     if (randomInt(3) === 0) {
       await this.call('DELETE', `/accounts/${account}/bookings/${code}`);
       this.acknowledged.set(code, this.acknowledged.get(code)! + 1);
+    }
+  }
+
+  private async changeRecord(id: string, candidate: string): Promise<void> {
+    this.acknowledged.set(id, 1);
+    for (let change = 0; change < randomInt(3); change++) {
+      await this.call('PUT', `/accounts/${this.options.account}/candidates/${candidate}/tests/${TEST_CODE}`, {
+        test_code: TEST_CODE,
+        candidate: { candidate_id: candidate, first_name: 'Ada', last_name: `Name ${randomUUID()}` },
+      });
+      this.acknowledged.set(id, this.acknowledged.get(id)! + 1);
     }
   }
 
@@ -105,8 +119,14 @@ export class BookingLoad {
   }
 }
 
-/** Subscribes the partner to all events of the account from now on. */
-export async function subscribe(baseUrl: string, account: string, token: string, partner: Partner): Promise<void> {
+/** Subscribes the partner to all events of the account's bookings, and to these changes of its records, from now on. */
+export async function subscribe(
+  baseUrl: string,
+  account: string,
+  token: string,
+  partner: Partner,
+  record_changes: readonly string[] = [],
+): Promise<void> {
   const post = async (path: string, body?: object) => {
     const response = await fetch(`${baseUrl}/admin/subscriptions${path}`, {
       method: 'POST',
@@ -121,6 +141,7 @@ export async function subscribe(baseUrl: string, account: string, token: string,
     partner_url: partner.url,
     ca_pem: partner.caPem,
     wait_ms: 2000,
+    record_changes,
     auto_retry_on: ['500', 'timeout', 'connection'],
   });
   await post(`/${id}/verify`);

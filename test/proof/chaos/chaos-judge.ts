@@ -18,12 +18,15 @@ export async function settle(url: string): Promise<void> {
   }
 }
 
-/** Compares the acknowledged changes, and the events that the partner accepted, with the account's bookings. */
+/** Compares the acknowledged changes, and the events that the partner accepted, with the bookings and records. */
 export async function judge(url: string, account: string, load: BookingLoad, ledger: Ledger) {
   const bookings = await query(url, 'SELECT booking_code, event_sequence FROM bookings WHERE account_code = $1', [
     account,
   ]);
-  const committed = new Map(bookings.map((row) => [row['booking_code'] as string, row['event_sequence'] as number]));
+  const records = await query(url, 'SELECT stream AS booking_code, sequence AS event_sequence FROM event_streams');
+  const committed = new Map(
+    [...bookings, ...records].map((row) => [row['booking_code'] as string, row['event_sequence'] as number]),
+  );
   const sequences = new Map<string, Set<number>>();
   let [lost, phantom, gaps, duplicates, unexplained] = [0, 0, 0, 0, 0];
   for (const { booking, sequence, at } of ledger.accepted.values()) {

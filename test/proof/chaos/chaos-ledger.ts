@@ -7,6 +7,7 @@ type Seen = Observation & { readonly at: number };
 
 /** Records the events that reached the partner, in the order of their arrival. */
 export class Ledger {
+  /** The accepted events. A change of a record has the id of its record instead of a booking. */
   readonly accepted = new Map<string, { booking: string; sequence: number; at: number[] }>();
   private readonly underWay = new Set<string>();
   private readonly bookings = new Map<string, Seen[]>();
@@ -23,7 +24,8 @@ export class Ledger {
   listenTo(partner: Partner): void {
     partner.answer(async (request) => {
       const id = request.headers['webhook-id'];
-      const booking = (request.json as { booking_code: string }).booking_code;
+      const body = request.json as { booking_code: string; svc_eligiblity_id: string };
+      const booking = request.path.endsWith('/changes') ? body.svc_eligiblity_id : body.booking_code;
       const sequence = Number(request.headers['event-sequence']);
       this.begins(booking, sequence);
       if (this.underWay.has(id)) this.inFlightTwice += 1;

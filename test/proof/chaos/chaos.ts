@@ -1,13 +1,13 @@
 /**
  * Tests that crashes lose nothing and invent nothing.
  *
- * Three processes of the service (two `api,delivery`, one `delivery`) share one PostgreSQL. Bookings are created, moved
- * and cancelled continuously, while the partner alternates between 200 and 500. In each round one process, or
+ * Three processes of the service (two `api,delivery`, one `delivery`) share one PostgreSQL. Records are created and
+ * changed, and bookings are created, moved and cancelled continuously, while the partner alternates between 200 and 500. In each round one process, or
  * PostgreSQL, is killed with SIGKILL at a random moment and restarted. In the end everything must have settled:
  *
  * - lost: a change that was acknowledged, or is in the database, whose event the partner never accepted;
  * - phantom: an event at the partner of a change that is not in the database;
- * - gap: an event-sequence of a booking that is missing between others;
+ * - gap: an event-sequence of a booking or record that is missing between others;
  * - overtaken: an event of a booking that arrived before an earlier one was accepted, or while another was in flight;
  * - unexplained: a booking with deliveries that the model of the protocol (../model/) cannot explain;
  * - in flight twice: one event in flight to the partner twice at the same moment;
@@ -26,6 +26,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/embedded-postgres.js';
 import { migrate } from '../../../src/platform/database/migrate.js';
+import { RECORD_CHANGES } from '../../../src/platform/changes/change.entity.js';
 import { startPartner } from '../../support/partner.js';
 import { BookingLoad, subscribe } from './booking-load.js';
 import { runCommand } from '../../../bench/command.js';
@@ -71,10 +72,11 @@ async function run(stops: Stop[]): Promise<boolean> {
   await Promise.all(services.map((service) => service.start()));
   const partner = await startPartner();
   stops.push(() => partner.stop());
-  await subscribe(services[0].baseUrl, account, token, partner);
+  await subscribe(services[0].baseUrl, account, token, partner, RECORD_CHANGES);
   const ledger = new Ledger();
   ledger.listenTo(partner);
-  const load = new BookingLoad({ baseUrl: () => services[randomInt(2)].baseUrl, account, token });
+  const baseUrl = () => services[randomInt(2)].baseUrl;
+  const load = new BookingLoad({ baseUrl, account, token, changesRecords: true });
   let postgresKills = 0;
 
   for (let round = 1; round <= rounds; round++) {
@@ -93,7 +95,7 @@ async function run(stops: Stop[]): Promise<boolean> {
     await Promise.all(services.filter((service) => !service.isRunning).map((service) => service.start()));
     ledger.down = false;
     process.stdout.write(
-      `round ${round}/${rounds}: ${load.acknowledged.size} bookings, ${ledger.accepted.size} events accepted\n`,
+      `round ${round}/${rounds}: ${load.acknowledged.size} bookings and records, ${ledger.accepted.size} events accepted\n`,
     );
   }
   await load.stop();

@@ -115,7 +115,8 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
   await subscribe(baseUrl, account, token, partner);
   const ledger = new Ledger();
   ledger.listenTo(partner);
-  // `feed` reads changes that the dump will not contain. `rested` pauses and keeps an earlier cursor.
+  // The client `feed` reads changes that the dump will not contain. The client `rested` pauses and keeps an earlier
+  // cursor.
   const feed = await FeedFollower.start(baseUrl, account, token);
   const rested = await FeedFollower.start(baseUrl, account, token);
   const load = new BookingLoad({ baseUrl: () => baseUrl, account, token, restMs: 20 });

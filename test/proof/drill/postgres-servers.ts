@@ -63,7 +63,7 @@ export class DebianPostgres {
     await this.start();
   }
 
-  /** Creates the role of the processes, like deploy/compose/role.sh. */
+  /** Creates the database role of the service's processes, like deploy/compose/role.sh. */
   makeRole(servicePassword: string): void {
     this.runOnce('role.sh', { SERVICE_PASSWORD: servicePassword });
   }
@@ -74,7 +74,7 @@ export class DebianPostgres {
     execFileSync('/bin/sh', [join(COMPOSE, script)], { env, stdio: ['ignore', 'ignore', 'inherit'] });
   }
 
-  /** Starts a standby like deploy/compose/standby.sh. */
+  /** Starts a standby of PostgreSQL, like deploy/compose/standby.sh. */
   static async standby(folder: string, primary: DebianPostgres, password: string): Promise<DebianPostgres> {
     const data = ownedByPostgres(folder, 'standby');
     const port = await freePort();

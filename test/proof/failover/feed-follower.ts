@@ -43,7 +43,7 @@ export class FeedFollower {
     return new FeedFollower(baseUrl, account, token, next);
   }
 
-  /** Stops reading, and keeps the cursor until it reads again. */
+  /** Stops reading the change feed, and keeps the cursor for the next read. */
   async rest(): Promise<void> {
     this.following = false;
     await this.done;

@@ -41,7 +41,7 @@ export const HARMS: readonly Harm[] = [
     promotes: 'gone',
     strike: async ({ cluster }) => {
       (await cluster.primary()).killPostgres();
-      // Nothing to repair: Patroni restarts the killed PostgreSQL as a standby.
+      // A killed PostgreSQL needs no repair, because Patroni restarts it as a standby.
       return () => undefined;
     },
   },

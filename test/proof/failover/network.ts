@@ -44,7 +44,7 @@ export class Machine {
       this.kill();
       ip('netns', 'del', this.name);
     }
-    // The namespace exists as long as one of its processes runs.
+    // The network namespace of a machine exists as long as one of its processes runs.
     if (ip('-brief', 'link').includes(`${this.port}@`)) ip('link', 'del', this.port);
   }
 

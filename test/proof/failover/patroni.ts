@@ -202,7 +202,8 @@ function patroniConfig(
         loop_wait: 1,
         retry_timeout: RETRY_TIMEOUT_S,
         synchronous_mode: synchronous,
-        // With the value 0, Patroni replaces a killed primary immediately, without first trying to restart it.
+        // With `primary_start_timeout: 0`, Patroni replaces a killed primary immediately, without first trying to
+        // restart it.
         primary_start_timeout: 0,
         postgresql: {
           use_pg_rewind: true,
@@ -252,7 +253,7 @@ export class PromotionWatch {
       asking = false;
       if (!rows[0].standby) this.at ??= Date.now();
     };
-    // An error is ignored, because it means that the standby has closed the connection.
+    // An error of the connection to the standby is ignored, because it means that the standby has closed it.
     this.timers.push(setInterval(() => void look().catch(() => undefined), 20));
   }
 

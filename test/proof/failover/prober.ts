@@ -68,13 +68,13 @@ export class Prober {
       isAnswered = answer.ok;
       if (answer.ok) this.acknowledged.add(body.svc_eligiblity_id!);
     } catch {
-      // A failed call is not an error here: the figures count calls without a response.
+      // A failed call does not end the program, because the figures count calls without a response.
     }
     this.probes.push({ begun, ended: Date.now(), isAnswered });
   }
 }
 
-/** Returns the longest time between two successive moments, in milliseconds. */
+/** Returns the longest time between two successive moments of a list, in milliseconds. */
 export function longestPause(moments: readonly number[]): number {
   const sorted = [...moments].sort((a, b) => a - b);
   return Math.max(0, ...sorted.slice(1).map((moment, index) => moment - sorted[index]));

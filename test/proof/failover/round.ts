@@ -24,7 +24,7 @@ export interface Outcome {
   readonly changes: number;
   /** Changes acknowledged to callers, or committed, of which the partner was never notified. */
   readonly lost: number;
-  /** The number of notifications about changes that are in no table. */
+  /** The number of notifications about changes that the database does not contain. */
   readonly invented: number;
   readonly disorder: number;
   readonly feedFaults: number;

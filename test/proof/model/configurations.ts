@@ -82,7 +82,10 @@ export const LARGE: readonly Configuration[] = [
   },
 ];
 
-/** @throws Error when there is no configuration of this name */
+/**
+ * Returns the configuration of the delivery model with the given name.
+ * @throws Error when there is no configuration of this name
+ */
 export function configurationOf(name: string): Configuration {
   const found = [...SMALL, ...LARGE].find((configuration) => configuration.name === name);
   if (found === undefined) throw new Error(`There is no configuration ${name}.`);

@@ -6,14 +6,15 @@ export interface Subject {
   readonly sequence: number;
 }
 
-// The following constants are the possible values of each byte of a state.
+// Each constant object lists the possible values of one byte of the model's state.
 
 export const EVENT = { NONE: 0, COMMITTED: 1, SETTLED: 2 } as const;
 export const STATE = { NONE: 0, PENDING: 1, DELIVERED: 2, AUTO: 3, MANUAL: 4, RESOLVED: 5 } as const;
 /** The trigger of a notification's row in `deliveries`; NONE means that there is no row. */
 export const TRIGGER = { NONE: 0, FIRST: 1, AUTO: 2, MANUAL: 3, REPLAY: 4 } as const;
 /**
- * FRESH: an attempt may start; OLD: no attempt may start; LAPSED: the lease has expired and anybody may claim the row.
+ * The age of a worker's lease. FRESH: an attempt may start; OLD: no attempt may start; LAPSED: the lease has expired,
+ * and any worker may claim the row.
  */
 export const LEASE = { NONE: 0, FRESH: 1, OLD: 2, LAPSED: 3 } as const;
 /**
@@ -24,7 +25,7 @@ export const HOLD = { NONE: 0, CLAIMED: 1, UNDER_WAY: 2, OK: 3, DOWN: 4, REFUSED
 export const SUBSCRIPTION = { ACTIVE: 0, SUSPENDING: 1, SUSPENDED: 2 } as const;
 /** The next probe of a DOWN partner; HELD + position: a worker has claimed it. NEVER occurs only in a mutation. */
 export const PROBE = { DUE: 0, WAITING: 1, HELD: 2, NEVER: 255 } as const;
-/** STOPPING and ENDING: pause or abort was requested, and has not taken effect yet. */
+/** The state of the bulk job. STOPPING and ENDING: a pause or an abort was requested, and has not taken effect yet. */
 export const JOB = { NONE: 0, RUNNING: 1, STOPPING: 2, PAUSED: 3, ENDING: 4, ABORTED: 5, DONE: 6 } as const;
 export const ITEM = { NONE: 0, WAITING: 1, SENT: 2, BEGUN: 3, ENDED: 4 } as const;
 
@@ -66,9 +67,9 @@ export class Layout {
   readonly subscription = (partner: number) => partner * OF_PARTNER;
   readonly isDown = (partner: number) => partner * OF_PARTNER + 1;
   readonly probe = (partner: number) => partner * OF_PARTNER + 2;
-  /** Whether the bulk job has had a success with this partner. */
+  /** Whether the bulk job has delivered a notification to the partner. */
   readonly jobSuccess = (partner: number) => partner * OF_PARTNER + 3;
-  /** Whether the protocol pauses the partner. */
+  /** Whether the delivery protocol currently pauses the partner. */
   readonly wall = (partner: number) => partner * OF_PARTNER + 4;
   /** Whether the pause that the partner asked for is still in effect. */
   readonly isBusy = (partner: number) => partner * OF_PARTNER + 5;
@@ -119,12 +120,12 @@ export class Layout {
 
   /** Returns the notifications that share partner and booking with `n`, without `n`. */
   readonly siblings = (n: number) => this.siblingsOf[n];
-  /** Returns the notifications of the event of `n`, including `n`. */
+  /** Returns the notifications of the same event as notification `n`, including `n`. */
   readonly ofEvent = (n: number) => this.eventOf[n];
 }
 
-/** The flag in `busyFor` which says that the partner has accepted nothing since it was busy. */
+/** The flag in the byte `busyFor` of a partner: the partner has accepted nothing since it was busy. */
 export const ONLY_BUSY = 16;
 
-/** The flag in `waited` which says that the row belongs to the bulk job. */
+/** The flag in the byte `waited` of a notification: its row in `deliveries` belongs to the bulk job. */
 export const ROW_OF_JOB = 16;

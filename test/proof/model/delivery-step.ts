@@ -5,7 +5,7 @@ import type { Emit } from './state-search.js';
 /** The actions of the environment that can happen in a configuration; an omitted action does not happen. */
 export interface World {
   readonly kills?: boolean;
-  /** Whether the partner can answer 500. */
+  /** Whether the partner of the model may answer 500. */
   readonly outages?: boolean;
   /** Whether the partner can send responses after which an operator must act. */
   readonly refusals?: boolean;
@@ -127,7 +127,7 @@ export class Step {
     this.emit(this.to, label, benign, fault);
   }
 
-  // The following methods read the state from which the step leads.
+  // Methods of the first group read the state from which the step leads.
 
   partnerOf(n: number): number {
     return this.layout.subjects[n].partner;
@@ -141,7 +141,7 @@ export class Step {
     return this.from[this.layout.isDown(partner)] === 1;
   }
 
-  /** Returns whether the protocol knows that the partner is paused. */
+  /** Returns whether the partner is paused as far as the delivery protocol knows. */
   isWalled(partner: number): boolean {
     return this.from[this.layout.wall(partner)] === 1;
   }
@@ -205,9 +205,9 @@ export class Step {
     return false;
   }
 
-  // The following methods change the state to which the step leads.
+  // Methods of the second group change the state to which the step leads.
 
-  /** Gives the worker the only lease on the row. */
+  /** Gives the worker the only lease on the row of `deliveries`. */
   giveLease(to: Uint8Array, w: number, n: number, flags: number): void {
     const { layout } = this;
     for (let other = 0; other < layout.workers; other++) to[layout.token(other, n)] = 0;

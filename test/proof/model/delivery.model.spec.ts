@@ -5,7 +5,7 @@ import { search } from './state-search';
 
 describe('the model of the delivery protocol', () => {
   it.each(SMALL.map((configuration) => [configuration.name, configuration] as const))(
-    'the delivery model satisfies its invariants in every state: %s',
+    'the delivery model keeps its promises in every state of the configuration %s',
     (_name, configuration) => {
       const { fault, trace, states, truncated } = search(new DeliveryModel(configuration));
       expect({ fault, trace, truncated }).toEqual({ fault: null, trace: [], truncated: false });
@@ -13,10 +13,13 @@ describe('the model of the delivery protocol', () => {
     },
   );
 
-  it.each(Object.keys(MUTATIONS) as Mutation[])('the delivery model violates its invariants when %s', (mutation) => {
-    const { fault, trace } = search(new DeliveryModel(configurationOf(MUTATIONS[mutation].shownBy), mutation));
-    expect(fault).not.toBeNull();
-    // The trace of a promise that is broken from the beginning has a single line.
-    expect(trace.length).toBeGreaterThan(MUTATIONS[mutation].shownBy === 'always busy' ? 0 : 1);
-  });
+  it.each(Object.keys(MUTATIONS) as Mutation[])(
+    'the delivery model breaks a promise under the mutation %s',
+    (mutation) => {
+      const { fault, trace } = search(new DeliveryModel(configurationOf(MUTATIONS[mutation].shownBy), mutation));
+      expect(fault).not.toBeNull();
+      // The trace of a promise that is broken from the beginning has a single line.
+      expect(trace.length).toBeGreaterThan(MUTATIONS[mutation].shownBy === 'always busy' ? 0 : 1);
+    },
+  );
 });

@@ -69,7 +69,7 @@ function faultOfItem({ layout, from }: Step, n: number): string | null {
   return 'a job sends an item that it does not count, or sends it twice';
 }
 
-/** Returns the promise that a claim of `n` breaks. */
+/** Returns the promise that a claim of notification `n` breaks; null if it breaks none. */
 export function faultOfClaim({ layout, from }: Step, n: number): string | null {
   if (from[layout.trigger(n)] !== TRIGGER.REPLAY) return null;
   for (const m of layout.siblings(n)) {
@@ -86,7 +86,7 @@ export function faultOfFalling({ layout, from }: Step, n: number): string | null
   return from[layout.failures(n)] > SUSPECT ? 'one event holds up a partner that takes the others' : null;
 }
 
-/** Returns the promise that the state itself breaks; else null. */
+/** Returns the promise of delivery that the state itself breaks; else null. */
 export function faultOfState(layout: Layout, state: Uint8Array): string | null {
   for (let partner = 0; partner < layout.partners; partner++)
     if (state[layout.isSlowed(partner)] && state[layout.good(partner)] >= ENOUGH_GOOD)

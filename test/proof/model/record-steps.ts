@@ -73,7 +73,8 @@ export function record(step: Step, w: number, n: number): void {
     step.free(to, n);
     to[layout.trigger(n)] = TRIGGER.AUTO;
     to[layout.state(n)] = STATE.AUTO;
-    // The notification may arrive twice, because an operator requested the resend regardless of earlier deliveries.
+    // A notification that an operator resends may arrive twice, because the operator requested it regardless of earlier
+    // deliveries.
     if (step.isOfJob(n)) to[layout.mayRepeat(n)] = 1;
     to[layout.waited(n)] &= ~ROW_OF_JOB;
     if (step.world.blames)

@@ -8,6 +8,7 @@
 /** Emits a step of the protocol from one state to another. */
 export interface Emit {
   /**
+   * Receives a step of the protocol.
    * @param label identifies the step, for `Protocol.describe`
    * @param benign whether the step needs no fault, no operator and no new failure: progress must be possible by such
    *   steps alone
@@ -23,7 +24,7 @@ export interface Protocol {
   expand(from: Uint8Array, emit: Emit): void;
   /** Returns the promise that the state breaks; else null. */
   faultOf(state: Uint8Array): string | null;
-  /** Returns whether no possible work is left. */
+  /** Returns whether the protocol has no work left in the state. */
   isSettled(state: Uint8Array): boolean;
   describe(label: number): string;
 }
@@ -33,7 +34,7 @@ export interface Verdict {
   readonly steps: number;
   /** The promise that some behaviour breaks; null if all promises hold. */
   readonly fault: string | null;
-  /** The steps that lead to the broken promise. */
+  /** The descriptions of the steps that lead to the broken promise. */
   readonly trace: readonly string[];
   /** Whether the search ended before all states were visited. */
   readonly truncated: boolean;
@@ -104,7 +105,7 @@ function hash(bytes: Uint8Array, from: number, size: number): number {
   return (h ^ (h >>> 15)) >>> 0;
 }
 
-/** A growing list of numbers. */
+/** A list of numbers in a typed array, which is replaced by a larger one when it is full. */
 class Numbers {
   private values = new Int32Array(8192);
   length = 0;
@@ -168,7 +169,7 @@ export function search(protocol: Protocol, most = Infinity): Verdict {
         benignTo.push(index);
       }
     });
-    // The type is asserted, because a closure assigns the variable.
+    // The type of the variable is asserted, because TypeScript does not see that a closure assigns it.
     const found = broken as { at: number; fault: string } | null;
     if (found !== null) return verdict(found.fault, traceTo(found.at));
   }
@@ -180,7 +181,7 @@ export function search(protocol: Protocol, most = Infinity): Verdict {
 
 /** Returns the first state from which no benign steps lead to a settled state; null if there is none. */
 function firstStuck(protocol: Protocol, store: StateStore, from: Numbers, to: Numbers): number | null {
-  // The steps are grouped by the state to which they lead.
+  // For the backward search, steps are grouped by the state to which they lead.
   const first = new Int32Array(store.count + 1);
   for (let i = 0; i < to.length; i++) first[to.at(i) + 1] += 1;
   for (let i = 0; i < store.count; i++) first[i + 1] += first[i];

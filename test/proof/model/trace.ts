@@ -6,7 +6,7 @@ import { StateStore } from './state-search.js';
 export type Observation =
   | { readonly what: 'begin'; readonly sequence: number }
   | { readonly what: 'answer'; readonly sequence: number; readonly status: 200 | 500 }
-  /** A process or the database was killed. */
+  /** The observation that a process or the database was killed. */
   | { readonly what: 'kill' };
 
 /**
@@ -81,7 +81,7 @@ export class TraceChecker {
     const names = STEPS_OF[`${observation.what} ${observation.what === 'answer' ? observation.status : 0}`];
     const reached = new StateStore(this.model.size);
     for (let index = 0; index < states.count; index++) {
-      // The kill may have no effect, because the killed process may not have worked on this booking.
+      // A kill may have no effect on the booking, because the killed process may not have worked on it.
       if (kill) reached.add(states.at(index));
       this.steps(states.at(index), (name, n, to) => {
         if (names.includes(name) && (kill || n + 1 === observation.sequence)) reached.add(to);

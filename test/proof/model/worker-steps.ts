@@ -101,7 +101,7 @@ function make(step: Step, to: Uint8Array, made: readonly number[]): void {
 
 function isFreeForClaim(step: Step, n: number): boolean {
   const { layout, from } = step;
-  // If the clock is ahead, an old lease seems to have expired.
+  // To a worker whose clock is ahead, an old lease seems to have expired.
   const early = step.is('lease is judged by a clock that is ahead') && from[layout.lease(n)] === LEASE.OLD;
   return step.isFree(n) || early;
 }

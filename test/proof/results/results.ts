@@ -259,7 +259,7 @@ async function fillDisk(path: string): Promise<void> {
   try {
     for (;;) writeFileSync(filler, block, { flag: 'a' });
   } catch {
-    // The error is expected: it shows that the disk is full.
+    // Writing the filler ends with an error, which shows that the disk is full.
   }
   await pause(3_000);
   rmSync(filler, { force: true });

@@ -8,7 +8,7 @@ import { dataSourceOptions } from '../../../src/schema.js';
 
 const forwardOnly = () => Promise.reject(new Error('Migrations go forward only.'));
 
-/** Adds columns, whose values the present release does not write. */
+/** The migration of the simulated next release adds columns, whose values the present release does not write. */
 class NextColumns4102444800000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 /** A fault for the simulation: a condition of the delivery code that is removed when the file is loaded. */
 interface Planted {
   readonly name: string;
-  /** The compiled file below `src`. */
+  /** The path of the compiled file, below `src`, in which the fault is planted. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
@@ -91,7 +91,10 @@ export const PLANTED: readonly Planted[] = [
   },
 ];
 
-/** @throws Error when the code has changed and the fault no longer applies: the list of faults must then be updated */
+/**
+ * Plants the fault with the given name in the compiled code.
+ * @throws Error when the code has changed and the fault no longer applies: the list of faults must then be updated
+ */
 export function plant(name: string): void {
   const fault = PLANTED.find((planted) => planted.name === name);
   if (fault === undefined) throw new Error(`There is no fault "${name}".`);

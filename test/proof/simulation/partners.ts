@@ -78,9 +78,9 @@ export class SimulatedPartners {
   ): Promise<AttemptOutcome> {
     const { booking_code: booking } = JSON.parse(body) as { booking_code: string };
     const asked = this.time.ms;
-    // The attempt ends at the partner after the wait time, even if the process dies.
+    // The simulated partner's attempt ends after the wait time, even if the process that made it dies.
     const late = processOf.exit(() => new Promise<void>((resolve) => setTimeout(resolve, waitMs)));
-    // This turn simulates the time to connect.
+    // Waiting for a turn simulates the time that it takes to connect to the partner.
     await this.turns.wait();
     if (this.time.ms - asked >= waitMs) {
       this.event(url, booking, Number(headers['event-sequence'])).refused = true;
@@ -107,7 +107,7 @@ export class SimulatedPartners {
     else if (status !== 429) event.refused = true;
     // Successful responses to other events may have shown that only this event fails.
     if (event.failures > SUSPECT_AFTER) event.refused = true;
-    // This turn simulates the time until the response arrives.
+    // Waiting for a turn simulates the time until the partner's response arrives.
     await this.turns.wait();
     if (status === 429) this.walls.set(`${processOf.getStore()} ${url}`, this.time.ms + BUSY_S * 1000);
     return outcome(status, durationMs);

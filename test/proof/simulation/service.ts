@@ -47,7 +47,7 @@ const CLOCK = [
     (name) =>
       `CREATE FUNCTION simulated.${name}() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT now FROM simulated.clock'`,
   ),
-  // set_config has no effect here: PostgreSQL's timeouts would use real time, so turns.ts simulates them.
+  // In the simulation, set_config has no effect: PostgreSQL's timeouts would use real time, so turns.ts simulates them.
   `CREATE FUNCTION simulated.set_config(name text, value text, local boolean) RETURNS text LANGUAGE sql
      AS 'SELECT value'`,
 ];

@@ -24,7 +24,7 @@ export class SimulatedTime {
     return new Date(this.start + this.elapsed);
   }
 
-  /** Milliseconds of simulated time since the beginning. */
+  /** The milliseconds of simulated time that have passed since the beginning. */
   get ms(): number {
     return this.elapsed;
   }
@@ -49,7 +49,7 @@ export class SimulatedTime {
       setInterval: () => ({ unref: () => undefined, ref: () => undefined }),
       clearInterval: () => undefined,
     });
-    // The compiled sources read this binding at each call, so that it can be replaced.
+    // The compiled sources read `setTimeout` from the module's object at each call, so that it can be replaced there.
     const promises = createRequire(__filename)('node:timers/promises') as { setTimeout: unknown };
     const pause = promises.setTimeout;
     this.uninstall = () => {

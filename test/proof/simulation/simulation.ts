@@ -77,7 +77,8 @@ export class Simulation {
     while (this.turns.hasAny) await this.turns.release(new Chance(0));
     nodeCrypto.randomUUID = () => this.uuid();
     Math.random = () => chance.next();
-    // TRUNCATE instead of DELETE, so that the physical row order does not depend on earlier runs.
+    // The tables are emptied by TRUNCATE instead of DELETE, so that the physical order of rows does not depend on
+    // earlier runs.
     await this.service.rows(
       `TRUNCATE job_items, job_parts, jobs, deliveries, domain_events, notification_attempts, notifications,
          error_queue_causes, subscriptions RESTART IDENTITY`,

@@ -35,7 +35,7 @@ interface Turn {
  * The real time, in milliseconds, to wait for a statement's response before asking PostgreSQL why the statement waits.
  */
 const LOOK_MS = 10;
-/** A limit in real time that exceeds the needs of any machine. */
+/** A time limit in real time that even a slow machine does not reach. */
 const STUCK_MS = 120_000;
 /**
  * The maximum lock wait of a statement, within a transaction and alone: statement_timeout and lock_timeout of the
@@ -97,7 +97,7 @@ export class FairSemaphore {
     return process !== undefined && this.stopped.has(process);
   }
 
-  /** Stops a process like SIGSTOP. */
+  /** Stops a simulated process, as SIGSTOP would stop a real one. */
   stop(process: number): void {
     this.stopped.add(process);
   }
@@ -161,7 +161,7 @@ export class FairSemaphore {
     };
     const pids = asked.map(({ processID }) => processID ?? 0);
     if (!pids.every((pid) => (activity.get(pid)?.by.length ?? 0) > 0 && waits(pid, []))) return false;
-    // If statements were answered or sent during the query, the check must be repeated.
+    // If statements were answered or sent while PostgreSQL was asked which statements wait, it must be asked again.
     if (asked.length !== this.onTheWay.size || !asked.every((client) => this.onTheWay.has(client))) return false;
     const since = this.time.ms;
     this.blocked = new Map(

@@ -1,6 +1,6 @@
 /** A change of a source file that violates a sentence of the specification. */
 export interface Violation {
-  /** The number of the sentence whose test must fail. */
+  /** The number of the specification's sentence whose test must fail. */
   readonly sentence: string;
   readonly file: string;
   readonly from: string;

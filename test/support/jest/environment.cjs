@@ -4,7 +4,7 @@
 const vm = require('node:vm');
 const { TestEnvironment } = require('jest-environment-node');
 
-/** Represents Node's own context, for which `node:vm` has no object. */
+/** The object that Jest gets instead of a context of `node:vm`: it represents Node's own context. */
 const OWN_CONTEXT = Object.freeze({});
 
 const { compileFunction } = vm;

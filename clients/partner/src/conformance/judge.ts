@@ -9,7 +9,7 @@ export interface Verdict {
   fault: string | null;
 }
 
-/** Plays the situations one after another. */
+/** Plays the situations against the partner one after another, and yields a verdict for each. */
 export async function* judge(scene: Scene): AsyncGenerator<Verdict> {
   for (const situation of SITUATIONS) {
     const { title, sentence } = situation;

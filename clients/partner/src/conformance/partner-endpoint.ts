@@ -32,7 +32,10 @@ export class PartnerEndpoint {
   private readonly address: URL;
   private readonly agent: HttpAgent;
 
-  /** @throws TypeError when the address is not a plain https URL (http only on this machine, for a first try) */
+  /**
+   * Prepares requests to the endpoint under test.
+   * @throws TypeError when the address is not a plain https URL (http only on this machine, for a first try)
+   */
   constructor(private readonly options: EndpointOptions) {
     const url = new URL(options.url);
     const isPlain = url.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
@@ -44,7 +47,10 @@ export class PartnerEndpoint {
       : new Agent({ keepAlive: true, ca: options.caPem, minVersion: 'TLSv1.2' });
   }
 
-  /** @param slowly whether the body is sent, or the response is read, slowly in small chunks */
+  /**
+   * Sends a PUT to the endpoint under test, and returns its response.
+   * @param slowly whether the body is sent, or the response is read, slowly in small chunks
+   */
   put(headers: Record<string, string>, body: Buffer, slowly: 'sent' | 'read' | null = null): Promise<EndpointAnswer> {
     const start = performance.now();
     return new Promise((resolve, reject) => {

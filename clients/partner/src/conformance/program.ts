@@ -15,7 +15,10 @@ The secret can also be in the environment variable WEBHOOK_SECRET.`;
 
 class WrongUsage extends Error {}
 
-/** @returns the exit code: 0 when everything is right, 1 otherwise */
+/**
+ * Runs the program with the arguments of the command line.
+ * @returns the exit code: 0 when the partner has no fault, 1 otherwise
+ */
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {

@@ -38,14 +38,11 @@ export interface Sending {
 export interface Situation {
   title: string;
   sentence: string;
-  /**
-   * Plays the situation.
-   * @throws Fault
-   */
+  /** Plays the situation against the partner. @throws Fault */
   play(scene: Scene): Promise<void>;
 }
 
-/** The tools of a situation: new bookings, and the endpoint. */
+/** The means with which a situation is played: new bookings, and the partner's endpoint. */
 export class Scene {
   constructor(
     private readonly endpoint: PartnerEndpoint,
@@ -53,7 +50,7 @@ export class Scene {
     readonly known: Known,
   ) {}
 
-  /** A secret that does not belong to the partner. */
+  /** A signing secret that does not belong to the partner. */
   readonly foreignSecret = `whsec_${randomBytes(32).toString('base64')}`;
 
   booking(): Booking {
@@ -84,7 +81,7 @@ export class Scene {
     }
   }
 
-  /** Expects that the notification is accepted: exactly 200. */
+  /** Expects that the partner accepts the notification: it must answer exactly 200. */
   async taken(prepared: Prepared, sending: Sending = {}): Promise<EndpointAnswer> {
     const answer = await this.send(prepared, sending);
     if (answer.status === 200) return answer;

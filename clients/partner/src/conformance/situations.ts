@@ -25,5 +25,5 @@ const sample: Situation = {
   },
 };
 
-/** All situations in playing order. */
+/** All situations of the conformance test, in the order in which they are played. */
 export const SITUATIONS: readonly Situation[] = [sample, ...ordering, ...signatures, ...answering];

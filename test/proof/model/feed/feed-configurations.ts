@@ -12,7 +12,10 @@ export const FEED_CONFIGURATIONS: readonly FeedConfiguration[] = [
   { name: 'clock ahead', changes: 'aE bE', limit: 1, ticks: 3, ahead: 6 },
 ];
 
-/** @throws Error when there is no configuration of this name */
+/**
+ * Returns the configuration of the change feed model with the given name.
+ * @throws Error when there is no configuration of this name
+ */
 export function feedConfigurationOf(name: string): FeedConfiguration {
   const found = FEED_CONFIGURATIONS.find((configuration) => configuration.name === name);
   if (found === undefined) throw new Error(`There is no configuration ${name}.`);

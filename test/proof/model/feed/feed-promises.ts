@@ -11,7 +11,7 @@ function isOwed(step: FeedStep, { transactions, reader }: FeedState, n: number):
 /** Records that the reader has read the page. @returns the promise that the page breaks, else null */
 export function faultOfPage(step: FeedStep, to: FeedState, rows: readonly number[], isFull: boolean): string | null {
   const { reader, transactions, database } = to;
-  // The first page begins with the oldest entry that is kept.
+  // Without a cursor, the first page begins with the oldest entry that is kept.
   const oldest = Math.max(database.tick - RETENTION, database.keptFrom);
   if (reader.given === 0) reader.excused = bitsOf(to, ({ phase, at }) => phase === PHASE.COMMITTED && at < oldest);
   if (reader.phase === READING.IDLE && reader.given !== 0 && reader.given - 1 < step.clock - RETENTION)

@@ -23,7 +23,7 @@ const DATABASE = [
   /** The first tick of the oldest month whose entries are kept. */
   'keptFrom',
   'commits',
-  /** The number of crashes, failovers and restores. */
+  /** The number of crashes, failovers and restores that have happened so far. */
   'failures',
   /**
    * The entries that the backup contains, as bits, and the counters at the moment of the backup. The id is 0 while
@@ -34,7 +34,7 @@ const DATABASE = [
   'backupSequence',
   'backupTimeline',
 ] as const;
-/** The reader's request: first, the horizon at its first statement. */
+/** The names of the values of the reader's request, which include the horizon at its first statement. */
 export const REQUEST = [
   'asksNow',
   'askedGeneration',
@@ -110,7 +110,7 @@ export function encode({ database, reader, transactions }: FeedState, bytes: Uin
 
 export const isRunning = ({ phase }: Transaction): boolean => phase >= PHASE.BEGUN && phase <= PHASE.WRITTEN;
 
-/** Returns the transactions as bits. */
+/** Returns a set of transactions as bits. */
 export function bitsOf({ transactions }: FeedState, fits: (one: Transaction, n: number) => boolean): number {
   return transactions.reduce((bits, one, n) => (fits(one, n) ? bits | (1 << n) : bits), 0);
 }

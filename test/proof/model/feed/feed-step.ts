@@ -21,9 +21,9 @@ export interface FeedConfiguration {
   /** The number of crashes with a restart, or of promotions of a synchronous standby. */
   readonly crashes?: number;
   readonly failovers?: number;
-  /** Whether a backup is made and restored. */
+  /** Whether the model makes a backup of the database and restores it. */
   readonly restores?: boolean;
-  /** The number of ticks that may pass. */
+  /** The number of ticks of time that may pass in the model. */
   readonly ticks?: number;
   /** The ticks by which the clock of the service is ahead of the database's. */
   readonly ahead?: number;
@@ -123,7 +123,7 @@ export class FeedStep {
     return kind === undefined || this.kinds[n] === kind;
   }
 
-  /** Returns whether the table has the entry. */
+  /** Returns whether the table of the change feed contains the entry. */
   isStored({ phase, at }: Transaction): boolean {
     return phase === PHASE.COMMITTED && at >= this.state.database.keptFrom;
   }

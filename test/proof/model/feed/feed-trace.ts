@@ -37,7 +37,7 @@ export function firstUnexplained(configuration: FeedConfiguration, operations: r
   const slotOf = new Map<number, number>();
   for (const { bit, isEnd } of moments) {
     if (!isEnd) {
-      // An operation has a bit only while it runs.
+      // An operation of the trace has a bit only while it runs.
       const free = slots.indexOf(null);
       const slot = free < 0 ? slots.length : free;
       slots[slot] = operations[bit];
@@ -66,7 +66,7 @@ function closed(
     if (!found.has(key)) found.set(key, one);
   };
   for (const one of possible) add(one);
-  // Iterating over a Map includes entries that are added meanwhile.
+  // Iterating over the Map of states includes the states that are added meanwhile.
   for (const { bytes, done } of found.values())
     model.expand(bytes, (to, label, _benign, fault) => {
       if (fault !== null) return;

@@ -10,7 +10,7 @@ import {
   type Snapshot,
 } from './feed-step.js';
 
-/** A position after every entry with the same transaction id. */
+/** The highest position, which is after every entry with the same transaction id. */
 const BEHIND = 255;
 
 /**
@@ -34,7 +34,7 @@ export function readerSteps(step: FeedStep): void {
   }
 }
 
-/** Returns the values of its first check that a request remembers. */
+/** Returns the values that a request remembers from its first check. */
 function arrival(step: FeedStep, asksNow: boolean): Partial<Reader> {
   const { generation, xmax } = step.snapshot;
   const { tick, keptFrom } = step.state.database;

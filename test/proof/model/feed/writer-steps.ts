@@ -91,7 +91,7 @@ function dropMonth(step: FeedStep): void {
   step.take(feedLabel('drop a month'), (to) => void (to.database.keptFrom = end), false);
 }
 
-/** Ends every running transaction and the reader's request. */
+/** Ends every running transaction and the reader's request, as a crash of the server does. */
 function interrupt({ transactions, reader }: FeedState): void {
   for (const one of transactions) if (isRunning(one)) one.phase = PHASE.ENDED;
   if (reader.phase === READING.WAITING) reader.phase = reader.given === 0 ? READING.START : READING.IDLE;

@@ -1,4 +1,4 @@
-// None of the following statements violates a rule.
+// No SQL statement in this file violates the rule that statements are limited to an account.
 export const EQUAL = prepared(
   'an account',
   'select * from eligibilities where account_code = $1 and candidate_id = $2',

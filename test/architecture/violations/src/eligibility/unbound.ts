@@ -1,4 +1,4 @@
-// Each of the following statements violates the rule whose name is above it.
+// Each SQL statement in this file violates the rule whose name is above the statement.
 
 // bounds-the-account
 export const LIST = prepared('a list without a bound', 'select * from eligibilities order by position desc limit $1');

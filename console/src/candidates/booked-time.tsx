@@ -1,0 +1,19 @@
+import { useQuery } from '@tanstack/react-query';
+import { Time } from '../components/time';
+import { candidateQueries } from './candidate-queries';
+import type { CandidateRecord } from './record-text';
+
+/** Shows the start of a booked exam in the time zone of its test centre, with the address. */
+export function BookedTime({ record }: { record: CandidateRecord }) {
+  const { account_code, candidate, booking_code: code, booking_on: at } = record;
+  const { data } = useQuery(candidateQueries({ account_code, candidate_id: candidate.candidate_id }).bookings);
+  const booking = data?.find(({ booking_code: each }) => each === code);
+  const place = [booking?.location_name, booking?.location_address].filter(Boolean).join(', ');
+  return (
+    <>
+      <Time at={at} zone={booking?.location_timezone} />
+      {/* A blank reserves the line of the place until the bookings arrive, so that no content moves. */}
+      {(place !== '' || (code !== null && data === undefined)) && <small className="place">{place || '\u00a0'}</small>}
+    </>
+  );
+}

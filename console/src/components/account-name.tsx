@@ -1,0 +1,21 @@
+import { useAccountOptions } from './account-options';
+
+/** Shows an account by its name, with its code below. Without a known name, only the code is shown. */
+export function AccountName({ code }: { code: string | null | undefined }) {
+  const options = useAccountOptions();
+  if (code == null) return <span className="nothing">–</span>;
+  const name = options.find(([each]) => each === code)?.[1];
+  return (
+    <span className="account">
+      <bdi>{name ?? code}</bdi>
+      {/* A blank reserves the line of the code until the names arrive, so that no content moves. */}
+      {name !== undefined ? <small className="code">{code}</small> : options.length === 0 && <small>{'\u00a0'}</small>}
+    </span>
+  );
+}
+
+/** Shows the name of an account in a line of text, with its code as a tooltip. */
+export function AccountNameInline({ code }: { code: string }) {
+  const name = useAccountOptions().find(([each]) => each === code)?.[1];
+  return <bdi title={code}>{name ?? code}</bdi>;
+}

@@ -1,0 +1,48 @@
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { api, pageOf } from '../api/client';
+import { sessionState, useScopes } from '../api/session';
+import { useStore } from '../api/store';
+import type { Option } from './fields';
+import type { Filter } from './filters';
+
+const MOST_PER_PAGE = 200;
+
+/** Loads the names of all accounts, for operators. */
+const accountsQuery = queryOptions({
+  queryKey: ['accounts', 'names'],
+  queryFn: async ({ signal }) => {
+    const found: Option[] = [];
+    let cursor: string | undefined;
+    do {
+      const query = { cursor, limit: MOST_PER_PAGE };
+      const page = await pageOf(api.GET('/admin/accounts', { params: { query }, signal }));
+      found.push(...page.rows.map(({ account_code: code, name }): Option => [code, name]));
+      cursor = page.next ?? undefined;
+    } while (cursor !== undefined);
+    return found.sort(([, one], [, other]) => one.localeCompare(other));
+  },
+  staleTime: 60_000,
+});
+
+const NONE: readonly Option[] = [];
+
+/** Returns the accounts of the operator, sorted by name, as options from which one is chosen. */
+export function useAccountOptions(): readonly Option[] {
+  const isAdmin = useScopes().includes('admin');
+  const { data = NONE } = useQuery({ ...accountsQuery, enabled: isAdmin });
+  const state = useStore(sessionState);
+  const own = 'session' in state ? state.session.accounts : null;
+  return useMemo(
+    () => (isAdmin ? data : (own ?? []).map(({ account_code: code, name }): Option => [code, name])),
+    [isAdmin, data, own],
+  );
+}
+
+/** The filter with which the user chooses an account by its name or its code. */
+export const ACCOUNT_FILTER: Filter = {
+  name: 'account_code',
+  label: 'Account',
+  useOptions: useAccountOptions,
+  hasCodes: true,
+};

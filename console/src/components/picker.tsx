@@ -1,0 +1,135 @@
+import { useId, useMemo, useState, type FocusEvent, type KeyboardEvent } from 'react';
+import { Field, type Labelled, type Option } from './fields';
+
+/** The maximum number of options that are offered at once. Further ones are found by typing. */
+const MOST_OFFERED = 50;
+
+interface Props extends Labelled {
+  value: string;
+  /** Called with the value of the chosen option, or with the typed text if no option is called like it. */
+  onChange: (value: string) => void;
+  options: readonly Option[];
+  /** Whether the values are codes that people know. Each is then shown, and found, beside its name. */
+  hasCodes?: boolean;
+  autoFocus?: boolean;
+}
+
+/**
+ * Shows a field in which the user chooses one of many options. Typing finds an option by any part of its name or of its
+ * code (the combobox pattern of WAI-ARIA).
+ */
+export function Picker({ value, onChange, options, hasCodes = false, autoFocus, ...labelled }: Props) {
+  const [typed, setTyped] = useState<string | null>(null);
+  const [active, setActive] = useState(-1);
+  const listId = useId();
+  const name = useMemo(() => new Map(options).get(value), [options, value]);
+  const found = useMemo(() => matching(options, typed ?? '', hasCodes), [options, typed, hasCodes]);
+  const isOpen = typed !== null && found.length > 0;
+
+  function choose(chosen: string) {
+    setTyped(null);
+    if (chosen !== value) onChange(chosen);
+  }
+
+  /**
+   * Takes the typed text: the option that is called so, the only option that contains it or, if none contains it, the
+   * text itself.
+   * @param isSure whether the first of several options is taken; otherwise, the field keeps its value
+   */
+  function take(isSure: boolean) {
+    if (typed === null) return;
+    const text = typed.trim();
+    const [first] = found;
+    const same = options.find(([code, label]) => isCalled(text, code, label));
+    if (text === '') choose('');
+    else if (same !== undefined) choose(same[0]);
+    else if (first === undefined) choose(text);
+    else choose(isSure || found.length === 1 ? first[0] : value);
+  }
+
+  function pressed(event: KeyboardEvent) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) {
+      setTyped(typed ?? '');
+      if (isOpen) setActive((active + step + found.length) % found.length);
+    } else if (event.key === 'Escape' && typed !== null) {
+      setTyped(null);
+      // The dialog around the field stays open.
+      event.stopPropagation();
+    } else if (event.key === 'Enter' && typed !== null) {
+      if (isOpen && found[active]) choose(found[active][0]);
+      else take(true);
+    } else return;
+    event.preventDefault();
+  }
+
+  return (
+    <Field {...labelled}>
+      {(described) => (
+        <div
+          className="picker"
+          onBlur={({ relatedTarget, currentTarget }: FocusEvent) => {
+            if (!currentTarget.contains(relatedTarget)) take(false);
+          }}
+        >
+          <input
+            {...described}
+            role="combobox"
+            aria-autocomplete="list"
+            aria-expanded={isOpen}
+            aria-controls={listId}
+            aria-activedescendant={isOpen && found[active] ? `${listId}-${active}` : undefined}
+            autoComplete="off"
+            spellCheck={false}
+            autoFocus={autoFocus}
+            maxLength={200}
+            value={typed ?? name ?? value}
+            onFocus={(event) => event.currentTarget.select()}
+            onClick={() => setTyped(typed ?? '')}
+            onChange={(event) => {
+              setTyped(event.target.value);
+              setActive(-1);
+            }}
+            onKeyDown={pressed}
+          />
+          <ul id={listId} role="listbox" aria-label="Options" hidden={!isOpen}>
+            {isOpen &&
+              found.map(([code, label], index) => (
+                <li
+                  key={code}
+                  id={`${listId}-${index}`}
+                  role="option"
+                  aria-selected={index === active}
+                  // The field keeps the focus, so that its text is not taken before the click.
+                  onPointerDown={(event) => event.preventDefault()}
+                  onClick={() => choose(code)}
+                >
+                  <bdi>{label}</bdi>
+                  {hasCodes && <small>{code}</small>}
+                </li>
+              ))}
+          </ul>
+        </div>
+      )}
+    </Field>
+  );
+}
+
+function isCalled(text: string, code: string, label: string): boolean {
+  return code === text || plain(label) === plain(text);
+}
+
+/** Returns the options that contain every typed word. */
+function matching(options: readonly Option[], typed: string, hasCodes: boolean): readonly Option[] {
+  const words = plain(typed).split(/\s+/);
+  const found = options.filter(([code, label]) => {
+    const text = plain(hasCodes ? `${label} ${code}` : label);
+    return words.every((word) => text.includes(word));
+  });
+  return found.slice(0, MOST_OFFERED);
+}
+
+/** Returns the text without case and accents. */
+function plain(text: string): string {
+  return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase().trim();
+}

@@ -1,0 +1,60 @@
+import { useBlocker } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Button } from './button';
+import { confirm } from './confirm';
+import { Copyable } from './copy';
+import { Facts } from './page';
+
+/** Asks before the page is left, while it shows a secret that is shown only once. */
+export function useSecretGuard(isShown: boolean): void {
+  useBlocker({
+    disabled: !isShown,
+    // The browser itself asks before it reloads or closes the page.
+    enableBeforeUnload: isShown,
+    shouldBlockFn: async () => {
+      const leaves = await confirm({
+        title: 'Leave without the secret?',
+        text: 'The secret is shown only once. If you have not copied it, you must create a new one.',
+        action: 'Leave',
+        danger: true,
+        perform: () => Promise.resolve(),
+      });
+      return !leaves;
+    },
+  });
+}
+
+/** Shows a secret until the user confirms that it was copied. */
+export function SecretOnce({ label, secret }: { label: string; secret: string }) {
+  const [isKept, setKept] = useState(false);
+  useSecretGuard(!isKept);
+  if (isKept) return <p className="note">You have copied the secret. It is not shown again.</p>;
+  return (
+    <div className="note warn" role="group" aria-label={label}>
+      <p>This secret is shown only once. Copy it now.</p>
+      <Facts of={[[label, <Copyable text={secret} />]]} />
+      <div className="actions">
+        <Button onPress={() => setKept(true)}>I have copied the secret</Button>
+      </div>
+    </div>
+  );
+}
+
+/** Says that a secret can no longer be shown, and creates a new one. */
+export function LostSecret({ lost, renew }: { lost: string; renew: () => Promise<void> }) {
+  const ask = () =>
+    confirm({
+      title: 'Create a new secret?',
+      text: 'The new secret replaces the one before.',
+      action: 'Create new secret',
+      perform: renew,
+    });
+  return (
+    <div className="note">
+      <p>{lost}</p>
+      <div className="actions">
+        <Button onPress={() => void ask()}>Create a new secret …</Button>
+      </div>
+    </div>
+  );
+}

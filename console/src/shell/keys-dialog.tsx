@@ -1,0 +1,34 @@
+import { Button } from '../components/button';
+import { Dialog } from '../components/dialog';
+
+const KEYS: readonly (readonly [keys: string, effect: string])[] = [
+  ['Ctrl + K', 'Find a page, a candidate, a booking, a partner or an id'],
+  ['/', 'Go to the first filter of the page'],
+  ['?', 'Show this list'],
+  ['Tab, Shift + Tab', 'Go to the next or the previous control'],
+  ['Enter', 'Open a link, press a button, apply a filter'],
+  ['Space', 'Select a row, press a button'],
+  ['↓, ↑', 'Choose an entry of a list that opens below a field'],
+  ['Escape', 'Close a dialog or a list'],
+];
+
+/** Lists the keys of the console. */
+export function KeysDialog({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Keys" onClose={onClose}>
+      <dl className="keys">
+        {KEYS.map(([keys, effect]) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{effect}</dd>
+          </div>
+        ))}
+      </dl>
+      <div className="actions end">
+        <Button onPress={onClose}>Close</Button>
+      </div>
+    </Dialog>
+  );
+}

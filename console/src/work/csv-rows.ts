@@ -1,0 +1,44 @@
+import { readCell } from '../../../src/imports/csv-cell';
+
+/** A row of a CSV file, or a line of another text file, as it is written there. */
+export interface TextRow {
+  /** The number of its first line in the file, from 1. */
+  line: number;
+  text: string;
+}
+
+/**
+ * Splits a file into its rows. In a CSV file, a line break within quotes belongs to its row.
+ * @param quoted whether the file is a CSV file
+ */
+export function rowsOf(file: string, quoted: boolean): TextRow[] {
+  const rows: TextRow[] = [];
+  let row: TextRow | null = null;
+  let isOpen = false;
+  for (const [index, text] of file.split(/\r\n|\n|\r/).entries()) {
+    if (row === null || !isOpen) rows.push((row = { line: index + 1, text }));
+    else row.text += `\n${text}`;
+    if (quoted && text.split('"').length % 2 === 0) isOpen = !isOpen;
+  }
+  return rows.filter(({ text }) => text !== '');
+}
+
+/** Returns the cells of a row of a CSV file that the service wrote. */
+export function cellsOf(row: string): string[] {
+  // A comma is added, so that every cell ends with one.
+  const cells = `${row},`.matchAll(/("(?:[^"]|"")*"|[^,]*),/g);
+  return [...cells].map(([, cell]) => readCell(cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell));
+}
+
+/**
+ * Returns the part of an imported file that was refused: its head, and the rows that begin at the given lines.
+ * @param isCsv whether the file has a header line
+ */
+export function refusedPart(file: string, lines: ReadonlySet<number>, isCsv: boolean): string {
+  const rows = rowsOf(file, isCsv);
+  const head = isCsv ? rows.findIndex(({ text }) => !/^sep=/i.test(text)) : -1;
+  return rows
+    .filter(({ line }, index) => index <= head || lines.has(line))
+    .map(({ text }) => `${text}\r\n`)
+    .join('');
+}

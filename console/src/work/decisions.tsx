@@ -1,0 +1,145 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { api } from '../api/client';
+import { Button } from '../components/button';
+import type { ChosenAction } from '../components/chosen';
+import { confirm } from '../components/confirm';
+import { toast } from '../components/toast';
+import { accommodationsText, nameOf, type CandidateRecord } from '../candidates/record-text';
+
+/** Returns a function that refetches the lists of waiting records after an operator's decision. */
+export function useDecided(): () => void {
+  const queries = useQueryClient();
+  return () => {
+    void queries.invalidateQueries({ queryKey: ['waiting'] });
+    void queries.invalidateQueries({ queryKey: ['overview'] });
+  };
+}
+
+const approve = (svc_id: string) =>
+  api.POST('/admin/eligibilities/{svc_id}/approve-accommodations', { params: { path: { svc_id } } });
+const decline = (svc_id: string, reason: string) =>
+  api.POST('/admin/eligibilities/{svc_id}/decline-accommodations', { params: { path: { svc_id } }, body: { reason } });
+const release = (svc_id: string) => api.POST('/admin/eligibilities/{svc_id}/release', { params: { path: { svc_id } } });
+
+const DECLINED =
+  'The record stays PENDING, and its message states the reason. The accommodations can still be approved on the page of the candidate.';
+
+/** Shows the buttons that approve or decline the accommodations of a record. */
+export function Decide({ record }: { record: CandidateRecord }) {
+  const decided = useDecided();
+  const { svc_eligiblity_id: id, candidate, test_code: test, hold_reason: held } = record;
+  const name = nameOf(candidate);
+  const asked = (
+    <>
+      {accommodationsText(record)} for the test {test}.
+    </>
+  );
+  async function ask(question: Parameters<typeof confirm>[0], done: string) {
+    if (!(await confirm(question))) return;
+    toast(done);
+    decided();
+  }
+  const askToApprove = () =>
+    ask(
+      {
+        title: `Approve the accommodations of ${name}?`,
+        text: (
+          <p>
+            {asked}{' '}
+            {held === null
+              ? 'The record becomes ELIGIBLE and can be booked in its scheduling window.'
+              : 'The accommodations are approved. The record stays on hold.'}
+          </p>
+        ),
+        action: 'Approve',
+        perform: () => approve(id),
+      },
+      'The accommodations are approved.',
+    );
+  const askToDecline = () =>
+    ask(
+      {
+        title: `Decline the accommodations of ${name}?`,
+        text: (
+          <p>
+            {asked} {DECLINED}
+          </p>
+        ),
+        action: 'Decline',
+        danger: true,
+        reason: 'required',
+        perform: (reason) => decline(id, reason),
+      },
+      'The accommodations are declined.',
+    );
+  return (
+    <span className="actions">
+      <Button small onPress={() => void askToApprove()} aria-label={`Approve the accommodations of ${name}`}>
+        Approve …
+      </Button>
+      <Button small onPress={() => void askToDecline()} aria-label={`Decline the accommodations of ${name}`}>
+        Decline …
+      </Button>
+    </span>
+  );
+}
+
+/** Shows the button that releases the hold of a record. */
+export function Release({ record }: { record: CandidateRecord }) {
+  const decided = useDecided();
+  const { svc_eligiblity_id: svc_id, hold_reason: reason } = record;
+  async function ask() {
+    const done = await confirm({
+      title: `Release the record of ${nameOf(record.candidate)}?`,
+      text: (
+        <p>
+          Reason for the hold: {reason}.{' '}
+          {record.approval_pending
+            ? 'The hold is released. The record still waits for approval.'
+            : 'The record becomes ELIGIBLE and can be booked in its scheduling window.'}
+        </p>
+      ),
+      action: 'Release',
+      perform: () => release(svc_id),
+    });
+    if (!done) return;
+    toast('The hold is released.');
+    decided();
+  }
+  return (
+    <Button small onPress={() => void ask()} aria-label={`Release the record of ${nameOf(record.candidate)}`}>
+      Release …
+    </Button>
+  );
+}
+
+const REFUSAL = 'another operator had decided, or the service refused the request';
+export const APPROVAL_ACTIONS: readonly ChosenAction[] = [
+  {
+    verb: 'Approve',
+    past: 'approved',
+    primary: true,
+    text: 'The accommodations of each record are approved. Records that are not on hold become ELIGIBLE.',
+    refusal: REFUSAL,
+    perform: approve,
+  },
+  {
+    verb: 'Decline',
+    past: 'declined',
+    danger: true,
+    reason: 'required',
+    text: DECLINED,
+    refusal: REFUSAL,
+    perform: decline,
+  },
+];
+export const HOLD_ACTIONS: readonly ChosenAction[] = [
+  {
+    verb: 'Release',
+    past: 'released',
+    primary: true,
+    text: 'The hold of each record is released. Records whose accommodations are approved become ELIGIBLE.',
+    refusal: REFUSAL,
+    perform: release,
+  },
+];

@@ -1,0 +1,34 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { ConditionName } from './conditions.js';
+
+/** A condition of an alert that holds now, or that was reported lately. */
+@Entity('alert_occurrences')
+export class AlertOccurrence {
+  @PrimaryColumn('text')
+  alert_name: string;
+
+  @PrimaryColumn('text')
+  condition: ConditionName;
+
+  /** The thing that the condition concerns, such as a subscription or an account. */
+  @PrimaryColumn('text')
+  subject: string;
+
+  /** Whether the condition held when it was last checked. */
+  @Column('boolean')
+  is_current: boolean;
+
+  /** The machine's time at which the condition was first seen to hold. */
+  @Column('timestamptz')
+  seen_datetime: Date;
+
+  /**
+   * The mark of the condition (conditions.ts) when it was last reported; null if it was not reported since it began.
+   */
+  @Column('bigint', { nullable: true })
+  told_mark: number | null;
+
+  /** The time at which the condition was last reported. */
+  @Column('timestamptz', { nullable: true })
+  told_datetime: Date | null;
+}

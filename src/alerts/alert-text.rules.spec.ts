@@ -1,0 +1,60 @@
+import { contentOf, htmlText, plainText, webhookBody } from './alert-text.rules.js';
+import { CONDITIONS, type Condition } from './conditions.js';
+
+const BASE = 'https://exams.example';
+const found: Condition = {
+  condition: 'PARTNER_DOWN',
+  subject: 'x',
+  accountCodes: ['K7MWQ2XA9PDR', 'UNKNOWN'],
+  since: new Date('2027-01-31T12:00:30Z'),
+  mark: 0,
+  partner: { subscription_id: '0196f2a4-7c1e-7d3b-9a55-3f0c2b8d6e41', name: 'Board <b>' },
+  count: 3,
+  at: new Date('2027-02-01T08:00:00Z'),
+  detail: 'a detail',
+};
+const names = new Map([['K7MWQ2XA9PDR', 'State & Board']]);
+
+describe('the text of a message', () => {
+  it('states the fault, since when, for whom, and the page of the console', () => {
+    expect(plainText(contentOf(found, names), BASE)).toBe(
+      [
+        'The partner Board <b> is down.',
+        '',
+        'Since: 2027-01-31 12:00 UTC.',
+        'Accounts: State & Board (K7MWQ2XA9PDR), UNKNOWN.',
+        'The service keeps the notifications, and sends them when the partner answers again.',
+        '',
+        `${BASE}/console/partners/0196f2a4-7c1e-7d3b-9a55-3f0c2b8d6e41`,
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('escapes names in HTML', () => {
+    const html = htmlText(contentOf(found, names), BASE);
+    expect(html).toContain('The partner Board &lt;b&gt; is down.');
+    expect(html).toContain('State &amp; Board');
+    expect(html).not.toContain('<b>');
+  });
+
+  it.each(CONDITIONS)('has whole sentences and a page of the console for %s', (condition) => {
+    const content = contentOf({ ...found, condition }, names);
+    expect(content.title).toMatch(/^[A-Z0-9]/);
+    for (const line of content.lines) expect(line).toMatch(/^[A-Z].*\.$/);
+    expect(content.path).toMatch(/^\/console\//);
+    expect(JSON.stringify(content)).not.toMatch(/null|undefined/);
+  });
+
+  it('is a member of the JSON for a webhook, beside members for programs', () => {
+    expect(JSON.parse(webhookBody(contentOf(found, names), 'on-call', 'id-1', BASE))).toMatchObject({
+      id: 'id-1',
+      alert: 'on-call',
+      condition: 'PARTNER_DOWN',
+      since: '2027-01-31T12:00:30Z',
+      account_codes: ['K7MWQ2XA9PDR', 'UNKNOWN'],
+      text: plainText(contentOf(found, names), BASE).trim(),
+      url: `${BASE}/console/partners/0196f2a4-7c1e-7d3b-9a55-3f0c2b8d6e41`,
+    });
+  });
+});

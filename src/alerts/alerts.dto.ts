@@ -1,0 +1,150 @@
+import { webhookHeaders, webhookUrl } from '../notifications/webhook.fields.js';
+import { Field } from '../platform/validation/fields.js';
+import { email } from '../platform/validation/formats.js';
+import { accountCodeRule } from '../platform/validation/identifiers.js';
+import { boolean, code, dateTime, integer, listOf, oneOf, text, type Rule } from '../platform/validation/rules.js';
+import type { AlertKind } from './alert.entity.js';
+import { CONDITIONS, type ConditionName } from './conditions.js';
+
+/** The maximum number of recipients of one alert. */
+const MOST_RECIPIENTS = 20;
+const MOST_QUIET_S = 7 * 86_400;
+export const DEFAULT_QUIET_S = 900;
+
+const kind = oneOf(['EMAIL', 'WEBHOOK'], 'alert_kind_unknown');
+const recipients = listOf(email(), MOST_RECIPIENTS, 1);
+const conditions = listOf(oneOf(CONDITIONS, 'condition_unknown'), 20, 1);
+const accountCodes = listOf(accountCodeRule, 200, 1);
+const quiet = integer(0, MOST_QUIET_S);
+const alertName = code(100, { example: 'on-call' });
+
+const shownHeaders: Rule = {
+  schema: {
+    type: 'array',
+    maxItems: 10,
+    items: {
+      type: 'object',
+      required: ['name'],
+      properties: { name: { type: 'string', maxLength: 100, pattern: '^[!-~]+$' } },
+      additionalProperties: false,
+    },
+  },
+  faults: () => [],
+};
+
+/** Declares that a member belongs to alerts of one kind. */
+const onlyFor = (kind: AlertKind) => ({
+  code: 'member_of_other_kind',
+  detail: `The member is for alerts of the kind ${kind}.`,
+  holds: (body: { kind?: unknown }) => body.kind === kind,
+});
+const hasTarget = {
+  code: 'target_required',
+  detail: 'An EMAIL alert needs `to`, and a WEBHOOK alert needs `url`.',
+  holds: ({ kind, to, url }: { kind?: unknown; to?: unknown; url?: unknown }) =>
+    kind === 'EMAIL' ? to != null : kind !== 'WEBHOOK' || url != null,
+};
+
+/** The path parameter of the routes for one alert. */
+export class AlertPath {
+  @Field(alertName, { required: true, description: 'The name of the alert.' })
+  name: string;
+}
+
+export class AlertBody {
+  @Field(kind, {
+    required: true,
+    description: 'How people are informed: by mail to `to`, or by a request to the webhook `url`.',
+    agreements: [hasTarget],
+  })
+  kind: AlertKind;
+
+  @Field(recipients, {
+    description: 'The mail addresses of an EMAIL alert.',
+    example: ['on-call@example.org'],
+    agreements: [onlyFor('EMAIL')],
+  })
+  to?: string[] | null;
+
+  @Field(webhookUrl, { agreements: [onlyFor('WEBHOOK')] })
+  url?: string | null;
+
+  @Field(webhookHeaders, {
+    agreements: [onlyFor('WEBHOOK')],
+    description: 'When left out, the headers that are stored for the same host are kept. Send null to remove them.',
+  })
+  headers?: { name: string; value: string }[] | null;
+
+  @Field(accountCodes, { description: 'The accounts whose conditions are reported. When left out, these are all.' })
+  account_codes?: string[] | null;
+
+  @Field(conditions, { description: 'The conditions that are reported. When left out, these are all.' })
+  conditions?: ConditionName[] | null;
+
+  @Field(quiet, {
+    description: `The number of seconds in which the same condition of the same subject is reported once at most. When left out, it is ${DEFAULT_QUIET_S}.`,
+  })
+  quiet_s?: number | null;
+
+  @Field(boolean(), { description: 'Whether nothing is reported. When left out, it is false.' })
+  disabled?: boolean | null;
+}
+
+export class AlertModel {
+  @Field(alertName, { required: true })
+  name: string;
+
+  @Field(kind, { required: true })
+  kind: AlertKind;
+
+  @Field(recipients, { always: true, description: 'The mail addresses of an EMAIL alert; null for a WEBHOOK.' })
+  to: string[] | null;
+
+  @Field(webhookUrl, { always: true })
+  url: string | null;
+
+  @Field(shownHeaders, { required: true, description: 'The names of the headers. Their values are never shown.' })
+  headers: { name: string }[];
+
+  @Field(accountCodes, { always: true, description: 'The accounts whose conditions are reported; null for all.' })
+  account_codes: string[] | null;
+
+  @Field(conditions, { required: true, description: 'The conditions that are reported.' })
+  conditions: ConditionName[];
+
+  @Field(quiet, {
+    required: true,
+    description: 'The number of seconds in which the same condition of the same subject is reported once at most.',
+  })
+  quiet_s: number;
+
+  @Field(boolean(), { required: true })
+  disabled: boolean;
+
+  @Field(integer(0, Number.MAX_SAFE_INTEGER), {
+    required: true,
+    description: 'Number of messages that wait to be sent.',
+  })
+  waiting: number;
+
+  @Field(dateTime(), { always: true, description: 'Time at which a message was last delivered.' })
+  last_sent_datetime: string | null;
+
+  @Field(text({ max: 500 }), {
+    always: true,
+    description: 'The cause of the last failure. The value is null after a success.',
+  })
+  last_error: string | null;
+
+  @Field(dateTime(), { always: true, description: 'Time of the last failure. The value is null after a success.' })
+  last_error_datetime: string | null;
+
+  @Field(dateTime(), { always: true, description: 'Time of the next attempt after a failure.' })
+  next_attempt_at: string | null;
+
+  @Field(dateTime(), { required: true })
+  created_datetime: string;
+
+  @Field(dateTime(), { required: true })
+  updated_datetime: string;
+}

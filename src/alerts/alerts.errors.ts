@@ -1,0 +1,28 @@
+import { declareFaults, defineProblem } from '../platform/errors.js';
+
+declareFaults({
+  condition_unknown: [
+    'The value is not a known condition of an alert.',
+    'Use one of the values that the API description lists for `conditions`.',
+  ],
+  alert_kind_unknown: ['The value is not a known kind of alert.', 'Use EMAIL or WEBHOOK.'],
+  target_required: ['The alert has no recipient.', 'Send `to` for an EMAIL alert, and `url` for a WEBHOOK alert.'],
+  member_of_other_kind: [
+    'The member belongs to the other kind of alert.',
+    'Send `to` for an EMAIL alert, and `url` and `headers` for a WEBHOOK alert.',
+  ],
+});
+
+export const mailNotConfigured = defineProblem(
+  'mail_not_configured',
+  'invalid',
+  'The service has no mail server',
+  'The settings SMTP_URL and MAIL_FROM are missing, so that the service cannot send mail. Set them, or use an alert of the kind WEBHOOK.',
+);
+export const alertNotDelivered = defineProblem(
+  'alert_not_delivered',
+  'invalid',
+  'The test message could not be delivered',
+  'The mail server or the webhook did not take the message. The members `failure`, `reason` and `http_status` describe the cause.',
+  ['failure', 'reason', 'http_status'],
+);

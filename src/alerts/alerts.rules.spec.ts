@@ -1,0 +1,161 @@
+import type { AlertOccurrence } from './alert-occurrence.entity.js';
+import { decide, expiringStep, retrySeconds } from './alerts.rules.js';
+import type { Condition, ConditionName } from './conditions.js';
+
+const NOW = new Date('2027-01-31T12:00:00Z');
+const later = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
+const ALERT = {
+  name: 'on-call',
+  conditions: ['PARTNER_DOWN', 'PARTNER_RECOVERED', 'DELIVERY_STALLED', 'EXAM_SOON_UNDELIVERED'] as ConditionName[],
+  watched_accounts: null as string[] | null,
+  quiet_s: 600,
+  active_from: later(-60),
+};
+const down = (changes: Partial<Condition> = {}): Condition => ({
+  condition: 'PARTNER_DOWN',
+  subject: 'partner-1',
+  accountCodes: ['A'],
+  since: NOW,
+  mark: 1,
+  partner: { subscription_id: 'partner-1', name: 'Board' },
+  count: null,
+  at: null,
+  detail: null,
+  ...changes,
+});
+
+/** Runs rounds one after another; returns the seconds at which messages were decided. */
+function rounds(steps: readonly [seconds: number, found: readonly Condition[]][], alert = ALERT): number[] {
+  const stored = new Map<string, AlertOccurrence>();
+  const told: number[] = [];
+  for (const [seconds, conditions] of steps) {
+    const times = { now: later(seconds), machine: later(seconds) };
+    const survey = { conditions, checked: new Set(ALERT.conditions) };
+    const { occurrences, messages } = decide([alert], survey, [...stored.values()], times);
+    for (const one of occurrences) stored.set(`${one.condition} ${one.subject}`, one);
+    for (let n = 0; n < messages.length; n++) told.push(seconds);
+  }
+  return told;
+}
+
+describe('the decision which conditions are reported', () => {
+  it('reports a condition once while it holds', () => {
+    expect(
+      rounds([
+        [0, [down()]],
+        [5, [down()]],
+        [5_000, [down()]],
+      ]),
+    ).toEqual([0]);
+  });
+
+  it('reports a condition again when it ended and came back, but not within quiet_s', () => {
+    expect(
+      rounds([
+        [0, [down()]],
+        [5, []],
+        [700, [down()]],
+      ]),
+    ).toEqual([0, 700]);
+    expect(
+      rounds([
+        [0, [down()]],
+        [5, []],
+        [10, [down()]],
+        [599, [down()]],
+        [600, [down()]],
+      ]),
+    ).toEqual([0, 600]);
+    expect(
+      rounds([
+        [0, [down()]],
+        [5, []],
+        [10, [down()]],
+        [20, []],
+        [700, []],
+      ]),
+    ).toEqual([0]);
+  });
+
+  it('reports a condition again when its mark grew, and not when its mark fell', () => {
+    expect(
+      rounds([
+        [0, [down()]],
+        [700, [down({ mark: 2 })]],
+        [1_400, [down({ mark: 1 })]],
+      ]),
+    ).toEqual([0, 700]);
+  });
+
+  it('reports two subjects separately', () => {
+    expect(
+      rounds([
+        [0, [down(), down({ subject: 'partner-2' })]],
+        [5, [down()]],
+      ]),
+    ).toEqual([0, 0]);
+  });
+
+  it('keeps an occurrence whose condition was not checked in this round', () => {
+    const times = { now: NOW, machine: NOW };
+    const first = decide([ALERT], { conditions: [down()], checked: new Set(['PARTNER_DOWN']) }, [], times);
+    const unchecked = { conditions: [], checked: new Set<ConditionName>() };
+    expect(decide([ALERT], unchecked, first.occurrences, times)).toEqual({ occurrences: [], messages: [] });
+  });
+
+  it('reports a stall only after it lasted for 30 seconds of the machine’s time', () => {
+    const stall = down({ condition: 'DELIVERY_STALLED', subject: '', accountCodes: null });
+    expect(
+      rounds([
+        [0, [stall]],
+        [29, [stall]],
+        [30, [stall]],
+      ]),
+    ).toEqual([30]);
+    expect(
+      rounds([
+        [0, [stall]],
+        [29, []],
+        [31, [stall]],
+        [60, [stall]],
+      ]),
+    ).toEqual([]);
+  });
+
+  it('reports a recovery for an hour, and only if it happened after the alert was enabled', () => {
+    const recovered = (seconds: number) => down({ condition: 'PARTNER_RECOVERED', since: later(seconds) });
+    expect(rounds([[0, [recovered(-61)]]])).toEqual([]);
+    expect(rounds([[3_000, [recovered(0)]]])).toEqual([3_000]);
+    expect(rounds([[3_601, [recovered(0)]]])).toEqual([]);
+  });
+
+  it('reports only conditions of the watched accounts, and those of the whole service', () => {
+    const watching = { ...ALERT, watched_accounts: ['B'] };
+    expect(rounds([[0, [down()]]], watching)).toEqual([]);
+    expect(rounds([[0, [down({ accountCodes: ['A', 'B'] })]]], watching)).toEqual([0]);
+    expect(rounds([[0, [down({ accountCodes: null })]]], watching)).toEqual([0]);
+  });
+
+  it('reports a condition although the clock was set back after its last report', () => {
+    expect(
+      rounds([
+        [10_000, [down()]],
+        [10_005, []],
+        [0, [down()]],
+      ]),
+    ).toEqual([10_000, 0]);
+  });
+});
+
+describe('the times of alerts', () => {
+  it('returns the step of a certificate 14, 3 and 1 days before its expiry, and after it', () => {
+    const steps = [14.1, 14, 3.1, 3, 1.1, 1, 0, -5].map((days) => expiringStep(later(days * 86_400), NOW));
+    expect(steps).toEqual([null, 14, 14, 3, 3, 1, 1, 1]);
+  });
+
+  it('returns growing waits between attempts, at most an hour', () => {
+    const waits = [1, 2, 3, 4, 5, 6, 7, 100].map(retrySeconds);
+    expect(waits).toEqual([...waits].sort((one, other) => one - other));
+    expect([waits[0], waits.at(-1)]).toEqual([5, 3600]);
+  });
+});

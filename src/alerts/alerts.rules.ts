@@ -1,0 +1,126 @@
+import type { Alert } from './alert.entity.js';
+import type { AlertOccurrence } from './alert-occurrence.entity.js';
+import type { Condition, ConditionName } from './conditions.js';
+
+const DAY_MS = 86_400_000;
+/** The days before the expiry of a certificate at which a message is sent. */
+const EXPIRY_DAYS = [1, 3, 14] as const;
+/** The time after a recovery in which it is still reported. */
+const RECOVERY_MS = 3_600_000;
+/**
+ * The time for which a stall must last before it is reported. Work that became due while no process ran, or when the
+ * sandbox's clock was moved, is done within seconds.
+ */
+const STALL_MS = 30_000;
+
+/** The waits after the first, second and further failures to send, in seconds; the last one repeats. */
+const RETRY_S = [5, 15, 60, 300, 900, 3600] as const;
+export const MOST_RETRY_S = 3600;
+
+export function retrySeconds(failures: number): number {
+  return RETRY_S[Math.min(failures, RETRY_S.length) - 1] ?? MOST_RETRY_S;
+}
+
+/** Returns the step of a certificate that expires soon: 14, 3 or 1 days. Null if it does not expire soon. */
+export function expiringStep(notAfter: Date, now: Date): number | null {
+  const left = notAfter.getTime() - now.getTime();
+  return EXPIRY_DAYS.find((days) => left <= days * DAY_MS) ?? null;
+}
+
+type Watched = Pick<Alert, 'name' | 'conditions' | 'watched_accounts' | 'quiet_s' | 'active_from'>;
+
+/** The times of a round: the service's time, which the sandbox can move, and the machine's time. */
+export interface RoundTimes {
+  readonly now: Date;
+  readonly machine: Date;
+}
+
+/** The changes of a round: the occurrences to store, and the conditions to report to each alert. */
+export interface Decision {
+  readonly occurrences: readonly AlertOccurrence[];
+  readonly messages: readonly { readonly alert: string; readonly condition: Condition }[];
+}
+
+/**
+ * Decides which conditions are reported.
+ *
+ * 1. A condition is reported when it begins to hold, once for each alert and subject.
+ * 2. It is reported again when it ended and holds again, or when its mark has grown.
+ * 3. It is not reported again within the alert's `quiet_s`. If it still holds then, it is reported then.
+ */
+export function decide(
+  alerts: readonly Watched[],
+  { conditions, checked }: { conditions: readonly Condition[]; checked: ReadonlySet<ConditionName> },
+  stored: readonly AlertOccurrence[],
+  times: RoundTimes,
+): Decision {
+  const kept = new Map(stored.map((occurrence) => [keyOf(occurrence), occurrence]));
+  const occurrences: AlertOccurrence[] = [];
+  const messages: Decision['messages'][number][] = [];
+  for (const alert of alerts) {
+    const wanted = conditions.filter((condition) => isWanted(alert, condition, times.now));
+    for (const condition of wanted) {
+      const identity = { alert_name: alert.name, condition: condition.condition, subject: condition.subject };
+      const before = kept.get(keyOf(identity)) ?? null;
+      kept.delete(keyOf(identity));
+      const { occurrence, isTold } = occur(identity, condition, before, alert.quiet_s, times);
+      if (isTold) messages.push({ alert: alert.name, condition });
+      if (isTold || before === null || !before.is_current) occurrences.push(occurrence);
+    }
+  }
+  // An occurrence of a condition that the round did not check is kept, because the condition may still hold.
+  for (const occurrence of kept.values())
+    if (occurrence.is_current && checked.has(occurrence.condition))
+      occurrences.push({ ...occurrence, is_current: false, told_mark: null });
+  return { occurrences, messages };
+}
+
+function occur(
+  identity: Pick<AlertOccurrence, 'alert_name' | 'condition' | 'subject'>,
+  { mark }: Condition,
+  before: AlertOccurrence | null,
+  quietS: number,
+  { now, machine }: RoundTimes,
+): { occurrence: AlertOccurrence; isTold: boolean } {
+  const seen = before?.is_current ? before.seen_datetime : machine;
+  const toldMark = before?.is_current ? before.told_mark : null;
+  const told = before?.told_datetime ?? null;
+  const isNew = toldMark === null || mark > toldMark;
+  const isLasting = identity.condition !== 'DELIVERY_STALLED' || machine.getTime() - seen.getTime() >= STALL_MS;
+  const isTold = isNew && isLasting && !isQuiet(told, quietS, now);
+  return {
+    isTold,
+    occurrence: {
+      ...identity,
+      is_current: true,
+      seen_datetime: seen,
+      told_mark: isTold ? mark : toldMark,
+      told_datetime: isTold ? now : told,
+    },
+  };
+}
+
+/** Returns whether the quiet time since the last report is not over. A report in the future is due to a wrong clock. */
+function isQuiet(told: Date | null, quietS: number, now: Date): boolean {
+  if (told === null) return false;
+  const passed = now.getTime() - told.getTime();
+  return passed >= 0 && passed < quietS * 1000;
+}
+
+function isWanted({ conditions, watched_accounts, active_from }: Watched, found: Condition, now: Date): boolean {
+  const { condition, accountCodes, since } = found;
+  if (!conditions.includes(condition)) return false;
+  if (condition === 'PARTNER_RECOVERED' && (since < active_from || now.getTime() - since.getTime() > RECOVERY_MS))
+    return false;
+  // A condition of the whole service concerns every account.
+  if (watched_accounts === null || accountCodes === null) return true;
+  return accountCodes.some((code) => watched_accounts.includes(code));
+}
+
+function keyOf({
+  alert_name,
+  condition,
+  subject,
+}: Pick<AlertOccurrence, 'alert_name' | 'condition' | 'subject'>): string {
+  return JSON.stringify([alert_name, condition, subject]);
+}

@@ -1,0 +1,153 @@
+import { Injectable } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
+import { SurveyOverdueApprovals } from '../eligibility/eligibility.queries.js';
+import {
+  FindDeliveryStall,
+  SurveyExamsSoon,
+  SurveyPartnerSigns,
+  type NamedPartner,
+  type PartnerSigns,
+} from '../notifications/conditions.queries.js';
+import { AuditReader } from '../platform/audit/audit.reader.js';
+import { Clock } from '../platform/clock.js';
+import { SurveyOverdueUnmatched } from '../results/results.queries.js';
+import type { Condition, ConditionName } from './conditions.js';
+import { expiringStep } from './alerts.rules.js';
+
+const EXAM_HOURS = 2;
+const UNMATCHED_MINUTES = 60;
+const APPROVAL_HOURS = 24;
+/** The number of newest seals of the audit log that are compared with their rows. */
+const SEALS_CHECKED = 50;
+/** The interval between comparisons of the audit log, which read thousands of rows. */
+const AUDIT_MS = 60_000;
+
+/** A check, and the conditions that it can find. */
+type Check = readonly [readonly ConditionName[], () => Promise<readonly Condition[]>];
+
+/** The result of a survey: the conditions that hold, and the names of all conditions that were checked. */
+export interface Survey {
+  readonly conditions: readonly Condition[];
+  readonly checked: ReadonlySet<ConditionName>;
+}
+
+/** Finds the conditions that hold now, by queries that the owners of the tables answer. */
+@Injectable()
+export class ConditionSurvey {
+  private auditNotBefore = 0;
+
+  constructor(
+    private readonly queryBus: QueryBus,
+    private readonly audit: AuditReader,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Checks the given conditions. Call it in the transaction that stores the result. */
+  async run(wanted: ReadonlySet<ConditionName>): Promise<Survey> {
+    const conditions: Condition[] = [];
+    const checked = new Set<ConditionName>();
+    const checks: Check[] = [
+      [['PARTNER_FAILING', 'PARTNER_DOWN', 'PARTNER_RECOVERED', 'CERTIFICATE_EXPIRING'], () => this.partners()],
+      [['EXAM_SOON_UNDELIVERED'], () => this.exams()],
+      [['UNMATCHED_RESULTS'], () => this.unmatched()],
+      [['APPROVALS_WAITING'], () => this.approvals()],
+      [['DELIVERY_STALLED'], () => this.stall()],
+    ];
+    if (performance.now() >= this.auditNotBefore) checks.push([['AUDIT_BROKEN'], () => this.brokenAudit()]);
+    for (const [names, check] of checks) {
+      if (!names.some((name) => wanted.has(name))) continue;
+      conditions.push(...(await check()));
+      for (const name of names) checked.add(name);
+    }
+    return { conditions, checked };
+  }
+
+  private async partners(): Promise<Condition[]> {
+    const now = this.clock.now();
+    return (await this.queryBus.execute(new SurveyPartnerSigns())).flatMap((signs) => conditionsOf(signs, now));
+  }
+
+  private async exams(): Promise<Condition[]> {
+    const found = await this.queryBus.execute(new SurveyExamsSoon(EXAM_HOURS));
+    return found.map((soon) => ({
+      ...ofPartner(soon, 'EXAM_SOON_UNDELIVERED', soon.oldest),
+      // When another exam comes within two hours, the condition is reported again, unless this exam starts before a
+      // reported one.
+      mark: soon.last_exam_at.getTime(),
+      count: soon.count,
+      at: soon.first_exam_at,
+    }));
+  }
+
+  private async unmatched(): Promise<Condition[]> {
+    const found = await this.queryBus.execute(new SurveyOverdueUnmatched(UNMATCHED_MINUTES));
+    return found.map(({ account_codes, count, oldest, newest }) => ({
+      ...ofService('UNMATCHED_RESULTS', oldest),
+      subject: [...account_codes].sort().join(' '),
+      accountCodes: account_codes,
+      mark: newest.getTime(),
+      count,
+    }));
+  }
+
+  private async approvals(): Promise<Condition[]> {
+    const found = await this.queryBus.execute(new SurveyOverdueApprovals(APPROVAL_HOURS));
+    return found.map(({ account_code, count, oldest, newest }) => ({
+      ...ofService('APPROVALS_WAITING', oldest),
+      subject: account_code,
+      accountCodes: [account_code],
+      mark: newest.getTime(),
+      count,
+    }));
+  }
+
+  private async stall(): Promise<Condition[]> {
+    const since = await this.queryBus.execute(new FindDeliveryStall());
+    return since === null ? [] : [ofService('DELIVERY_STALLED', since)];
+  }
+
+  private async brokenAudit(): Promise<Condition[]> {
+    const { agrees, from_row, because } = await this.audit.seals(SEALS_CHECKED);
+    this.auditNotBefore = performance.now() + AUDIT_MS;
+    if (agrees) return [];
+    return [{ ...ofService('AUDIT_BROKEN', this.clock.now()), detail: `from row ${from_row} on: ${because}` }];
+  }
+}
+
+function ofService(condition: ConditionName, since: Date): Condition {
+  const nothing = { partner: null, count: null, at: null, detail: null };
+  return { condition, subject: '', accountCodes: null, since, mark: 0, ...nothing };
+}
+
+function ofPartner(named: NamedPartner, condition: ConditionName, since: Date): Condition {
+  const { subscription_id, account_code, subscription_name, partner_url } = named;
+  return {
+    ...ofService(condition, since),
+    subject: subscription_id,
+    accountCodes: [account_code],
+    partner: { subscription_id, name: subscription_name ?? hostOf(partner_url) },
+  };
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url;
+}
+
+function conditionsOf(signs: PartnerSigns, now: Date): Condition[] {
+  const { failing_since, down_since, recovered_at } = signs;
+  const found: Condition[] = [];
+  if (failing_since !== null) found.push(ofPartner(signs, 'PARTNER_FAILING', failing_since));
+  if (down_since !== null) found.push({ ...ofPartner(signs, 'PARTNER_DOWN', down_since), mark: down_since.getTime() });
+  if (recovered_at !== null)
+    found.push({ ...ofPartner(signs, 'PARTNER_RECOVERED', recovered_at), mark: recovered_at.getTime() });
+  for (const [whose, end] of [
+    ['the certificate of the partner', signs.certificate_not_after],
+    ['the client certificate that the service shows to the partner', signs.client_certificate_not_after],
+  ] as const) {
+    const step = end === null ? null : expiringStep(end, now);
+    if (step === null) continue;
+    const base = ofPartner(signs, 'CERTIFICATE_EXPIRING', now);
+    found.push({ ...base, subject: `${base.subject} ${step} ${whose}`, at: end, detail: whose });
+  }
+  return found;
+}

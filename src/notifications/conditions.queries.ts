@@ -1,0 +1,51 @@
+import { Query } from '@nestjs/cqrs';
+
+/** A partner, with the names by which a message of an alert refers to it. */
+export interface NamedPartner {
+  readonly subscription_id: string;
+  readonly account_code: string;
+  readonly subscription_name: string | null;
+  readonly partner_url: string;
+}
+
+/** The signs that a partner needs attention. */
+export interface PartnerSigns extends NamedPartner {
+  /** The time of the first failed attempt after the last successful attempt; null if the newest attempt succeeded. */
+  readonly failing_since: Date | null;
+  /** The time since which the partner is DOWN; null if it is UP. */
+  readonly down_since: Date | null;
+  /** The time at which the last failures ended; null while the partner fails, and if it never failed. */
+  readonly recovered_at: Date | null;
+  /** The expiry of the certificate that the partner showed last. */
+  readonly certificate_not_after: Date | null;
+  /** The expiry of the client certificate that the service shows to the partner. */
+  readonly client_certificate_not_after: Date | null;
+}
+
+/** Asks for the signs of the partners that are not UNVERIFIED, in all accounts. */
+export class SurveyPartnerSigns extends Query<readonly PartnerSigns[]> {}
+
+/** The undelivered notifications of a partner whose exams start soon. */
+export interface ExamsSoon extends NamedPartner {
+  readonly count: number;
+  /** The creation time of the oldest notification that the count includes. */
+  readonly oldest: Date;
+  readonly first_exam_at: Date;
+  readonly last_exam_at: Date;
+}
+
+/**
+ * Asks for the partners that have not received notifications of exams that start within these hours. A notification
+ * counts as undelivered after a failed attempt, and otherwise after a minute.
+ */
+export class SurveyExamsSoon extends Query<readonly ExamsSoon[]> {
+  constructor(readonly hours: number) {
+    super();
+  }
+}
+
+/**
+ * Asks since when the delivery of notifications stands still, because due notifications are not sent or events are not
+ * translated into notifications; null if it does not.
+ */
+export class FindDeliveryStall extends Query<Date | null> {}

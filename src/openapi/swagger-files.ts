@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants } from 'node:zlib';
+import type { RequestHandler, Response } from 'express';
+
+const compress = promisify(brotliCompress);
+const params = { [constants.BROTLI_PARAM_QUALITY]: 6 };
+const folder = dirname(createRequire(__filename).resolve('swagger-ui-dist/package.json'));
+
+/** The files of the package that the page of Swagger UI loads, with their media types. */
+const FILES: Record<string, string> = {
+  '/swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  '/swagger-ui-standalone-preset.js': 'text/javascript; charset=utf-8',
+  '/swagger-ui.css': 'text/css; charset=utf-8',
+};
+/** The script with the OpenAPI document, which @nestjs/swagger generates. */
+const DOCUMENT = '/swagger-ui-init.js';
+
+/**
+ * Sends the files of Swagger UI in compressed form. The page loads several megabytes otherwise. Each file is compressed
+ * at its first request.
+ */
+export function swaggerFiles(): RequestHandler {
+  const kept = new Map<string, Promise<Buffer>>();
+  const compressed = (text: string | Buffer, key: string) => {
+    const known = kept.get(key) ?? compress(text, { params });
+    kept.set(key, known);
+    return known;
+  };
+  return (request, response, next) => {
+    const { path } = request;
+    const isFile = path in FILES;
+    if (request.method !== 'GET' || !(isFile || path === DOCUMENT)) return next();
+    response.vary('Accept-Encoding');
+    if (request.acceptsEncodings('br') === false) return next();
+    if (isFile) {
+      const content = kept.has(path) ? '' : readFileSync(join(folder, path));
+      compressed(content, path).then((bytes) => sendCompressed(response, bytes, FILES[path]), next);
+      return;
+    }
+    const send = response.send.bind(response);
+    response.send = (body: string) => {
+      response.send = send;
+      // The document changes once, when the objects of the sandbox exist.
+      compressed(body, `${path} ${body.length}`).then(
+        (bytes) => sendCompressed(response, bytes, FILES['/swagger-ui-bundle.js']),
+        next,
+      );
+      return response;
+    };
+    next();
+  };
+}
+
+function sendCompressed(response: Response, bytes: Buffer, type: string): void {
+  response.setHeader('Content-Encoding', 'br');
+  response.setHeader('Content-Type', type);
+  response.send(bytes);
+}

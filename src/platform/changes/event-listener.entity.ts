@@ -1,0 +1,32 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { RecordChangeName } from './change.entity.js';
+
+/**
+ * A listener to changes of an account's records: a subscription that may receive notifications. A trigger on
+ * `subscriptions` keeps the rows.
+ */
+@Entity('event_listeners')
+export class EventListener {
+  @PrimaryColumn('text')
+  account_code: string;
+
+  @PrimaryColumn('uuid')
+  listener: string;
+
+  @Column('text', { array: true })
+  changes: RecordChangeName[];
+}
+
+/**
+ * The number of the last event of an eligibility record. The row exists as soon as the record changes while a
+ * subscription listens.
+ */
+@Entity('event_streams')
+export class EventStream {
+  /** The `svc_eligiblity_id` of the record. */
+  @PrimaryColumn('text')
+  stream: string;
+
+  @Column('int')
+  sequence: number;
+}

@@ -1,0 +1,87 @@
+import { DomainEvent } from '../events/domain-event.js';
+import { CLAIM_END, EVENT_COLUMNS } from '../events/outbox.js';
+import { RECORD_CHANGES, type RecordChangeName } from './change.entity.js';
+import { insertChangesOf, type RecordChange } from './change-log.js';
+
+/** The entry of the change feed, as partners receive it. The `id` is the entry's position, which is not yet encrypted. */
+export type ChangeEntry = Omit<RecordChange, 'account_code'> & { readonly id: string };
+
+/**
+ * An event of an eligibility record or its result. Its stream is the `svc_eligiblity_id`, `meta.sequence` is the
+ * `event-sequence`, and `meta.occurredAt` is the entry's `at`.
+ */
+export abstract class RecordEvent extends DomainEvent<ChangeEntry> {}
+
+/** A class of events. A command raises an event by recording the change of the class. */
+export interface RecordEventClass {
+  new (...parameters: ConstructorParameters<typeof DomainEvent<ChangeEntry>>): RecordEvent;
+  readonly change: RecordChangeName;
+}
+
+/** Returns the name under which the events of a change are stored; the SQL expression {@link STORED_NAME} agrees. */
+export function recordEventName(change: RecordChangeName): string {
+  return `record.${change.toLowerCase().replaceAll('_', '-')}`;
+}
+const STORED_NAME = `'record.' || replace(lower(change), '_', '-')`;
+
+/** The stored names of all events of records. */
+export const RECORD_EVENT_NAMES = RECORD_CHANGES.map(recordEventName);
+
+/**
+ * The SQL expression of an event's id. It begins with the event's time, as the ids of other events do (RFC 9562 §5.8,
+ * version 8).
+ */
+const HASH = `encode(sha256(convert_to(concat_ws(' ', stream, sequence, generation, xid, position), 'UTF8')), 'hex')`;
+const EVENT_ID = `overlay(overlay(
+  lpad(to_hex((extract(epoch FROM statement_timestamp()) * 1000)::bigint), 12, '0') || left(${HASH}, 20)
+  PLACING '8' FROM 13) PLACING 'a' FROM 17)::uuid`;
+
+/** The SQL expression of {@link ChangeEntry}; its members have the order of the change feed's entries. */
+const ENTRY = `(SELECT row_to_json(entry) FROM (
+  SELECT concat_ws(' ', 'change', generation, xid, position) AS id, kind, change,
+    to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS at, svc_eligiblity_id, candidate_id, test_code,
+    booking_code, status, revision, NULL::json AS notification, NULL::int AS event_sequence) entry)`;
+
+const FIRST = '1 AS number, 1 AS numbers';
+const NUMBERED = `row_number() OVER (PARTITION BY svc_eligiblity_id ORDER BY position) AS number,
+      count(*) OVER (PARTITION BY svc_eligiblity_id) AS numbers`;
+const CONTINUED = `ON CONFLICT ON CONSTRAINT event_streams_pk
+      DO UPDATE SET sequence = event_streams.sequence + excluded.sequence`;
+
+/**
+ * Returns the parts of a statement that append rows to the change feed (change-log.ts) and raise the events of those
+ * changes that somebody listens to.
+ *
+ * 1. `changed` appends the rows. If no listener of the account exists, nothing else is written.
+ * 2. `counted` numbers the changes of each record, including those that no listener has selected. The record is locked
+ *    by the same transaction, so that its numbers follow the order of its changes in all processes.
+ * 3. `told` writes the selected changes to the outbox. The statement decides by its own snapshot: a listener that was
+ *    committed before the change is seen.
+ *
+ * @param rows SQL of the rows, as for `insertChangesOf`
+ * @param traceparent SQL of the trace context of a row `numbered`
+ * @param isFirst whether each row is the first change of its record, which needs no numbering
+ */
+export const tellingChanges = (rows: string, traceparent: string, isFirst = false): string => `
+  changed AS (${insertChangesOf(rows)}
+    RETURNING generation, xid, position, at, kind, change, account_code, svc_eligiblity_id, candidate_id, test_code,
+      booking_code, status, revision),
+  heard AS MATERIALIZED (
+    SELECT changed.*, ${isFirst ? FIRST : NUMBERED}
+    FROM changed
+    WHERE change = ANY ('{${RECORD_CHANGES.join(',')}}')
+      AND EXISTS (SELECT FROM event_listeners l WHERE l.account_code = changed.account_code OFFSET 0)),
+  counted AS (
+    INSERT INTO event_streams (stream, sequence) SELECT svc_eligiblity_id, numbers FROM heard WHERE number = 1
+    ${isFirst ? '' : CONTINUED}
+    RETURNING stream, sequence),
+  told AS (
+    INSERT INTO domain_events (${EVENT_COLUMNS}, claimed_until)
+    SELECT ${EVENT_ID}, ${STORED_NAME}, account_code, stream, sequence, ${ENTRY}, date_trunc('second', at),
+      ${traceparent}, ${CLAIM_END}
+    FROM (
+      SELECT heard.*, heard.svc_eligiblity_id AS stream, (counted.sequence - heard.numbers + heard.number)::int AS sequence
+      FROM heard JOIN counted ON counted.stream = heard.svc_eligiblity_id
+      WHERE EXISTS (
+        SELECT FROM event_listeners l WHERE l.account_code = heard.account_code AND heard.change = ANY (l.changes))) numbered
+    RETURNING ${EVENT_COLUMNS})`;

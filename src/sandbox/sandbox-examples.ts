@@ -1,0 +1,312 @@
+import type { SandboxClient } from './sandbox-client.js';
+
+/** Values for the examples of an operation, by the names of parameters and members. */
+export type Values = Record<string, string>;
+
+/**
+ * The values with which the examples of the OpenAPI document work in this sandbox: by operation, such as `GET
+ * /admin/jobs/{job_id}`. The values of `*` hold for all operations.
+ */
+export type OperationValues = Record<string, Values>;
+
+export interface SandboxAccess {
+  account_code: string;
+  partner: { partner_url: string; ca_pem: string };
+}
+
+const TEST = 'SANDBOX-ONE';
+const END = '2099-12-31T23:59:59Z';
+const EXAM = '2098-06-15T14:00:00Z';
+const NEEDS_APPROVAL = 'EXTRA-TIME';
+
+const RECORD = '/admin/eligibilities/{svc_id}';
+const ACCOUNT = '/accounts/{account_code}';
+const CATALOGUE = `/admin${ACCOUNT}`;
+const OF_TEST = `${ACCOUNT}/candidates/{candidate_id}/tests/{test_code}`;
+const BOOKING = `${ACCOUNT}/bookings/{booking_code}`;
+const SUBSCRIPTION = '/admin/subscriptions/{id}';
+const UNMATCHED = '/admin/unmatched-results/{id}';
+
+/**
+ * Creates one object of each kind that the examples of the OpenAPI document name: records, bookings, results, partners,
+ * notifications, jobs, unmatched results and an import. Each example that changes or deletes an object has its own
+ * object, so the examples work in any order. The objects are created by requests, as a client would create them.
+ */
+export class SandboxExamples {
+  private candidates = 100;
+  /** The beginning of the candidates' ids. */
+  private prefix = 'S-';
+  private readonly values: OperationValues = {};
+
+  constructor(
+    private readonly client: SandboxClient,
+    private readonly access: SandboxAccess,
+  ) {}
+
+  async make(): Promise<OperationValues> {
+    await this.catalogue();
+    await Promise.all([
+      this.records(),
+      this.bookings(),
+      this.results(),
+      this.unmatchedResults(),
+      this.imports(),
+      this.partners(),
+      this.alerts(),
+    ]);
+    return this.values;
+  }
+
+  /** Sets the values for the examples of the given operations. */
+  private use(values: Values, ...operations: string[]): void {
+    for (const operation of operations) this.values[operation] = { ...this.values[operation], ...values };
+  }
+
+  private async records(): Promise<void> {
+    const first = await this.record({ last_name: 'Lovelace', email: 'ada@example.org' });
+    this.use({ ...first, svc_eligibility_code: first['svc_id'], q: first['candidate_id'] }, '*', `PUT ${OF_TEST}`);
+    this.use(await this.record(), `DELETE ${OF_TEST}`);
+    this.use(await this.record(), `POST ${RECORD}/hold`);
+    const held = await this.record();
+    await this.client.call('POST', `/admin/eligibilities/${held['svc_id']}/hold`, {
+      reason: 'The identity is being checked.',
+    });
+    this.use(held, `POST ${RECORD}/release`);
+    for (const decision of ['approve', 'decline'])
+      this.use(
+        await this.record({ special_accommodations: [NEEDS_APPROVAL] }),
+        `POST ${RECORD}/${decision}-accommodations`,
+      );
+    const launched = await this.record();
+    const { launch_url: link } = await this.client.call<Values>(
+      'GET',
+      `/eligibilities/${launched['svc_id']}/testLaunchInfo`,
+    );
+    this.use({ launch_code: link.split('/launch/')[1] }, 'GET /launch/{launch_code}');
+    this.use(await this.record(), `POST ${CATALOGUE}/candidates/{candidate_id}/erase`);
+    const erased = await this.record();
+    const { job_id } = await this.client.call<Values>(
+      'POST',
+      `/admin/accounts/${this.access.account_code}/candidates/${erased['candidate_id']}/erase`,
+      { reason: 'Asked for by the candidate.' },
+    );
+    this.use({ job_id }, 'POST /admin/jobs/{job_id}/unmatched-results/erase');
+  }
+
+  private async bookings(): Promise<void> {
+    this.use(await this.record(), `POST ${OF_TEST}/bookings`);
+    this.use(await this.booking(), `GET ${BOOKING}`);
+    this.use(await this.booking(), `PUT ${BOOKING}`);
+    this.use(await this.booking(), `DELETE ${BOOKING}`);
+    this.use(await this.booking(), `POST ${BOOKING}/absence`);
+    this.use(await this.booking(), 'POST /sandbox/events');
+  }
+
+  private async results(): Promise<void> {
+    const { booking_code } = await this.booking();
+    this.use({ examCode: booking_code }, 'POST /registrations/registration/results');
+    const { candidate_id } = await this.booking();
+    this.use({ candidate_id }, `PUT ${ACCOUNT}`);
+    const done = await this.booking();
+    await this.deliver({ examMetaData: { examCode: done['booking_code'] }, overAllComments: 'Nothing remarkable.' });
+    this.use(
+      done,
+      `GET ${OF_TEST}/results`,
+      `GET ${RECORD}/results/{revision}`,
+      `GET ${CATALOGUE}/candidates/{candidate_id}/results`,
+      ...['hold', 'release', 'revoke'].map((decision) => `POST ${RECORD}/result/${decision}`),
+    );
+  }
+
+  private async unmatchedResults(): Promise<void> {
+    const unmatched = async (body: object | string) => ({
+      id: (await this.deliver(body))['unmatched_result_id'],
+    });
+    // The service keeps equal bodies once, so each body has an exam code of its own.
+    let strays = 0;
+    const stray = () =>
+      unmatched({
+        examMetaData: { examCode: `NO-SUCH-EXAM-${++strays}` },
+        examTakerFirstName: 'Ada',
+        examTakerLastName: 'Lovelace',
+      });
+    const { booking_code } = await this.booking();
+    const shown = await stray();
+    this.use(shown, `GET ${UNMATCHED}`, `GET ${UNMATCHED}/candidates`);
+    this.use({ ...shown, code: booking_code }, `GET ${UNMATCHED}/exam`);
+    this.use(await stray(), `POST ${UNMATCHED}/reject`);
+    this.use({ ...(await stray()), booking_code }, `POST ${UNMATCHED}/accept`);
+    this.use(await unmatched('{"examMetaData":'), `GET ${UNMATCHED}/raw`);
+  }
+
+  private async imports(): Promise<void> {
+    const rows = `candidate_id,first_name,last_name,test_code\nS-001,Grace,Hopper,${TEST}\nS-002,Alan,Turing,NO-SUCH-TEST\n`;
+    const path = `/accounts/${this.access.account_code}/eligibility-imports`;
+    const { import_id } = await this.client.call<Values>('POST', path, rows, 'text/csv');
+    await this.client.until(
+      async () => (await this.client.call<Values>('GET', `${path}/${import_id}`))['state'] === 'DONE',
+    );
+    this.use({ import_id }, '*');
+  }
+
+  private async catalogue(): Promise<void> {
+    const at = (kind: string, code: string, body: object) =>
+      this.client.call('PUT', `/admin/accounts/${this.access.account_code}/${kind}/${code}`, body);
+    await at('tests', 'SPARE', { name: 'A test to delete', portions: [{ portion_code: 'MAIN' }] });
+    await at('schools', 'SPARE', { name: 'A school to delete' });
+    await at('accommodations', 'SPARE', { name: 'An accommodation to delete', requires_approval: false });
+    await at('attribute-keys', 'spare-key', { name: 'A key to delete' });
+    await at('vouchers', 'SPARE', { discount_type: 'PERCENT', discount_value: 5 });
+    this.use({ test_code: 'SPARE' }, `DELETE ${CATALOGUE}/tests/{test_code}`);
+    for (const kind of ['schools', 'accommodations', 'vouchers'])
+      this.use({ code: 'SPARE' }, `DELETE ${CATALOGUE}/${kind}/{code}`);
+    this.use({ code: 'spare-key' }, `DELETE ${CATALOGUE}/attribute-keys/{code}`);
+    const { consumer_key } = await this.client.call<Values>('POST', '/admin/applications', {
+      name: 'Sample application',
+      scopes: ['read'],
+    });
+    const { ok } = await this.client.send('POST', '/admin/users', {
+      username: 'sample-user',
+      password: `Sample-${crypto.randomUUID()}`,
+      account_codes: [this.access.account_code],
+      scopes: ['read'],
+    });
+    // The user exists after an attempt that was interrupted. Its candidates exist, too.
+    if (!ok) this.prefix = `S-${crypto.randomUUID().slice(0, 4)}-`;
+    this.use({ consumer_key, username: 'sample-user' }, '*');
+  }
+
+  /**
+   * Creates partners, notifications in the error queue, and jobs. The partners only get the events ABSENT and
+   * EXCUSED_ABSENT, so that they do not disturb other trials. The jobs wait for a suspended partner.
+   */
+  private async partners(): Promise<void> {
+    const kept = await this.subscription('A partner');
+    const refusing = await this.subscription('A partner that refuses', '/samples');
+    const suspended = await this.subscription('A suspended partner', '/samples');
+    const failed: Record<string, { id: string; booking_code: string; subscription_id: string }[]> = {};
+    const missed = await Promise.all(Array.from({ length: 5 }, () => this.booking()));
+    for (const { booking_code } of missed)
+      await this.client.call('POST', `/accounts/${this.access.account_code}/bookings/${booking_code}/absence`, {
+        excused: false,
+      });
+    for (const id of [refusing, suspended])
+      await this.client.until(async () => {
+        failed[id] = await this.client.call('GET', `/admin/error-queue?subscription_id=${id}`);
+        return failed[id].length === missed.length;
+      });
+    this.use({ id: kept }, '*', `POST ${SUBSCRIPTION}/verify`);
+    this.use({ subscription_id: kept }, 'POST /admin/notifications/replay');
+    this.use({ id: await this.subscription('A partner to delete') }, `DELETE ${SUBSCRIPTION}`);
+    this.use({ id: await this.subscription('A partner to change') }, `PATCH ${SUBSCRIPTION}`);
+    const [first, second, third, fourth, fifth] = failed[refusing].map(({ id, booking_code }) => ({
+      id,
+      booking_code,
+    }));
+    this.use({ notification_id: first.id }, '*', 'POST /admin/error-queue/{notification_id}/resend');
+    this.use({ id: first.id }, 'GET /admin/notifications/{id}');
+    this.use({ notification_id: second.id }, 'POST /admin/error-queue/{notification_id}/resolve');
+    this.use({ booking_code: third.booking_code }, 'POST /admin/error-queue/resend');
+    this.use({ booking_code: fourth.booking_code }, 'POST /admin/error-queue/resolve');
+    await this.client.call('POST', `/admin/subscriptions/${suspended}/suspend`);
+    const job = async ({ booking_code }: { booking_code: string }) => {
+      const filter = { subscription_id: suspended, booking_code };
+      const reason = 'The partner has mended its endpoint.';
+      const { job_id } = await this.client.call<Values>('POST', '/admin/error-queue/resend', { filter, reason });
+      return { job_id, resend_id: job_id };
+    };
+    this.use(await job(failed[suspended][0]), '*');
+    this.use(await job(failed[suspended][1]), 'POST /admin/jobs/{job_id}/abort');
+    this.use(await job(failed[suspended][2]), 'POST /admin/error-queue/resends/{resend_id}/abort');
+    const waiting = failed[suspended].map(({ id }) => id);
+    await this.partnerSide([refusing, suspended], fifth.id, waiting);
+  }
+
+  /**
+   * Gives the operator of the sandbox subscriptions of its own, with which the routes of partners work.
+   * @param resent a failed notification; `waiting` are failed notifications to a suspended partner
+   */
+  private async partnerSide(others: string[], resent: string, waiting: string[]): Promise<void> {
+    const own = await this.subscription('A partner with access');
+    await this.client.call('PUT', '/admin/users/sandbox-operator', { subscription_ids: [own, ...others] });
+    const replay = (id: string) =>
+      this.client
+        .call<Values>('POST', '/partner/notifications/replay', { ids: [id] })
+        .then(({ job_id }) => ({ job_id }));
+    this.use(
+      { id: own },
+      'GET /partner/subscriptions/{id}',
+      ...['verify', 'rotate-secret', 'suspend', 'resume'].map((action) => `POST /partner/subscriptions/{id}/${action}`),
+    );
+    this.use({ subscription_id: own }, 'GET /partner/digest');
+    this.use({ id: resent }, 'GET /partner/notifications/{id}', 'POST /partner/notifications/{id}/resend');
+    this.use(
+      await replay(waiting[3]),
+      'GET /partner/jobs/{job_id}',
+      'POST /partner/jobs/{job_id}/pause',
+      'POST /partner/jobs/{job_id}/resume',
+    );
+    this.use(await replay(waiting[4]), 'POST /partner/jobs/{job_id}/abort');
+  }
+
+  /** Creates alerts that are disabled, because nobody in the sandbox receives their messages. */
+  private async alerts(): Promise<void> {
+    for (const name of ['on-call', 'spare'])
+      await this.client.call('PUT', `/admin/alerts/${name}`, {
+        kind: 'WEBHOOK',
+        url: 'https://chat.example/hooks/on-call',
+        disabled: true,
+      });
+    this.use({ name: 'spare' }, 'DELETE /admin/alerts/{name}');
+  }
+
+  private async subscription(name: string, behaviour = ''): Promise<string> {
+    const { account_code, partner } = this.access;
+    const { id } = await this.client.call<Values>('POST', '/admin/subscriptions', {
+      account_code,
+      name,
+      partner_url: partner.partner_url + behaviour,
+      ca_pem: partner.ca_pem,
+      change_reasons: ['ABSENT', 'EXCUSED_ABSENT'],
+    });
+    await this.client.call('POST', `/admin/subscriptions/${id}/verify`);
+    return id;
+  }
+
+  private async record(candidate: object = {}): Promise<Values> {
+    const candidate_id = `${this.prefix}${++this.candidates}`;
+    const { svc_eligiblity_id } = await this.client.call<Values>(
+      'POST',
+      `/accounts/${this.access.account_code}/candidates`,
+      {
+        test_code: TEST,
+        eligibility_end_date: END,
+        candidate: {
+          candidate_id,
+          first_name: 'Ada',
+          last_name: 'Sample',
+          country: 'US',
+          province_state: 'NY',
+          ...candidate,
+        },
+      },
+    );
+    return { candidate_id, svc_id: svc_eligiblity_id };
+  }
+
+  private async booking(): Promise<Values> {
+    const record = await this.record();
+    const { booking_code } = await this.client.call<Values>(
+      'POST',
+      `/accounts/${this.access.account_code}/candidates/${record['candidate_id']}/tests/${TEST}/bookings`,
+      { booking_on: EXAM, delivery_mode: 'SVC_REMOTE_PROCTORED' },
+    );
+    return { ...record, booking_code };
+  }
+
+  /** Delivers a result, which the service may refuse. */
+  private async deliver(body: object | string): Promise<Values> {
+    const response = await this.client.send('POST', '/registrations/registration/results', body);
+    return (await response.json().catch(() => ({}))) as Values;
+  }
+}

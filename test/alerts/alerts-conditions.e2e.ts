@@ -1,0 +1,185 @@
+import { Alerted } from '../support/alerted';
+import { startApp, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
+import { dateTime } from '../support/given';
+import { MailServer, type ReceivedMail } from '../support/mail-server';
+import { Subscribed } from '../support/subscribed';
+
+const HOUR_S = 3_600;
+const DAY_S = 24 * HOUR_S;
+
+let mail: MailServer;
+let app: TestApp;
+let alerted: Alerted;
+const started: Subscribed[] = [];
+
+beforeAll(async () => {
+  mail = await MailServer.start();
+  app = await startApp({ env: { SANDBOX: 'true', ...mail.settings } });
+  alerted = new Alerted(app, mail);
+});
+afterAll(async () => {
+  for (const subscribed of started) await subscribed.stop();
+  await app.close();
+  await mail.stop();
+});
+
+async function partner(name: string): Promise<Subscribed> {
+  const subscribed = await Subscribed.start(app, { name });
+  started.push(subscribed);
+  return subscribed;
+}
+
+/** Waits for the mail number `n` to a recipient. */
+async function arrived(recipient: string, n = 1): Promise<ReceivedMail> {
+  return eventually(() => {
+    const mails = alerted.to(recipient);
+    if (mails.length >= n) return mails[n - 1];
+    throw new Error(`${recipient} has ${mails.length} of ${n} mails.`);
+  }, 30_000);
+}
+
+async function now(): Promise<number> {
+  const token = await app.given.operator();
+  return Date.parse((await app.call('GET', '/sandbox/clock', { token })).body.now);
+}
+
+test('an alert reports that a partner is down, that it recovered, and that it is down again', async () => {
+  const subscribed = await partner('State Board');
+  const { account } = subscribed.scene;
+  const to = await alerted.watch(account, ['PARTNER_DOWN', 'PARTNER_RECOVERED']);
+  subscribed.partner.answer({ status: 500 });
+  await subscribed.booking();
+  const down = await arrived(to);
+  expect(down.headers['subject']).toBe('The partner State Board is down');
+  expect(down.text).toContain(`Account: Board ${account} (${account}).`);
+  expect(down.text).toMatch(/Since: \d{4}-\d\d-\d\d \d\d:\d\d UTC\./);
+  expect(down.text).toContain(`${app.url}/console/partners/${subscribed.id}`);
+  subscribed.partner.answer({ status: 200 });
+  expect((await arrived(to, 2)).headers['subject']).toBe('The partner State Board accepts notifications again');
+  subscribed.partner.answer({ status: 500 });
+  await subscribed.booking();
+  expect((await arrived(to, 3)).headers['subject']).toBe('The partner State Board is down');
+});
+
+test('reports the first failure of a partner, even after many successes, and the first failure after a recovery', async () => {
+  const subscribed = await partner('Failing Board');
+  const to = await alerted.watch(subscribed.scene.account, ['PARTNER_FAILING', 'PARTNER_RECOVERED']);
+  await subscribed.booking();
+  await subscribed.booking();
+  await subscribed.partner.received(2);
+  subscribed.partner.answer({ status: 400 });
+  await subscribed.booking();
+  await subscribed.booking();
+  const failed = await arrived(to);
+  expect(failed.headers['subject']).toBe('A notification to the partner Failing Board failed');
+  expect(failed.text).toContain(`/console/queue?subscription_id=${subscribed.id}`);
+  subscribed.partner.answer({ status: 200 });
+  await subscribed.booking();
+  expect((await arrived(to, 2)).headers['subject']).toContain('accepts notifications again');
+  subscribed.partner.answer({ status: 404 });
+  await subscribed.booking();
+  await arrived(to, 3);
+  expect(alerted.to(to)).toHaveLength(3);
+});
+
+test('reports an undelivered notification when its exam starts within 2 hours, without the name of the candidate', async () => {
+  const subscribed = await partner('Late Board');
+  const to = await alerted.watch(subscribed.scene.account, ['EXAM_SOON_UNDELIVERED']);
+  subscribed.partner.answer({ status: 400 });
+  await subscribed.booking({ booking_on: dateTime((await now()) + 5 * HOUR_S * 1000) });
+  await eventually(async () => expect(await subscribed.queue()).toHaveLength(1));
+  await alerted.advance(2 * HOUR_S);
+  expect(alerted.to(to)).toEqual([]);
+  await alerted.advance(1.5 * HOUR_S);
+  const { headers, text, html } = await arrived(to);
+  expect(headers['subject']).toBe(
+    'The partner Late Board has not received 1 notification of exams that start within 2 hours',
+  );
+  expect(text).toMatch(/The first of these exams starts at \d{4}-\d\d-\d\d \d\d:\d\d UTC\./);
+  expect(text + html).not.toMatch(/Ada|Lovelace|C-\d/);
+});
+
+test('an alert reports results that are unmatched for an hour', async () => {
+  const scene = await app.given.scene();
+  const to = await alerted.watch(scene.account, ['UNMATCHED_RESULTS']);
+  const token = await app.given.token([scene.account], ['results']);
+  const answer = await app.call('PUT', `/accounts/${scene.account}`, {
+    token,
+    body: { candidate_id: 'Nobody-at-all', result: 'PASS' },
+  });
+  expect(answer.status).toBe(400);
+  await alerted.advance(0.9 * HOUR_S);
+  expect(alerted.to(to)).toEqual([]);
+  await alerted.advance(0.2 * HOUR_S);
+  const { headers, text } = await arrived(to);
+  expect(headers['subject']).toBe('1 result could not be matched to an exam for more than 1 hour');
+  expect(text).toContain(`${app.url}/console/work/unmatched`);
+  expect(text).not.toContain('Nobody-at-all');
+});
+
+test('an alert reports approvals that wait for more than a day', async () => {
+  const scene = await app.given.scene();
+  const to = await alerted.watch(scene.account, ['APPROVALS_WAITING']);
+  const accommodation = await app.given.accommodation(scene.account, true);
+  await app.given.eligibility(scene, { candidate: { special_accommodations: [accommodation] } });
+  await alerted.advance(0.9 * DAY_S);
+  expect(alerted.to(to)).toEqual([]);
+  await alerted.advance(0.2 * DAY_S);
+  const { headers, text } = await arrived(to);
+  expect(headers['subject']).toBe('1 eligibility waits for the approval of accommodations for more than a day');
+  expect(text).toContain(`${app.url}/console/work/approvals`);
+});
+
+test('an alert reports 14, 3 and 1 days before that a certificate expires', async () => {
+  const subscribed = await partner('Certified Board');
+  const to = await alerted.watch(subscribed.scene.account, ['CERTIFICATE_EXPIRING']);
+  const statistics = await subscribed.admin('GET', `subscriptions/${subscribed.id}/statistics`);
+  const end = Date.parse(statistics.body.certificate_not_after);
+  const until = async (days: number) => alerted.advance(Math.floor((end - (await now())) / 1000) - days * DAY_S);
+  await until(14.1);
+  expect(alerted.to(to)).toEqual([]);
+  await until(13.9);
+  const { headers, text } = await arrived(to);
+  expect(headers['subject']).toMatch(/^A certificate for the partner Certified Board expires at \d{4}-/);
+  expect(text).toContain('the certificate of the partner');
+  await until(2.9);
+  await arrived(to, 2);
+  await until(0.9);
+  await arrived(to, 3);
+  expect(alerted.to(to)).toHaveLength(3);
+});
+
+test('an alert reports that the audit log does not agree with its seals', async () => {
+  await eventually(async () => expect(await app.given.sql('SELECT FROM audit_seals')).not.toEqual([]), 15_000);
+  for (const statement of [
+    'ALTER TABLE audit_log DISABLE TRIGGER USER',
+    `UPDATE audit_log SET actor = 'nobody' WHERE id = (SELECT max(through) FROM audit_seals)`,
+    'ALTER TABLE audit_log ENABLE TRIGGER USER',
+  ])
+    await app.given.sql(statement);
+  const to = await alerted.watch(await app.given.account(), ['AUDIT_BROKEN']);
+  const { headers, text } = await arrived(to);
+  expect(headers['subject']).toBe('The audit log does not agree with its seals');
+  expect(text).toMatch(/from row \d+ on: the row was changed/);
+  expect(text).toContain(`${app.url}/console/audit`);
+});
+
+test('an alert reports that the delivery of notifications has stopped for half a minute', async () => {
+  const subscribed = await partner('Stalled Board');
+  const to = await alerted.watch(subscribed.scene.account, ['DELIVERY_STALLED']);
+  // The constraints keep the service from translating the event and from setting it aside.
+  await app.given.sql('ALTER TABLE notifications ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID');
+  await app.given.sql('ALTER TABLE domain_events ADD CONSTRAINT none_aside CHECK (set_aside_at IS NULL)');
+  await subscribed.booking();
+  await alerted.advance(120);
+  const seen = await eventually(async () => {
+    const [row] = await app.given.sql(
+      `UPDATE alert_occurrences SET seen_datetime = seen_datetime - interval '1 minute'
+       WHERE condition = 'DELIVERY_STALLED' AND is_current RETURNING told_datetime`,
+    );
+    return row;
+  }, 15_000);
+  expect(seen).toEqual({ told_datetime: null });
+  expect((await arrived(to)).headers['subject']).toBe('The service does not send notifications that are due');
+});

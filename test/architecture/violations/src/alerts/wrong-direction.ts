@@ -1,0 +1,1 @@
+export { event } from '../bookings/bookings.events.js';

@@ -1,0 +1,111 @@
+import { startApp, type TestApp } from '../support/app';
+import { ConsoleDriver } from '../support/console';
+import { BulkJobs, queueMany } from '../support/queued';
+import { eventually } from '../support/eventually';
+import { Subscribed } from '../support/subscribed';
+
+let app: TestApp;
+let board: Subscribed;
+let college: Subscribed;
+let driver: ConsoleDriver;
+
+beforeAll(async () => {
+  app = await startApp();
+  board = await Subscribed.start(app, { name: 'The registry' });
+  college = await Subscribed.start(app, { name: 'College bridge' });
+  await board.admin('PUT', `accounts/${board.scene.account}`, { name: 'Board of Nürnberg' });
+  await board.admin('PUT', `accounts/${college.scene.account}`, { name: 'College of Lyon' });
+  driver = await ConsoleDriver.start(app);
+});
+afterEach(() => driver.expectNoComplaints());
+afterAll(async () => {
+  await driver?.stop();
+  await board?.stop();
+  await college?.stop();
+  await app?.close();
+});
+
+const row = (text: string | RegExp) => driver.page.getByRole('row').filter({ hasText: text });
+const search = (name: string) => new URL(driver.page.url()).searchParams.get(name);
+
+describe('names of accounts and partners in the console', () => {
+  it('finds an account by a part of its name without accents, and lists only what belongs to it', async () => {
+    await driver.goTo('/partners');
+    await row('The registry').getByText('Board of Nürnberg').waitFor();
+    await row('College bridge').waitFor();
+    const field = driver.page.getByRole('combobox', { name: 'Account' });
+    await field.fill('nurn');
+    await driver.page.getByRole('option', { name: /Board of Nürnberg/ }).waitFor();
+    await driver.page.keyboard.press('Enter');
+    await row('College bridge').waitFor({ state: 'detached' });
+    expect(search('account_code')).toBe(board.scene.account);
+    expect(await field.inputValue()).toBe('Board of Nürnberg');
+    await field.click();
+    await field.fill('o');
+    await driver.page.getByRole('listbox', { name: 'Options' }).getByRole('option').nth(1).waitFor();
+    await driver.expectGoodPage('partners-picker');
+    await driver.page.keyboard.press('Escape');
+    expect(search('account_code')).toBe(board.scene.account);
+  });
+
+  it('filters the jobs by a partner, which is found by its name', async () => {
+    const jobs = new BulkJobs(app, board.operator);
+    for (const { id } of [board, college]) {
+      const job = await jobs.start('error-queue/resend', { filter: { subscription_id: id } });
+      await eventually(async () => (await jobs.call('GET', `jobs/${job}`)).body.state === 'DONE');
+    }
+    await driver.goTo('/jobs');
+    await row('The registry').waitFor();
+    await row('College bridge').waitFor();
+    await driver.page.getByRole('combobox', { name: 'Partner' }).fill('registry');
+    await driver.page.keyboard.press('Enter');
+    await row('College bridge').waitFor({ state: 'detached' });
+    await row('The registry').waitFor();
+    expect(search('subscription_id')).toBe(board.id);
+    const { body } = await jobs.call('GET', `jobs?subscription_id=${college.id}`);
+    expect(body).toEqual([expect.objectContaining({ subscription_id: college.id })]);
+    await driver.expectGoodPage('jobs-of-partner');
+  });
+
+  it('a job without a partner in its filter is found by each partner whose notifications it sent', async () => {
+    await queueMany(college, 1);
+    college.partner.answer({ status: 200 });
+    const jobs = new BulkJobs(app, board.operator);
+    const job = await jobs.start('error-queue/resend', { filter: { account_code: college.scene.account } });
+    await eventually(async () => (await jobs.call('GET', `jobs/${job}`)).body.state === 'DONE');
+    const idsOf = async (id: string) =>
+      (await jobs.call('GET', `jobs?subscription_id=${id}`)).body.map((one: { job_id: string }) => one.job_id);
+    expect(await idsOf(college.id)).toContain(job);
+    expect(await idsOf(board.id)).not.toContain(job);
+  });
+
+  it('the accounts of a user are chosen by their names', async () => {
+    await driver.goTo('/setup/users');
+    await driver.button('New user …').click();
+    const dialog = driver.dialog('New user');
+    await dialog.getByLabel('User name').fill('lyon.staff');
+    await dialog.getByLabel('Password').fill('a long enough passphrase');
+    await dialog.getByRole('combobox', { name: 'Accounts' }).fill('lyon');
+    await dialog.getByRole('option', { name: /College of Lyon/ }).click();
+    await dialog.getByRole('list', { name: 'Chosen: accounts' }).getByText('College of Lyon').waitFor();
+    await dialog.getByRole('combobox', { name: 'Accounts' }).fill('nürn');
+    await driver.page.keyboard.press('Enter');
+    await dialog.getByRole('button', { name: 'Remove Board of Nürnberg' }).click();
+    await driver.expectGoodPage('user-accounts');
+    await driver.inDialog('Create').click();
+    await driver.told('User created.');
+    await row('lyon.staff').getByText('College of Lyon').waitFor();
+    const accounts = await app.given.sql(`SELECT account_code FROM user_accounts WHERE username = 'lyon.staff'`);
+    expect(accounts).toEqual([{ account_code: college.scene.account }]);
+  });
+
+  it('staff of one account see its name, and can choose no other account', async () => {
+    const staff = await driver.another('/partners', { scopes: ['support'] });
+    const { account } = staff.operator;
+    await staff.page.locator('.who').getByText(`Board ${account}`, { exact: true }).waitFor();
+    await staff.page.getByRole('combobox', { name: 'Account' }).click();
+    const offered = staff.page.getByRole('listbox', { name: 'Options' }).getByRole('option');
+    expect(await offered.allTextContents()).toEqual([`Board ${account}${account}`]);
+    await staff.expectNoComplaints();
+  });
+});

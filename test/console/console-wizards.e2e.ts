@@ -1,0 +1,95 @@
+import { startApp, type TestApp } from '../support/app';
+import { ConsoleDriver } from '../support/console';
+import { startPartner, type Partner } from '../support/partner';
+
+let app: TestApp;
+let partner: Partner;
+let driver: ConsoleDriver;
+
+beforeAll(async () => {
+  app = await startApp();
+  partner = await startPartner();
+  driver = await ConsoleDriver.start(app);
+});
+afterEach(() => driver.expectNoComplaints());
+afterAll(async () => {
+  await driver?.stop();
+  await partner?.stop();
+  await app?.close();
+});
+
+const field = (label: string | RegExp) => driver.page.getByLabel(label).first();
+const step = (text: string) => driver.page.getByText(text, { exact: true }).waitFor();
+
+describe('the assistant that connects a client', () => {
+  it('keeps its step when the page is loaded again, and goes back', async () => {
+    const account = await app.given.account();
+    await driver.goTo('/setup/connect-client');
+    await step('Step 1 of 3');
+    await field('Accounts').fill(account);
+    await field('User name').fill('wizard.client');
+    await field('Password').fill('seven grey herons wait');
+    await driver.button('Create user').click();
+    await step('Step 2 of 3');
+    await driver.page.reload();
+    await step('Step 2 of 3');
+    await driver.page.getByText('The user wizard.client exists.').waitFor();
+    await driver.expectGoodPage('connect-client-application');
+    await driver.link('Back').click();
+    await step('Step 1 of 3');
+    await driver.page.goBack();
+    await step('Step 2 of 3');
+  });
+
+  it('asks before a secret that is shown once is lost, and creates a new secret when it was lost', async () => {
+    await field(/^Name/).fill('Portal');
+    await driver.button('Create application').click();
+    await step('Step 3 of 3');
+    const secret = driver.page.getByRole('group', { name: 'Consumer secret' }).locator('code');
+    const first = await secret.textContent();
+    await driver.expectGoodPage('connect-client-secret');
+    await driver.link('Partners').click();
+    await driver.dialog('Leave without the secret?').waitFor();
+    await driver.inDialog('Cancel').click();
+    expect(await secret.textContent()).toBe(first);
+    await driver.button('I have copied the secret').click();
+    await secret.waitFor({ state: 'detached' });
+    await driver.page.reload();
+    await step('Step 3 of 3');
+    await driver.page.getByText(/It cannot be shown again/).waitFor();
+    await driver.button('Create a new secret …').click();
+    await driver.inDialog('Create new secret').click();
+    await secret.waitFor();
+    expect(await secret.textContent()).not.toBe(first);
+    await driver.button('I have copied the secret').click();
+    await driver.link('Partners').click();
+    await driver.title('Partners');
+  });
+});
+
+describe('the assistant that connects a partner', () => {
+  it('leads from a certificate that is not accepted to its correction, and continues afterwards', async () => {
+    const account = await app.given.account();
+    await driver.goTo('/setup/connect-partner');
+    await driver.page.getByLabel(/^Account \*?$/).fill(account);
+    await field('Partner URL').fill(partner.url);
+    await driver.button('Create subscription').click();
+    await step('Step 2 of 2');
+    await driver.button('I have copied the secret').click();
+    await driver.page.reload();
+    await step('Step 2 of 2');
+    await driver.button('Send a sample').click();
+    await driver.page.getByText('The certificate of the partner was not accepted.').waitFor();
+    await driver.expectGoodPage('connect-partner-certificate');
+    await driver.link('Correct the certificate authority').click();
+    await field(/^Certificate authority/).fill(partner.caPem);
+    await driver.button('Save').click();
+    await driver.told('The settings are changed.');
+    await driver.goTo('/setup/connect-partner?subscription=' + (await subscriptionOf(account)));
+    await driver.button('Send a sample').click();
+    await driver.page.getByText(/^Delivered\. The partner is verified/).waitFor();
+  });
+
+  const subscriptionOf = async (account: string) =>
+    (await app.given.sql('SELECT id FROM subscriptions WHERE account_code = $1', [account]))[0]['id'] as string;
+});
