@@ -2,24 +2,30 @@
 //
 // usage: node scripts/build-clients.mjs [FOLDER: writes the whole packages there instead]
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import './client-types.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+/** The source of each program that a package has in `bin`. */
+const PROGRAMS = { 'conformance.js': 'conformance/program.ts', 'program.js': 'program.ts' };
 const [folder] = process.argv.slice(2);
 
-for (const name of readdirSync(join(root, 'clients'))) {
+// The kits in other languages have no package.json.
+const packages = readdirSync(join(root, 'clients')).filter((name) =>
+  existsSync(join(root, 'clients', name, 'package.json')),
+);
+for (const name of packages) {
   const source = join(root, 'clients', name);
   const target = folder === undefined ? source : join(resolve(folder), name);
   const dist = join(target, 'dist');
   rmSync(dist, { recursive: true, force: true });
   mkdirSync(dist, { recursive: true });
-  const { files, bin } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
+  const { files, bin = {} } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
   if (target !== source)
     for (const file of ['package.json', ...files.filter((file) => file !== 'dist')])
       cpSync(join(source, file), join(target, file));
@@ -28,11 +34,11 @@ for (const name of readdirSync(join(root, 'clients'))) {
   const entry = join(source, 'src/index.ts');
   await build({ ...options, entryPoints: [entry], outfile: join(dist, 'esm/index.js'), format: 'esm' });
   await build({ ...options, entryPoints: [entry], outfile: join(dist, 'cjs/index.js'), format: 'cjs' });
-  if (bin)
+  for (const program of Object.values(bin))
     await build({
       ...options,
-      entryPoints: [join(source, 'src/conformance/program.ts')],
-      outfile: join(dist, 'cjs/conformance.js'),
+      entryPoints: [join(source, 'src', PROGRAMS[basename(program)])],
+      outfile: join(target, program),
       format: 'cjs',
       banner: { js: '#!/usr/bin/env node' },
     });

@@ -1,6 +1,7 @@
 // The checks of a release that only read: each returns its faults as sentences (release.mjs).
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CLIENT_VERSIONS } from './client-versions.mjs';
 
 const manifestOf = (...path) => JSON.parse(readFileSync(join(...path, 'package.json'), 'utf8'));
 
@@ -12,11 +13,13 @@ export function versionFaults(root, version) {
     ['package.json', [json('package.json').version]],
     ['package-lock.json', [json('package-lock.json').version, json('package-lock.json').packages[''].version]],
     ['docs/openapi.json', [json('docs/openapi.json').info.version]],
-    ...readdirSync(join(root, 'clients')).map((name) => [
-      `clients/${name}/package.json`,
-      [manifestOf(root, 'clients', name).version],
+    ...CLIENT_VERSIONS.filter(({ version: form }) => form === undefined).map(({ path }) => [
+      path,
+      [json(path).version],
     ]),
     ...[
+      ['clients/python/pyproject.toml', /^version = "([^"]+)"$/gm, 1],
+      ['clients/java/pom.xml', /^ {2}<version>([^<]+)<\/version>$/gm, 1],
       ['deploy/chart/Chart.yaml', /^(?:version|appVersion): "?([^"\n]+)"?$/gm, 2],
       ['deploy/kubernetes/kustomization.yaml', /^ *newTag: (.+)$/gm, 1],
     ].map(([path, name, count]) => {

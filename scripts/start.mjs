@@ -27,6 +27,7 @@ const programs = {
   mutants: 'dist/test/proof/specification/mutants.js',
   results: 'dist/test/proof/results/results.js',
   conformance: 'dist/clients/partner/src/conformance/program.js',
+  'typescript-partner': 'dist/clients/partner/src/program.js',
   // TypeORM's own command line, which runs migrations.
   typeorm: 'node_modules/typeorm/cli.js',
 };

@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CLIENT_VERSIONS } from './client-versions.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -13,7 +14,7 @@ function change(path, set) {
   writeFileSync(join(root, path), `${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** Replaces the value after a name in a YAML file. */
+/** Replaces the value after a name in a text file. */
 function replace(path, name) {
   const text = readFileSync(join(root, path), 'utf8');
   if (!name.test(text)) throw new Error(`${path} has no version after ${name}.`);
@@ -23,8 +24,9 @@ function replace(path, name) {
   );
 }
 
-for (const name of readdirSync(join(root, 'clients')))
-  change(`clients/${name}/package.json`, (manifest) => (manifest.version = version));
+for (const { path, version: form } of CLIENT_VERSIONS)
+  if (path.endsWith('.json')) change(path, (manifest) => (manifest.version = version));
+  else replace(path, form);
 {
   // The document has the version in `info`, and in the example of the service's own description.
   const document = join(root, 'docs/openapi.json');

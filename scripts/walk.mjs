@@ -1,7 +1,7 @@
 // Follows a document as a newcomer would, from its first line to its last, and reports the time that this takes and the
 // stumbling blocks.
 //
-// usage: node scripts/walk.mjs [client|partner|operator …: all of them by default]
+// usage: node scripts/walk.mjs [client|partner|operator|python|php|go|java …: all of them by default]
 //
 // 1. The walk runs in a copy of the repository, in the order of the document. Its `sh` blocks run in one terminal, and
 //    those marked `sh in a … terminal` in separate terminals, which are left running. `js` blocks are saved under the
@@ -36,7 +36,8 @@ const PATIENCE_MS = 300_000;
 
 /**
  * The walks by name. `ports` must be open before a walk continues after a terminal was left running. `withDatabase`
- * means that PostgreSQL is available before the walk, and the service is not.
+ * means that PostgreSQL is available before the walk, and the service is not. Without its `program`, a walk is left out:
+ * scripts/kits.mjs decides which languages must be installed.
  */
 const WALKS = {
   client: {
@@ -57,7 +58,16 @@ const WALKS = {
     withDatabase: true,
     ports: { 'second terminal': 'PORT', 'third terminal': 'PARTNER_PORT' },
   },
+  python: { ...kit('clients/python/README.md'), program: 'python3' },
+  php: { ...kit('clients/php/README.md'), program: 'php' },
+  go: { ...kit('clients/go/README.md'), program: 'go' },
+  java: { ...kit('clients/java/README.md'), program: 'javac' },
 };
+
+function kit(document) {
+  const ports = { 'second terminal': 'PARTNER_PORT' };
+  return { title: 'nothing → verified', document, section: 'From nothing to verified', ports };
+}
 
 /** Returns the blocks of code in a section of the document, and the number of words around them. */
 function read({ document, section }) {
@@ -161,6 +171,8 @@ async function listens(port, terminal) {
   }
 }
 
+const isInstalled = (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+
 /** @returns whether the walk met no stumbling block */
 async function walk(name, more, folder) {
   const { title, document, section, ports = {} } = WALKS[name];
@@ -214,7 +226,11 @@ async function walk(name, more, folder) {
 }
 
 async function take(name) {
-  const { withDatabase = false } = WALKS[name];
+  const { withDatabase = false, program } = WALKS[name];
+  if (program !== undefined && !isInstalled(program)) {
+    console.log(`\n${name}: NOT WALKED, ${program} is not installed`);
+    return true;
+  }
   const folder = mkdtempSync(join(tmpdir(), `eligibility-walk-${name}-`));
   const [port, partner] = [await freePort(), await freePort()];
   const partners = { PARTNER_PORT: partner, PARTNER: `https://localhost:${partner}` };

@@ -48,7 +48,18 @@ const RUN_BY: Record<string, string> = {
   'clients/partner/README.md: Catching up': 'test/notifications/partner-package.e2e.ts',
   'clients/typescript/README.md: @candidate-eligibility/client': 'test/guide/typescript-client.e2e.ts',
 };
+const KITS = ['python', 'php', 'go', 'java'];
+for (const kit of KITS) RUN_BY[`clients/${kit}/README.md: From nothing to verified`] = 'scripts/walk.mjs';
 const NOT_RUN: Record<string, string> = {
+  'clients/partner/README.md: Poll and heal': 'the secrets are not real: scripts/kits.mjs runs the same commands',
+  ...Object.fromEntries(
+    KITS.flatMap((kit) =>
+      ['Test your receiver', 'Poll and heal'].map((section) => [
+        `clients/${kit}/README.md: ${section}`,
+        'the secrets are not real: scripts/kits.mjs runs the same commands',
+      ]),
+    ),
+  ),
   'docs/install.md: With Docker': 'there is no engine of containers in CI',
   'docs/install.md: With systemd': 'no systemd runs in CI: scripts/shipped.mjs starts what the units start',
   'README.md: Tests and checks': 'what CI is',

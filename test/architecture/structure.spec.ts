@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 
 const root = join(__dirname, '../..');
@@ -12,7 +12,9 @@ function sourcesIn(folder: string): string[] {
 }
 
 describe('the source files', () => {
-  const ofClients = readdirSync(join(root, 'clients')).flatMap((name) =>
+  // The kits in other languages have no TypeScript.
+  const packages = readdirSync(join(root, 'clients')).filter((name) => existsSync(join(root, 'clients', name, 'src')));
+  const ofClients = packages.flatMap((name) =>
     // The file src/openapi.ts is omitted, because it is generated from the OpenAPI document.
     sourcesIn(join(root, 'clients', name, 'src')).filter((file) => basename(file) !== 'openapi.ts'),
   );

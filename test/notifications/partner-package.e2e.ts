@@ -240,6 +240,12 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
 
   beforeAll(async () => {
     pool = new pg.Pool({ connectionString: database.url });
+    // The tables as release 1.0.0 of the package made them.
+    await pool.query(`
+      DROP TABLE IF EXISTS taken_notifications, notified_bookings, notified_records;
+      CREATE TABLE taken_notifications (webhook_id text PRIMARY KEY, taken_at timestamptz NOT NULL DEFAULT now());
+      CREATE TABLE notified_bookings (booking_code text PRIMARY KEY, event_sequence integer NOT NULL);
+      INSERT INTO taken_notifications VALUES ('taken before');`);
     await pool.query(POSTGRES_SCHEMA);
     await pool.query('CREATE TABLE told (booking_code text, change text, id serial)');
     const { good } = await sharedCertificates();
@@ -253,6 +259,11 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
     server.closeAllConnections();
     server.close();
     await pool.end();
+  });
+
+  it('a partner that upgrades the package still knows the notifications in the tables of release 1.0.0', async () => {
+    const notification = { booking_code: 'U1', effective_date: '2026-12-01T10:00:00Z' } as never;
+    expect(await receiver().take({ id: 'taken before', sequence: 1, notification })).toBe('repeat');
   });
 
   it('a partner with the package and its own database stores each retried notification once, and catches up on notifications that a restore lost', async () => {
@@ -295,7 +306,7 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
     const received = {
       id: 'parallel',
       sequence: 1,
-      notification: { booking_code: 'P1', change_reason: 'ABSENT' } as never,
+      notification: { booking_code: 'P1', change_reason: 'ABSENT', effective_date: '2026-12-01T10:00:00Z' } as never,
     };
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => receiver().take(received)));
     expect(outcomes.sort()).toEqual(['applied', ...Array.from({ length: 9 }, () => 'repeat')]);
@@ -303,5 +314,22 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
     expect(await receiver().take({ ...received, id: 'later', sequence: 3 })).toBe('applied');
     expect(await receiver().take({ ...received, id: 'late', sequence: 2 })).toBe('late');
     expect(await receiver().take({ ...received, id: null, sequence: 3 })).toBe('repeat');
+  });
+
+  it('a partner with the package and its own database learns which event of a record is the newest, and keeps the digests', async () => {
+    const store = new PostgresStore(pool);
+    const newest: boolean[] = [];
+    for (const [index, [booking_code, second]] of [
+      ['N1', '01'],
+      ['N2', '03'],
+      ['N3', '02'],
+    ].entries()) {
+      const notification = { booking_code, client_eligibility_id: 'N', effective_date: `2026-12-02T10:00:${second}Z` };
+      const arrival = { id: booking_code, sequence: 1, notification: notification as never, digest: `0${index}` };
+      await store.once(arrival, (_client, isNewestOfRecord) => Promise.resolve(void newest.push(isNewestOfRecord)));
+    }
+    expect(newest).toEqual([true, true, false]);
+    const from = Date.parse('2026-12-02T10:00:02Z') / 1000;
+    expect(await store.kept(from, from + 1)).toEqual([{ id: 'N3', atS: from, digest: '02' }]);
   });
 });

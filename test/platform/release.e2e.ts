@@ -55,6 +55,18 @@ describe('the command of a release', () => {
   });
 
   it.each([
+    ['clients/php/composer.json', /("version": )"[^"]+"/],
+    ['clients/python/pyproject.toml', /(version = )"[^"]+"/],
+    ['clients/java/pom.xml', /( {2}<version>)[^<]+/],
+  ])('refuses a kit with another version in %s', (path, place) => {
+    edit(path, (text) => text.replace(place, path.endsWith('.xml') ? '$19.9.9' : '$1"9.9.9"'));
+    expect(release(version, '--only', 'versions')).toMatchObject({
+      status: 1,
+      stderr: `${path} has 9.9.9, and the release is ${version}.`,
+    });
+  });
+
+  it.each([
     ['for another release', '## 7.8.8 (2030-01-01)', 'CHANGELOG.md has no section 7.8.9.'],
     ['without a date', '## 7.8.9 (soon)', 'The section 7.8.9 of CHANGELOG.md has neither a date nor “unreleased”.'],
   ])('refuses a release when the section of the changelog is %s', (_name, heading, sentence) => {

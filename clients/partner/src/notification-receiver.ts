@@ -16,7 +16,9 @@ import {
   parseNotification,
   type NotificationRequest,
 } from './notification-request.js';
+import { digestOf } from './digest.js';
 import type { NotificationStore, Outcome, Received } from './notification-store.js';
+import { isRecordChange, parseRecordChange, type RecordChange } from './record-change.js';
 import { headerOf, InvalidSignature, keyOf, verifySignature, type Headers } from './signature.js';
 
 /**
@@ -33,9 +35,11 @@ export interface ReceiverOptions<Transaction> {
   store: NotificationStore<Transaction>;
   /**
    * Handles a change of a booking. It is called once for each change, in the order of its booking, in the transaction
-   * of the store.
+   * of the store. `isNewestOfRecord` is false when another booking of the same eligibility record had a later event.
    */
-  work: (notification: NotificationRequest, transaction: Transaction) => Promise<void>;
+  work: (notification: NotificationRequest, transaction: Transaction, isNewestOfRecord: boolean) => Promise<void>;
+  /** Handles a change of a record, for a subscription with `record_changes`; without it, such changes are refused. */
+  changed?: (change: RecordChange, transaction: Transaction) => Promise<void>;
   /** The maximum difference between the timestamp of a request and the current time, in seconds; 300 by default. */
   toleranceS?: number;
   /** Called with the error of every refused or failed notification, for your log. */
@@ -65,11 +69,22 @@ export class NotificationReceiver<Transaction = undefined> {
       const wrongForm = formFault(headers);
       if (wrongForm !== null) return this.refused(415, 'unsupported_media_type', wrongForm);
       verifySignature(headers, body, this.options.secrets, { toleranceS: this.options.toleranceS });
-      const received = receivedOf(headers, body);
-      if (isSample(received.notification)) return answer(200, { outcome: 'sample' });
-      return answer(200, { outcome: await this.take(received) });
     } catch (error) {
       if (error instanceof InvalidSignature) return this.refused(401, error.code, error.message);
+      throw error;
+    }
+    return this.takeGenuine(headerOf(headers, 'webhook-id'), Number(headers['event-sequence']), body);
+  }
+
+  /** Handles the body of a notification that is known to come from the service, for instance from a poll. */
+  async takeGenuine(id: string, sequence: number, body: Uint8Array): Promise<ReceivedAnswer> {
+    try {
+      const notification = this.parse(sequence, body);
+      if (!isRecordChange(notification) && isSample(notification)) return answer(200, { outcome: 'sample' });
+      return answer(200, {
+        outcome: await this.take({ id, sequence, notification, digest: digestOf(id, sequence, body) }),
+      });
+    } catch (error) {
       if (error instanceof MalformedNotification) return this.refused(400, 'malformed', error.message);
       if (error instanceof UnknownRecord)
         return this.refused(400, 'unknown_record', 'The candidate or exam is unknown.');
@@ -80,7 +95,20 @@ export class NotificationReceiver<Transaction = undefined> {
 
   /** Processes a notification from a trusted source, such as the change feed. */
   take(received: Received): Promise<Outcome> {
-    return this.options.store.once(received, (transaction) => this.options.work(received.notification, transaction));
+    const { notification } = received;
+    const { store, work, changed } = this.options;
+    return store.once(received, async (transaction, isNewestOfRecord) => {
+      if (isRecordChange(notification)) await changed?.(notification, transaction);
+      else await work(notification, transaction, isNewestOfRecord);
+    });
+  }
+
+  private parse(sequence: number, body: Uint8Array): NotificationRequest | RecordChange {
+    if (!Number.isSafeInteger(sequence) || sequence < 1)
+      throw new MalformedNotification('event-sequence is not a number from 1 on.');
+    const value = jsonOf(body);
+    const isChange = this.options.changed !== undefined && typeof value === 'object' && value !== null;
+    return isChange && isRecordChange(value) ? parseRecordChange(value) : parseNotification(value);
   }
 
   private refused(status: number, code: string, detail: string): ReceivedAnswer {
@@ -93,13 +121,6 @@ function formFault(headers: Headers): string | null {
   const type = String(headers['content-type'] ?? '').split(';')[0];
   if (type.trim().toLowerCase() !== 'application/json') return 'The content type is not application/json.';
   return headers['content-encoding'] === undefined ? null : 'The body has a content coding.';
-}
-
-function receivedOf(headers: Headers, body: Uint8Array): Received {
-  const sequence = Number(headerOf(headers, 'event-sequence'));
-  if (!Number.isSafeInteger(sequence) || sequence < 1)
-    throw new MalformedNotification('event-sequence is not a number from 1 on.');
-  return { id: headerOf(headers, 'webhook-id'), sequence, notification: parseNotification(jsonOf(body)) };
 }
 
 function jsonOf(body: Uint8Array): unknown {

@@ -1,12 +1,15 @@
 import type { NotificationRequest } from './notification-request.js';
+import { isRecordChange, type RecordChange } from './record-change.js';
 
-/** A received notification, from a push or from the change feed. */
+/** A received notification, from a push, a poll or the change feed. */
 export interface Received {
   /** The value of `webhook-id`, which is the same on every attempt; null for a notification from the change feed. */
   id: string | null;
-  /** The value of `event-sequence`: 1, 2, 3 … within the booking. */
+  /** The value of `event-sequence`: 1, 2, 3 … within the booking, or within the record for a change of a record. */
   sequence: number;
-  notification: NotificationRequest;
+  notification: NotificationRequest | RecordChange;
+  /** The share of the notification in the digest of its step (`digestOf`); omitted for the change feed. */
+  digest?: string;
 }
 
 /**
@@ -17,6 +20,14 @@ export interface Received {
  * - `repeat`: it was processed before.
  */
 export type Outcome = 'applied' | 'late' | 'repeat';
+
+/** A processed notification, as `heal` compares it with the service. */
+export interface KeptNotification {
+  id: string;
+  /** The time at which the event was generated, in seconds since 1970. */
+  atS: number;
+  digest: string;
+}
 
 /**
  * Stores processed notifications. Every implementation keeps this protocol:
@@ -32,36 +43,80 @@ export type Outcome = 'applied' | 'late' | 'repeat';
  * as done and does not send again.
  */
 export interface NotificationStore<Transaction> {
-  once(received: Received, work: (transaction: Transaction) => Promise<void>): Promise<Outcome>;
+  /** @param work called with the transaction, and with whether no booking of the same record had a later event */
+  once(
+    received: Received,
+    work: (transaction: Transaction, isNewestOfRecord: boolean) => Promise<void>,
+  ): Promise<Outcome>;
+  /** Returns the notifications that were generated from one time to before another, in seconds since 1970. */
+  kept?(fromS: number, toS: number): Promise<KeptNotification[]>;
 }
 
 /** Stores processed notifications in memory only, for a first try and for tests. */
 export class MemoryStore implements NotificationStore<undefined> {
-  private readonly ids = new Set<string>();
+  private readonly ids = new Map<string, KeptNotification | null>();
   private readonly last = new Map<string, number>();
+  private readonly newest = new Map<string, number>();
   private turns: Promise<unknown> = Promise.resolve();
 
-  once(received: Received, work: (transaction: undefined) => Promise<void>): Promise<Outcome> {
+  once(
+    received: Received,
+    work: (transaction: undefined, isNewestOfRecord: boolean) => Promise<void>,
+  ): Promise<Outcome> {
     const turn = this.turns.then(() => this.take(received, work));
     this.turns = turn.catch(() => undefined);
     return turn;
   }
 
+  kept(fromS: number, toS: number): Promise<KeptNotification[]> {
+    const all = [...this.ids.values()].filter((kept) => kept !== null);
+    return Promise.resolve(all.filter(({ atS }) => atS >= fromS && atS < toS));
+  }
+
+  /** Remembers a processed notification. A store on disk writes it first. */
+  protected keep({ id, sequence, key, record, atS, digest }: StoredNotification): void {
+    this.last.set(key, Math.max(sequence, this.last.get(key) ?? 0));
+    this.newest.set(record, Math.max(atS, this.newest.get(record) ?? 0));
+    if (id !== null) this.ids.set(id, digest === undefined ? null : { id, atS, digest });
+  }
+
   private async take(
-    { id, sequence, notification }: Received,
-    work: (transaction: undefined) => Promise<void>,
+    received: Received,
+    work: (transaction: undefined, isNewestOfRecord: boolean) => Promise<void>,
   ): Promise<Outcome> {
-    const { booking_code } = notification;
+    const { id, sequence, notification, digest } = received;
     if (id !== null && this.ids.has(id)) return 'repeat';
-    const last = this.last.get(booking_code) ?? 0;
-    const outcome = outcomeAfter(last, { id, sequence });
-    if (outcome === 'applied') {
-      await work(undefined);
-      this.last.set(booking_code, sequence);
-    }
-    if (id !== null) this.ids.add(id);
+    const stored = { id, sequence, digest, ...placeOf(notification) };
+    const outcome = outcomeAfter(this.last.get(stored.key) ?? 0, received);
+    if (outcome === 'applied') await work(undefined, stored.atS >= (this.newest.get(stored.record) ?? 0));
+    if (outcome !== 'repeat') this.keep(stored);
     return outcome;
   }
+}
+
+/** Contains the members of a notification that a store needs. */
+export interface StoredNotification {
+  id: string | null;
+  sequence: number;
+  /** The booking, or the record of a record change, within which the sequence counts. */
+  key: string;
+  /** The eligibility record, whose events have increasing times. */
+  record: string;
+  atS: number;
+  digest?: string | undefined;
+}
+
+/** Returns the booking, the record and the time of a notification. */
+export function placeOf(
+  notification: NotificationRequest | RecordChange,
+): Pick<StoredNotification, 'key' | 'record' | 'atS'> {
+  if (isRecordChange(notification)) {
+    const key = `record ${notification.svc_eligiblity_id}`;
+    return { key, record: key, atS: Date.parse(notification.at) / 1000 };
+  }
+  const { booking_code, candidate_id, exam_code, client_eligibility_id, effective_date } = notification;
+  const record = client_eligibility_id ?? `${candidate_id}/${exam_code ?? ''}`;
+  return { key: booking_code, record, atS: Date.parse(effective_date) / 1000 };
 }
 
 /**

@@ -1,8 +1,15 @@
-import { outcomeAfter, type NotificationStore, type Outcome, type Received } from './notification-store.js';
+import {
+  outcomeAfter,
+  placeOf,
+  type KeptNotification,
+  type NotificationStore,
+  type Outcome,
+  type Received,
+} from './notification-store.js';
 
 /** The methods of a connection that the store needs; `PoolClient` of `pg` has them. */
 export interface PostgresClient {
-  query(text: string, values?: unknown[]): Promise<{ rows: { event_sequence: number }[]; rowCount: number | null }>;
+  query(text: string, values?: unknown[]): Promise<{ rows: object[]; rowCount: number | null }>;
   release(error?: Error | boolean): void;
 }
 
@@ -12,7 +19,7 @@ export interface PostgresPool<Client extends PostgresClient> {
 }
 
 /**
- * Creates the tables. Run it once, or add it to your migrations. Keep the rows of `taken_notifications` for as long as
+ * Creates the tables, or adds to those of release 1.0.0. Run it once, or add it to your migrations. Keep the rows of `taken_notifications` for as long as
  * you may receive the same notification again.
  */
 export const POSTGRES_SCHEMA = `
@@ -23,7 +30,13 @@ CREATE TABLE IF NOT EXISTS taken_notifications (
 CREATE TABLE IF NOT EXISTS notified_bookings (
   booking_code text PRIMARY KEY,
   event_sequence integer NOT NULL
-);`;
+);
+CREATE TABLE IF NOT EXISTS notified_records (
+  record text PRIMARY KEY,
+  at_s bigint NOT NULL
+);
+ALTER TABLE taken_notifications ADD COLUMN IF NOT EXISTS at_s bigint, ADD COLUMN IF NOT EXISTS digest text;
+CREATE INDEX IF NOT EXISTS taken_notifications_at ON taken_notifications (at_s);`;
 
 /**
  * Stores processed notifications in the transaction of your work, in your own PostgreSQL: each notification takes
@@ -32,7 +45,7 @@ CREATE TABLE IF NOT EXISTS notified_bookings (
 export class PostgresStore<Client extends PostgresClient> implements NotificationStore<Client> {
   constructor(private readonly pool: PostgresPool<Client>) {}
 
-  async once(received: Received, work: (client: Client) => Promise<void>): Promise<Outcome> {
+  async once(received: Received, work: (client: Client, isNewestOfRecord: boolean) => Promise<void>): Promise<Outcome> {
     const client = await this.pool.connect();
     try {
       await client.query('BEGIN');
@@ -46,30 +59,51 @@ export class PostgresStore<Client extends PostgresClient> implements Notificatio
       throw error;
     }
   }
+
+  async kept(fromS: number, toS: number): Promise<KeptNotification[]> {
+    const client = await this.pool.connect();
+    try {
+      const { rows } = await client.query(
+        `SELECT webhook_id AS id, at_s::float8 AS "atS", digest FROM taken_notifications
+         WHERE at_s >= $1 AND at_s < $2 AND digest IS NOT NULL`,
+        [fromS, toS],
+      );
+      return rows as KeptNotification[];
+    } finally {
+      client.release();
+    }
+  }
 }
 
 async function take<Client extends PostgresClient>(
   client: Client,
-  { id, sequence, notification }: Received,
-  work: (client: Client) => Promise<void>,
+  received: Received,
+  work: (client: Client, isNewestOfRecord: boolean) => Promise<void>,
 ): Promise<Outcome> {
-  const { booking_code } = notification;
+  const { id, sequence, notification, digest } = received;
+  const { key, record, atS } = placeOf(notification);
   // The lock on the booking's row serializes the notifications of one booking.
-  await client.query('INSERT INTO notified_bookings VALUES ($1, 0) ON CONFLICT DO NOTHING', [booking_code]);
+  await client.query('INSERT INTO notified_bookings VALUES ($1, 0) ON CONFLICT DO NOTHING', [key]);
   const { rows } = await client.query(
     'SELECT event_sequence FROM notified_bookings WHERE booking_code = $1 FOR UPDATE',
-    [booking_code],
+    [key],
   );
   if (id !== null) {
-    const taken = await client.query('INSERT INTO taken_notifications VALUES ($1) ON CONFLICT DO NOTHING', [id]);
+    const taken = await client.query(
+      'INSERT INTO taken_notifications (webhook_id, at_s, digest) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+      [id, atS, digest ?? null],
+    );
     if (taken.rowCount === 0) return 'repeat';
   }
-  const outcome = outcomeAfter(rows[0].event_sequence, { id, sequence });
+  const [{ event_sequence: last }] = rows as { event_sequence: number }[];
+  const outcome = outcomeAfter(last, received);
   if (outcome !== 'applied') return outcome;
-  await work(client);
-  await client.query('UPDATE notified_bookings SET event_sequence = $2 WHERE booking_code = $1', [
-    booking_code,
-    sequence,
-  ]);
+  const newest = await client.query(
+    `INSERT INTO notified_records AS r VALUES ($1, $2)
+     ON CONFLICT (record) DO UPDATE SET at_s = excluded.at_s WHERE r.at_s <= excluded.at_s`,
+    [record, atS],
+  );
+  await work(client, newest.rowCount === 1);
+  await client.query('UPDATE notified_bookings SET event_sequence = $2 WHERE booking_code = $1', [key, sequence]);
   return outcome;
 }

@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
-import { MemoryStore, type NotificationRequest, sign, verifySignature } from '../src/index';
+import { digestOf, MemoryStore, type NotificationRequest, sign, stepsOf, verifySignature } from '../src/index';
+import { placeOf } from '../src/notification-store';
 import { vectors } from './vectors';
 
 const FILE = join(__dirname, '../vectors.json');
@@ -9,6 +10,7 @@ const made = `${JSON.stringify(vectors(), null, 2)}\n`;
 // To write clients/partner/vectors.json again, run `WRITE_VECTORS=1 npx jest clients/partner`.
 if (process.env['WRITE_VECTORS']) writeFileSync(FILE, made);
 const kept = JSON.parse(readFileSync(FILE, 'utf8')) as ReturnType<typeof vectors>;
+const secondsOf = (text: string) => Date.parse(text) / 1000;
 
 describe('vectors.json', () => {
   it('vectors.json contains exactly the signatures that the service computes', () => {
@@ -43,22 +45,34 @@ describe('vectors.json', () => {
 
   it.each(kept.ordering)(
     'the store applies or skips the received notifications as the vector says: $title',
-    async ({ received, outcomes }) => {
+    async ({ received, outcomes, newest }) => {
       const store = new MemoryStore();
       const said: string[] = [];
-      let works = 0;
-      for (const { id, booking_code, event_sequence } of received)
+      const worked: boolean[] = [];
+      for (const [index, { id, event_sequence, record, ...members }] of received.entries()) {
+        const notification = { ...members, client_eligibility_id: record } as unknown as NotificationRequest;
+        worked[index] = false;
         said.push(
-          await store.once(
-            { id, sequence: event_sequence, notification: { booking_code } as NotificationRequest },
-            () => {
-              works += 1;
-              return Promise.resolve();
-            },
-          ),
+          await store.once({ id, sequence: event_sequence, notification }, (_none, isNewestOfRecord) => {
+            worked[index] = isNewestOfRecord;
+            return Promise.resolve();
+          }),
         );
+      }
       expect(said).toEqual(outcomes);
-      expect(works).toBe(outcomes.filter((outcome) => outcome === 'applied').length);
+      expect(worked).toEqual(newest);
+    },
+  );
+
+  it.each(kept.digests)(
+    'the package computes the digest of each step as the vector says: $title',
+    ({ from, to, step_s, kept: notifications, steps }) => {
+      const all = notifications.map(({ id, event_sequence, body }) => ({
+        id,
+        atS: placeOf(JSON.parse(body) as NotificationRequest).atS,
+        digest: digestOf(id, event_sequence, Buffer.from(body)),
+      }));
+      expect(stepsOf(all, secondsOf(from), secondsOf(to), step_s)).toEqual(steps);
     },
   );
 

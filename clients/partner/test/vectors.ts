@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { sampleNotificationRequest } from '../../../src/notifications/notification-request';
 import { signingKey, webhookSignature } from '../../../src/notifications/partner/signature';
 
@@ -44,18 +45,88 @@ function vector(setup: Setup) {
 }
 
 const wrong = (setup: Setup) => vector({ fault: 'signature_wrong', ...setup });
-const sequences = (title: string, received: [id: string, booking: string, sequence: number][], outcomes: string[]) => ({
+/** A notification that a partner receives: its id, its booking, its event-sequence, and optionally its record. */
+type Arrival = [id: string, booking: string, sequence: number, record?: string, second?: number];
+
+/**
+ * Builds a case of `ordering`. The partner's work is called for the outcome `applied` only. `newest` says whether the
+ * work is then told that no booking of the same record had a later event.
+ */
+const sequences = (title: string, arrivals: Arrival[], outcomes: string[], newest?: boolean[]) => ({
   title,
-  received: received.map(([id, booking_code, event_sequence]) => ({ id, booking_code, event_sequence })),
+  received: arrivals.map(([id, booking_code, event_sequence, record = booking_code, second = event_sequence]) => ({
+    id,
+    booking_code,
+    event_sequence,
+    record,
+    effective_date: dateTime(second),
+  })),
   outcomes,
+  newest: newest ?? outcomes.map((outcome) => outcome === 'applied'),
 });
+
+/** Returns a time of the case, so many seconds after its beginning. */
+const dateTime = (second: number) => `${new Date((NOW_S + second) * 1000).toISOString().slice(0, 19)}Z`;
+
+/** Returns a notification as a partner keeps it; the body has the effective date of this second. */
+const keptAt = (number: number, second: number, changes: object = {}) => ({
+  id: `0198f2c1-5f0e-7c31-9a55-${String(number).padStart(12, '0')}`,
+  event_sequence: number,
+  body: JSON.stringify({ ...SAMPLE, effective_date: dateTime(second), ...changes }),
+});
+
+/** Returns a change of a record, whose time is `at`, as a partner keeps it. */
+const changeAt = (number: number, second: number) => ({
+  ...keptAt(number, second),
+  body: JSON.stringify({
+    id: `change-${number}`,
+    kind: 'eligibility',
+    change: 'HELD',
+    at: dateTime(second),
+    svc_eligiblity_id: 'A2B3C4D5',
+    candidate_id: SAMPLE.candidate_id,
+    test_code: 'SAMPLE-TEST',
+    booking_code: null,
+    status: 'PENDING',
+    revision: null,
+    notification: null,
+    event_sequence: null,
+  }),
+});
+
+type Kept = ReturnType<typeof keptAt>;
+
+/** Builds a case of `digests`: the notifications that a partner kept, and the digest of each step. */
+const digests = (title: string, stepS: number, seconds: number, kept: [second: number, kept: Kept][]) => ({
+  title,
+  from: dateTime(0),
+  to: dateTime(seconds),
+  step_s: stepS,
+  kept: kept.map(([, notification]) => notification),
+  steps: Array.from({ length: Math.ceil(seconds / stepS) }, (_value, index) => {
+    const [from, to] = [index * stepS, Math.min((index + 1) * stepS, seconds)];
+    const within = kept.filter(([second]) => second >= from && second < to).map(([, notification]) => notification);
+    return { from: dateTime(from), to: dateTime(to), count: within.length, digest: xorOf(within) };
+  }),
+});
+
+function xorOf(kept: readonly Kept[]): string {
+  const sum = Buffer.alloc(32);
+  for (const { id, event_sequence, body } of kept) {
+    const hash = createHash('sha256').update(`${id}\n${event_sequence}\n${body}`).digest();
+    for (const [index, byte] of hash.entries()) sum[index] ^= byte;
+  }
+  return sum.toString('hex');
+}
 
 /** Returns the contents of clients/partner/vectors.json. */
 export function vectors() {
   return {
     about:
       'Bodies are the text whose UTF-8 bytes came. Each is judged at `now` (seconds since 1970) with a tolerance of 300 seconds. ' +
-      '`ordering` says what becomes of genuine notifications, received one after the other by a partner that knows nothing yet.',
+      '`ordering` says what becomes of genuine notifications, received one after the other by a partner that knows nothing yet. ' +
+      '`newest` says whether the event is the latest of its record, by `effective_date`. ' +
+      '`digests` has notifications that a partner kept, and the digest of each step of time.',
     signatures: [
       vector({ title: 'the sample' }),
       vector({
@@ -137,6 +208,43 @@ export function vectors() {
         ],
         ['applied', 'late'],
       ),
+      sequences(
+        'two bookings of one record, whose events arrive in the wrong order',
+        [
+          ['a', 'B1', 1, 'R1', 1],
+          ['b', 'B2', 1, 'R1', 3],
+          ['c', 'B1', 2, 'R1', 2],
+          ['d', 'B2', 2, 'R1', 4],
+        ],
+        ['applied', 'applied', 'applied', 'applied'],
+        [true, true, false, true],
+      ),
+      sequences(
+        'two bookings of two records',
+        [
+          ['a', 'B1', 1, 'R1', 5],
+          ['b', 'B2', 1, 'R2', 1],
+        ],
+        ['applied', 'applied'],
+      ),
+    ],
+    digests: [
+      digests('no notification', 3600, 7200, []),
+      digests('one notification', 3600, 3600, [[0, keptAt(1, 0)]]),
+      digests('the last second of a step, and the first second of the next one', 60, 180, [
+        [59, keptAt(1, 59)],
+        [60, keptAt(2, 60)],
+      ]),
+      digests('several notifications in one step, and a last step that is shorter', 3600, 5400, [
+        [10, keptAt(1, 10)],
+        [3599, keptAt(12, 3599, { candidate_fname: 'Zoë “Z” 王 👩‍🎓' })],
+        [3600, keptAt(123, 3600)],
+        [5399, keptAt(2, 5399)],
+      ]),
+      digests('a notification and a change of a record', 60, 120, [
+        [10, keptAt(1, 10)],
+        [70, changeAt(2, 70)],
+      ]),
     ],
   };
 }

@@ -65,7 +65,7 @@ export function storyOf(
       test: change.test_code,
       change,
       result: result ?? null,
-      notifications: (change.event_sequence === null ? undefined : take(byEvent, eventOf(change))) ?? [],
+      notifications: (change.event_sequence === null ? undefined : take(byEvent, eventOfChange(change))) ?? [],
     };
   });
   const others = [
@@ -83,7 +83,7 @@ export function storyOf(
       key,
       at: told[0].created_datetime,
       kind: 'BOOKING',
-      title: eventText(told[0].change_reason),
+      title: TITLES[told[0].change_reason] ?? eventText(told[0].change_reason),
       test: null,
       change: null,
       result: null,
@@ -94,8 +94,13 @@ export function storyOf(
   return [...ofChanges, ...others].sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
 }
 
-function eventOf({ booking_code: code, event_sequence: number }: Change | Notification): string {
-  return `${code} ${number}`;
+/** Identifies an event: the events of a booking are numbered, and those of a record that no booking has. */
+function eventOf({ booking_code: booking, svc_eligiblity_id: record, event_sequence: number }: Notification): string {
+  return `${booking ?? record} ${number}`;
+}
+
+function eventOfChange({ notification, booking_code: booking, svc_eligiblity_id: record, event_sequence }: Change) {
+  return `${notification === null ? record : booking} ${event_sequence}`;
 }
 
 function take<Value>(from: Map<string, Value>, key: string): Value | undefined {

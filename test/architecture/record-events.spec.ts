@@ -1,8 +1,8 @@
-import * as ofRecords from '../eligibility/eligibility.events.js';
-import { RECORD_CHANGES } from '../platform/changes/change.entity.js';
-import { recordEventName, type RecordEventClass } from '../platform/changes/record-event.js';
-import { storedNameOf } from '../platform/events/domain-event.js';
-import * as ofResults from '../results/results.events.js';
+import * as ofRecords from '../../src/eligibility/eligibility.events';
+import { RECORD_CHANGES } from '../../src/platform/changes/change.entity';
+import { recordEventName, type RecordEventClass } from '../../src/platform/changes/record-event';
+import { storedNameOf } from '../../src/platform/events/domain-event';
+import * as ofResults from '../../src/results/results.events';
 
 describe('the changes of records', () => {
   it('each change has one class of events, which is stored under the name that SQL computes from the change', () => {

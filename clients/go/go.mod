@@ -1,0 +1,3 @@
+module example.org/candidate-eligibility/partner
+
+go 1.19

@@ -1,0 +1,288 @@
+// Package partner receives the notifications of the candidate eligibility service: genuine, once, and in order.
+//
+// It needs Go 1.19 and the standard library alone. Copy it into your module; sample/main.go shows how to use it. A
+// notification passes these steps, whether the service pushes it or you poll it:
+//
+//  1. Form: `application/json` without content coding. Otherwise 415.
+//  2. Signature: verified over the received bytes, before anything else is trusted. Otherwise 401.
+//  3. Body: a JSON object with the members of a notification, and `event-sequence` is a number. Otherwise 400.
+//  4. The sample of a verification is answered with 200 without further processing.
+//  5. The store decides: applied (your work runs first), late or repeat. All three are answered with 200.
+//  6. ErrUnknownRecord of your work: 400. Any other error: 500, and the service retries automatically.
+package partner
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+const maxBody = 256 * 1024
+
+// ErrUnknownRecord is returned by your work when it does not know the candidate or the exam: the answer is 400.
+var ErrUnknownRecord = errors.New("the candidate or exam is unknown")
+
+// ErrMalformed is returned for a genuine body that is not a notification.
+var ErrMalformed = errors.New("the body is not a notification, or event-sequence is not a number from 1 on")
+
+var timestamps = regexp.MustCompile(`^[0-9]{1,12}$`)
+
+// Verify checks a signature of Standard Webhooks v1 with one of several secrets, and returns one of four codes as an
+// error when the request is not from the service or is too old.
+func Verify(headers http.Header, body []byte, secrets []string, tolerance time.Duration, now time.Time) error {
+	parts := make([]string, 3)
+	for index, name := range []string{"Webhook-Id", "Webhook-Timestamp", "Webhook-Signature"} {
+		if parts[index] = headers.Get(name); parts[index] == "" || len(headers.Values(name)) != 1 {
+			return errors.New("header_missing")
+		}
+	}
+	if !timestamps.MatchString(parts[1]) {
+		return errors.New("timestamp_invalid")
+	}
+	at, _ := strconv.ParseInt(parts[1], 10, 64)
+	if difference := now.Sub(time.Unix(at, 0)); difference > tolerance || difference < -tolerance {
+		return errors.New("timestamp_too_far")
+	}
+	isRight := false
+	for _, secret := range secrets {
+		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+		if err != nil {
+			return errors.New("signature_wrong")
+		}
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(parts[0] + "." + parts[1] + "."))
+		mac.Write(body)
+		expected := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+		for _, given := range strings.Split(parts[2], " ") {
+			isRight = hmac.Equal([]byte(given), []byte(expected)) || isRight
+		}
+	}
+	if !isRight {
+		return errors.New("signature_wrong")
+	}
+	return nil
+}
+
+// Notification has the members that the kit reads; Body has all of them, as the bytes that came.
+type Notification struct {
+	BookingCode         string `json:"booking_code"`
+	BookingOn           string `json:"booking_on"`
+	CandidateID         string `json:"candidate_id"`
+	ChangeReason        string `json:"change_reason"`
+	ClientEligibilityID string `json:"client_eligibility_id"`
+	EffectiveDate       string `json:"effective_date"`
+	ExamCode            string `json:"exam_code"`
+	// Of a change of a record, for a subscription with record_changes: an entry of the change feed.
+	Change string `json:"change"`
+	At     string `json:"at"`
+	SvcID  string `json:"svc_eligiblity_id"`
+	Body   []byte `json:"-"`
+}
+
+// Kept is a processed notification: its id, its booking with the sequence, its record, its time and its digest.
+type Kept struct {
+	ID, Key, Record string
+	Sequence, At    int64
+	Digest          string
+}
+
+// Parse reads a notification; unknown members are kept in its body.
+func Parse(id, sequence string, body []byte) (n Notification, kept Kept, err error) {
+	number, err := strconv.ParseInt(sequence, 10, 32)
+	if err != nil || number < 1 || !utf8.Valid(body) || json.Unmarshal(body, &n) != nil {
+		return n, kept, ErrMalformed
+	}
+	n.Body = body
+	kept = Kept{ID: id, Sequence: number, Digest: DigestOf(id, number, body)}
+	texts, times := []string{n.BookingCode, n.CandidateID, n.ChangeReason}, []string{n.BookingOn, n.EffectiveDate}
+	kept.Key, kept.Record = n.BookingCode, n.ClientEligibilityID
+	if kept.Record == "" {
+		kept.Record = n.CandidateID + "/" + n.ExamCode
+	}
+	if n.SvcID != "" {
+		texts, times = []string{n.Change}, []string{n.At}
+		kept.Key, kept.Record = "record "+n.SvcID, "record "+n.SvcID
+	}
+	for _, text := range texts {
+		if text == "" {
+			return n, kept, ErrMalformed
+		}
+	}
+	for _, text := range times {
+		at, err := time.Parse("2006-01-02T15:04:05Z", text)
+		if err != nil {
+			return n, kept, ErrMalformed
+		}
+		kept.At = at.Unix()
+	}
+	return n, kept, nil
+}
+
+// DigestOf returns the share of one notification in the digest of its step, in hexadecimal digits.
+func DigestOf(id string, sequence int64, body []byte) string {
+	hash := sha256.Sum256(append([]byte(id+"\n"+strconv.FormatInt(sequence, 10)+"\n"), body...))
+	return hex.EncodeToString(hash[:])
+}
+
+// Store keeps processed notifications in a file, one on a line, for one process. Your work is not in a transaction with
+// the file: after a crash between the two, it is called again. Other processes may read the file meanwhile, for Heal.
+type Store struct {
+	mutex  sync.Mutex
+	file   *os.File
+	isTorn bool
+	ids    map[string]Kept
+	last   map[string]int64
+	newest map[string]int64
+}
+
+// Open reads the file of a store, or creates it.
+func Open(path string) (*Store, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	store := &Store{file: file, ids: map[string]Kept{}, last: map[string]int64{}, newest: map[string]int64{}}
+	reader := bufio.NewReader(file)
+	for {
+		line, err := reader.ReadBytes('\n')
+		var kept Kept
+		if json.Unmarshal(line, &kept) == nil {
+			store.remember(kept)
+		}
+		if err == io.EOF {
+			// A crash may have left a part of a line.
+			store.isTorn = len(line) > 0
+			return store, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (s *Store) remember(kept Kept) {
+	s.ids[kept.ID] = kept
+	if kept.Sequence > s.last[kept.Key] {
+		s.last[kept.Key] = kept.Sequence
+	}
+	if kept.At > s.newest[kept.Record] {
+		s.newest[kept.Record] = kept.At
+	}
+}
+
+// Once calls the work unless the id or a later event of the booking is known, and returns applied, late or repeat. When
+// the work fails, nothing is stored. The work learns whether no booking of the record had a later event.
+func (s *Store) Once(kept Kept, work func(isNewestOfRecord bool) error) (string, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if _, isKnown := s.ids[kept.ID]; isKnown {
+		return "repeat", nil
+	}
+	outcome := "late"
+	if kept.Sequence > s.last[kept.Key] {
+		outcome = "applied"
+		if err := work(kept.At >= s.newest[kept.Record]); err != nil {
+			return "", err
+		}
+	}
+	line, err := json.Marshal(kept)
+	if s.isTorn {
+		line = append([]byte{'\n'}, line...)
+	}
+	if err == nil {
+		s.isTorn = true
+		_, err = s.file.Write(append(line, '\n'))
+	}
+	if err == nil {
+		err = s.file.Sync()
+	}
+	if err == nil {
+		s.isTorn = false
+		s.remember(kept)
+	}
+	return outcome, err
+}
+
+// Between returns the notifications that were generated from one time to before another, in seconds since 1970.
+func (s *Store) Between(from, to int64) []Kept {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	var found []Kept
+	for _, kept := range s.ids {
+		if kept.At >= from && kept.At < to {
+			found = append(found, kept)
+		}
+	}
+	return found
+}
+
+// Receiver decides the answers to notifications. Work is yours.
+type Receiver struct {
+	Store   *Store
+	Secrets []string
+	Work    func(notification Notification, isNewestOfRecord bool) error
+}
+
+// Take handles a body that is known to come from the service, and returns the status and a code.
+func (r *Receiver) Take(id, sequence string, body []byte) (int, string) {
+	notification, kept, err := Parse(id, sequence, body)
+	if err == nil && strings.HasPrefix(notification.BookingCode, "SAMPLE") {
+		return 200, "sample"
+	}
+	var outcome string
+	if err == nil {
+		outcome, err = r.Store.Once(kept, func(isNewest bool) error { return r.Work(notification, isNewest) })
+	}
+	switch {
+	case err == nil:
+		return 200, outcome
+	case errors.Is(err, ErrMalformed):
+		return 400, "malformed"
+	case errors.Is(err, ErrUnknownRecord):
+		return 400, "unknown_record"
+	default:
+		log.Print(err)
+		return 500, "failed"
+	}
+}
+
+// ServeHTTP answers PUT {partner_url}/notifications and PUT {partner_url}/changes.
+func (r *Receiver) ServeHTTP(response http.ResponseWriter, request *http.Request) {
+	status, code := r.answer(response, request)
+	response.Header().Set("Content-Type", "application/json")
+	response.WriteHeader(status)
+	_ = json.NewEncoder(response).Encode(map[string]string{"code": code})
+}
+
+func (r *Receiver) answer(response http.ResponseWriter, request *http.Request) (int, string) {
+	if request.Method != http.MethodPut {
+		response.Header().Set("Allow", "PUT")
+		return 405, "method_not_allowed"
+	}
+	kind, _, _ := strings.Cut(request.Header.Get("Content-Type"), ";")
+	if !strings.EqualFold(strings.TrimSpace(kind), "application/json") || request.Header.Get("Content-Encoding") != "" {
+		return 415, "unsupported_media_type"
+	}
+	body := new(bytes.Buffer)
+	if _, err := body.ReadFrom(http.MaxBytesReader(response, request.Body, maxBody)); err != nil {
+		return 413, "payload_too_large"
+	}
+	if err := Verify(request.Header, body.Bytes(), r.Secrets, 5*time.Minute, time.Now()); err != nil {
+		return 401, err.Error()
+	}
+	return r.Take(request.Header.Get("Webhook-Id"), request.Header.Get("Event-Sequence"), body.Bytes())
+}

@@ -1,0 +1,136 @@
+/**
+ * Finds the notifications that the service delivered and this partner does not have, and orders them again:
+ *
+ * 1. The digest of each hour is compared with the digest of the notifications that the store keeps.
+ * 2. A step that differs is narrowed by smaller steps, until the service lists its notifications on one page.
+ * 3. The ids of the step that the store does not know are missing. A replay sends them again, by push or by poll.
+ *
+ * A step in which the partner has more than the service is no fault: the service has not recorded the delivery yet, or
+ * has deleted old notifications.
+ */
+import { dateTime, stepsOf, type DigestStep } from './digest.js';
+import type { NotificationStore } from './notification-store.js';
+import type { PartnerApi } from './partner-api.js';
+
+const MAX_STEPS = 1000;
+const HOUR_S = 3600;
+const PAGE = 200;
+const MAX_IDS = 1000;
+/**
+ * How far the creation of a notification may be from the time at which its event was generated, in seconds. The list
+ * selects by creation. The next margin is tried when the list has fewer notifications than the digest counts.
+ */
+const MARGINS_S = [5, 60, 3600, 86_400];
+
+export interface HealResult {
+  /** The ids that were missing. */
+  missing: string[];
+  /** The jobs that send them again. */
+  jobs: string[];
+  /** The number of calls that finding them took. */
+  calls: number;
+}
+
+interface Listed {
+  id: string;
+  effective_date: string;
+}
+
+/**
+ * @param from the beginning of the compared time, `YYYY-MM-DDThh:mm:ssZ`; a time of more than an hour is extended to
+ *   whole hours
+ * @throws PartnerApiError
+ */
+export async function heal(
+  api: PartnerApi,
+  store: Pick<NotificationStore<unknown>, 'kept'>,
+  { from, to }: { from: string; to: string },
+): Promise<HealResult> {
+  const before = api.calls;
+  const missing: string[] = [];
+  let [firstS, lastS] = [secondsOf(from), secondsOf(to)];
+  // Steps that begin at whole hours cost the service the least, because it keeps their sums.
+  if (lastS - firstS > HOUR_S)
+    [firstS, lastS] = [Math.floor(firstS / HOUR_S) * HOUR_S, Math.ceil(lastS / HOUR_S) * HOUR_S];
+  const ranges: [fromS: number, toS: number][] = [[firstS, lastS]];
+  for (let range = ranges.pop(); range !== undefined; range = ranges.pop())
+    for (const step of await differingSteps(api, store, ...range)) {
+      const [fromS, toS] = [secondsOf(step.from), secondsOf(step.to)];
+      if (step.count > PAGE && toS - fromS > 1) ranges.push([fromS, toS]);
+      else missing.push(...(await missingIn(api, store, step, fromS, toS)));
+    }
+  const calls = api.calls - before;
+  const jobs: string[] = [];
+  for (let start = 0; start < missing.length; start += MAX_IDS) {
+    const ids = missing.slice(start, start + MAX_IDS);
+    const { body } = await api.call<{ job_id: string }>('POST', 'partner/notifications/replay', { ids });
+    jobs.push(body.job_id);
+  }
+  return { missing, jobs, calls };
+}
+
+async function keptIn(store: Pick<NotificationStore<unknown>, 'kept'>, fromS: number, toS: number) {
+  if (store.kept === undefined) throw new TypeError('The store does not keep the digests of notifications.');
+  return store.kept(fromS, toS);
+}
+
+/** Returns the steps with notifications of the service, in which the partner does not have exactly these. */
+async function differingSteps(
+  api: PartnerApi,
+  store: Pick<NotificationStore<unknown>, 'kept'>,
+  fromS: number,
+  toS: number,
+): Promise<DigestStep[]> {
+  const unit = toS - fromS > HOUR_S ? HOUR_S : 1;
+  const stepS = unit * Math.ceil((toS - fromS) / unit / MAX_STEPS);
+  const query = new URLSearchParams({
+    subscription_id: api.subscriptionId,
+    from: dateTime(fromS),
+    to: dateTime(toS),
+    step_s: String(stepS),
+  });
+  const { body } = await api.call<DigestStep[]>('GET', `partner/digest?${query.toString()}`);
+  const own = stepsOf(await keptIn(store, fromS, toS), fromS, toS, stepS);
+  const digests = new Map(own.map((step) => [step.from, step.digest]));
+  return body.filter((step) => step.count > 0 && digests.get(step.from) !== step.digest);
+}
+
+async function missingIn(
+  api: PartnerApi,
+  store: Pick<NotificationStore<unknown>, 'kept'>,
+  step: DigestStep,
+  fromS: number,
+  toS: number,
+): Promise<string[]> {
+  let ids: string[] = [];
+  for (const margin of MARGINS_S) {
+    ids = await listed(api, step, fromS - margin, toS + margin);
+    if (ids.length >= step.count) break;
+  }
+  // Read after the list, so that a notification that arrives meanwhile is not considered missing.
+  const known = new Set((await keptIn(store, fromS, toS)).map(({ id }) => id));
+  return ids.filter((id) => !known.has(id));
+}
+
+/** Returns the ids of the delivered notifications that were generated in a step and created in the given time. */
+async function listed(api: PartnerApi, step: DigestStep, fromS: number, toS: number): Promise<string[]> {
+  const query = new URLSearchParams({
+    subscription_id: api.subscriptionId,
+    state: 'DELIVERED',
+    from: dateTime(fromS),
+    to: dateTime(toS),
+    limit: String(PAGE),
+  });
+  const ids: string[] = [];
+  let next: string | null = `partner/notifications?${query.toString()}`;
+  while (next !== null) {
+    const page: { body: Listed[]; next: string | null } = await api.call('GET', next);
+    for (const { id, effective_date: at } of page.body) if (at >= step.from && at < step.to) ids.push(id);
+    next = page.next;
+  }
+  return ids;
+}
+
+function secondsOf(dateTimeText: string): number {
+  return Date.parse(dateTimeText) / 1000;
+}

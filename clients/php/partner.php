@@ -1,0 +1,383 @@
+<?php
+/**
+ * Receives the notifications of the candidate eligibility service: genuine, once, and in order.
+ *
+ * This file needs PHP 8.1 with OpenSSL, as every distribution builds it. Copy it into your program; sample.php shows
+ * how to use it. A notification passes these steps, whether the service pushes it or you poll it:
+ *
+ * 1. Form: `application/json` without content coding. Otherwise 415.
+ * 2. Signature: verified over the received bytes, before anything else is trusted. Otherwise 401.
+ * 3. Body: a JSON object with the members of a notification, and `event-sequence` is a number. Otherwise 400.
+ * 4. The sample of a verification is answered with 200 without further processing.
+ * 5. The store decides: applied (your work runs first), late or repeat. All three are answered with 200.
+ * 6. `UnknownRecord` of your work: 400. Any other error: 500, and the service retries automatically.
+ */
+
+declare(strict_types=1);
+
+namespace CandidateEligibility\Partner;
+
+const MAX_STEPS = 1000;
+const HOUR = 3600;
+const PAGE = 200;
+const MAX_IDS = 1000;
+/** How far the creation of a notification may be from the time at which its event was generated, in seconds. */
+const MARGINS = [5, 60, 3600, 86400];
+
+/** Thrown by your work when it does not know the candidate or the exam: the answer is 400. */
+class UnknownRecord extends \RuntimeException {}
+
+/** Thrown for a request that is not from the service, or is too old. Its message is one of four codes. */
+class InvalidSignature extends \RuntimeException {}
+
+/** Thrown for a genuine body that is not a notification. */
+class Malformed extends \RuntimeException {}
+
+/** Verifies a signature of Standard Webhooks v1 with one of several secrets; the names of headers are in lower case. */
+function verify(array $headers, string $body, array $secrets, int $tolerance = 300, ?int $now = null): void
+{
+    $parts = array_map(fn ($name) => (string) ($headers["webhook-$name"] ?? ''), ['id', 'timestamp', 'signature']);
+    if (in_array('', $parts, true)) {
+        throw new InvalidSignature('header_missing');
+    }
+    [$id, $timestamp, $signatures] = $parts;
+    if (!preg_match('/^[0-9]{1,12}$/D', $timestamp)) {
+        throw new InvalidSignature('timestamp_invalid');
+    }
+    if (abs(($now ?? time()) - (int) $timestamp) > $tolerance) {
+        throw new InvalidSignature('timestamp_too_far');
+    }
+    $isRight = false;
+    foreach ($secrets as $secret) {
+        $key = base64_decode(substr($secret, strlen('whsec_')));
+        $expected = 'v1,' . base64_encode(hash_hmac('sha256', "$id.$timestamp.$body", $key, true));
+        foreach (explode(' ', $signatures) as $given) {
+            $isRight = hash_equals($expected, $given) || $isRight;
+        }
+    }
+    if (!$isRight) {
+        throw new InvalidSignature('signature_wrong');
+    }
+}
+
+/** Returns the share of one notification in the digest of its step, in hexadecimal digits. */
+function digest_of(string $id, int $sequence, string $body): string
+{
+    return hash('sha256', "$id\n$sequence\n$body");
+}
+
+function seconds(string $time): int
+{
+    return (int) strtotime($time);
+}
+
+function date_time(int $seconds): string
+{
+    return gmdate('Y-m-d\TH:i:s\Z', $seconds);
+}
+
+/** Computes the steps of `GET /partner/digest` from kept notifications [id, time, digest]. */
+function steps_of(array $kept, int $from, int $to, int $step): array
+{
+    $sums = array_fill(0, (int) ceil(($to - $from) / $step), [0, str_repeat("\0", 32)]);
+    foreach ($kept as [, $at, $digest]) {
+        $index = intdiv($at - $from, $step);
+        $sums[$index] = [$sums[$index][0] + 1, $sums[$index][1] ^ hex2bin($digest)];
+    }
+    return array_map(fn ($index, $sum) => [
+        'from' => date_time($from + $index * $step),
+        'to' => date_time(min($from + ($index + 1) * $step, $to)),
+        'count' => $sum[0],
+        'digest' => bin2hex($sum[1]),
+    ], array_keys($sums), $sums);
+}
+
+/** Returns the booking within which the sequence counts, the eligibility record, and the time of the event. */
+function place_of(array $notification): array
+{
+    if (isset($notification['svc_eligiblity_id'])) { // An entry of the change feed: `record_changes`.
+        $key = "record {$notification['svc_eligiblity_id']}";
+        return [$key, $key, seconds($notification['at'])];
+    }
+    $own = ($notification['candidate_id'] ?? '') . '/' . ($notification['exam_code'] ?? '');
+    $record = $notification['client_eligibility_id'] ?? $own;
+    return [$notification['booking_code'], $record, seconds($notification['effective_date'])];
+}
+
+/** Parses a notification; unknown members are kept. */
+function parse(string $sequence, string $body): array
+{
+    $notification = json_decode($body, true);
+    if (!is_array($notification) || !preg_match('/^[1-9][0-9]{0,9}$/D', $sequence)) {
+        throw new Malformed('The body is not a JSON object, or event-sequence is not a number from 1 on.');
+    }
+    [$texts, $times] = isset($notification['svc_eligiblity_id'])
+        ? [['change', 'svc_eligiblity_id'], ['at']]
+        : [['booking_code', 'candidate_id', 'change_reason'], ['booking_on', 'effective_date']];
+    foreach ([...$texts, ...$times] as $name) {
+        $value = $notification[$name] ?? null;
+        $isTime = fn () => date_time(seconds($value)) === $value;
+        if (!is_string($value) || $value === '' || (in_array($name, $times, true) && !$isTime())) {
+            throw new Malformed("$name is missing or malformed.");
+        }
+    }
+    return $notification;
+}
+
+/**
+ * Keeps processed notifications in a folder, for several processes. Each booking has a file with one line for each
+ * notification. Your work is not in a transaction with the file: after a crash between the two, it is called again.
+ */
+class Store
+{
+    public function __construct(private string $folder)
+    {
+        foreach (['bookings', 'records'] as $name) {
+            if (!is_dir("$folder/$name") && !@mkdir("$folder/$name", 0700, true) && !is_dir("$folder/$name")) {
+                throw new \RuntimeException("The folder $folder/$name cannot be created.");
+            }
+        }
+    }
+
+    /**
+     * Calls `$work($isNewestOfRecord)` unless the id or a later event of the booking is known.
+     * @return string `applied`, `late` or `repeat`; when the work throws, nothing is stored
+     */
+    public function once(string $id, int $sequence, array $place, string $digest, callable $work): string
+    {
+        [$key, $record, $at] = $place;
+        $booking = $this->locked('bookings', $key);
+        $last = 0;
+        while (($line = fgets($booking)) !== false && str_ends_with($line, "\n")) {
+            $kept = json_decode($line);
+            if ($kept[0] === $id) {
+                return 'repeat';
+            }
+            $last = max($last, $kept[1]);
+            $end = ftell($booking);
+        }
+        // A crash may have left a part of a line.
+        ftruncate($booking, $end ?? 0);
+        if ($sequence > $last) {
+            $newest = $this->locked('records', $record);
+            $isNewest = $at >= (int) fgets($newest);
+            $work($isNewest);
+            if ($isNewest) {
+                $this->write($newest, sprintf("%012d\n", $at), 0);
+            }
+        }
+        $this->write($booking, json_encode([$id, $sequence, $at, $digest]) . "\n", $end ?? 0);
+        return $sequence > $last ? 'applied' : 'late';
+    }
+
+    /** Returns [id, time, digest] of the notifications that were generated from one time to before another. */
+    public function kept(int $from, int $to): array
+    {
+        $all = [];
+        foreach (new \FilesystemIterator("{$this->folder}/bookings") as $file) {
+            foreach (file($file->getPathname()) as $line) {
+                [$id, , $at, $digest] = json_decode($line) ?? ['', 0, -1, ''];
+                if ($at >= $from && $at < $to) {
+                    $all[] = [$id, $at, $digest];
+                }
+            }
+        }
+        return $all;
+    }
+
+    /** Opens a file that other processes cannot open until this handle is released. */
+    private function locked(string $kind, string $key): mixed
+    {
+        $file = fopen("{$this->folder}/$kind/" . hash('sha256', $key), 'c+');
+        if ($file === false || !flock($file, LOCK_EX)) {
+            throw new \RuntimeException('The store cannot be opened.');
+        }
+        return $file;
+    }
+
+    private function write(mixed $file, string $text, int $at): void
+    {
+        fseek($file, $at);
+        if (fwrite($file, $text) !== strlen($text) || !fsync($file)) {
+            throw new \RuntimeException('The store cannot be written.');
+        }
+    }
+}
+
+/** Decides the answer to a notification. `$work($notification, $isNewestOfRecord)` is yours. */
+class Receiver
+{
+    public function __construct(private Store $store, private \Closure $work, private array $secrets = []) {}
+
+    /** Handles a PUT of the service; returns the status and a body without personal data. */
+    public function receive(array $headers, string $body): array
+    {
+        $type = strtolower(trim(explode(';', $headers['content-type'] ?? '')[0]));
+        if ($type !== 'application/json' || isset($headers['content-encoding'])) {
+            return [415, ['code' => 'unsupported_media_type']];
+        }
+        try {
+            verify($headers, $body, $this->secrets);
+        } catch (InvalidSignature $fault) {
+            return [401, ['code' => $fault->getMessage()]];
+        }
+        return $this->take($headers['webhook-id'], (string) ($headers['event-sequence'] ?? ''), $body);
+    }
+
+    /** Handles a body that is known to come from the service, for instance from a poll. */
+    public function take(string $id, string $sequence, string $body): array
+    {
+        try {
+            $notification = parse($sequence, $body);
+            if (str_starts_with($notification['booking_code'] ?? '', 'SAMPLE')) {
+                return [200, ['outcome' => 'sample']];
+            }
+            $work = fn (bool $isNewest) => ($this->work)($notification, $isNewest);
+            $digest = digest_of($id, (int) $sequence, $body);
+            return [200, ['outcome' => $this->store->once($id, (int) $sequence, place_of($notification), $digest, $work)]];
+        } catch (Malformed $fault) {
+            return [400, ['code' => 'malformed', 'detail' => $fault->getMessage()]];
+        } catch (UnknownRecord) {
+            return [400, ['code' => 'unknown_record']];
+        } catch (\Throwable $fault) {
+            error_log((string) $fault);
+            return [500, ['code' => 'failed']];
+        }
+    }
+}
+
+/** Calls the service with a token by client credentials, scope `partner`. */
+class Api
+{
+    public int $calls = 0;
+    private ?string $token = null;
+
+    public function __construct(private string $base, private string $key, private string $secret, public string $subscription)
+    {
+        $this->base = rtrim($base, '/') . '/';
+    }
+
+    /** Sends GET, or POST with a body; returns the parsed response and the address of the next page. */
+    public function call(string $path, ?array $body = null): array
+    {
+        $this->calls++;
+        // Link headers have an absolute address, or a path from the root of the host.
+        $root = preg_replace('~^(https?://[^/]+).*$~', '$1', $this->base);
+        $url = preg_match('~^https?://~', $path) ? $path : ($path[0] === '/' ? $root : $this->base) . $path;
+        foreach ([false, true] as $isLast) {
+            $this->token ??= $this->newToken();
+            [$status, $text, $head] = $this->send($url, $body === null ? null : json_encode($body), [
+                "Authorization: Bearer {$this->token}",
+                'Content-Type: application/json',
+            ]);
+            if ($status >= 200 && $status < 300) {
+                preg_match('/^link: .*<([^>]*)>;\s*rel="next"/mi', $head, $link);
+                return [json_decode($text, true, 512, JSON_THROW_ON_ERROR), $link[1] ?? null];
+            }
+            if ($status !== 401 || $isLast) {
+                throw new \RuntimeException("$path answered $status $text");
+            }
+            $this->token = null;
+        }
+    }
+
+    private function newToken(): string
+    {
+        $basic = 'Authorization: Basic ' . base64_encode("{$this->key}:{$this->secret}");
+        $form = http_build_query(['grant_type' => 'client_credentials', 'scope' => 'partner']);
+        $type = 'Content-Type: application/x-www-form-urlencoded';
+        [$status, $text] = $this->send("{$this->base}token", $form, [$basic, $type]);
+        return json_decode($text, true)['access_token'] ?? throw new \RuntimeException("token answered $status $text");
+    }
+
+    private function send(string $url, ?string $body, array $headers): array
+    {
+        $http = ['method' => $body === null ? 'GET' : 'POST', 'header' => $headers, 'ignore_errors' => true];
+        $http += ['timeout' => 60, 'protocol_version' => 1.1, 'follow_location' => 0] + ($body === null ? [] : ['content' => $body]);
+        $http['header'][] = 'Connection: close';
+        $text = file_get_contents($url, false, stream_context_create(['http' => $http]));
+        preg_match('~^HTTP/\S+ (\d+)~', $http_response_header[0] ?? '', $status);
+        return [(int) ($status[1] ?? 0), (string) $text, implode("\n", $http_response_header ?? [])];
+    }
+}
+
+/**
+ * Fetches and processes notifications of a subscription with `delivery: "POLL"`; returns the acknowledged number. After
+ * an error of the work, the lease of the notification expires and the service offers it again.
+ */
+function poll(Api $api, Receiver $receiver, bool $forever = false): int
+{
+    [$done, $ack, $refuse] = [0, [], []];
+    while (true) {
+        $order = ['subscription_id' => $api->subscription, 'max' => 100, 'ack' => $ack, 'refuse' => $refuse];
+        $order['return_immediately'] = !$forever || $ack !== [];
+        [$offered] = $api->call('partner/notifications/poll', $order);
+        [$done, $ack, $refuse] = [$done + count($ack), [], []];
+        if ($offered['notifications'] === [] && !$forever) {
+            return $done;
+        }
+        foreach ($offered['notifications'] as $one) {
+            [$status, $answer] = $receiver->take($one['id'], (string) $one['event_sequence'], $one['body']);
+            if ($status === 200) {
+                $ack[] = $one['id'];
+            } elseif ($status === 400) {
+                $reason = $answer['code'] === 'unknown_record' ? 'NO_MATCHING_RECORD' : 'OTHER';
+                $refuse[] = ['id' => $one['id'], 'reason' => $reason, 'detail' => json_encode($answer)];
+            }
+        }
+    }
+}
+
+/**
+ * Finds the delivered notifications that the store does not have, and orders a replay of them. A step whose digest
+ * differs is narrowed, until the service lists its notifications on one page. A step in which the partner has more than
+ * the service is no fault. Returns the missing ids, and the number of calls that it took.
+ */
+function heal(Api $api, Store $store, string $from, string $to): array
+{
+    [$first, $last] = [seconds($from), seconds($to)];
+    // Steps that begin at whole hours cost the service the least, because it keeps their sums.
+    $whole = [intdiv($first, HOUR) * HOUR, (int) ceil($last / HOUR) * HOUR];
+    [$first, $last] = $last - $first > HOUR ? $whole : [$first, $last];
+    [$before, $missing, $ranges, $kept] = [$api->calls, [], [[$first, $last]], $store->kept($first, $last)];
+    $subscription = ['subscription_id' => $api->subscription];
+    while ([$a, $b] = array_pop($ranges)) {
+        $unit = $b - $a > HOUR ? HOUR : 1;
+        $step = $unit * (int) ceil(($b - $a) / $unit / MAX_STEPS);
+        $query = $subscription + ['from' => date_time($a), 'to' => date_time($b), 'step_s' => $step];
+        $within = array_filter($kept, fn ($one) => $one[1] >= $a && $one[1] < $b);
+        $own = array_column(steps_of($within, $a, $b, $step), 'digest', 'from');
+        foreach ($api->call('partner/digest?' . http_build_query($query))[0] as $one) {
+            if ($one['count'] === 0 || ($own[$one['from']] ?? '') === $one['digest']) {
+                continue;
+            }
+            [$c, $d] = [seconds($one['from']), seconds($one['to'])];
+            if ($one['count'] > PAGE && $d - $c > 1) {
+                $ranges[] = [$c, $d];
+                continue;
+            }
+            foreach (MARGINS as $margin) {
+                $times = ['from' => date_time($c - $margin), 'to' => date_time($d + $margin)];
+                $filters = $subscription + ['state' => 'DELIVERED', 'limit' => PAGE] + $times;
+                [$ids, $page] = [[], 'partner/notifications?' . http_build_query($filters)];
+                while ($page !== null) {
+                    [$listed, $page] = $api->call($page);
+                    $fits = fn ($item) => $item['effective_date'] >= $one['from'] && $item['effective_date'] < $one['to'];
+                    array_push($ids, ...array_column(array_filter($listed, $fits), 'id'));
+                }
+                if (count($ids) >= $one['count']) {
+                    break;
+                }
+            }
+            $known = array_filter($within, fn ($own) => $own[1] >= $c && $own[1] < $d);
+            array_push($missing, ...array_diff($ids, array_column($known, 0)));
+        }
+    }
+    $calls = $api->calls - $before;
+    // Read again, so that a notification that has arrived meanwhile is not considered missing.
+    $missing = $missing === [] ? [] : array_values(array_diff($missing, array_column($store->kept($first, $last), 0)));
+    foreach (array_chunk($missing, MAX_IDS) as $ids) {
+        $api->call('partner/notifications/replay', ['ids' => $ids]);
+    }
+    return [$missing, $calls];
+}
