@@ -14,6 +14,7 @@ import { Charts } from '../partners/partner-page';
 import { Certificate } from '../partners/partners-page';
 import { signInText } from '../partners/sign-in-text';
 import { healthOf } from './health-text';
+import { partnerTitle } from '../partners/partner-name';
 import { OwnActions } from './own-actions';
 import { ownSubscriptionQuery } from './own-queries';
 import { OwnReplay } from './own-replay';
@@ -30,7 +31,7 @@ function Own({ subscription }: { subscription: Schemas['OwnSubscription'] }) {
   const { word, tone, fact, step } = healthOf(subscription);
   return (
     <Page
-      title={name ?? url}
+      title={partnerTitle({ subscription_name: name, partner_url: url })}
       badge={<Badge state={word} tone={tone} />}
       actions={
         <LinkButton to="/own/notifications" search={{ subscription_id: id }}>

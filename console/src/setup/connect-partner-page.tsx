@@ -127,7 +127,7 @@ function Proof({ subscription, made, renewed }: Omit<ProveProps, 'id'> & { subsc
         <Warnings of={warnings} />
         <Facts
           of={[
-            ['Partner URL', <Copyable key="url" text={url} />],
+            ['Partner URL', url !== null && <Copyable key="url" text={url} />],
             ['Subscription', <Copyable key="id" text={id} />],
           ]}
         />
@@ -147,7 +147,7 @@ function Proof({ subscription, made, renewed }: Omit<ProveProps, 'id'> & { subsc
         {error !== null && <ProblemNote error={error} />}
         <div aria-live="polite">{report !== null && <Outcome report={report} id={id} />}</div>
       </Section>
-      {report?.delivered && <Connected url={url} />}
+      {report?.delivered && url !== null && <Connected url={url} />}
     </>
   );
 }
