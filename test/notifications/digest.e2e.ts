@@ -242,6 +242,22 @@ describe('omissions', () => {
     expect(requests).toBeLessThanOrEqual(20 * lost.length);
     const missing = found.map((step) => BigInt(`0x${step.digest}`) ^ BigInt(`0x${own(step.from, step.to).digest}`));
     expect(new Set(missing)).toEqual(new Set(lost.map(digestOf)));
+    const listed = await Promise.all(
+      found.map(async (step) => {
+        const path = `/partner/notifications?subscription_id=${other.id}&from=${step.from}&to=${step.to}`;
+        return ((await of.call('GET', path)).body as { id: string }[]).map(({ id }) => id);
+      }),
+    );
+    const ids = listed.flat().filter((id) => !kept.some((one) => one.id === id));
+    expect(new Set(ids)).toEqual(new Set(lost.map(({ id }) => id)));
+    expect((await of.call('POST', '/partner/notifications/replay', { ids })).status).toBe(202);
+    await other.partner.received(lost.length);
+    const healed = other.partner.requests.map((request) => ({
+      id: request.headers['webhook-id'],
+      event_sequence: Number(request.headers['event-sequence']),
+      body: request.raw.toString(),
+    }));
+    expect(new Set(healed.map(digestOf))).toEqual(new Set(lost.map(digestOf)));
     await other.stop();
   });
 });

@@ -246,6 +246,22 @@ describe('order and number', () => {
   });
 });
 
+describe('changes of records', () => {
+  it('are polled like events of bookings, with the entry of the change feed as their body', async () => {
+    const other = await Polling.start(app, { record_changes: ['CREATED'] });
+    const record = await app.given.eligibility(other.subscribed.scene);
+    const { notifications } = await other.poll({ return_immediately: false });
+    expect(notifications).toMatchObject([{ change_reason: 'CREATED', event_sequence: 1 }]);
+    expect(JSON.parse(notifications[0].body)).toMatchObject({
+      change: 'CREATED',
+      svc_eligiblity_id: record['svc_eligiblity_id'],
+    });
+    await other.poll({ ack: notifications.map(idOf) });
+    expect((await other.subscribed.notification(notifications[0].id))['state']).toBe('DELIVERED');
+    await other.subscribed.stop();
+  });
+});
+
 describe('waiting polls', () => {
   it('a poll waits for the first notification and returns it', async () => {
     const waiting = polling.poll({ return_immediately: false });

@@ -78,7 +78,8 @@ const BODIES: Record<string, (at: Places) => unknown[]> = {
   'POST /partner/notifications/{id}/resend': () => [REASON],
   'POST /partner/notifications/poll': (at) => [
     { subscription_id: at['subscription_id'], return_immediately: true },
-    { ack: [at['notifications'], at['notification_id']], return_immediately: true },
+    { ack: [at['notifications']], return_immediately: true },
+    { ack: [at['notification_id']], return_immediately: true },
     { refuse: [{ id: at['notification_id'], reason: 'OTHER' }], return_immediately: true },
   ],
   'POST /admin/eligibilities/{svc_id}/hold': () => [REASON],

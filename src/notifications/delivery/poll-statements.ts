@@ -13,6 +13,7 @@
 import { acrossAccounts, expectingFew, MACHINE_TIME, prepared, unestimated } from '../../platform/database/database.js';
 import { FREE, LEASE } from './delivery-lease.js';
 import { ALONE, FROM_THE_OLDEST, IN_TURN, PICKED, TAKEN } from './delivery-statements.js';
+import type { NotifiedChange } from '../notified-change.js';
 import type { Trigger } from './delivery.entity.js';
 
 const LAPSED_BATCH = 500;
@@ -29,7 +30,7 @@ export interface Offered {
   id: string;
   body: string;
   event_sequence: number;
-  change_reason: string;
+  change_reason: NotifiedChange;
   more: boolean;
 }
 

@@ -1,7 +1,7 @@
-import { CHANGE_REASONS, type ChangeReason } from '../../bookings/bookings.events.js';
 import { Field, ObjectListField } from '../../platform/validation/fields.js';
 import { uuidRule } from '../../platform/validation/identifiers.js';
 import { boolean, integer, listOf, oneOf, text } from '../../platform/validation/rules.js';
+import { NOTIFIED_CHANGES, type NotifiedChange } from '../notified-change.js';
 import { REFUSAL_REASONS, type Refusal } from '../delivery/poll-offers.js';
 
 const MOST_SETTLED = 1000;
@@ -53,12 +53,13 @@ class PolledNotification {
   @Field(integer(1, 2 ** 31 - 1), { required: true })
   event_sequence: number;
 
-  @Field(oneOf(CHANGE_REASONS, 'change_reason_unknown'), { required: true })
-  change_reason: ChangeReason;
+  @Field(oneOf(NOTIFIED_CHANGES, 'change_reason_unknown'), { required: true })
+  change_reason: NotifiedChange;
 
   @Field(text({ max: 1_000_000, lines: true }), {
     required: true,
-    description: 'The JSON text of the NotificationRequest: exactly the bytes that a PUT would send.',
+    description:
+      'The JSON text of the NotificationRequest or, for a change of a record, of its entry in the change feed. It has exactly the bytes that a PUT would send.',
   })
   body: string;
 }

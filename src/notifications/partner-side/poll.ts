@@ -58,7 +58,7 @@ export class Polls {
       notifications: rows.map(({ id, event_sequence, change_reason, body: text }) => ({
         id,
         event_sequence,
-        change_reason: change_reason as PollAnswer['notifications'][number]['change_reason'],
+        change_reason,
         body: text,
       })),
       more_available: more,
