@@ -15,7 +15,6 @@ import { Certificate } from '../partners/partners-page';
 import { partnerTitle } from '../partners/partner-name';
 import { signInText } from '../partners/sign-in-text';
 import { healthOf } from './health-text';
-import { partnerTitle } from '../partners/partner-name';
 import { OwnActions } from './own-actions';
 import { ownSubscriptionQuery } from './own-queries';
 import { OwnReplay } from './own-replay';
