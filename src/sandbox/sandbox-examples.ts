@@ -234,11 +234,11 @@ export class SandboxExamples {
         .call<Values>('POST', '/partner/notifications/replay', { ids: [id] })
         .then(({ job_id }) => ({ job_id }));
     this.use(
-      { id: own },
+      { id: own, subscription_id: own },
+      'GET /partner/digest',
       'GET /partner/subscriptions/{id}',
       ...['verify', 'rotate-secret', 'suspend', 'resume'].map((action) => `POST /partner/subscriptions/{id}/${action}`),
     );
-    this.use({ subscription_id: own }, 'GET /partner/digest');
     this.use({ id: resent }, 'GET /partner/notifications/{id}', 'POST /partner/notifications/{id}/resend');
     this.use(
       await replay(waiting[3]),
