@@ -13,8 +13,8 @@ import { UnitOfWork } from './platform/unit-of-work/unit-of-work.js';
 import { CLIENT_SCOPES, SCOPES, type Scope } from './platform/context/caller.js';
 import { Logger } from './platform/observability/logger.js';
 import { randomToken } from './platform/secrets.js';
-import { ownAddress, SandboxClient } from './sandbox/sandbox-client.js';
-import { SandboxExamples, type OperationValues } from './sandbox/sandbox-examples.js';
+import { type OperationValues, ownAddress, SandboxClient } from './sandbox/sandbox-client.js';
+import { SandboxExamples } from './sandbox/sandbox-examples.js';
 import { SandboxPartner } from './sandbox/sandbox-partner.js';
 import { PutVoucher, type VoucherDefinition } from './vouchers/vouchers.commands.js';
 

@@ -154,9 +154,9 @@ const MIGRATIONS = [
   ExpiringDays1764500300000,
   Alerts1764500400000,
   PartnerCallers1764500500000,
+  ImportsFileName1764500800000,
   PollDelivery1764500600000,
   Digests1764500700000,
-  ImportsFileName1764500800000,
 ];
 
 /**

@@ -48,7 +48,6 @@ import {
   CreateSubscriptionHandler,
   DeleteSubscriptionHandler,
   ResumeSubscriptionHandler,
-  RotateSigningSecretHandler,
   SuspendSubscriptionHandler,
 } from './subscriptions/subscriptions.handlers.js';
 import { NotificationPersonalData } from './delivery/notification-personal-data.js';
@@ -66,6 +65,7 @@ import { SubscriptionRetention } from './delivery/subscription-retention.js';
 import { JobRunner } from './delivery/job-runner.js';
 import { ReplicationGate } from './delivery/replication-gate.js';
 import { UndeliveredFigures } from './delivery/undelivered-figures.js';
+import { RotateSigningSecretHandler } from './subscriptions/signing-secret.handlers.js';
 import { SubscriptionSecrets } from './subscriptions/subscription-secrets.js';
 import {
   FindDeliveryStallHandler,

@@ -106,12 +106,12 @@ const bodies = ({ account_code, partner: { partner_url, ca_pem } }: Surroundings
     wait_ms: 5000,
   },
   'POST /admin/subscriptions/{id}/sample': { change_reason: 'BOOKING_RESCHEDULED' },
-  'POST /partner/notifications/poll': { max: 20, return_immediately: true, ack: [UUID] },
   'PUT /admin/alerts/{name}': {
     kind: 'WEBHOOK',
     url: 'https://chat.example/hooks/on-call',
     conditions: ['PARTNER_DOWN', 'EXAM_SOON_UNDELIVERED'],
   },
+  'POST /partner/notifications/poll': { max: 20, return_immediately: true, ack: [UUID] },
   'POST /admin/notifications/replay': { subscription_id: UUID, filter: { change_reason: 'BOOKING_CREATED' }, reason },
   'POST /partner/notifications/replay': { booking_code: BOOKING },
   'POST /partner/notifications/{id}/resend': { reason },

@@ -8,6 +8,15 @@ export interface Login {
   password: string;
 }
 
+/** Values for the examples of an operation, by the names of parameters and members. */
+export type Values = Record<string, string>;
+
+/**
+ * The values with which the examples of the OpenAPI document work in this sandbox: by operation, such as `GET
+ * /admin/jobs/{job_id}`. The values of `*` hold for all operations.
+ */
+export type OperationValues = Record<string, Values>;
+
 const MOST_WAIT_MS = 20_000;
 const STEP_MS = 25;
 

@@ -1,13 +1,6 @@
-import type { SandboxClient } from './sandbox-client.js';
-
-/** Values for the examples of an operation, by the names of parameters and members. */
-export type Values = Record<string, string>;
-
-/**
- * The values with which the examples of the OpenAPI document work in this sandbox: by operation, such as `GET
- * /admin/jobs/{job_id}`. The values of `*` hold for all operations.
- */
-export type OperationValues = Record<string, Values>;
+import { partnerExamples } from './partner-examples.js';
+import type { OperationValues, SandboxClient, Values } from './sandbox-client.js';
+import { makeSpareEntries } from './spare-entries.js';
 
 export interface SandboxAccess {
   account_code: string;
@@ -52,7 +45,6 @@ export class SandboxExamples {
       this.unmatchedResults(),
       this.imports(),
       this.partners(),
-      this.alerts(),
     ]);
     return this.values;
   }
@@ -150,17 +142,7 @@ export class SandboxExamples {
   }
 
   private async catalogue(): Promise<void> {
-    const at = (kind: string, code: string, body: object) =>
-      this.client.call('PUT', `/admin/accounts/${this.access.account_code}/${kind}/${code}`, body);
-    await at('tests', 'SPARE', { name: 'A test to delete', portions: [{ portion_code: 'MAIN' }] });
-    await at('schools', 'SPARE', { name: 'A school to delete' });
-    await at('accommodations', 'SPARE', { name: 'An accommodation to delete', requires_approval: false });
-    await at('attribute-keys', 'spare-key', { name: 'A key to delete' });
-    await at('vouchers', 'SPARE', { discount_type: 'PERCENT', discount_value: 5 });
-    this.use({ test_code: 'SPARE' }, `DELETE ${CATALOGUE}/tests/{test_code}`);
-    for (const kind of ['schools', 'accommodations', 'vouchers'])
-      this.use({ code: 'SPARE' }, `DELETE ${CATALOGUE}/${kind}/{code}`);
-    this.use({ code: 'spare-key' }, `DELETE ${CATALOGUE}/attribute-keys/{code}`);
+    Object.assign(this.values, await makeSpareEntries(this.client, this.access.account_code));
     const { consumer_key } = await this.client.call<Values>('POST', '/admin/applications', {
       name: 'Sample application',
       scopes: ['read'],
@@ -219,45 +201,9 @@ export class SandboxExamples {
     this.use(await job(failed[suspended][1]), 'POST /admin/jobs/{job_id}/abort');
     this.use(await job(failed[suspended][2]), 'POST /admin/error-queue/resends/{resend_id}/abort');
     const waiting = failed[suspended].map(({ id }) => id);
-    await this.partnerSide([refusing, suspended], fifth.id, waiting);
-  }
-
-  /**
-   * Gives the operator of the sandbox subscriptions of its own, with which the routes of partners work.
-   * @param resent a failed notification; `waiting` are failed notifications to a suspended partner
-   */
-  private async partnerSide(others: string[], resent: string, waiting: string[]): Promise<void> {
     const own = await this.subscription('A partner with access');
-    await this.client.call('PUT', '/admin/users/sandbox-operator', { subscription_ids: [own, ...others] });
-    const replay = (id: string) =>
-      this.client
-        .call<Values>('POST', '/partner/notifications/replay', { ids: [id] })
-        .then(({ job_id }) => ({ job_id }));
-    this.use(
-      { id: own, subscription_id: own },
-      'GET /partner/digest',
-      'GET /partner/subscriptions/{id}',
-      ...['verify', 'rotate-secret', 'suspend', 'resume'].map((action) => `POST /partner/subscriptions/{id}/${action}`),
-    );
-    this.use({ id: resent }, 'GET /partner/notifications/{id}', 'POST /partner/notifications/{id}/resend');
-    this.use(
-      await replay(waiting[3]),
-      'GET /partner/jobs/{job_id}',
-      'POST /partner/jobs/{job_id}/pause',
-      'POST /partner/jobs/{job_id}/resume',
-    );
-    this.use(await replay(waiting[4]), 'POST /partner/jobs/{job_id}/abort');
-  }
-
-  /** Creates alerts that are disabled, because nobody in the sandbox receives their messages. */
-  private async alerts(): Promise<void> {
-    for (const name of ['on-call', 'spare'])
-      await this.client.call('PUT', `/admin/alerts/${name}`, {
-        kind: 'WEBHOOK',
-        url: 'https://chat.example/hooks/on-call',
-        disabled: true,
-      });
-    this.use({ name: 'spare' }, 'DELETE /admin/alerts/{name}');
+    const objects = { subscriptions: [own, refusing, suspended], resent: fifth.id, waiting };
+    Object.assign(this.values, await partnerExamples(this.client, objects));
   }
 
   private async subscription(name: string, behaviour = ''): Promise<string> {

@@ -60,7 +60,7 @@ export function InvitePartner({ subscription }: { subscription: Schemas['Subscri
 
 /** Returns a user name that contains the partner's name or host, and a random password. */
 function newInvitation({ name, partner_url: url }: Schemas['SubscriptionModel']): Invitation {
-  const called = (name ?? (url === null ? '' : new URL(url).hostname))
+  const called = (name ?? (url === null ? 'user' : new URL(url).hostname))
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '')

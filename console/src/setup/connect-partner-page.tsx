@@ -127,7 +127,7 @@ function Proof({ subscription, made, renewed }: Omit<ProveProps, 'id'> & { subsc
         <Warnings of={warnings} />
         <Facts
           of={[
-            ['Partner URL', url !== null && <Copyable key="url" text={url} />],
+            ['Partner URL', <Copyable key="url" text={url ?? ''} />],
             ['Subscription', <Copyable key="id" text={id} />],
           ]}
         />

@@ -19,7 +19,7 @@ import {
 const changeReasons = listOf(oneOf(CHANGE_REASONS, 'change_reason_unknown'), 20, 1);
 const recordChanges = listOf(oneOf(RECORD_CHANGES, 'change_reason_unknown'), 20);
 const name = text({ min: 1, max: 100, notBlank: true });
-export const deliveryRule = oneOf(DELIVERIES, 'delivery_unknown');
+const deliveryRule = oneOf(DELIVERIES, 'delivery_unknown');
 const autoRetryOn = listOf(oneOf(AUTO_RETRY_CAUSES, 'auto_retry_unknown'), 20);
 
 /** The path parameter of the routes for one subscription. */
@@ -37,16 +37,16 @@ class SubscriptionSettings {
   })
   change_reasons?: ChangeReason[] | null;
 
+  @Field(recordChanges, {
+    description: 'The changes of records that are sent to `{partner_url}/changes`. When left out, these are none.',
+  })
+  record_changes?: RecordChangeName[] | null;
+
   @Field(deliveryRule, {
     description:
       'With PUSH, the service sends each notification to the partner. With POLL, the partner fetches its notifications. When left out, this is PUSH.',
   })
   delivery?: PartnerDelivery | null;
-
-  @Field(recordChanges, {
-    description: 'The changes of records that are sent to `{partner_url}/changes`. When left out, these are none.',
-  })
-  record_changes?: RecordChangeName[] | null;
 
   @Field(authRule)
   auth?: PartnerAuth | null;

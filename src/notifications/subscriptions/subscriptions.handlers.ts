@@ -33,13 +33,10 @@ import {
   CreateSubscription,
   DeleteSubscription,
   ResumeSubscription,
-  RotateSigningSecret,
   SuspendSubscription,
   type WithSecret,
 } from './subscriptions.commands.js';
 import type { SubscriptionPatch } from './subscriptions.dto.js';
-
-const BOTH_SIGN_MS = 24 * 3600_000;
 
 function tokenUrlOf(auth: PartnerAuth | null | undefined): string | undefined {
   return auth?.type === 'oauth2_client_credentials' ? auth.token_url : undefined;
@@ -270,23 +267,4 @@ function currentSide(): 'OPERATOR' | 'PARTNER' {
  */
 function assertVerified({ state }: Subscription): void {
   if (state === 'UNVERIFIED') throw subscriptionUnverified.error();
-}
-
-@CommandHandler(RotateSigningSecret)
-export class RotateSigningSecretHandler implements ICommandHandler<RotateSigningSecret> {
-  constructor(
-    private readonly clock: Clock,
-    private readonly secrets: SubscriptionSecrets,
-    private readonly store: SubscriptionStore,
-  ) {}
-
-  async execute({ id }: RotateSigningSecret): Promise<WithSecret> {
-    const signingSecret = newSigningSecret();
-    const subscription = await this.store.change(id, 'rotate-secret', (changed) => {
-      const until = new Date(this.clock.now().getTime() + BOTH_SIGN_MS);
-      this.secrets.replaceSigning(changed, signingSecret, until);
-      changed.version += 1;
-    });
-    return { subscription, signingSecret };
-  }
 }

@@ -1,0 +1,34 @@
+import type { OperationValues, SandboxClient } from './sandbox-client.js';
+
+const CATALOGUE = '/admin/accounts/{account_code}';
+
+/**
+ * Creates the entries that the examples of DELETE name: catalogue entries, and an alert that is disabled, because nobody
+ * in the sandbox receives its messages. Returns the values of these examples.
+ */
+export async function makeSpareEntries(client: SandboxClient, accountCode: string): Promise<OperationValues> {
+  const at = (kind: string, code: string, body: object) =>
+    client.call('PUT', `/admin/accounts/${accountCode}/${kind}/${code}`, body);
+  await at('tests', 'SPARE', { name: 'A test to delete', portions: [{ portion_code: 'MAIN' }] });
+  await at('schools', 'SPARE', { name: 'A school to delete' });
+  await at('accommodations', 'SPARE', { name: 'An accommodation to delete', requires_approval: false });
+  await at('attribute-keys', 'spare-key', { name: 'A key to delete' });
+  await at('vouchers', 'SPARE', { discount_type: 'PERCENT', discount_value: 5 });
+  for (const name of ['on-call', 'spare'])
+    await client.call('PUT', `/admin/alerts/${name}`, {
+      kind: 'WEBHOOK',
+      url: 'https://chat.example/hooks/on-call',
+      disabled: true,
+    });
+  return {
+    [`DELETE ${CATALOGUE}/tests/{test_code}`]: { test_code: 'SPARE' },
+    ...Object.fromEntries(
+      ['schools', 'accommodations', 'vouchers'].map((kind) => [
+        `DELETE ${CATALOGUE}/${kind}/{code}`,
+        { code: 'SPARE' },
+      ]),
+    ),
+    [`DELETE ${CATALOGUE}/attribute-keys/{code}`]: { code: 'spare-key' },
+    'DELETE /admin/alerts/{name}': { name: 'spare' },
+  };
+}
