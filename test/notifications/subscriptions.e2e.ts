@@ -48,6 +48,7 @@ test('creates a subscription from the required members alone', async () => {
     record_changes: [],
     auth: { type: 'none' },
     ca_pem: null,
+    delivery: 'PUSH',
     client_cert_pem: null,
     warnings: [],
     wait_ms: null,

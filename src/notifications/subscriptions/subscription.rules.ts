@@ -121,7 +121,7 @@ export function autoRetryCauses(asked: readonly string[]): AutoRetryCause[] {
  * Resets the subscription for a new address. If the subscription was verified, its events are held back until the new
  * address is verified, as during a suspension.
  */
-export function beginMove(subscription: Subscription, now: Date): void {
+function beginMove(subscription: Subscription, now: Date): void {
   if (subscription.state !== 'UNVERIFIED') subscription.suspended_datetime ??= now;
   subscription.state = 'UNVERIFIED';
   forgetPartner(subscription);
@@ -137,11 +137,21 @@ export function endMove(subscription: Subscription, now: Date): void {
   forgetPartner(subscription);
 }
 
+/** Changes the address of the subscription, and whether notifications are pushed to it or polled. */
+export function changeWay(subscription: Subscription, url: string, delivery: PartnerDelivery, now: Date): void {
+  const { partner_url: before, delivery: earlier, state } = subscription;
+  subscription.partner_url = url;
+  if (delivery === 'POLL') {
+    if (earlier === 'PUSH' || state === 'UNVERIFIED') beginPolling(subscription, before, now);
+  } else if (earlier === 'POLL') beginPushing(subscription, now);
+  else if (!isSameAddress(url, before)) beginMove(subscription, now);
+}
+
 /**
  * Changes the subscription to polling. Polling needs no address, and hence no verification. The address that was
  * verified is remembered, so that the subscription can return to it at any time.
  */
-export function beginPolling(subscription: Subscription, verifiedUrl: string, now: Date): void {
+function beginPolling(subscription: Subscription, verifiedUrl: string, now: Date): void {
   subscription.verified_url = subscription.state === 'UNVERIFIED' ? null : verifiedUrl;
   if (subscription.state === 'UNVERIFIED') endMove(subscription, now);
   forgetPartner(subscription);
@@ -149,7 +159,7 @@ export function beginPolling(subscription: Subscription, verifiedUrl: string, no
 }
 
 /** Changes the subscription to pushing. An address that was not verified must be verified first, as a new one. */
-export function beginPushing(subscription: Subscription, now: Date): void {
+function beginPushing(subscription: Subscription, now: Date): void {
   const { verified_url: verified, partner_url: address } = subscription;
   forgetPartner(subscription);
   if (verified === null || !isSameAddress(verified, address)) beginMove(subscription, now);

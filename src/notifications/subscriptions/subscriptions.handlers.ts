@@ -10,7 +10,6 @@ import { accountNotFound, type Fault } from '../../platform/errors.js';
 import { Faults } from '../../platform/validation/faults.js';
 import { fault } from '../../platform/validation/rules.js';
 import { authRequired, subscriptionUnverified, suspendedByOperator } from '../notifications.errors.js';
-import { isSameAddress } from '../partner/partner-address.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { newSigningSecret } from '../partner/signature.js';
@@ -19,10 +18,8 @@ import {
   addressRequired,
   autoRetryCauses,
   beginSuspension,
-  beginMove,
-  beginPolling,
-  beginPushing,
   certificateFaults,
+  changeWay,
   credentialFaults,
   DEFAULT_AUTO_RETRY,
   endSuspension,
@@ -183,25 +180,16 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
       this.assertFits(patch, subscription, []);
       applySettings(subscription, patch, this.secrets);
       beganPolling = subscription.delivery === 'PUSH' && deliveryAfter(patch, subscription) === 'POLL';
-      this.changeWay(patch, subscription);
+      changeWay(
+        subscription,
+        partnerUrl ?? subscription.partner_url,
+        deliveryAfter(patch, subscription),
+        this.clock.now(),
+      );
       subscription.version += 1;
     });
     if (beganPolling || (partnerUrl !== undefined && changed.state === 'UNVERIFIED')) await this.signals.stopped(id);
     return changed;
-  }
-
-  /** Changes the partner's address, and whether notifications are pushed to it or polled. */
-  private changeWay(patch: SubscriptionPatch, subscription: Subscription): void {
-    const before = { url: subscription.partner_url, delivery: subscription.delivery };
-    const delivery = deliveryAfter(patch, subscription);
-    const { partner_url: url = before.url } = patch;
-    const now = this.clock.now();
-    subscription.partner_url = url;
-    if (delivery === 'POLL') {
-      if (before.delivery === 'PUSH' || subscription.state === 'UNVERIFIED')
-        beginPolling(subscription, before.url, now);
-    } else if (before.delivery === 'POLL') beginPushing(subscription, now);
-    else if (!isSameAddress(url, before.url)) beginMove(subscription, now);
   }
 
   /**
