@@ -44,7 +44,7 @@ describe('the OpenAPI document', () => {
         const [scope] = (operation.security as { oauth2: string[] }[]).map(({ oauth2 }) => oauth2);
         expect([name, scope]).toEqual([
           name,
-          [expect.stringMatching(/^(read|create|update|delete|launch|results|bookings|admin)$/)],
+          [expect.stringMatching(/^(read|create|update|delete|launch|results|bookings|admin|partner)$/)],
         ]);
         for (const status of ['401', '403', '429', '500'])
           expect([name, Object.keys(operation.responses as object)]).toEqual([name, expect.arrayContaining([status])]);
