@@ -32,6 +32,7 @@ export const OUTLINE = [
     [
       ['Install', 'docs/install.md', 'install.html'],
       ['Operations', 'docs/operations.md', 'operations.html'],
+      ['Upgrade', 'docs/upgrade.md', 'upgrade.html'],
       ['Console', 'docs/console.md', 'console.html'],
       ['Runbook', 'docs/runbook.md', 'runbook.html'],
       ['Scaling and high availability', 'docs/scaling.md', 'scaling.html'],

@@ -41,7 +41,7 @@ const RUN_BY: Record<string, string> = {
   'docs/sandbox.md: The partner of the sandbox': 'test/guide/documents.e2e.ts',
   'docs/test-drivers.md: By registration': 'test/guide/documents.e2e.ts',
   'docs/test-drivers.md: By account and candidate': 'test/guide/documents.e2e.ts',
-  'docs/install.md: Upgrade': 'test/guide/documents.e2e.ts',
+  'docs/upgrade.md: Steps': 'test/guide/documents.e2e.ts',
   'clients/partner/README.md: From nothing to verified': 'scripts/walk.mjs',
   'clients/partner/README.md: With PostgreSQL, under Express': 'test/notifications/partner-package.e2e.ts',
   'clients/partner/README.md: Under Fastify': 'test/notifications/partner-package.e2e.ts',

@@ -191,8 +191,8 @@ describe('the command lines of the documents', () => {
     expect(Object.keys(body).sort()).toEqual(Object.keys(schema.properties).sort());
   });
 
-  it('the command lines of docs/install.md show the migrations, run them and grant the role its rights', async () => {
-    const [lines] = blocksOf('docs/install.md', 'Upgrade', 'sh');
+  it('the command lines of docs/upgrade.md show the migrations, run them and grant the role its rights', async () => {
+    const [lines] = blocksOf('docs/upgrade.md', 'Steps', 'sh');
     const [install, ...rest] = lines.split('\n');
     // The install command of the documents is skipped, because scripts/walk.mjs runs it.
     expect(install).toBe('npm ci && npm run build');
