@@ -15,7 +15,10 @@ export function clearEligibilities(client: Client): Promise<void> {
 
 /** Empties the tables of events, notifications, attempts and deliveries. */
 export function clearNotifications(client: Client): Promise<void> {
-  return clear(client, 'TRUNCATE domain_events, notifications, deliveries, notification_attempts');
+  return clear(
+    client,
+    'TRUNCATE domain_events, notifications, deliveries, notification_attempts, poll_offers, delivered_digests, digest_changes, digest_buckets',
+  );
 }
 
 /** Retries after a deadlock, because a running service locks the emptied tables in a different order. */
