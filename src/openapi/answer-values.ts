@@ -1,3 +1,4 @@
+import { version } from '../../package.json';
 import { BOOKING, CANDIDATE, END, EXAM, TEST, UUID, type Surroundings } from './examples.js';
 
 const RECORD = 'K7MWQ2XA';
@@ -164,7 +165,7 @@ export const OF_OPERATIONS: Record<string, Record<string, unknown>> = {
     parts: { database: 'down', migrations: 'ok', 'delivery loop': 'ok' },
   },
   'GET /': {
-    version: '1.0.0',
+    version,
     guide: 'https://eligibility.example/guide',
     documents: 'https://eligibility.example/docs',
     openapi: 'https://eligibility.example/openapi.json',

@@ -99,7 +99,7 @@ describe('the timeline of a booking', () => {
 
   /** Opens the search with Ctrl+K, which a page answers only once it is loaded, and enters the text. */
   async function fillSearch(text: string): Promise<void> {
-    const field = driver.page.getByRole('combobox', { name: /^A page/ });
+    const field = driver.page.getByRole('combobox', { name: /^Search for a page/ });
     await eventually(async () => {
       if (!(await field.isVisible())) await driver.page.keyboard.press('Control+k');
       await field.fill(text, { timeout: 1_000 });

@@ -30,7 +30,7 @@ describe('times in the console', () => {
   it('shows every absolute time in one format, which names the time zone', async () => {
     await record({ candidate_id: 'TIMES' });
     await open('TIMES');
-    await driver.page.getByRole('region', { name: 'Changes' }).getByRole('row').nth(1).waitFor();
+    await driver.page.getByRole('region', { name: 'Timeline' }).locator('.story > li').first().waitFor();
     const texts = await driver.page.locator('main time.time').allTextContents();
     expect(texts.length).toBeGreaterThan(3);
     expect(texts.filter((text) => !ABSOLUTE.test(text))).toEqual([]);
