@@ -4,10 +4,10 @@ import { QueryBus } from '@nestjs/cqrs';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request, Response } from 'express';
 import { Database, prepared } from '../platform/database/database.js';
-import { accountForbidden, accountNotFound, unauthorized } from '../platform/errors.js';
+import { accountForbidden, accountNotFound } from '../platform/errors.js';
 import { allowedAccountsOf, type Caller, type PartnerReach } from '../platform/context/caller.js';
 import { ACCESS, type AccessRule } from '../platform/http/access.js';
-import { challenge, lacking } from '../platform/http/challenge.js';
+import { lacking, unauthenticated } from '../platform/http/challenge.js';
 import { heardCaller } from '../platform/overload/read-share.js';
 import { RateLimit } from '../platform/overload/rate-limit.js';
 import { assertMayUse } from '../platform/account-access.js';
@@ -19,14 +19,6 @@ import type { BearerRequest } from './tokens/bearer.strategy.js';
 import { CONSOLE_KEY, Sessions } from './sessions/sessions.js';
 
 const ACCOUNT_EXISTS = prepared('access-account-exists', `SELECT 1 FROM accounts WHERE account_code = $1`);
-
-/** Builds the 401 error. The response is the same for malformed, expired and revoked tokens, byte for byte. */
-function unauthenticated(request: Request): Error {
-  const presented = /^Bearer +[^ ]/i.test(request.headers.authorization ?? '');
-  return unauthorized.error({
-    headers: { 'WWW-Authenticate': presented ? challenge('error="invalid_token"') : challenge() },
-  });
-}
 
 /**
  * Guards every route. The checks have this order: token (401), rate limit (429), scope (403), account (403). The guard

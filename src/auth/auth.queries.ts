@@ -1,6 +1,5 @@
 import { Query } from '@nestjs/cqrs';
-import type { Request } from 'express';
-import type { Caller, Scope } from '../platform/context/caller.js';
+import type { Scope } from '../platform/context/caller.js';
 import type { Page } from '../platform/http/paging.js';
 import type { Grant } from './tokens/application.entity.js';
 
@@ -60,16 +59,6 @@ export class GetApplication extends Query<ApplicationView> {
 
 export class ListApplications extends Query<ApplicationView[]> {
   constructor(readonly page: Page) {
-    super();
-  }
-}
-
-/**
- * Asks for the caller of a long-running request again; null if the caller's token or session is no longer valid. The
- * query does not extend a session.
- */
-export class FindCaller extends Query<Caller | null> {
-  constructor(readonly request: Request) {
     super();
   }
 }

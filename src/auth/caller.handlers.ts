@@ -1,9 +1,9 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { Caller, Scope } from '../platform/context/caller.js';
 import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
+import { FindCaller } from '../platform/current-caller.js';
 import { FindCurrentScopes } from '../platform/current-scopes.js';
 import { AccessTokenLookup } from './tokens/access-token-lookup.js';
-import { FindCaller } from './auth.queries.js';
 import { Sessions } from './sessions/sessions.js';
 
 @QueryHandler(FindCaller)

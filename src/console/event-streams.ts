@@ -2,7 +2,7 @@ import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { Interval } from '@nestjs/schedule';
 import type { Request, Response } from 'express';
-import { FindCaller } from '../auth/auth.queries.js';
+import { FindCaller } from '../platform/current-caller.js';
 import { allowedAccountsOf, type Caller, type AllowedAccounts } from '../platform/context/caller.js';
 import { rateLimited } from '../platform/errors.js';
 import { Logger } from '../platform/observability/logger.js';

@@ -64,6 +64,7 @@ export function openApiDocument(
             refreshUrl: `${base}/token`,
             scopes: SCOPE_MEANING,
           },
+          clientCredentials: { tokenUrl: `${base}/token`, scopes: SCOPE_MEANING },
         },
       },
       'oauth2',

@@ -389,6 +389,22 @@ describe('in a browser', () => {
     }
   });
 
+  it('a partner signs in with a password, although operators cannot', async () => {
+    const { username, password } = await new OAuth(app).login({ scopes: ['partner'] });
+    const browser = await startBrowser();
+    try {
+      const { page } = await openPage(browser);
+      await page.goto(`${app.url}/console`);
+      await page.getByText('Partners: sign in with a password').click();
+      await page.getByLabel('User name').fill(username);
+      await page.getByLabel('Password').fill(password);
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+      await page.getByRole('link', { name: 'My subscriptions' }).waitFor();
+    } finally {
+      await browser.close();
+    }
+  });
+
   it('offers a local user no sign-out at the organisation', async () => {
     const plain = await startApp({
       env: {

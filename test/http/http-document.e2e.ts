@@ -122,7 +122,8 @@ describe('the OpenAPI document', () => {
     const config = { ...app.config, http: { ...app.config.http, publicUrl: 'https://api.example/v1' } as HttpConfig };
     const { servers, components } = openApiDocument(app.app, config) as any;
     expect(servers).toEqual([{ url: 'https://api.example/v1' }]);
-    expect(components.securitySchemes.oauth2.flows.password.tokenUrl).toBe('https://api.example/v1/token');
+    for (const flow of ['password', 'clientCredentials'])
+      expect(components.securitySchemes.oauth2.flows[flow].tokenUrl).toBe('https://api.example/v1/token');
     expect(document.servers).toEqual([{ url: '/' }]);
   });
 

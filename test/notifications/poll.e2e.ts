@@ -1,3 +1,4 @@
+import { PollWaiters } from '../../src/notifications/partner-side/poll-waiters';
 import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import { Polling } from '../support/polling';
@@ -42,6 +43,8 @@ describe('a subscription with delivery POLL', () => {
       const answer = await subscribed.admin('POST', `subscriptions/${created.body.id}/${action}`, {});
       expect([answer.status, answer.body.code]).toEqual([409, 'subscription_polled']);
     }
+    const own = await polling.call('POST', `/partner/subscriptions/${subscribed.id}/verify`);
+    expect([own.status, own.body.code]).toEqual([409, 'subscription_polled']);
     const partners = await subscribed.admin('GET', `partners?account_code=${scene.account}`);
     expect(partners.body).toMatchObject([{ partner_url: null, delivery: 'POLL', paused_until: null }]);
   });
@@ -56,6 +59,26 @@ describe('a subscription with delivery POLL', () => {
     expect(refused.body.errors).toMatchObject([{ pointer: '/partner_url', code: 'required' }]);
     const changed = await subscribed.admin('PATCH', path, { delivery: 'PUSH', partner_url: subscribed.partner.url });
     expect(changed.body).toMatchObject({ delivery: 'PUSH', state: 'UNVERIFIED' });
+  });
+
+  it('takes null as no address, which a change also clears, and refuses it for PUSH', async () => {
+    const scene = await app.given.scene();
+    const asked = { account_code: scene.account, partner_url: null };
+    const { body } = await subscribed.admin('POST', 'subscriptions', { ...asked, delivery: 'POLL' });
+    expect(body).toMatchObject({ delivery: 'POLL', state: 'ACTIVE', partner_url: null });
+    const path = `subscriptions/${body.id}`;
+    const { url } = subscribed.partner;
+    expect((await subscribed.admin('PATCH', path, { partner_url: url })).body).toMatchObject({ partner_url: url });
+    expect((await subscribed.admin('PATCH', path, { partner_url: null })).body).toMatchObject({ partner_url: null });
+    const pushed = { delivery: 'PUSH', partner_url: url };
+    expect((await subscribed.admin('PATCH', path, pushed)).body.state).toBe('UNVERIFIED');
+    for (const answer of [
+      await subscribed.admin('POST', 'subscriptions', asked),
+      await subscribed.admin('PATCH', path, { partner_url: null }),
+    ])
+      expect([answer.status, answer.body.errors]).toMatchObject([400, [{ pointer: '/partner_url', code: 'required' }]]);
+    const back = await subscribed.admin('PATCH', path, { delivery: 'POLL', partner_url: null });
+    expect(back.body).toMatchObject({ delivery: 'POLL', state: 'ACTIVE', partner_url: null });
   });
 
   it('returns to its verified address without a new verification', async () => {
@@ -134,6 +157,24 @@ describe('refusals and lapsed leases', () => {
     await eventually(async () =>
       expect(await subscribed.queue('&retry=AUTO')).toMatchObject([{ id, failure: 'timeout' }]),
     );
+  });
+
+  it('a poll of one subscription acknowledges and refuses what the caller has leased of another', async () => {
+    const scene = await app.given.scene();
+    const created = await subscribed.admin('POST', 'subscriptions', { account_code: scene.account, delivery: 'POLL' });
+    const second = created.body.id as string;
+    const both = await app.given.token([], ['partner'], [subscribed.id, second]);
+    await subscribed.booking();
+    await subscribed.booking();
+    const leased: string[] = [];
+    await eventually(async () => {
+      leased.push(...(await polling.poll({ subscription_id: subscribed.id }, both))['notifications'].map(idOf));
+      expect(leased).toHaveLength(2);
+    });
+    const order = { subscription_id: second, ack: [leased[0]], refuse: [{ id: leased[1], reason: 'OTHER' }] };
+    expect((await polling.poll(order, both))['unknown']).toEqual([]);
+    expect((await subscribed.notification(leased[0]))['state']).toBe('DELIVERED');
+    expect((await subscribed.notification(leased[1]))['state']).toBe('ERROR_QUEUE');
   });
 
   it('ids that this caller has not leased are listed in unknown and stay as they are', async () => {
@@ -295,6 +336,22 @@ describe('waiting polls', () => {
     const notifications = await polled(1);
     await polling.poll({ ack: notifications.map(idOf) });
     expect(await app.given.sql('SELECT FROM poll_offers')).toEqual([]);
+  });
+
+  it('a poll that waits while its token ends gets no notification', async () => {
+    const token = await app.given.token([], ['partner'], [subscribed.id]);
+    const waiting = polling.call('POST', '/partner/notifications/poll', {}, token);
+    await eventually(() => expect(app.app.get(PollWaiters).count).toBe(1));
+    await app.given.sql(
+      `UPDATE token_families SET revoked_at = now() WHERE family_id =
+         (SELECT family_id FROM access_tokens WHERE token_hash = sha256($1::bytea))`,
+      [token],
+    );
+    await subscribed.booking();
+    const { status, headers } = await waiting;
+    expect([status, headers.get('www-authenticate')]).toEqual([401, expect.stringContaining('error="invalid_token"')]);
+    const notifications = await polled(1);
+    await polling.poll({ ack: notifications.map(idOf) });
   });
 
   it('names every fault of the request', async () => {

@@ -31,49 +31,57 @@ export function SignInForm({ ways, username = '' }: { ways: SignInWays; username
     }
   }
 
+  const withPassword = (
+    <form ref={form} className="form" noValidate onSubmit={(event) => void submit(event)}>
+      <TextField
+        label="User name"
+        name="username"
+        autoComplete="username"
+        value={name}
+        onChange={setName}
+        autoFocus={username === ''}
+        required
+        fault={missing && name === '' ? 'Required.' : undefined}
+      />
+      <TextField
+        label="Password"
+        name="password"
+        type="password"
+        autoComplete="current-password"
+        value={password}
+        onChange={setPassword}
+        autoFocus={username !== ''}
+        required
+        fault={missing && password === '' ? 'Required.' : undefined}
+      />
+      {refusal && (
+        <p className="note bad" role="alert">
+          {refusal}
+        </p>
+      )}
+      <div className="actions">
+        <Button type="submit" kind="primary" isPending={busy}>
+          Sign in
+        </Button>
+      </div>
+    </form>
+  );
   return (
     <>
-      {ways.password && (
-        <form ref={form} className="form" noValidate onSubmit={(event) => void submit(event)}>
-          <TextField
-            label="User name"
-            name="username"
-            autoComplete="username"
-            value={name}
-            onChange={setName}
-            autoFocus={username === ''}
-            required
-            fault={missing && name === '' ? 'Required.' : undefined}
-          />
-          <TextField
-            label="Password"
-            name="password"
-            type="password"
-            autoComplete="current-password"
-            value={password}
-            onChange={setPassword}
-            autoFocus={username !== ''}
-            required
-            fault={missing && password === '' ? 'Required.' : undefined}
-          />
-          {refusal && (
-            <p className="note bad" role="alert">
-              {refusal}
-            </p>
-          )}
-          <div className="actions">
-            <Button type="submit" kind="primary" isPending={busy}>
-              Sign in
-            </Button>
-          </div>
-        </form>
-      )}
+      {ways.password && withPassword}
       {ways.organisation && (
         <p className="actions">
           <Button kind={ways.password ? 'plain' : 'primary'} onPress={signInAtOrganisation}>
             Sign in at your organisation
           </Button>
         </p>
+      )}
+      {!ways.password && (
+        // Only operators may be required to sign in at the organisation. Partners have passwords.
+        <details>
+          <summary>Partners: sign in with a password</summary>
+          {withPassword}
+        </details>
       )}
     </>
   );

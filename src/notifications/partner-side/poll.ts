@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
 import type { Response } from 'express';
 import type { Caller } from '../../platform/context/caller.js';
 import { currentAllowedSubscriptions } from '../../platform/context/request-context.js';
+import { FindCaller } from '../../platform/current-caller.js';
 import { notFound } from '../../platform/errors.js';
+import { unauthenticated } from '../../platform/http/challenge.js';
 import { PollOffers } from '../delivery/poll-offers.js';
 import type { PollAnswer, PollBody } from './poll.dto.js';
 import { PollWaiters } from './poll-waiters.js';
@@ -17,7 +20,8 @@ const LEASE_S = 60;
  * Answers a partner's poll.
  *
  * 1. Acknowledgements and refusals of the request are recorded.
- * 2. Due notifications are leased to the caller. Without any, the poll waits (poll-waiters.ts).
+ * 2. Due notifications are leased to the caller. Without any, the poll waits (poll-waiters.ts). After each wait, the
+ *    caller's token or session is checked again.
  * 3. If the client disconnects, the poll ends. Notifications that were leased at that moment are returned.
  */
 @Injectable()
@@ -25,18 +29,21 @@ export class Polls {
   constructor(
     private readonly offers: PollOffers,
     private readonly waiters: PollWaiters,
+    private readonly queryBus: QueryBus,
   ) {}
 
   /**
    * Answers a poll.
-   * @throws DomainError `not_found` when the caller may not use the subscription
+   * @throws DomainError `not_found` when the caller may not use the subscription, or `unauthorized` when the caller's
+   * token or session ended while the poll waited
    */
   async answer(body: PollBody, caller: Caller, response: Response): Promise<PollAnswer> {
-    const subscriptionIds = subscriptionsOf(body);
+    const allowed = currentAllowedSubscriptions() ?? [];
+    const subscriptionIds = subscriptionsOf(body, allowed);
     const name = `${caller.consumerKey} ${caller.username}`;
     const unknown = await this.offers.settle(
       name,
-      subscriptionIds,
+      allowed,
       body.ack ?? [],
       (body.refuse ?? []).map(({ id, reason, detail }) => ({ id, reason, detail: detail ?? null })),
     );
@@ -50,6 +57,7 @@ export class Polls {
       response.socket?.setTimeout(WAIT_MS + SILENT_EXTRA_MS);
       await this.waiters.wait(subscriptionIds, leftMs, gone);
       if (gone.aborted) break;
+      if (!(await this.queryBus.execute(new FindCaller(response.req)))) throw unauthenticated(response.req);
       ({ rows, more } = await offer());
     }
     if (gone.aborted) await this.offers.withdraw(rows);
@@ -71,8 +79,7 @@ export class Polls {
  * Returns the subscriptions that a poll concerns: the one that it names, or all of the caller.
  * @throws DomainError `not_found`
  */
-function subscriptionsOf({ subscription_id: asked }: PollBody): readonly string[] {
-  const allowed = currentAllowedSubscriptions() ?? [];
+function subscriptionsOf({ subscription_id: asked }: PollBody, allowed: readonly string[]): readonly string[] {
   if (asked == null) return allowed;
   if (!allowed.includes(asked)) throw notFound.error({ detail: 'There is no such subscription.' });
   return [asked];

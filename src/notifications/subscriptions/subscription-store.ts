@@ -89,9 +89,9 @@ export class SubscriptionStore {
   }
 
   /** Returns a validation error for each of the two addresses that is not allowed. Host names are resolved. */
-  async addressFaults(partnerUrl: string | undefined, tokenUrl: string | undefined): Promise<Fault[]> {
+  async addressFaults(partnerUrl: string | null | undefined, tokenUrl: string | undefined): Promise<Fault[]> {
     const faults = await Promise.all([
-      partnerUrl === undefined ? null : this.addressFault(parsePartnerUrl(partnerUrl), '/partner_url'),
+      partnerUrl == null ? null : this.addressFault(parsePartnerUrl(partnerUrl), '/partner_url'),
       tokenUrl === undefined ? null : this.addressFault(parseTokenUrl(tokenUrl), '/auth/token_url'),
     ]);
     return faults.filter((found) => found !== null);

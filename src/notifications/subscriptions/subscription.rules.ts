@@ -69,10 +69,14 @@ export function certificateFaults(certificates: PartnerCertificates, isNew: bool
  * only to the host for which they were set.
  */
 export function credentialFaults(
-  { partner_url, auth, client_key_pem }: { partner_url?: string; auth?: unknown; client_key_pem?: string | null },
+  {
+    partner_url,
+    auth,
+    client_key_pem,
+  }: Partial<Record<'partner_url' | 'client_key_pem', string | null>> & { auth?: unknown },
   kept: Pick<Subscription, 'partner_url' | 'auth' | 'client_key'>,
 ): Fault[] {
-  if (partner_url === undefined || isSameHost(partner_url, kept.partner_url)) return [];
+  if (partner_url == null || isSameHost(partner_url, kept.partner_url)) return [];
   const faults: Fault[] = [];
   // The credentials that a new host needs include those for OAuth 2.0, because the access tokens would be sent to that
   // host.
@@ -96,8 +100,8 @@ export function credentialFaults(
 }
 
 /** Returns a validation error if a partner to which the service pushes would have no address. */
-export function addressRequired(delivery: PartnerDelivery, address: string | undefined): Fault[] {
-  if (delivery === 'POLL' || (address !== undefined && address !== NO_ADDRESS)) return [];
+export function addressRequired(delivery: PartnerDelivery, address: string | null | undefined): Fault[] {
+  if (delivery === 'POLL' || (address != null && address !== NO_ADDRESS)) return [];
   return [fault('required', 'Must be given, unless delivery is POLL.', '/partner_url')];
 }
 

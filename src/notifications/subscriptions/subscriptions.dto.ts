@@ -83,17 +83,17 @@ export class SubscriptionBody extends SubscriptionSettings {
   @Field(text({ min: 1, max: 50 }), { required: true })
   account_code: string;
 
-  @Field(partnerUrl, { notNull: true, description: 'Required unless `delivery` is POLL.' })
-  partner_url?: string;
+  @Field(partnerUrl, { description: 'Required unless `delivery` is POLL.' })
+  partner_url?: string | null;
 }
 
 /** The settings of a subscription that an operator may change. */
 export class SubscriptionPatch extends SubscriptionSettings {
   @Field(partnerUrl, {
-    notNull: true,
-    description: 'A new address must be verified, and events are kept until then. With POLL it is not.',
+    description:
+      'A new address must be verified, and events are kept until then. With POLL it is not, and null removes it.',
   })
-  partner_url?: string;
+  partner_url?: string | null;
 }
 
 export class SubscriptionQuery extends PageQuery {

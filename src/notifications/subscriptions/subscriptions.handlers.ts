@@ -182,7 +182,7 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
       beganPolling = subscription.delivery === 'PUSH' && deliveryAfter(patch, subscription) === 'POLL';
       changeWay(
         subscription,
-        partnerUrl ?? subscription.partner_url,
+        orKept(partnerUrl, subscription.partner_url) ?? NO_ADDRESS,
         deliveryAfter(patch, subscription),
         this.clock.now(),
       );
@@ -197,7 +197,7 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
    * @throws DomainError `validation_error`, or `auth_required` when there is no other fault
    */
   private assertFits(patch: SubscriptionPatch, kept: Subscription, found: readonly Fault[]): void {
-    const address = addressRequired(deliveryAfter(patch, kept), patch.partner_url ?? kept.partner_url);
+    const address = addressRequired(deliveryAfter(patch, kept), orKept(patch.partner_url, kept.partner_url));
     const faults = [...certificatesOf(patch, kept, this.secrets), ...address, ...found];
     const missing = credentialFaults(patch, kept);
     if (faults.length === 0 && missing.length > 0) throw authRequired.error({ errors: missing });

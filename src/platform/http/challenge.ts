@@ -1,5 +1,6 @@
+import type { Request } from 'express';
 import type { Scope } from '../context/caller.js';
-import { insufficientScope, type DomainError } from '../errors.js';
+import { insufficientScope, unauthorized, type DomainError } from '../errors.js';
 
 /** The realm in the challenges for bearer tokens and client credentials (RFC 9110 §11.5). */
 export const REALM = 'candidate-eligibility';
@@ -10,6 +11,17 @@ export const REALM = 'candidate-eligibility';
  */
 export function challenge(...attributes: string[]): string {
   return ['Bearer realm="' + REALM + '"', ...attributes].join(', ');
+}
+
+/**
+ * Returns the error response for a request without a valid token. The response is the same for malformed, expired and
+ * revoked tokens, byte for byte.
+ */
+export function unauthenticated(request: Request): DomainError {
+  const presented = /^Bearer +[^ ]/i.test(request.headers.authorization ?? '');
+  return unauthorized.error({
+    headers: { 'WWW-Authenticate': presented ? challenge('error="invalid_token"') : challenge() },
+  });
 }
 
 /** Returns the error response for a token that lacks the given scope. */
