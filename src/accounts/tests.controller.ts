@@ -67,7 +67,7 @@ export class TestsController {
       })),
     };
     await this.commandBus.execute(new PutTest(account_code, test_code, definition));
-    return { account_code, test_code, ...definition, warnings: warningsOf(definition) };
+    return present({ account_code, test_code, ...definition });
   }
 
   @Delete(':test_code')
@@ -90,5 +90,13 @@ function retakeOf({ retake }: TestBody): RetakePolicy | null {
 }
 
 function present({ position: _, ...test }: TestWithPortions): TestModel {
-  return { ...test, warnings: warningsOf(test) };
+  return shown(test);
 }
+
+/** Returns the test as responses show it: with every member of its retake policy. */
+function shown(test: Omit<TestModel, 'warnings'> & TestDefinition): TestModel {
+  const { retake } = test;
+  return { ...test, retake: retake && { ...NO_LIMITS, ...retake }, warnings: warningsOf(test) };
+}
+
+const NO_LIMITS: RetakePolicy = { wait_days: null, max_attempts: null, period_days: null };

@@ -1,5 +1,5 @@
 import { webhookHeaders, webhookUrl } from '../notifications/webhook.fields.js';
-import { Field } from '../platform/validation/fields.js';
+import { Field, ReadOnlyMembers } from '../platform/validation/fields.js';
 import { email } from '../platform/validation/formats.js';
 import { accountCodeRule } from '../platform/validation/identifiers.js';
 import { boolean, code, dateTime, integer, listOf, oneOf, text, type Rule } from '../platform/validation/rules.js';
@@ -32,12 +32,34 @@ const shownHeaders: Rule = {
   faults: () => [],
 };
 
+/**
+ * The rule for the headers of an alert in a request. Headers without values, as responses show them, stand for the
+ * stored ones; the handler refuses those that are not stored.
+ */
+const givenHeaders: Rule = {
+  schema: {
+    ...webhookHeaders.schema,
+    minItems: 0,
+    items: { ...webhookHeaders.schema.items, required: ['name'] },
+  },
+  faults: (value) =>
+    Array.isArray(value) && value.length === 0
+      ? []
+      : webhookHeaders.faults(value).filter(({ code, pointer }) => code !== 'required' || !pointer?.endsWith('/value')),
+};
+
 /** Declares that a member belongs to alerts of one kind. */
 const onlyFor = (kind: AlertKind) => ({
   code: 'member_of_other_kind',
   detail: `The member is for alerts of the kind ${kind}.`,
   holds: (body: { kind?: unknown }) => body.kind === kind,
 });
+/** Declares that headers belong to webhooks. The empty list, as responses show it, belongs to both kinds. */
+const onlyForWebhooks = {
+  ...onlyFor('WEBHOOK'),
+  holds: ({ kind, headers }: { kind?: unknown; headers?: unknown }) =>
+    kind === 'WEBHOOK' || (Array.isArray(headers) && headers.length === 0),
+};
 const hasTarget = {
   code: 'target_required',
   detail: 'An EMAIL alert needs `to`, and a WEBHOOK alert needs `url`.',
@@ -51,6 +73,16 @@ export class AlertPath {
   name: string;
 }
 
+@ReadOnlyMembers(
+  'name',
+  'waiting',
+  'last_sent_datetime',
+  'last_error',
+  'last_error_datetime',
+  'next_attempt_at',
+  'created_datetime',
+  'updated_datetime',
+)
 export class AlertBody {
   @Field(kind, {
     required: true,
@@ -69,11 +101,13 @@ export class AlertBody {
   @Field(webhookUrl, { agreements: [onlyFor('WEBHOOK')] })
   url?: string | null;
 
-  @Field(webhookHeaders, {
-    agreements: [onlyFor('WEBHOOK')],
-    description: 'When left out, the headers that are stored for the same host are kept. Send null to remove them.',
+  @Field(givenHeaders, {
+    agreements: [onlyForWebhooks],
+    description:
+      'When left out, or sent without values as GET shows them, the headers that are stored for the same host are ' +
+      'kept. Send null to remove them.',
   })
-  headers?: { name: string; value: string }[] | null;
+  headers?: { name: string; value?: string | null }[] | null;
 
   @Field(accountCodes, { description: 'The accounts whose conditions are reported. When left out, these are all.' })
   account_codes?: string[] | null;

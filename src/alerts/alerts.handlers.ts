@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { CheckWebhookAddress } from '../notifications/notifications.commands.js';
 import { Clock } from '../platform/clock.js';
@@ -68,7 +69,6 @@ export class PutAlertHandler implements ICommandHandler<PutAlert> {
   private changed(name: string, body: AlertBody, kept: Alert | null): Partial<Alert> {
     const now = this.clock.now();
     const isWebhook = body.kind === 'WEBHOOK';
-    const keepsHeaders = isWebhook && body.headers === undefined;
     const disabled = body.disabled ?? false;
     const keepsActive = kept !== null && !kept.disabled && !disabled;
     return {
@@ -76,7 +76,7 @@ export class PutAlertHandler implements ICommandHandler<PutAlert> {
       kind: body.kind,
       recipients: isWebhook ? null : [...new Set(body.to)],
       url: isWebhook ? body.url! : null,
-      ...(keepsHeaders ? {} : this.secrets.seal(name, body.headers ?? [])),
+      ...(isWebhook && keepsHeaders(body, kept) ? {} : this.secrets.seal(name, headersOf(body))),
       watched_accounts: body.account_codes == null ? null : [...new Set(body.account_codes)],
       conditions: CONDITIONS.filter((condition) => (body.conditions ?? CONDITIONS).includes(condition)),
       quiet_s: body.quiet_s ?? DEFAULT_QUIET_S,
@@ -94,9 +94,29 @@ export class PutAlertHandler implements ICommandHandler<PutAlert> {
   }
 }
 
-/** Returns a fault if stored values of headers would be sent to a host for which they were not given. */
-function headerFaults({ kind, url, headers }: AlertBody, kept: Alert | null): Fault[] {
-  if (kind !== 'WEBHOOK' || headers !== undefined || kept?.header_values == null || kept.url === null) return [];
+/** Returns whether the stored headers are kept: the request leaves them out, or has them without their values. */
+function keepsHeaders({ headers }: AlertBody, kept: Alert | null): boolean {
+  if (headers == null || headers.length === 0) return headers === undefined;
+  const names = headers.filter(({ value }) => value == null).map((header) => header.name);
+  return names.length === headers.length && isDeepStrictEqual(names, kept?.header_names);
+}
+
+function headersOf({ headers }: AlertBody): { name: string; value: string }[] {
+  return (headers ?? []).map(({ name, value }) => ({ name, value: value! }));
+}
+
+/**
+ * Returns a fault for each header without a value, unless the stored headers are kept. Returns a fault if their stored
+ * values would be sent to a host for which they were not given.
+ */
+function headerFaults(body: AlertBody, kept: Alert | null): Fault[] {
+  const { kind, url, headers } = body;
+  if (kind !== 'WEBHOOK') return [];
+  if (!keepsHeaders(body, kept))
+    return (headers ?? []).flatMap(({ value }, index) =>
+      value == null ? [fault('required', 'Must be given.', `/headers/${index}/value`)] : [],
+    );
+  if (kept?.header_values == null || kept.url === null) return [];
   if (new URL(kept.url).hostname === new URL(url!).hostname) return [];
   return [
     fault(

@@ -156,7 +156,12 @@ export class EligibilityCreation {
   private async insertAfterExpired(record: NewEligibility): Promise<Eligibility> {
     const { account_code, candidate_id, test_code, created_datetime } = record;
     const key = [account_code, candidate_id, test_code];
-    if (record.retake !== null) await this.assertRetake(record, record.retake);
+    if (record.retake !== null) {
+      // A live record is reported first: the candidate needs no other record, whatever the policy allows.
+      const [live] = await this.findObstacles([record]);
+      if (live) throw live;
+      await this.assertRetake(record, record.retake);
+    }
     await noteExpiry(this.database, this.unitOfWork, LOCK_OVER, [...key, created_datetime], created_datetime);
     for (const expired of await this.database.query<{ svc_eligiblity_id: string }>(FIND_EXPIRED, key))
       await this.commandBus.execute(new ReleaseVouchers(expired.svc_eligiblity_id));

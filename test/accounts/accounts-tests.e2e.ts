@@ -74,6 +74,14 @@ describe('a test', () => {
     expect((await admin('PUT', `/${account}/tests/RN-2`, body)).body).toEqual(body);
   });
 
+  it('shows every member of a retake policy, null for those that the policy does not have', async () => {
+    const retake = { wait_days: null, max_attempts: 2, period_days: null };
+    const made = await admin('PUT', `/${account}/tests/RN-4`, { ...FULL, retake: { max_attempts: 2 } });
+    expect(made.body.retake).toEqual(retake);
+    expect((await admin('GET', `/${account}/tests/RN-4`)).body).toEqual(made.body);
+    expect((await admin('GET', `/${account}/tests`)).body).toContainEqual(made.body);
+  });
+
   it('accepts a test code that other systems refuse, with a warning', async () => {
     const body = { name: 'RN', exam_code: 'EX 1/Ü', portions: portions('A', 'B C') };
     const { status, body: made } = await admin('PUT', `/${account}/tests/RN-W`, body);

@@ -67,6 +67,25 @@ describe('the definition of an alert', () => {
     expect((await alerted.call('POST', 'on-call/test')).status).toBe(404);
   });
 
+  it('accepts a PUT of an alert with the body that GET returned, and keeps the values of its headers', async () => {
+    const headers = [{ name: 'Authorization', value: 'Bearer of the alert' }];
+    for (const body of [EMAIL, { kind: 'WEBHOOK', url: webhook.url }, { kind: 'WEBHOOK', url: webhook.url, headers }]) {
+      await alerted.put('again', body);
+      const shown = await alerted.get('again');
+      const put = await alerted.call('PUT', 'again', shown);
+      expect([put.status, put.body]).toEqual([200, { ...shown, updated_datetime: expect.any(String) }]);
+    }
+    const stored = () => app.given.sql(`SELECT header_values FROM alerts WHERE name = 'again'`);
+    const [before] = await stored();
+    const other = { kind: 'WEBHOOK', url: webhook.url, headers: [{ name: 'X-Other' }, ...headers] };
+    const refused = await alerted.call('PUT', 'again', other);
+    expect([refused.status, codesOf(refused)]).toEqual([400, ['/headers/0/value required']]);
+    const moved = await alerted.call('PUT', 'again', { ...(await alerted.get('again')), url: 'https://127.0.0.1:9/' });
+    expect([moved.status, codesOf(moved)]).toEqual([400, ['/headers auth_required']]);
+    expect(await stored()).toEqual([before]);
+    await alerted.call('DELETE', 'again');
+  });
+
   it('lists alerts page by page, and records each change of an alert in the audit log', async () => {
     for (const name of ['a', 'b', 'c']) await alerted.put(name, EMAIL);
     const first = await alerted.call('GET', '?limit=2');

@@ -68,6 +68,16 @@ describe('the retake policy of a test', () => {
     expect((await create(scene, 'planned', body)).status).toBe(200);
   });
 
+  it('names the live record of the candidate also when the retake policy does not allow another attempt', async () => {
+    const scene = await sceneWith({ wait_days: 30 });
+    await attempt(scene, 'live');
+    const planned = { schedule_start_date: inDays(31), client_eligibility_id: 'live-1' };
+    const { svc_eligiblity_id } = (await create(scene, 'live', planned)).body;
+    const again = await create(scene, 'live', { client_eligibility_id: 'live-1' });
+    expect([again.status, again.body.code]).toEqual([400, 'duplicate_eligibility']);
+    expect(again.body.svc_eligiblity_id).toBe(svc_eligiblity_id);
+  });
+
   it('counts COMPLETED and ABSENT records in the period of the retake policy as attempts, and no others', async () => {
     const scene = await sceneWith({ max_attempts: 2, period_days: 100 });
     await attempt(scene, 'often', 90);

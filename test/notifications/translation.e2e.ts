@@ -1,3 +1,4 @@
+import { ExpirySweep } from '../../src/eligibility/expiry-sweep';
 import { DeliveryInvariant } from '../../src/notifications/delivery/delivery-invariant';
 import { DeliveryLoop } from '../../src/notifications/delivery/delivery-loop';
 import { Metrics } from '../../src/platform/observability/metrics';
@@ -192,4 +193,25 @@ test('/health/ready turns red when events stay untranslated for a minute, howeve
   expect(ready.body.parts).toMatchObject({ deliveries: 'overdue' });
   const age = /^domain_events_oldest_untranslated_seconds (\d+)/m.exec(await app.app.get(Metrics).registry.metrics());
   expect(Number(age?.[1])).toBeGreaterThanOrEqual(120);
+});
+
+test('an expiry that is stored late does not turn /health/ready red, unless its event stays untranslated for a minute', async () => {
+  await subscribed.admin('PATCH', `subscriptions/${subscribed.id}`, { record_changes: ['EXPIRED'] });
+  await app.given.sql('ALTER TABLE notifications ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID');
+  await app.given.sql('ALTER TABLE domain_events ADD CONSTRAINT none_aside CHECK (set_aside_at IS NULL)');
+  await app.given.eligibility(subscribed.scene);
+  await app.given.sql(
+    `UPDATE eligibilities SET schedule_start_date = NULL, eligibility_end_date = now() - interval '1 hour'`,
+  );
+  await app.app.get(ExpirySweep, { strict: false }).run();
+  const ready = async () => {
+    await app.app.get(DeliveryInvariant).check();
+    return (await app.call('GET', '/health/ready')).status;
+  };
+  expect([await untranslated(), await ready()]).toEqual([1, 200]);
+  await app.given.sql(
+    `UPDATE domain_events SET event_id = (lpad(to_hex((extract(epoch FROM now() - interval '2 minutes') * 1000)::bigint),
+       12, '0') || right(replace(event_id::text, '-', ''), 20))::uuid`,
+  );
+  expect([await untranslated(), await ready()]).toEqual([1, 503]);
 });

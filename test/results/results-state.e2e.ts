@@ -109,6 +109,11 @@ describe('the state of a result', () => {
     const admin = await app.given.token([], ['admin']);
     const exported = await app.call('GET', `${ofCandidate}/export`, { token: admin });
     expect([exported.status, exported.text.includes('video.example')]).toEqual([200, false]);
+    expect([exported.body.unmatched_results.length, exported.text.includes('secretScore')]).toEqual([1, false]);
+    const full = await app.call('GET', `${ofCandidate}/export`, {
+      token: await app.given.token([], ['admin', 'results']),
+    });
+    expect(full.body.unmatched_results).toMatchObject([{ id: unmatched, body: { secretScore: 'stray' } }]);
   });
 
   it('adds a decision on a result to the change feed and the audit log, and changes nothing when it is repeated', async () => {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../platform/clock.js';
+import { RECORD_EVENT_STORED_AT } from '../../platform/changes/record-event.js';
 import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../../platform/database/database.js';
 import { DeliveryMetrics } from './delivery-metrics.js';
 import { EVENT_NAMES } from './translation-statement.js';
@@ -40,12 +41,15 @@ const OVERDUE = prepared(
      coalesce((SELECT sum(change) FROM error_queue_causes WHERE retry = 'MANUAL'), 0)::int AS manual
    FROM (
      SELECT
-       coalesce(extract(epoch FROM now() - min(occurred_at) FILTER (
+       coalesce(extract(epoch FROM now() - min(since) FILTER (
          WHERE set_aside_at IS NULL AND name = ANY ($1::text[]))), 0)::float8 AS age_s,
-       coalesce(extract(epoch FROM now() - min(occurred_at) FILTER (
+       coalesce(extract(epoch FROM now() - min(since) FILTER (
          WHERE set_aside_at IS NULL AND name <> ALL ($1::text[]))), 0)::float8 AS unknown_age_s,
        count(*) FILTER (WHERE set_aside_at IS NOT NULL) AS set_aside
-     FROM domain_events WHERE settled_at IS NULL AND name LIKE ANY ('{booking.%,record.%}')) untranslated`,
+     FROM (
+       SELECT name, set_aside_at,
+         CASE WHEN name LIKE 'record.%' THEN ${RECORD_EVENT_STORED_AT} ELSE occurred_at END AS since
+       FROM domain_events WHERE settled_at IS NULL AND name LIKE ANY ('{booking.%,record.%}')) unsettled) untranslated`,
   acrossAccounts.workers,
 );
 

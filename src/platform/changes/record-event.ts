@@ -36,6 +36,13 @@ const EVENT_ID = `overlay(overlay(
   lpad(to_hex((extract(epoch FROM statement_timestamp()) * 1000)::bigint), 12, '0') || left(${HASH}, 20)
   PLACING '8' FROM 13) PLACING 'a' FROM 17)::uuid`;
 
+/**
+ * The SQL expression of the time at which an event of a record was stored. The time of the change, `occurred_at`, may be
+ * long past: a window's end is told after it, and its announcement may be told late.
+ */
+export const RECORD_EVENT_STORED_AT = `to_timestamp(
+  ('x' || left(replace(event_id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)`;
+
 /** The SQL expression of {@link ChangeEntry}; its members have the order of the change feed's entries. */
 const ENTRY = `(SELECT row_to_json(entry) FROM (
   SELECT concat_ws(' ', 'change', generation, xid, position) AS id, kind, change,

@@ -42,9 +42,15 @@ export class OperatorRevisions {
     return this.database.query<OperatorRevision>(OF_RECORDS, [svcEligibilityIds]);
   }
 
-  /** Returns whether every caller may see the bodies of the exam's results. */
-  async isReleased(svcEligibilityId: string): Promise<boolean> {
-    return (await this.database.queryOne<{ released: boolean }>(IS_RELEASED, [svcEligibilityId]))!.released;
+  /**
+   * Returns whether a caller may see the body of an unmatched result. After it was accepted for an exam, it is as secret
+   * as the results of the exam.
+   * @param exam the exam for which the result was accepted; null if it was not accepted
+   * @param isDriver whether the caller has the scope `results`
+   */
+  async mayShow(exam: string | null, isDriver: boolean): Promise<boolean> {
+    if (isDriver || exam === null) return true;
+    return (await this.database.queryOne<{ released: boolean }>(IS_RELEASED, [exam]))!.released;
   }
 
   find({ svc_eligiblity_id: id, revision }: RevisionKey): Promise<OperatorRevision | null> {

@@ -7,6 +7,7 @@ import { isObject } from '../../platform/validation/fields.js';
 import { ERASED_ID } from '../../eligibility/eligibility.fields.js';
 import { resultText, unmatchedDetailText } from './result-answers.js';
 import { erasedBody } from '../body/result-erasure.js';
+import { OperatorRevisions } from '../records/operator-revisions.js';
 import { ResultStore, type RevisionKey } from '../records/result-store.js';
 import { locatorKey, type ResultSource } from '../body/results.rules.js';
 import { UnmatchedStore } from './unmatched-store.js';
@@ -113,6 +114,7 @@ export class ResultPersonalData extends PersonalData {
     private readonly database: Database,
     private readonly results: ResultStore,
     private readonly unmatched: UnmatchedStore,
+    private readonly revisions: OperatorRevisions,
     holders: PersonalDataHolders,
   ) {
     super();
@@ -130,7 +132,9 @@ export class ResultPersonalData extends PersonalData {
     const unmatched: unknown[] = [];
     for (const id of (await this.findUnmatched(subject)).own) {
       const found = await this.unmatched.find(id);
-      if (found) unmatched.push(JSON.parse(unmatchedDetailText(found)));
+      if (found === null) continue;
+      const isShown = await this.revisions.mayShow(found.svc_eligiblity_id, unreleased);
+      unmatched.push(JSON.parse(unmatchedDetailText(isShown ? found : { ...found, body: null })));
     }
     const locators = await this.database.query(FIND_LOCATORS, [subject.svcEligibilityIds]);
     return { results, unmatched_results: unmatched, record_locators: locators };

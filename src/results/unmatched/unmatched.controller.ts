@@ -122,11 +122,9 @@ export class UnmatchedResultsController {
     const found = await this.store.find(id);
     if (!found) throw unmatchedResultNotFound.error();
     const isDriver = scopes.has('results');
-    const exam = found.svc_eligiblity_id;
-    // The body of an unmatched result that was accepted is as secret as the result of its exam.
-    const isHidden = !isDriver && exam !== null && !(await this.revisions.isReleased(exam));
     const shown = media === 'false' || !isDriver ? withoutMedia(found) : found;
-    const result = isHidden ? { ...shown, body: null } : shown;
+    const isShown = await this.revisions.mayShow(found.svc_eligiblity_id, isDriver);
+    const result = isShown ? shown : { ...shown, body: null };
     await this.reads.record('unmatched-result', [
       {
         subject: id,
