@@ -89,7 +89,7 @@ function retakeOf({ retake }: TestBody): RetakePolicy | null {
   return limits.length === 0 ? null : Object.fromEntries(limits);
 }
 
-function present({ position: _, ...test }: TestWithPortions): TestModel {
+function present({ position: _, ...test }: Omit<TestWithPortions, 'position'> & { position?: number }): TestModel {
   return shown(test);
 }
 

@@ -40,7 +40,7 @@ const givenHeaders: Rule = {
   schema: {
     ...webhookHeaders.schema,
     minItems: 0,
-    items: { ...webhookHeaders.schema.items, required: ['name'] },
+    items: { ...(webhookHeaders.schema.items as object), required: ['name'] },
   },
   faults: (value) =>
     Array.isArray(value) && value.length === 0
