@@ -38,7 +38,7 @@ const EVENT_ID = `overlay(overlay(
 
 /**
  * The SQL expression of the time at which an event of a record was stored. The time of the change, `occurred_at`, may be
- * long past: a window's end is told after it, and its announcement may be told late.
+ * long past: the sweep that expires a record runs after the end of its window.
  */
 export const RECORD_EVENT_STORED_AT = `to_timestamp(
   ('x' || left(replace(event_id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)`;
