@@ -1,4 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { QueryBus } from '@nestjs/cqrs';
+import { SurveyPartnerSigns, type PartnerSigns } from '../../src/notifications/conditions.queries';
 import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import { startPartner, type PartnerAnswer } from '../support/partner';
@@ -68,6 +70,12 @@ describe('a failure other than a 500', () => {
   });
 });
 
+/** Returns the signs of the partner, from which alerts are made. */
+async function signs(): Promise<PartnerSigns | undefined> {
+  const all = await app.app.get(QueryBus, { strict: false }).execute(new SurveyPartnerSigns());
+  return all.find(({ subscription_id }) => subscription_id === subscribed.id);
+}
+
 describe('the attempts of a notification', () => {
   const attemptsOf = async (bookingCode: string) => {
     const row = await eventually(async () => {
@@ -90,6 +98,8 @@ describe('the attempts of a notification', () => {
         { trigger: 'RENEWED', http_status: 200, failure: null },
       ]);
       expect(subscribed.partner.requests).toHaveLength(2);
+      // The partner did not fail, so that no alert reports its failure or its recovery.
+      expect(await signs()).toMatchObject({ failing_since: null, recovered_at: null });
     } finally {
       await issuer.stop();
     }
@@ -106,6 +116,7 @@ describe('the attempts of a notification', () => {
     expect(first).toMatchObject({ trigger: 'FIRST', failure: 'connect', http_status: null });
     expect(first['reason']).not.toBe('ECONNREFUSED');
     expect(second).toMatchObject({ trigger: 'RENEWED', failure: 'connect', reason: 'ECONNREFUSED' });
+    expect(await signs()).toMatchObject({ failing_since: expect.any(Date), recovered_at: null });
     expect(new Date(second['at'] as string) >= new Date(first['at'] as string)).toBe(true);
     expect(subscribed.partner.requests).toHaveLength(2);
   });

@@ -15,7 +15,8 @@ const RECENT = 20;
 
 /**
  * Attempts before the partner's health changed to UP do not count, because a sample that the partner accepted makes it
- * UP without an attempt.
+ * UP without an attempt. A failed request that was repeated within its attempt (RENEWED) does not count either: an
+ * expired access token, or a kept connection that the partner had closed, is no failure of the partner.
  */
 const SIGNS = prepared(
   'partners-signs',
@@ -38,11 +39,15 @@ const SIGNS = prepared(
          array_agg(recent.at) FILTER (WHERE recent.failure IS NULL) AS ok,
          array_agg(recent.at) FILTER (WHERE recent.failure IS NOT NULL) AS bad
        FROM (
-         SELECT a.at, a.failure FROM notification_attempts a
-         WHERE a.subscription_id = s.id
-           AND a.at >= greatest(statement_timestamp() - interval '24 hours',
-             CASE WHEN s.health = 'UP' THEN s.health_changed_at END)
-         ORDER BY a.at DESC LIMIT ${RECENT}) recent) ends) seen
+         SELECT at, failure, lead(trigger) OVER (
+           PARTITION BY notification_position ORDER BY at, trigger = 'RENEWED') AS next_trigger
+         FROM (
+           SELECT a.at, a.failure, a.trigger, a.notification_position FROM notification_attempts a
+           WHERE a.subscription_id = s.id
+             AND a.at >= greatest(statement_timestamp() - interval '24 hours',
+               CASE WHEN s.health = 'UP' THEN s.health_changed_at END)
+           ORDER BY a.at DESC LIMIT ${RECENT}) newest) recent
+       WHERE recent.failure IS NULL OR recent.next_trigger IS DISTINCT FROM 'RENEWED') ends) seen
    WHERE s.state <> 'UNVERIFIED' AND s.deleted_datetime IS NULL`,
   acrossAccounts.workers,
 );
