@@ -67,7 +67,7 @@ export class TestsController {
       })),
     };
     await this.commandBus.execute(new PutTest(account_code, test_code, definition));
-    return present({ account_code, test_code, ...definition });
+    return shown({ account_code, test_code, ...definition });
   }
 
   @Delete(':test_code')
