@@ -52,6 +52,7 @@ describe('the requests of a page', () => {
     await driver.page.locator('.tile').first().waitFor();
     const area = driver.page.getByRole('navigation', { name: 'Areas' }).getByRole('link', { name: 'Error queue' });
     expect(await askedFor(() => area.click(), 'main tbody tr')).toEqual([
+      'GET /admin/accounts',
       'GET /admin/error-queue/summary',
       'GET /admin/jobs',
     ]);
@@ -76,6 +77,7 @@ describe('the requests of a page', () => {
     const dialog = () => driver.button(/^Resend … Refused/).click();
     expect(await askedFor(dialog, '[role="dialog"] .preview')).toEqual([
       'GET /admin/error-queue',
+      'GET /admin/subscriptions',
       'POST /admin/error-queue/resend',
     ]);
   });
@@ -97,6 +99,7 @@ describe('the requests of a page', () => {
     const path = `GET /admin/accounts/${subscribed.scene.account}/candidates/${candidate}`;
     expect(await askedFor(() => row.click(), '.record .actions .button')).toEqual([
       path,
+      `${path}/bookings`,
       `${path}/changes`,
       `${path}/results`,
       'GET /admin/notifications',
