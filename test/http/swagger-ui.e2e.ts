@@ -250,7 +250,8 @@ describe('Swagger UI of a sandbox', () => {
     expect((await execute('POST /admin/subscriptions/{id}/verify', { id })).state).toBe('ACTIVE');
     await execute('GET /admin/notifications');
     await execute('POST /admin/error-queue/resend');
-    for (const name of ['jobs', 'users', 'accounts/{account_code}/candidates/{candidate_id}/export'])
+    await execute('GET /partner/subscriptions');
+    for (const name of ['jobs', 'users', 'alerts', 'accounts/{account_code}/candidates/{candidate_id}/export'])
       await execute(`GET /admin/${name}`);
     await execute('POST /sandbox/clock');
     for (const name of ['console/session', 'problems', 'health/ready']) await execute(`GET /${name}`);
