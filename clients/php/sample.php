@@ -96,6 +96,17 @@ function answer(mixed $connection, Receiver $receiver, bool $mayKeep): bool
     return fwrite($connection, "$head\r\n$text") !== false && $mayKeep;
 }
 
+/** Returns a sentence if the file does not have exactly the bytes with which it was made. */
+function faults_of_bytes(string $file): array
+{
+    $name = '  "sha256": "';
+    $before = substr($file, 0, (int) strrpos($file, $name));
+    $right = $name . hash('sha256', $before) . "\"\n}\n";
+    return substr($file, strlen($before)) === $right
+        ? []
+        : ['WRONG vectors.json: its bytes do not have the hash in `sha256`'];
+}
+
 /** Returns a sentence for each case of the vectors that the kit judges otherwise. */
 function faults_of(array $vectors): array
 {
@@ -145,7 +156,9 @@ function main(array $arguments): int
 {
     [, $command, $first, $second] = $arguments + ['', '', '', ''];
     if ($command === 'vectors') {
-        $faults = faults_of(json_decode(file_get_contents($first), true, 512, JSON_THROW_ON_ERROR));
+        $file = file_get_contents($first);
+        $vectors = json_decode($file, true);
+        $faults = [...faults_of_bytes($file), ...($vectors === null ? [] : faults_of($vectors))];
         echo implode("\n", $faults ?: ['The vectors are right.']), "\n";
         return $faults === [] ? 0 : 1;
     }

@@ -8,6 +8,7 @@ usage: python3 sample.py serve            receives notifications at https://loca
 Settings of the environment: STORE (a file), WEBHOOK_SECRET, PORT, TLS_CERT, TLS_KEY for serve;
 STORE, BASE_URL, CONSUMER_KEY, CONSUMER_SECRET, SUBSCRIPTION_ID for poll and heal.
 """
+import hashlib
 import json
 import os
 import ssl
@@ -82,6 +83,14 @@ def serve(receiver, port, certificate=None, key=None):
     server.serve_forever()
 
 
+def faults_of_bytes(file):
+    """Returns a sentence if the file does not have exactly the bytes with which it was made."""
+    name = b'  "sha256": "'
+    before = file[: max(0, file.rfind(name))]
+    right = name + hashlib.sha256(before).hexdigest().encode("ascii") + b'"\n}\n'
+    return [] if file[len(before) :] == right else ["WRONG vectors.json: its bytes do not have the hash in `sha256`"]
+
+
 def faults_of(vectors):
     """Returns a sentence for each case of the vectors that the kit judges otherwise."""
     found = []
@@ -117,8 +126,9 @@ def faults_of(vectors):
 def main(command="", *arguments):
     env = os.environ
     if command == "vectors":
-        with open(arguments[0], encoding="utf-8") as file:
-            faults = faults_of(json.load(file))
+        with open(arguments[0], "rb") as opened:
+            file = opened.read()
+        faults = faults_of_bytes(file) + faults_of(json.loads(file))
         print("\n".join(faults) or "The vectors are right.")
         return 1 if faults else 0
     if command not in ("serve", "poll", "heal"):

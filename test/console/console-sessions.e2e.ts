@@ -55,7 +55,7 @@ describe('a session of the console', () => {
     expect(state.body).toEqual({
       session: {
         username: operator.username,
-        scopes: ['admin', 'bookings', 'create', 'delete', 'read', 'results', 'support', 'update'],
+        scopes: ['admin', 'bookings', 'create', 'delete', 'partner', 'read', 'results', 'support', 'update'],
         account_codes: [operator.account],
         accounts: [{ account_code: operator.account, name: `Board ${operator.account}` }],
         expires_datetime: expect.any(String),

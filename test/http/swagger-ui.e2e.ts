@@ -47,9 +47,10 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
   async function authorize({ username, password, consumer_key, consumer_secret }: Login): Promise<void> {
     await page.getByLabel('username:').fill(username);
     await page.getByLabel('password:').fill(password);
-    await page.getByLabel('client_id:').fill(consumer_key);
-    await page.getByLabel('client_secret:').fill(consumer_secret);
-    await page.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
+    await page.locator('#client_id_password').fill(consumer_key);
+    await page.locator('#client_secret_password').fill(consumer_secret);
+    // Swagger UI shows the flow `password` first, and then `clientCredentials`.
+    await page.getByRole('button', { name: 'Apply given OAuth2 credentials' }).first().click();
   }
 
   it('Swagger UI has a content security policy that no other page has', async () => {
@@ -97,17 +98,17 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
   it('Swagger UI reports a wrong password', async () => {
     await page.getByRole('button', { name: 'Authorize' }).click();
     await authorize({ ...login, password: 'not the password' });
-    await page.locator('.auth-container .errors').waitFor();
+    await page.locator('.auth-container .errors').first().waitFor();
     expect(watched.refusals.splice(0)).toEqual([`400 POST ${basePath}/token`]);
   });
 
   it('Swagger UI gets a token with the chosen scope by the password grant, and sends no cookie', async () => {
     await page.context().addCookies([{ name: 'other', value: 'application', url: app.url }]);
-    await page.locator('.scopes').getByText('read', { exact: true }).click();
+    await page.locator('.scopes').first().getByText('read', { exact: true }).click();
     const [answer] = await Promise.all([page.waitForResponse(`${app.url}/token`), authorize(login)]);
     expect(await answer.json()).toMatchObject({ token_type: 'Bearer', scope: 'read' });
     expect(await answer.request().allHeaders()).not.toHaveProperty('cookie');
-    await page.locator('.auth-container').getByText('Authorized').waitFor();
+    await page.locator('.auth-container').getByText('Authorized').first().waitFor();
     // The dialog "Authorize" of Swagger UI has a button for each authentication method.
     await page.locator('.auth-container').getByRole('button', { name: 'Close' }).first().click();
   });
@@ -176,14 +177,15 @@ describe('Swagger UI of a sandbox', () => {
     while ((await held.count()) > 0) await held.first().click();
     await dialogue.getByLabel('username:').fill(username);
     await dialogue.getByLabel('password:').fill(password);
-    await dialogue.getByLabel('client_id:').fill(consumer_key);
-    await dialogue.getByLabel('client_secret:').fill(consumer_secret);
-    await dialogue.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
-    await held.waitFor();
+    await dialogue.locator('#client_id_password').fill(consumer_key);
+    await dialogue.locator('#client_secret_password').fill(consumer_secret);
+    await dialogue.getByRole('button', { name: 'Apply given OAuth2 credentials' }).first().click();
+    // Each flow has a button to remove the authorization that they share.
+    await held.nth(1).waitFor();
     await dialogue.locator('#auth-basic-username').fill(consumer_key);
     await dialogue.locator('#auth-basic-password').fill(consumer_secret);
     await dialogue.getByRole('button', { name: 'Apply credentials', exact: true }).click();
-    await held.nth(1).waitFor();
+    await held.nth(2).waitFor();
     await dialogue.locator('.close-modal').click();
     await dialogue.waitFor({ state: 'hidden' });
   }
@@ -248,7 +250,8 @@ describe('Swagger UI of a sandbox', () => {
     expect((await execute('POST /admin/subscriptions/{id}/verify', { id })).state).toBe('ACTIVE');
     await execute('GET /admin/notifications');
     await execute('POST /admin/error-queue/resend');
-    for (const name of ['jobs', 'users', 'accounts/{account_code}/candidates/{candidate_id}/export'])
+    await execute('GET /partner/subscriptions');
+    for (const name of ['jobs', 'users', 'alerts', 'accounts/{account_code}/candidates/{candidate_id}/export'])
       await execute(`GET /admin/${name}`);
     await execute('POST /sandbox/clock');
     for (const name of ['console/session', 'problems', 'health/ready']) await execute(`GET /${name}`);

@@ -2,6 +2,8 @@
 package main
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,6 +65,16 @@ type vectors struct {
 		}
 		Steps []partner.Step
 	}
+}
+
+// faultsOfBytes returns a sentence if the file does not have exactly the bytes with which it was made.
+func faultsOfBytes(file []byte) []string {
+	name := []byte("  \"sha256\": \"")
+	before, _, _ := bytes.Cut(file, name)
+	if right := fmt.Sprintf("%s%x\"\n}\n", name, sha256.Sum256(before)); string(file[len(before):]) != right {
+		return []string{"WRONG vectors.json: its bytes do not have the hash in `sha256`"}
+	}
+	return nil
 }
 
 // faultsOf returns a sentence for each case of the vectors that the kit judges otherwise.
@@ -134,6 +146,7 @@ func checkVectors(path string) error {
 		return err
 	}
 	faults, err := faultsOf(all)
+	faults = append(faultsOfBytes(text), faults...)
 	if err == nil && len(faults) > 0 {
 		err = errors.New(strings.Join(faults, "\n"))
 	}

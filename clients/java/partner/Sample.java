@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyFactory;
 import java.security.KeyStore;
+import java.security.MessageDigest;
 import java.security.PrivateKey;
 import java.security.cert.Certificate;
 import java.security.cert.CertificateFactory;
@@ -20,6 +21,7 @@ import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -107,6 +109,17 @@ final class Sample {
         return context;
     }
 
+    /** Returns a sentence if the file does not have exactly the bytes with which it was made. */
+    static List<String> faultsOfBytes(byte[] file) throws Exception {
+        String name = "  \"sha256\": \"";
+        String text = new String(file, StandardCharsets.ISO_8859_1);
+        String before = text.substring(0, Math.max(0, text.lastIndexOf(name)));
+        byte[] hash = MessageDigest.getInstance("SHA-256").digest(before.getBytes(StandardCharsets.ISO_8859_1));
+        String right = name + HexFormat.of().formatHex(hash) + "\"\n}\n";
+        return text.substring(before.length()).equals(right) ? List.of()
+                : List.of("WRONG vectors.json: its bytes do not have the hash in `sha256`");
+    }
+
     /** Returns a sentence for each case of the vectors that the kit judges otherwise. */
     static List<String> faultsOf(Map<?, ?> vectors) throws Exception {
         List<String> faults = new ArrayList<>();
@@ -173,7 +186,9 @@ final class Sample {
     public static void main(String[] arguments) throws Exception {
         String command = arguments.length == 0 ? "" : arguments[0];
         if (command.equals("vectors") && arguments.length == 2) {
-            List<String> faults = faultsOf((Map<?, ?>) Json.parse(Files.readString(Path.of(arguments[1]))));
+            byte[] file = Files.readAllBytes(Path.of(arguments[1]));
+            List<String> faults = new ArrayList<>(faultsOfBytes(file));
+            faults.addAll(faultsOf((Map<?, ?>) Json.parse(new String(file, StandardCharsets.UTF_8))));
             System.out.println(faults.isEmpty() ? "The vectors are right." : String.join("\n", faults));
             System.exit(faults.isEmpty() ? 0 : 1);
         }

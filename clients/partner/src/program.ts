@@ -1,4 +1,5 @@
 /** A sample partner on the command line. The kits of the other languages have the same commands and settings. */
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -83,6 +84,16 @@ function serve(): void {
   server.listen(Number(setting('PORT')), () => print('ready'));
 }
 
+/** Returns a sentence if the file does not have exactly the bytes with which it was made. */
+function faultsOfBytes(file: Buffer): string[] {
+  const name = '  "sha256": "';
+  const before = file.subarray(0, Math.max(0, file.lastIndexOf(name)));
+  const right = `${name}${createHash('sha256').update(before).digest('hex')}"\n}\n`;
+  return file.subarray(before.length).equals(Buffer.from(right))
+    ? []
+    : ['vectors.json: its bytes do not have the hash in `sha256`'];
+}
+
 /** Returns a sentence for each case of the vectors that this package judges otherwise. */
 async function faultsOf({ signatures, ordering, digests }: Vectors): Promise<string[]> {
   const faults: string[] = [];
@@ -136,7 +147,8 @@ async function main([command, first, second]: string[]): Promise<void> {
     const { missing, calls } = await heal(api(), new FileStore(setting('STORE')), { from: first, to: second });
     print(`${missing.length} missing, found in ${calls} calls`);
   } else if (command === 'vectors' && first) {
-    const faults = await faultsOf(JSON.parse(readFileSync(first, 'utf8')) as Vectors);
+    const file = readFileSync(first);
+    const faults = [...faultsOfBytes(file), ...(await faultsOf(JSON.parse(file.toString()) as Vectors))];
     for (const fault of faults) print(`WRONG ${fault}`);
     if (faults.length > 0) process.exitCode = 1;
     else print('The vectors are right.');

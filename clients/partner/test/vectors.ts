@@ -123,7 +123,7 @@ function xorOf(kept: readonly Kept[]): string {
 export function vectors() {
   return {
     about:
-      'Bodies are the text whose UTF-8 bytes came. Each is judged at `now` (seconds since 1970) with a tolerance of 300 seconds. ' +
+      '`sha256` is the hash of all bytes before its line. Bodies are the text whose UTF-8 bytes came. Each is judged at `now` (seconds since 1970) with a tolerance of 300 seconds. ' +
       '`ordering` says what becomes of genuine notifications, received one after the other by a partner that knows nothing yet. ' +
       '`newest` says whether the event is the latest of its record, by `effective_date`. ' +
       '`digests` has notifications that a partner kept, and the digest of each step of time.',
@@ -247,4 +247,10 @@ export function vectors() {
       ]),
     ],
   };
+}
+
+/** Returns the text of vectors.json: the vectors, and as the last member the hash of all bytes before its line. */
+export function vectorsText(): string {
+  const before = `${JSON.stringify(vectors(), null, 2).slice(0, -'\n}'.length)},\n`;
+  return `${before}  "sha256": "${createHash('sha256').update(before).digest('hex')}"\n}\n`;
 }

@@ -9,7 +9,7 @@ export const REALM = 'candidate-eligibility';
  * Returns the value of `WWW-Authenticate` (RFC 6750 §3). If the request has no token, the value contains no error code
  * (§3.1).
  */
-export function challenge(...attributes: string[]): string {
+function challenge(...attributes: string[]): string {
   return ['Bearer realm="' + REALM + '"', ...attributes].join(', ');
 }
 
