@@ -24,6 +24,7 @@ describe('an account', () => {
       photo_retention_days: null,
       video_retention_days: null,
       candidate_retention_days: null,
+      expiring_days: [],
       created_datetime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
     });
     expect(await lastAudit()).toMatchObject({

@@ -105,7 +105,7 @@ describe('the work lists', () => {
     );
     await driver.button('Approve selected …').click();
     await driver.inDialog('Approve 25').click();
-    await driver.told('24 of 25 approved. Not approved: 1, because another operator had decided');
+    await driver.told('24 of 25 approved. 1 could not be approved, because another operator had decided');
     await row('Many 24').waitFor({ state: 'detached' });
     const statuses = await Promise.all(made.map((one) => statusOf(one['svc_eligiblity_id'] as string)));
     expect(statuses).toEqual(['PENDING', 'CANCELLED', ...Array.from({ length: 23 }, () => 'ELIGIBLE')]);

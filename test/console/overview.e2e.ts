@@ -92,6 +92,7 @@ describe('the overview', () => {
         pace: null,
         failing_since: expect.any(String),
         certificate_not_after: expect.any(String),
+        delivery: 'PUSH',
         queued: 2,
       },
     ]);
