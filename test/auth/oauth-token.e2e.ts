@@ -172,7 +172,7 @@ describe('POST /token with grant_type=password', () => {
   });
 
   describe('the grant types of an application', () => {
-    it.each(['client_credentials', 'authorization_code', 'PASSWORD', 'constructor'])(
+    it.each(['authorization_code', 'PASSWORD', 'constructor'])(
       'refuses the unsupported grant type %s',
       async (grant) => {
         const answer = await oauth.post('/token', login, { grant_type: grant });

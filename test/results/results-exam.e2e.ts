@@ -301,6 +301,8 @@ describe('reading results', () => {
         revision: 2,
         received_datetime: expect.any(String),
         faults: [],
+        state: 'RELEASED',
+        state_reason: null,
         body: accountBody(candidate, { n: 2 }),
       },
       {
@@ -308,6 +310,8 @@ describe('reading results', () => {
         revision: 1,
         received_datetime: expect.any(String),
         faults: [],
+        state: 'RELEASED',
+        state_reason: null,
         body: registrationBody({ examMetaData: { examCode: id }, n: 1 }),
       },
     ]);
