@@ -89,6 +89,26 @@ export const PLANTED: readonly Planted[] = [
     find: 'AND ${delivery_statements_js_1.PROBE_IS_DUE} AND NOT EXISTS',
     replace: 'AND false AND NOT EXISTS',
   },
+  {
+    name: 'a claim does not look at earlier events of a record',
+    file: STATEMENTS,
+    // The ids of records have eight characters, and the codes of bookings have ten.
+    find: "ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END",
+    replace:
+      "ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence AND length(d.booking_code) > 8 END",
+  },
+  {
+    name: 'events of records are not translated',
+    file: 'notifications/notifications.saga.js',
+    find: 'event instanceof bookings_events_js_1.BookingEvent || event instanceof record_event_js_1.RecordEvent)',
+    replace: 'event instanceof bookings_events_js_1.BookingEvent)',
+  },
+  {
+    name: 'two decisions about a record do not wait for each other',
+    file: 'eligibility/eligibility-store.js',
+    find: 'AND ($2::text[] IS NULL OR e.account_code = ANY ($2)) FOR UPDATE OF e`',
+    replace: 'AND ($2::text[] IS NULL OR e.account_code = ANY ($2))`',
+  },
 ];
 
 /**

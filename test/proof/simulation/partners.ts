@@ -24,10 +24,13 @@ interface Told {
   asked: boolean;
 }
 
-/** An observation that breaks a promise, unless a bulk job has resent or settled one of these events of the booking. */
+/**
+ * An observation that breaks a promise, unless the partner has not selected one of these events of the booking or record, or
+ * a bulk job has resent or settled one.
+ */
 export interface Suspicion {
   readonly url: string;
-  readonly booking: string;
+  readonly stream: string;
   readonly sequences: readonly number[];
   readonly promise: string;
 }
@@ -57,17 +60,17 @@ export class SimulatedPartners {
     private readonly log: (line: string) => void,
   ) {}
 
-  /** Returns the attempts for a booking's events that the partner with this address has observed. */
-  of(url: string, booking: string): Map<number, Told> {
-    const key = `${url} ${booking}`;
+  /** Returns the attempts for the events of a booking or record that the partner with this address has observed. */
+  of(url: string, stream: string): Map<number, Told> {
+    const key = `${url} ${stream}`;
     const known = this.told.get(key) ?? new Map<number, Told>();
     this.told.set(key, known);
     return known;
   }
 
   /** Notes that an operator requested a resend: the event arrives late, and perhaps twice. */
-  ask(url: string, booking: string, sequence: number): void {
-    this.event(url, booking, sequence).asked = true;
+  ask(url: string, stream: string, sequence: number): void {
+    this.event(url, stream, sequence).asked = true;
   }
 
   async put(
@@ -76,18 +79,18 @@ export class SimulatedPartners {
     body: string,
     mayBegin: () => boolean,
   ): Promise<AttemptOutcome> {
-    const { booking_code: booking } = JSON.parse(body) as { booking_code: string };
+    const stream = streamOf(body);
     const asked = this.time.ms;
     // The simulated partner's attempt ends after the wait time, even if the process that made it dies.
     const late = processOf.exit(() => new Promise<void>((resolve) => setTimeout(resolve, waitMs)));
     // Waiting for a turn simulates the time that it takes to connect to the partner.
     await this.turns.wait();
     if (this.time.ms - asked >= waitMs) {
-      this.event(url, booking, Number(headers['event-sequence'])).refused = true;
+      this.event(url, stream, Number(headers['event-sequence'])).refused = true;
       return outcome(null, this.time.ms - asked);
     }
     if (!mayBegin()) throw new AttemptNotBegun();
-    const event = this.begins(url, booking, headers['webhook-id'], Number(headers['event-sequence']));
+    const event = this.begins(url, stream, headers['webhook-id'], Number(headers['event-sequence']));
     let ended = false;
     const end = () => {
       if (!ended) event.underWay -= 1;
@@ -101,7 +104,7 @@ export class SimulatedPartners {
     end();
     const durationMs = this.time.ms - asked;
     const status = inTime ? this.statusOf(url) : null;
-    this.log(`${url} answers ${booking} ${event.sequence}: ${status ?? 'nothing'}`);
+    this.log(`${url} answers ${stream} ${event.sequence}: ${status ?? 'nothing'}`);
     if (status === 200) event.accepted = true;
     else if (status === 500) event.failures += 1;
     else if (status !== 429) event.refused = true;
@@ -120,31 +123,32 @@ export class SimulatedPartners {
     return this.chance.hits(0.06) ? 400 : 200;
   }
 
-  private begins(url: string, booking: string, id: string, sequence: number): Told {
+  private begins(url: string, stream: string, id: string, sequence: number): Told {
     this.attempts += 1;
     if (this.time.ms < (this.walls.get(`${processOf.getStore()} ${url}`) ?? 0))
       this.breaks('a process sends something to a partner that has told it to wait');
-    this.log(`process ${processOf.getStore()} sends ${url} ${booking} ${sequence}`);
-    const events = this.of(url, booking);
-    const event = this.event(url, booking, sequence);
+    this.log(`process ${processOf.getStore()} sends ${url} ${stream} ${sequence}`);
+    const events = this.of(url, stream);
+    const event = this.event(url, stream, sequence);
     for (const other of events.values())
-      if (other.underWay > 0) this.breaks(`${other === event ? 'one event' : 'two events of a booking'} at once`);
+      if (other.underWay > 0)
+        this.breaks(`${other === event ? 'one event' : 'two events of a booking or record'} at once`);
     for (let earlier = 1; earlier < sequence && !event.asked; earlier++) {
       const before = events.get(earlier);
       if (!before?.accepted && !before?.refused && !before?.asked)
-        this.suspects(url, booking, [earlier, sequence], `event ${sequence} overtakes event ${earlier}`);
+        this.suspects(url, stream, [earlier, sequence], `event ${sequence} overtakes event ${earlier}`);
     }
     if (this.suspended.has(url)) this.breaks('an attempt begins after suspend has answered');
     if (event.accepted && !event.asked && !this.disturbed)
-      this.suspects(url, booking, [sequence], 'an event is sent again after its 200');
+      this.suspects(url, stream, [sequence], 'an event is sent again after its 200');
     event.id ??= id;
     if (event.id !== id) this.breaks('an event has two ids');
     event.underWay += 1;
     return event;
   }
 
-  private event(url: string, booking: string, sequence: number): Told {
-    const events = this.of(url, booking);
+  private event(url: string, stream: string, sequence: number): Told {
+    const events = this.of(url, stream);
     const event = events.get(sequence) ?? {
       sequence,
       id: null,
@@ -158,13 +162,19 @@ export class SimulatedPartners {
     return event;
   }
 
-  private suspects(url: string, booking: string, sequences: number[], promise: string): void {
-    this.suspicions.push({ url, booking, sequences, promise });
+  private suspects(url: string, stream: string, sequences: number[], promise: string): void {
+    this.suspicions.push({ url, stream, sequences, promise });
   }
 
   breaks(promise: string): void {
     this.broken ??= new Broken(promise);
   }
+}
+
+/** Returns the booking or record to which the event in a request's body belongs. */
+function streamOf(body: string): string {
+  const event = JSON.parse(body) as { booking_code: string | null; svc_eligiblity_id?: string };
+  return event.svc_eligiblity_id ?? event.booking_code!;
 }
 
 function outcome(status: number | null, durationMs: number): AttemptOutcome {

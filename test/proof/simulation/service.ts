@@ -98,10 +98,10 @@ export class SimulatedService {
     }
   }
 
-  /** Executes an operator's command in the first process. */
-  execute<Result>(command: Command<Result>): Promise<Result> {
-    return processOf.run(0, () =>
-      inTheNameOf(OPERATOR, null, () => this.apps[0].get(CommandBus, { strict: false }).execute(command)),
+  /** Executes an operator's command, in the first process unless another one is given. */
+  execute<Result>(command: Command<Result>, process = 0): Promise<Result> {
+    return processOf.run(process, () =>
+      inTheNameOf(OPERATOR, null, () => this.apps[process].get(CommandBus, { strict: false }).execute(command)),
     );
   }
 

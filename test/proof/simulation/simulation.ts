@@ -1,28 +1,40 @@
 import { createRequire } from 'node:module';
 import { DeliverySchedule } from '../../../src/notifications/delivery/delivery-schedule.js';
+import { RECORD_CHANGES, type RecordChangeName } from '../../../src/platform/changes/change.entity.js';
 import { CreateSubscription } from '../../../src/notifications/subscriptions/subscriptions.commands.js';
 import { SimulatedBookings } from './bookings.js';
 import { Judge } from './judge.js';
 import { SimulatedOperators } from './operators.js';
+import { SimulatedRecords } from './records.js';
 import type { SimulatedService, Surroundings } from './service.js';
 import { processOf, type SimulatedTime } from './simulated-time.js';
 import { Story } from './story.js';
 import { Chance, type FairSemaphore } from './turns.js';
 
-// The compiled sources read this binding at each call, so that it can be replaced.
-const nodeCrypto = createRequire(__filename)('node:crypto') as { randomUUID: () => string };
+// The compiled sources read these bindings at each call, so that they can be replaced.
+const nodeCrypto = createRequire(__filename)('node:crypto') as {
+  randomUUID: () => string;
+  randomInt: (below: number) => number;
+};
 
-const ACTIONS = 260;
+const ACTIONS = 300;
 const PULSE_MS = 250;
 const SWEEP_MS = 1_000;
 /** The length of a leap in time, which exceeds any lease (the wait time and 20 s). */
 const LEAP_MS = 26_000;
 const HEAL_MS = 15 * 60_000;
 
-/** A run of two processes, two partners and a few bookings, determined by a seed. */
+/** The changes of records that each subscription selects, in the order of the addresses: all, or a few. */
+const SELECTED_CHANGES: readonly (readonly RecordChangeName[])[] = [
+  RECORD_CHANGES,
+  ['HELD', 'RELEASED', 'RESULT_HELD'],
+];
+
+/** A run of two processes, two partners, and a few bookings and records, determined by a seed. */
 export class Simulation {
   private readonly story: Story;
   private readonly bookings: SimulatedBookings;
+  private readonly records: SimulatedRecords;
   private readonly operators: SimulatedOperators;
   private readonly judge: Judge;
   private nextPulse = 0;
@@ -37,6 +49,7 @@ export class Simulation {
   ) {
     this.story = new Story(seed, service, time, turns);
     this.bookings = new SimulatedBookings(this.story);
+    this.records = new SimulatedRecords(this.story);
     this.operators = new SimulatedOperators(this.story);
     this.judge = new Judge(this.story);
   }
@@ -76,20 +89,23 @@ export class Simulation {
     await this.turns.quiet();
     while (this.turns.hasAny) await this.turns.release(new Chance(0));
     nodeCrypto.randomUUID = () => this.uuid();
+    nodeCrypto.randomInt = (below) => chance.below(below);
     Math.random = () => chance.next();
     // The tables are emptied by TRUNCATE instead of DELETE, so that the physical order of rows does not depend on
     // earlier runs.
     await this.service.rows(
       `TRUNCATE job_items, job_parts, jobs, deliveries, domain_events, notification_attempts, notifications,
-         error_queue_causes, subscriptions RESTART IDENTITY`,
+         error_queue_causes, subscriptions, event_listeners, event_streams, eligibilities RESTART IDENTITY CASCADE`,
     );
     await this.service.rows(`INSERT INTO accounts (account_code, name) VALUES ($1, 'Simulated')`, [account]);
-    for (const partner_url of urls) {
-      const body = { account_code: account, partner_url, wait_ms: 1000 };
+    for (const [index, partner_url] of urls.entries()) {
+      const record_changes = [...SELECTED_CHANGES[index]];
+      const body = { account_code: account, partner_url, wait_ms: 1000, record_changes };
       const { subscription } = await this.service.execute(new CreateSubscription(body));
       await this.service.rows(`UPDATE subscriptions SET state = 'ACTIVE' WHERE id = $1`, [subscription.id]);
       subscriptions.push(subscription.id);
     }
+    await this.records.prepare();
   }
 
   private async act(): Promise<void> {
@@ -97,8 +113,9 @@ export class Simulation {
     const { chance, partners, urls } = this.story;
     if (turns.hasAny && chance.hits(0.7)) return turns.release(chance);
     const dice = chance.next();
-    if (dice < 0.5) return this.pass(chance.below(200));
-    if (dice < 0.74) return this.bookings.commit();
+    if (dice < 0.45) return this.pass(chance.below(200));
+    if (dice < 0.65) return this.bookings.commit();
+    if (dice < 0.74) return this.records.act();
     if (dice < 0.78) return this.toggle(partners.down, chance.pick(urls), 'down');
     if (dice < 0.82) return operators.suspendOrResume(chance.below(2));
     if (dice < 0.84) return operators.resend();
@@ -165,7 +182,7 @@ export class Simulation {
 
   private async isSettled(): Promise<boolean> {
     const isDone = await this.judge.isAllDone();
-    return isDone && !this.operators.isBusy && !this.bookings.isBusy;
+    return isDone && !this.operators.isBusy && !this.bookings.isBusy && !this.records.isBusy;
   }
 
   private uuid(): `${string}-${string}-${string}-${string}-${string}` {
