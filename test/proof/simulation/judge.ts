@@ -55,7 +55,8 @@ export class Judge {
     );
     for (const { url, stream, sequence } of events as { url: string; stream: string; sequence: number }[]) {
       const row = stored.get(`${url} ${stream} ${sequence}`);
-      const accepted = partners.of(url, stream).get(sequence)?.accepted === true;
+      const event = partners.of(url, stream).get(sequence);
+      const accepted = event?.accepted === true || event?.acknowledged === true;
       if (row === undefined) partners.breaks('a partner never got an event');
       else if (row['state'] === 'DELIVERED' && !accepted) partners.breaks('DELIVERED without a 200');
       else if (!['DELIVERED', 'RESOLVED'].includes(row['state'] as string) && row['retry'] !== 'MANUAL')

@@ -14,6 +14,8 @@ interface Told {
   id: string | null;
   underWay: number;
   accepted: boolean;
+  /** Whether the partner has sent an acknowledgement that may have been in time. */
+  acknowledged: boolean;
   /**
    * Whether the partner has refused the event. It then waits for an operator, and later events need not wait for it.
    */
@@ -42,7 +44,10 @@ export class Broken extends Error {}
 export class SimulatedPartners {
   readonly down = new Set<string>();
   /** Addresses of subscriptions whose suspension has been answered. */
-  readonly suspended = new Set<string>();
+  private readonly suspended = new Map<string, number>();
+  private suspensions = 0;
+  /** The way in which a partner gets notifications, while no change of it is unanswered. */
+  readonly ways = new Map<string, { readonly delivery: 'PUSH' | 'POLL' }>();
   /** Whether a process was stopped or a response lost, after which an event may arrive twice. */
   disturbed = false;
   healthy = false;
@@ -68,6 +73,21 @@ export class SimulatedPartners {
     return known;
   }
 
+  /** Notes that the suspension of the partner was answered, or that its end was requested. */
+  suspend(url: string, isSuspended: boolean): void {
+    if (isSuspended) this.suspended.set(url, ++this.suspensions);
+    else this.suspended.delete(url);
+  }
+
+  /** Returns the number of the partner's suspension; null if the partner is not certainly suspended. */
+  suspensionOf(url: string): number | null {
+    return this.suspended.get(url) ?? null;
+  }
+
+  isPushed(url: string): boolean {
+    return this.ways.get(url)?.delivery === 'PUSH';
+  }
+
   /** Notes that an operator requested a resend: the event arrives late, and perhaps twice. */
   ask(url: string, stream: string, sequence: number): void {
     this.event(url, stream, sequence).asked = true;
@@ -90,7 +110,7 @@ export class SimulatedPartners {
       return outcome(null, this.time.ms - asked);
     }
     if (!mayBegin()) throw new AttemptNotBegun();
-    const event = this.begins(url, stream, headers['webhook-id'], Number(headers['event-sequence']));
+    const event = this.putBegins(url, stream, headers['webhook-id'], Number(headers['event-sequence']));
     let ended = false;
     const end = () => {
       if (!ended) event.underWay -= 1;
@@ -123,11 +143,18 @@ export class SimulatedPartners {
     return this.chance.hits(0.06) ? 400 : 200;
   }
 
-  private begins(url: string, stream: string, id: string, sequence: number): Told {
-    this.attempts += 1;
+  private putBegins(url: string, stream: string, id: string, sequence: number): Told {
     if (this.time.ms < (this.walls.get(`${processOf.getStore()} ${url}`) ?? 0))
       this.breaks('a process sends something to a partner that has told it to wait');
     this.log(`process ${processOf.getStore()} sends ${url} ${stream} ${sequence}`);
+    if (this.suspended.has(url)) this.breaks('an attempt begins after suspend has answered');
+    if (this.ways.get(url)?.delivery === 'POLL') this.breaks('an attempt begins after the change to POLL has answered');
+    return this.begins(url, stream, id, sequence);
+  }
+
+  /** Begins an attempt, and checks the promises about its beginning. */
+  begins(url: string, stream: string, id: string, sequence: number): Told {
+    this.attempts += 1;
     const events = this.of(url, stream);
     const event = this.event(url, stream, sequence);
     for (const other of events.values())
@@ -135,10 +162,9 @@ export class SimulatedPartners {
         this.breaks(`${other === event ? 'one event' : 'two events of a booking or record'} at once`);
     for (let earlier = 1; earlier < sequence && !event.asked; earlier++) {
       const before = events.get(earlier);
-      if (!before?.accepted && !before?.refused && !before?.asked)
+      if (!before?.accepted && !before?.acknowledged && !before?.refused && !before?.asked)
         this.suspects(url, stream, [earlier, sequence], `event ${sequence} overtakes event ${earlier}`);
     }
-    if (this.suspended.has(url)) this.breaks('an attempt begins after suspend has answered');
     if (event.accepted && !event.asked && !this.disturbed)
       this.suspects(url, stream, [sequence], 'an event is sent again after its 200');
     event.id ??= id;
@@ -147,13 +173,15 @@ export class SimulatedPartners {
     return event;
   }
 
-  private event(url: string, stream: string, sequence: number): Told {
+  /** Returns the attempts for an event that the partner with this address has observed. */
+  event(url: string, stream: string, sequence: number): Told {
     const events = this.of(url, stream);
     const event = events.get(sequence) ?? {
       sequence,
       id: null,
       underWay: 0,
       accepted: false,
+      acknowledged: false,
       refused: false,
       failures: 0,
       asked: false,
@@ -172,7 +200,7 @@ export class SimulatedPartners {
 }
 
 /** Returns the booking or record to which the event in a request's body belongs. */
-function streamOf(body: string): string {
+export function streamOf(body: string): string {
   const event = JSON.parse(body) as { booking_code: string | null; svc_eligiblity_id?: string };
   return event.svc_eligiblity_id ?? event.booking_code!;
 }
