@@ -40,6 +40,34 @@ export const SMALL: readonly Configuration[] = [
     world: { oneBadEvent: true, blames: true },
   },
   { name: 'replay', subjects: subjects('AX1 AX2 AX3'), workers: 1, world: { replays: true, refusals: true } },
+  {
+    name: 'polls',
+    subjects: subjects('AX1 AX2'),
+    workers: 1,
+    callers: 2,
+    world: { polls: true, refusals: true },
+  },
+  {
+    name: 'changes of the way',
+    subjects: subjects('AX1 AX2'),
+    workers: 1,
+    callers: 1,
+    world: { turns: true, outages: true },
+  },
+  {
+    name: 'operators and polls',
+    subjects: subjects('AX1 AX2'),
+    workers: 1,
+    callers: 1,
+    world: { polls: true, refusals: true, resends: true, resolves: true, suspends: 1 },
+  },
+  {
+    name: 'changes of the way and crashes',
+    subjects: subjects('AX1 AX2'),
+    workers: 1,
+    callers: 1,
+    world: { turns: true, outages: true, kills: true, suspends: 1 },
+  },
 ];
 
 /**

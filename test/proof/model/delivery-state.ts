@@ -18,10 +18,23 @@ export const TRIGGER = { NONE: 0, FIRST: 1, AUTO: 2, MANUAL: 3, REPLAY: 4 } as c
  */
 export const LEASE = { NONE: 0, FRESH: 1, OLD: 2, LAPSED: 3 } as const;
 /**
- * The progress of a worker with a notification. ASKED: a claim has read the row and not yet written it, which happens
- * only in a mutation.
+ * The progress of a worker with a notification, or of a caller that has polled it. ASKED: a claim has read the row and
+ * not yet written it, which happens only in a mutation. LATE: the lease of a caller has lapsed, which is not yet
+ * recorded.
  */
-export const HOLD = { NONE: 0, CLAIMED: 1, UNDER_WAY: 2, OK: 3, DOWN: 4, REFUSED: 5, ASKED: 6, BUSY: 7 } as const;
+export const HOLD = {
+  NONE: 0,
+  CLAIMED: 1,
+  UNDER_WAY: 2,
+  OK: 3,
+  DOWN: 4,
+  REFUSED: 5,
+  ASKED: 6,
+  BUSY: 7,
+  LATE: 8,
+} as const;
+/** The way in which a partner gets notifications. TURNING: the change to POLL is committed, and not yet answered. */
+export const WAY = { PUSH: 0, TURNING: 1, POLL: 2 } as const;
 export const SUBSCRIPTION = { ACTIVE: 0, SUSPENDING: 1, SUSPENDED: 2 } as const;
 /** The next probe of a DOWN partner; HELD + position: a worker has claimed it. NEVER occurs only in a mutation. */
 export const PROBE = { DUE: 0, WAITING: 1, HELD: 2, NEVER: 255 } as const;
@@ -33,7 +46,7 @@ export const ITEM = { NONE: 0, WAITING: 1, SENT: 2, BEGUN: 3, ENDED: 4 } as cons
 export const ENOUGH_GOOD = 2;
 /** The number of consecutive 500s after which an event may be the only one at fault. */
 export const SUSPECT = 3;
-const OF_PARTNER = 9;
+const OF_PARTNER = 10;
 const OF_NOTIFICATION = 10;
 
 /** The bits that describe the claim that a worker has on a notification. */
@@ -42,14 +55,18 @@ export const FLAG = { PROBE: 1, CLAIMED_DOWN: 2, BEGUN_LATE: 4, BY_OPERATOR: 8, 
 /** Calculates the offset of each byte in the states of a model with the given size. */
 export class Layout {
   readonly size: number;
+  /** The number of holders of leases: first the processes, then the callers that poll. */
+  readonly workers: number;
   private readonly siblingsOf: readonly (readonly number[])[];
   private readonly eventOf: readonly (readonly number[])[];
 
   constructor(
     readonly subjects: readonly Subject[],
-    readonly workers: number,
+    readonly processes: number,
     readonly partners: number,
+    callers: number,
   ) {
+    this.workers = processes + callers;
     this.size = this.job + 1;
     const those = (fits: (subject: Subject, other: Subject) => boolean) =>
       subjects.map((subject) => subjects.flatMap((other, m) => (fits(subject, other) ? [m] : [])));
@@ -83,6 +100,10 @@ export class Layout {
    * (next two bits); `ONLY_BUSY`: the protocol counts it.
    */
   readonly busyFor = (partner: number) => partner * OF_PARTNER + 8;
+  readonly way = (partner: number) => partner * OF_PARTNER + 9;
+  /** The offsets of the bytes that a change between PUSH and POLL resets. */
+  readonly conditionOf = (partner: number) =>
+    [this.isDown, this.probe, this.wall, this.isBusy, this.isSlowed, this.good, this.busyFor].map((at) => at(partner));
 
   // The following functions return the offsets of the bytes that describe a notification.
   private readonly own = (n: number) => this.partners * OF_PARTNER + n * OF_NOTIFICATION;

@@ -1,4 +1,4 @@
-import { FLAG, HOLD, LEASE, ROW_OF_JOB, STATE, SUBSCRIPTION, TRIGGER, type Layout } from './delivery-state.js';
+import { FLAG, HOLD, LEASE, ROW_OF_JOB, STATE, SUBSCRIPTION, TRIGGER, WAY, type Layout } from './delivery-state.js';
 import type { Mutation } from './mutations.js';
 import type { Emit } from './state-search.js';
 
@@ -24,6 +24,10 @@ export interface World {
   readonly givesUp?: boolean;
   readonly jobs?: boolean;
   readonly replays?: boolean;
+  /** Whether all partners poll from the beginning. */
+  readonly polls?: boolean;
+  /** Whether operators change partners between PUSH and POLL. */
+  readonly turns?: boolean;
   /** Whether other bookings of the partner, which are not modelled, turn it DOWN and UP. */
   readonly others?: boolean;
 }
@@ -76,6 +80,15 @@ const STEPS = [
   'continue',
   'others fail',
   'others succeed',
+  'poll',
+  'acknowledge',
+  'refuse',
+  'disconnect',
+  'settle',
+  'lapse is recorded',
+  'turn to POLL',
+  'turn to PUSH',
+  'turn answers',
 ] as const;
 export type StepName = (typeof STEPS)[number];
 const NUMBERS = new Map(STEPS.map((name, number) => [name, number]));
@@ -135,6 +148,11 @@ export class Step {
 
   isActive(partner: number): boolean {
     return this.from[this.layout.subscription(partner)] === SUBSCRIPTION.ACTIVE;
+  }
+
+  /** Returns whether workers send notifications to the partner. */
+  isPushed(partner: number): boolean {
+    return this.from[this.layout.way(partner)] === WAY.PUSH;
   }
 
   isDown(partner: number): boolean {

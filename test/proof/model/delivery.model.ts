@@ -1,7 +1,8 @@
-import { Layout, type Subject } from './delivery-state.js';
+import { Layout, WAY, type Subject } from './delivery-state.js';
 import { readLabel, Step, type World } from './delivery-step.js';
 import type { Mutation } from './mutations.js';
 import { operatorSteps } from './operator-steps.js';
+import { pollSteps, turnSteps } from './poll-steps.js';
 import { faultOfState, isSettled } from './promises.js';
 import type { Emit, Protocol } from './state-search.js';
 import { timeSteps } from './time-steps.js';
@@ -12,6 +13,8 @@ export interface Configuration {
   readonly name: string;
   readonly subjects: readonly Subject[];
   readonly workers: number;
+  /** The number of callers that poll. */
+  readonly callers?: number;
   readonly world: World;
 }
 
@@ -34,7 +37,7 @@ export class DeliveryModel implements Protocol {
     mutation: Mutation | null = null,
   ) {
     const partners = Math.max(...configuration.subjects.map(({ partner }) => partner)) + 1;
-    this.layout = new Layout(configuration.subjects, configuration.workers, partners);
+    this.layout = new Layout(configuration.subjects, configuration.workers, partners, configuration.callers ?? 0);
     this.step = new Step(this.layout, configuration.world, mutation);
   }
 
@@ -45,6 +48,8 @@ export class DeliveryModel implements Protocol {
   initial(): Uint8Array {
     const state = new Uint8Array(this.size);
     for (let w = 0; w < this.layout.workers; w++) state[this.layout.isAlive(w)] = 1;
+    if (this.configuration.world.polls)
+      for (let partner = 0; partner < this.layout.partners; partner++) state[this.layout.way(partner)] = WAY.POLL;
     return state;
   }
 
@@ -52,7 +57,9 @@ export class DeliveryModel implements Protocol {
     this.step.leave(from, emit);
     workerSteps(this.step);
     timeSteps(this.step);
+    pollSteps(this.step);
     operatorSteps(this.step);
+    if (this.configuration.world.turns) turnSteps(this.step);
   }
 
   faultOf(state: Uint8Array): string | null {

@@ -109,6 +109,30 @@ export const MUTATIONS = {
     shownBy: 'giving up a busy partner',
   },
   'the one event is never blamed': { because: 'each 500 to it holds up all others', shownBy: 'one bad event' },
+  'a poll takes what is leased': { because: 'two callers get the same event at once', shownBy: 'polls' },
+  'a poll does not look at the booking': { because: 'a caller gets two events of a booking at once', shownBy: 'polls' },
+  'an acknowledgement does not check the token': {
+    because: 'a late one ends what another caller has polled since',
+    shownBy: 'polls',
+  },
+  'an acknowledgement does not check the time': {
+    because: 'the lapse of its lease and the acknowledgement would both count',
+    shownBy: 'polls',
+  },
+  'a lapse does not check the token': {
+    because: 'its record frees what another caller has polled since',
+    shownBy: 'polls',
+  },
+  'a lapse ends the obligation': { because: 'nothing is left that could be polled', shownBy: 'polls' },
+  'a worker claims what is polled': { because: 'a partner that polls is sent requests', shownBy: 'changes of the way' },
+  'a change to POLL answers at once': {
+    because: 'a request that was claimed before begins after',
+    shownBy: 'changes of the way',
+  },
+  'a change of the way ends the leases': {
+    because: 'an event is polled while a request has it',
+    shownBy: 'changes of the way',
+  },
 } as const;
 
 export type Mutation = keyof typeof MUTATIONS;

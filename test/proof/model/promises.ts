@@ -5,10 +5,12 @@ import {
   HOLD,
   ITEM,
   JOB,
+  LEASE,
   STATE,
   SUBSCRIPTION,
   SUSPECT,
   TRIGGER,
+  WAY,
   type Layout,
 } from './delivery-state.js';
 import type { Step } from './delivery-step.js';
@@ -51,6 +53,17 @@ export function faultOfBeginning(step: Step, n: number, flags: number): string |
   if (flags & (FLAG.BY_OPERATOR | FLAG.OF_REPLAY)) return null;
   if (from[layout.accepted(n)] && !from[layout.mayRepeat(n)]) return 'an event is sent again after its 200';
   return null;
+}
+
+/** Returns the promise that the start of a request to the partner breaks; null if it breaks none. */
+export function faultOfPut(step: Step, n: number, flags: number): string | null {
+  if (step.from[step.layout.way(step.partnerOf(n))] === WAY.POLL) return 'a partner that polls is sent a request';
+  return faultOfBeginning(step, n, flags);
+}
+
+/** Returns the promise that is broken when an acknowledgement or a refusal of notification `n` counts. */
+export function faultOfSettling({ layout, from }: Step, n: number): string | null {
+  return from[layout.lease(n)] === LEASE.LAPSED ? 'an acknowledgement counts after its lease' : null;
 }
 
 /** Returns whether notification `n` is neither delivered nor waiting for an operator, nor resent by an operator. */
@@ -116,7 +129,8 @@ export function isSettled(layout: Layout, state: Uint8Array, oneBadEvent = false
   if (job === JOB.STOPPING || job === JOB.ENDING) return false;
   for (let n = 0; n < layout.count; n++) {
     const subscription = state[layout.subscription(layout.subjects[n].partner)];
-    if (subscription === SUBSCRIPTION.SUSPENDING) return false;
+    const isTurning = state[layout.way(layout.subjects[n].partner)] === WAY.TURNING;
+    if (subscription === SUBSCRIPTION.SUSPENDING || isTurning) return false;
     if (state[layout.event(n)] === EVENT.NONE) continue;
     if (state[layout.event(n)] === EVENT.COMMITTED) return false;
     if (subscription === SUBSCRIPTION.SUSPENDED) continue;

@@ -82,7 +82,7 @@ export function record(step: Step, w: number, n: number): void {
   } else {
     step.endRow(to, n, hold === HOLD.DOWN ? STATE.AUTO : STATE.MANUAL);
   }
-  if (hold === HOLD.DOWN && !step.isDown(partner)) {
+  if (hold === HOLD.DOWN && !step.isDown(partner) && step.isPushed(partner)) {
     to[layout.isDown(partner)] = 1;
     to[layout.probe(partner)] = PROBE.WAITING;
     fault = faultOfFalling(step, n);

@@ -14,6 +14,9 @@ export function timeSteps(step: Step): void {
       const to = step.copy();
       to[layout.lease(n)] = LEASE.LAPSED;
       to[layout.mayRepeat(n)] = 1;
+      // The attempt of a caller that polls ends with its lease.
+      for (let c = layout.processes; c < layout.workers; c++)
+        if (from[layout.hold(c, n)] === HOLD.UNDER_WAY && from[layout.token(c, n)]) to[layout.hold(c, n)] = HOLD.LATE;
       step.take(labelOf('lapse', n));
     }
     if (from[layout.orphan(n)]) {
@@ -37,16 +40,16 @@ export function timeSteps(step: Step): void {
     probeDue(step, partner);
     staysBusy(step, partner);
   }
-  for (let w = 0; w < layout.workers; w++) if (world.kills) crash(step, w);
+  for (let w = 0; w < layout.processes; w++) if (world.kills) crash(step, w);
 }
 
-/** Returns whether the lease may expire: an attempt that started in time ends before its lease expires. */
+/** Returns whether the lease may expire: a request that started in time ends before its lease expires. */
 function mayLapse(step: Step, n: number): boolean {
   const { layout, from } = step;
   if (step.is('lease does not lapse')) return false;
   if (step.is('attempt is not bounded by the wait time')) return true;
   if (from[layout.orphan(n)]) return false;
-  for (let w = 0; w < layout.workers; w++) {
+  for (let w = 0; w < layout.processes; w++) {
     const inTime = !(from[layout.flags(w, n)] & FLAG.BEGUN_LATE);
     if (from[layout.hold(w, n)] === HOLD.UNDER_WAY && from[layout.token(w, n)] && inTime) return false;
   }

@@ -1,7 +1,7 @@
 import { EVENT, FLAG, HOLD, ITEM, JOB, LEASE, PROBE, STATE, SUSPECT, TRIGGER } from './delivery-state.js';
 import { labelOf, type Step } from './delivery-step.js';
 import { record } from './record-steps.js';
-import { faultOfBeginning, faultOfClaim } from './promises.js';
+import { faultOfClaim, faultOfPut } from './promises.js';
 
 /**
  * Steps from the event to the record of the last attempt: `delivery-statements.ts`, `translation.ts` and
@@ -10,7 +10,7 @@ import { faultOfBeginning, faultOfClaim } from './promises.js';
 export function workerSteps(step: Step): void {
   const { layout, from } = step;
   for (let n = 0; n < layout.count; n++) commit(step, n);
-  for (let w = 0; w < layout.workers; w++) {
+  for (let w = 0; w < layout.processes; w++) {
     if (!from[layout.isAlive(w)]) continue;
     for (let n = 0; n < layout.count; n++) {
       translate(step, w, n);
@@ -84,10 +84,14 @@ function translate(step: Step, w: number, n: number): void {
   make(step, to, step.is('translation settles after the first partner') ? [n] : layout.ofEvent(n));
   step.take(labelOf('translate', n, w));
   // A notification that can be sent immediately is created claimed, when no event of the booking can precede it.
-  const atOnce = layout.ofEvent(n).filter((m) => step.isActive(step.partnerOf(m)) && !step.isDown(step.partnerOf(m)));
+  const atOnce = layout.ofEvent(n).filter((m) => mayBeSent(step, step.partnerOf(m)));
   if (atOnce.length === 0 || (sequence > 1 && !step.is('later events are born claimed'))) return;
   for (const m of atOnce) step.giveLease(to, w, m, 0);
   step.take(labelOf('translate and claim', n, w));
+}
+
+function mayBeSent(step: Step, partner: number): boolean {
+  return step.isActive(partner) && !step.isDown(partner) && step.isPushed(partner);
 }
 
 function make(step: Step, to: Uint8Array, made: readonly number[]): void {
@@ -111,6 +115,7 @@ function claim(step: Step, w: number, n: number): void {
   const partner = step.partnerOf(n);
   if (!step.hasRow(n) || !isFreeForClaim(step, n)) return;
   if (!step.isActive(partner) && !step.is('claim ignores a suspension')) return;
+  if (!step.isPushed(partner) && !step.is('a worker claims what is polled')) return;
   const ofJob = step.isOfJob(n);
   if (step.isWalled(partner) && !(ofJob && step.is('a job goes past the gate'))) return;
   if (step.isDown(partner) && (ofJob || from[layout.trigger(n)] !== TRIGGER.MANUAL)) return;
@@ -192,7 +197,7 @@ function begin(step: Step, w: number, n: number): void {
   to[layout.hold(w, n)] = HOLD.UNDER_WAY;
   if (age !== LEASE.FRESH) to[layout.flags(w, n)] |= FLAG.BEGUN_LATE;
   if (flags & FLAG.OF_JOB && from[layout.item(n)] === ITEM.SENT) to[layout.item(n)] = ITEM.BEGUN;
-  step.take(labelOf('begin', n, w), true, faultOfBeginning(step, n, flags));
+  step.take(labelOf('begin', n, w), true, faultOfPut(step, n, flags));
 }
 
 const STOPS: readonly number[] = [HOLD.DOWN, HOLD.BUSY];

@@ -14,6 +14,7 @@ interface Planted {
 const DELIVERY = 'notifications/delivery';
 const STATEMENTS = `${DELIVERY}/delivery-statements.js`;
 const LEASE = `${DELIVERY}/delivery-lease.js`;
+const POLL_STATEMENTS = `${DELIVERY}/poll-statements.js`;
 const JOB_STATEMENTS = `${DELIVERY}/job-statements.js`;
 
 export const PLANTED: readonly Planted[] = [
@@ -88,6 +89,62 @@ export const PLANTED: readonly Planted[] = [
     file: JOB_STATEMENTS,
     find: 'AND ${delivery_statements_js_1.PROBE_IS_DUE} AND NOT EXISTS',
     replace: 'AND false AND NOT EXISTS',
+  },
+  {
+    name: 'a claim does not look at earlier events of a record',
+    file: STATEMENTS,
+    // The ids of records have eight characters, and the codes of bookings have ten.
+    find: "ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END",
+    replace:
+      "ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence AND length(d.booking_code) > 8 END",
+  },
+  {
+    name: 'events of records are not translated',
+    file: 'notifications/notifications.saga.js',
+    find: 'event instanceof bookings_events_js_1.BookingEvent || event instanceof record_event_js_1.RecordEvent)',
+    replace: 'event instanceof bookings_events_js_1.BookingEvent)',
+  },
+  {
+    name: 'two decisions about a record do not wait for each other',
+    file: 'eligibility/eligibility-store.js',
+    find: 'AND ($2::text[] IS NULL OR e.account_code = ANY ($2)) FOR UPDATE OF e`',
+    replace: 'AND ($2::text[] IS NULL OR e.account_code = ANY ($2))`',
+  },
+  {
+    name: 'an acknowledgement counts after its lease',
+    file: POLL_STATEMENTS,
+    find: ' AND d.leased_until > ${database_js_1.MACHINE_TIME}',
+    replace: '',
+  },
+  {
+    name: 'any caller may acknowledge',
+    file: POLL_STATEMENTS,
+    find: ' AND o.caller = $2',
+    replace: ' AND $2::text IS NOT NULL',
+  },
+  {
+    name: 'a poll takes notifications that are leased',
+    file: POLL_STATEMENTS,
+    find: ' AND ${delivery_lease_js_1.FREE} AND ${delivery_statements_js_1.IN_TURN}',
+    replace: ' AND ${delivery_statements_js_1.IN_TURN}',
+  },
+  {
+    name: 'a change to POLL does not wait for claims',
+    file: 'notifications/subscriptions/subscriptions.handlers.js',
+    find: 'if (beganPolling || ',
+    replace: 'if (',
+  },
+  {
+    name: 'a poll ignores a suspension',
+    file: POLL_STATEMENTS,
+    find: "s.delivery = 'POLL' AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL",
+    replace: "s.delivery = 'POLL' AND s.deleted_datetime IS NULL",
+  },
+  {
+    name: 'a change to PUSH does not end polls',
+    file: POLL_STATEMENTS,
+    find: "s.delivery = 'POLL' AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL",
+    replace: "s.state = 'ACTIVE' AND s.deleted_datetime IS NULL",
   },
 ];
 

@@ -1,6 +1,7 @@
 import type { Command } from '@nestjs/cqrs';
 import { ResendNotification, StartJob, SteerJob } from '../../../src/notifications/error-queue/error-queue.commands.js';
 import {
+  ChangeSubscription,
   ResumeSubscription,
   SuspendSubscription,
 } from '../../../src/notifications/subscriptions/subscriptions.commands.js';
@@ -32,17 +33,36 @@ export class SimulatedOperators {
     const [id, url] = [subscriptions[partner], urls[partner]];
     if (this.asked.has(id)) return;
     this.asked.add(id);
-    if (partners.suspended.delete(url)) {
+    if (partners.suspensionOf(url) !== null) {
+      partners.suspend(url, false);
       this.story.tell(`resume ${url}`);
       this.execute(new ResumeSubscription(id), () => void this.asked.delete(id));
     } else {
       this.story.tell(`suspend ${url}`);
       this.execute(new SuspendSubscription(id), (error) => {
-        if (error === null) partners.suspended.add(url);
+        if (error === null) partners.suspend(url, true);
         else this.story.tell(`suspend ${url}: ${(error as Error).message}`);
         this.asked.delete(id);
       });
     }
+    await this.story.turns.quiet();
+  }
+
+  /** Changes the partner between PUSH and POLL. */
+  async turn(partner: number): Promise<void> {
+    const { partners, service, subscriptions, urls } = this.story;
+    const [id, url] = [subscriptions[partner], urls[partner]];
+    if (this.asked.has(id)) return;
+    const [stored] = await service.rows('SELECT delivery FROM subscriptions WHERE id = $1', [id]);
+    const delivery = stored['delivery'] === 'PUSH' ? 'POLL' : 'PUSH';
+    this.asked.add(id);
+    partners.ways.delete(url);
+    this.story.tell(`change ${url} to ${delivery}`);
+    this.execute(new ChangeSubscription(id, { delivery }), (error) => {
+      if (error === null) partners.ways.set(url, { delivery });
+      this.story.tell(`${url} is ${error === null ? delivery : (error as Error).message}`);
+      this.asked.delete(id);
+    });
     await this.story.turns.quiet();
   }
 
@@ -91,7 +111,7 @@ export class SimulatedOperators {
   async resumeAll(): Promise<void> {
     const rows = await this.story.service.rows(`SELECT id, partner_url FROM subscriptions WHERE state = 'SUSPENDED'`);
     for (const { id, partner_url } of rows as { id: string; partner_url: string }[]) {
-      this.story.partners.suspended.delete(partner_url);
+      this.story.partners.suspend(partner_url, false);
       this.asked.add(id);
       this.story.tell(`resume ${partner_url}`);
       this.execute(new ResumeSubscription(id), () => void this.asked.delete(id));

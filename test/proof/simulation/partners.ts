@@ -14,6 +14,8 @@ interface Told {
   id: string | null;
   underWay: number;
   accepted: boolean;
+  /** Whether the partner has sent an acknowledgement that may have been in time. */
+  acknowledged: boolean;
   /**
    * Whether the partner has refused the event. It then waits for an operator, and later events need not wait for it.
    */
@@ -24,10 +26,13 @@ interface Told {
   asked: boolean;
 }
 
-/** An observation that breaks a promise, unless a bulk job has resent or settled one of these events of the booking. */
+/**
+ * An observation that breaks a promise, unless the partner has not selected one of these events of the booking or record, or
+ * a bulk job has resent or settled one.
+ */
 export interface Suspicion {
   readonly url: string;
-  readonly booking: string;
+  readonly stream: string;
   readonly sequences: readonly number[];
   readonly promise: string;
 }
@@ -39,7 +44,10 @@ export class Broken extends Error {}
 export class SimulatedPartners {
   readonly down = new Set<string>();
   /** Addresses of subscriptions whose suspension has been answered. */
-  readonly suspended = new Set<string>();
+  private readonly suspended = new Map<string, number>();
+  private suspensions = 0;
+  /** The way in which a partner gets notifications, while no change of it is unanswered. */
+  readonly ways = new Map<string, { readonly delivery: 'PUSH' | 'POLL' }>();
   /** Whether a process was stopped or a response lost, after which an event may arrive twice. */
   disturbed = false;
   healthy = false;
@@ -57,17 +65,32 @@ export class SimulatedPartners {
     private readonly log: (line: string) => void,
   ) {}
 
-  /** Returns the attempts for a booking's events that the partner with this address has observed. */
-  of(url: string, booking: string): Map<number, Told> {
-    const key = `${url} ${booking}`;
+  /** Returns the attempts for the events of a booking or record that the partner with this address has observed. */
+  of(url: string, stream: string): Map<number, Told> {
+    const key = `${url} ${stream}`;
     const known = this.told.get(key) ?? new Map<number, Told>();
     this.told.set(key, known);
     return known;
   }
 
+  /** Notes that the suspension of the partner was answered, or that its end was requested. */
+  suspend(url: string, isSuspended: boolean): void {
+    if (isSuspended) this.suspended.set(url, ++this.suspensions);
+    else this.suspended.delete(url);
+  }
+
+  /** Returns the number of the partner's suspension; null if the partner is not certainly suspended. */
+  suspensionOf(url: string): number | null {
+    return this.suspended.get(url) ?? null;
+  }
+
+  isPushed(url: string): boolean {
+    return this.ways.get(url)?.delivery === 'PUSH';
+  }
+
   /** Notes that an operator requested a resend: the event arrives late, and perhaps twice. */
-  ask(url: string, booking: string, sequence: number): void {
-    this.event(url, booking, sequence).asked = true;
+  ask(url: string, stream: string, sequence: number): void {
+    this.event(url, stream, sequence).asked = true;
   }
 
   async put(
@@ -76,18 +99,18 @@ export class SimulatedPartners {
     body: string,
     mayBegin: () => boolean,
   ): Promise<AttemptOutcome> {
-    const { booking_code: booking } = JSON.parse(body) as { booking_code: string };
+    const stream = streamOf(body);
     const asked = this.time.ms;
     // The simulated partner's attempt ends after the wait time, even if the process that made it dies.
     const late = processOf.exit(() => new Promise<void>((resolve) => setTimeout(resolve, waitMs)));
     // Waiting for a turn simulates the time that it takes to connect to the partner.
     await this.turns.wait();
     if (this.time.ms - asked >= waitMs) {
-      this.event(url, booking, Number(headers['event-sequence'])).refused = true;
+      this.event(url, stream, Number(headers['event-sequence'])).refused = true;
       return outcome(null, this.time.ms - asked);
     }
     if (!mayBegin()) throw new AttemptNotBegun();
-    const event = this.begins(url, booking, headers['webhook-id'], Number(headers['event-sequence']));
+    const event = this.putBegins(url, stream, headers['webhook-id'], Number(headers['event-sequence']));
     let ended = false;
     const end = () => {
       if (!ended) event.underWay -= 1;
@@ -101,7 +124,7 @@ export class SimulatedPartners {
     end();
     const durationMs = this.time.ms - asked;
     const status = inTime ? this.statusOf(url) : null;
-    this.log(`${url} answers ${booking} ${event.sequence}: ${status ?? 'nothing'}`);
+    this.log(`${url} answers ${stream} ${event.sequence}: ${status ?? 'nothing'}`);
     if (status === 200) event.accepted = true;
     else if (status === 500) event.failures += 1;
     else if (status !== 429) event.refused = true;
@@ -120,36 +143,45 @@ export class SimulatedPartners {
     return this.chance.hits(0.06) ? 400 : 200;
   }
 
-  private begins(url: string, booking: string, id: string, sequence: number): Told {
-    this.attempts += 1;
+  private putBegins(url: string, stream: string, id: string, sequence: number): Told {
     if (this.time.ms < (this.walls.get(`${processOf.getStore()} ${url}`) ?? 0))
       this.breaks('a process sends something to a partner that has told it to wait');
-    this.log(`process ${processOf.getStore()} sends ${url} ${booking} ${sequence}`);
-    const events = this.of(url, booking);
-    const event = this.event(url, booking, sequence);
+    this.log(`process ${processOf.getStore()} sends ${url} ${stream} ${sequence}`);
+    if (this.suspended.has(url)) this.breaks('an attempt begins after suspend has answered');
+    if (this.ways.get(url)?.delivery === 'POLL') this.breaks('an attempt begins after the change to POLL has answered');
+    return this.begins(url, stream, id, sequence);
+  }
+
+  /** Begins an attempt, and checks the promises about its beginning. */
+  begins(url: string, stream: string, id: string, sequence: number): Told {
+    this.attempts += 1;
+    const events = this.of(url, stream);
+    const event = this.event(url, stream, sequence);
     for (const other of events.values())
-      if (other.underWay > 0) this.breaks(`${other === event ? 'one event' : 'two events of a booking'} at once`);
+      if (other.underWay > 0)
+        this.breaks(`${other === event ? 'one event' : 'two events of a booking or record'} at once`);
     for (let earlier = 1; earlier < sequence && !event.asked; earlier++) {
       const before = events.get(earlier);
-      if (!before?.accepted && !before?.refused && !before?.asked)
-        this.suspects(url, booking, [earlier, sequence], `event ${sequence} overtakes event ${earlier}`);
+      if (!before?.accepted && !before?.acknowledged && !before?.refused && !before?.asked)
+        this.suspects(url, stream, [earlier, sequence], `event ${sequence} overtakes event ${earlier}`);
     }
-    if (this.suspended.has(url)) this.breaks('an attempt begins after suspend has answered');
     if (event.accepted && !event.asked && !this.disturbed)
-      this.suspects(url, booking, [sequence], 'an event is sent again after its 200');
+      this.suspects(url, stream, [sequence], 'an event is sent again after its 200');
     event.id ??= id;
     if (event.id !== id) this.breaks('an event has two ids');
     event.underWay += 1;
     return event;
   }
 
-  private event(url: string, booking: string, sequence: number): Told {
-    const events = this.of(url, booking);
+  /** Returns the attempts for an event that the partner with this address has observed. */
+  event(url: string, stream: string, sequence: number): Told {
+    const events = this.of(url, stream);
     const event = events.get(sequence) ?? {
       sequence,
       id: null,
       underWay: 0,
       accepted: false,
+      acknowledged: false,
       refused: false,
       failures: 0,
       asked: false,
@@ -158,13 +190,19 @@ export class SimulatedPartners {
     return event;
   }
 
-  private suspects(url: string, booking: string, sequences: number[], promise: string): void {
-    this.suspicions.push({ url, booking, sequences, promise });
+  private suspects(url: string, stream: string, sequences: number[], promise: string): void {
+    this.suspicions.push({ url, stream, sequences, promise });
   }
 
   breaks(promise: string): void {
     this.broken ??= new Broken(promise);
   }
+}
+
+/** Returns the booking or record to which the event in a request's body belongs. */
+export function streamOf(body: string): string {
+  const event = JSON.parse(body) as { booking_code: string | null; svc_eligiblity_id?: string };
+  return event.svc_eligiblity_id ?? event.booking_code!;
 }
 
 function outcome(status: number | null, durationMs: number): AttemptOutcome {

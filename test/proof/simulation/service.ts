@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
 import { CommandBus, type Command } from '@nestjs/cqrs';
+import type { Response } from 'express';
 import pg from 'pg';
 import { createApp } from '../../../src/app.js';
 import { Config } from '../../../src/config.js';
@@ -10,7 +11,9 @@ import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/e
 import { currentTransaction, Database, type Statement } from '../../../src/platform/database/database.js';
 import { migrate } from '../../../src/platform/database/migrate.js';
 import { PartnerClient } from '../../../src/notifications/partner/partner-client.js';
-import { inTheNameOf } from '../../../src/platform/context/request-context.js';
+import type { PollAnswer, PollBody } from '../../../src/notifications/partner-side/poll.dto.js';
+import { Polls } from '../../../src/notifications/partner-side/poll.js';
+import { inTheNameOf, requestContext } from '../../../src/platform/context/request-context.js';
 import type { Caller } from '../../../src/platform/context/caller.js';
 import { processOf, type SimulatedTime } from './simulated-time.js';
 import type { SimulatedPartners } from './partners.js';
@@ -98,10 +101,27 @@ export class SimulatedService {
     }
   }
 
-  /** Executes an operator's command in the first process. */
-  execute<Result>(command: Command<Result>): Promise<Result> {
-    return processOf.run(0, () =>
-      inTheNameOf(OPERATOR, null, () => this.apps[0].get(CommandBus, { strict: false }).execute(command)),
+  /** Executes an operator's command, in the first process unless another one is given. */
+  execute<Result>(command: Command<Result>, process = 0): Promise<Result> {
+    return processOf.run(process, () =>
+      inTheNameOf(OPERATOR, null, () => this.apps[process].get(CommandBus, { strict: false }).execute(command)),
+    );
+  }
+
+  /** Sends a poll of a partner to a process. */
+  poll(
+    process: number,
+    consumerKey: string,
+    subscriptionId: string,
+    body: PollBody,
+    connection: object,
+  ): Promise<PollAnswer> {
+    const caller: Caller = { ...OPERATOR, consumerKey, scopes: new Set(['partner']), isOperator: false };
+    return processOf.run(process, () =>
+      inTheNameOf(caller, null, () => {
+        requestContext().reach = { accountCodes: [], subscriptionIds: [subscriptionId] };
+        return this.apps[process].get(Polls, { strict: false }).answer(body, caller, connection as Response);
+      }),
     );
   }
 

@@ -7,7 +7,8 @@ import { Chance, type FairSemaphore } from './turns.js';
 export class Story {
   readonly chance: Chance;
   readonly account: string;
-  readonly urls = ['https://127.0.0.1:1/a', 'https://127.0.0.1:1/b'];
+  /** The partners' addresses. Operators change the last partner between PUSH and POLL. */
+  readonly urls = ['https://127.0.0.1:1/a', 'https://127.0.0.1:1/b', 'https://127.0.0.1:1/c'];
   /** The subscriptions' ids, in the order of the addresses. */
   readonly subscriptions: string[] = [];
   readonly partners: SimulatedPartners;
