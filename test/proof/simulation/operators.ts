@@ -115,8 +115,8 @@ export class SimulatedOperators {
       this.asked.add(id);
       this.story.tell(`resume ${partner_url}`);
       this.execute(new ResumeSubscription(id), () => void this.asked.delete(id));
+      await this.story.turns.quiet();
     }
-    await this.story.turns.quiet();
   }
 
   async resumeJobs(): Promise<void> {
@@ -126,8 +126,8 @@ export class SimulatedOperators {
       this.asked.add(id);
       this.story.tell(`resume job ${id}`);
       this.execute(new SteerJob(id, 'resume'), () => void this.asked.delete(id));
+      await this.story.turns.quiet();
     }
-    await this.story.turns.quiet();
   }
 
   /** Checks that no attempt of a stopped job has started since the request was answered. */

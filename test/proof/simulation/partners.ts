@@ -104,7 +104,8 @@ export class SimulatedPartners {
     // The simulated partner's attempt ends after the wait time, even if the process that made it dies.
     const late = processOf.exit(() => new Promise<void>((resolve) => setTimeout(resolve, waitMs)));
     // Waiting for a turn simulates the time that it takes to connect to the partner.
-    await this.turns.wait();
+    const label = `${url} ${stream} ${headers['event-sequence']}`;
+    await this.turns.wait(label);
     if (this.time.ms - asked >= waitMs) {
       this.event(url, stream, Number(headers['event-sequence'])).refused = true;
       return outcome(null, this.time.ms - asked);
@@ -119,7 +120,7 @@ export class SimulatedPartners {
     void late.then(end);
     const hangs = !this.healthy && this.chance.hits(0.03);
     if (hangs) await late;
-    else await Promise.race([late, processOf.exit(() => this.turns.wait())]);
+    else await Promise.race([late, processOf.exit(() => this.turns.wait(label))]);
     const inTime = !ended;
     end();
     const durationMs = this.time.ms - asked;
@@ -131,7 +132,7 @@ export class SimulatedPartners {
     // Successful responses to other events may have shown that only this event fails.
     if (event.failures > SUSPECT_AFTER) event.refused = true;
     // Waiting for a turn simulates the time until the partner's response arrives.
-    await this.turns.wait();
+    await this.turns.wait(`${label} is answered`);
     if (status === 429) this.walls.set(`${processOf.getStore()} ${url}`, this.time.ms + BUSY_S * 1000);
     return outcome(status, durationMs);
   }

@@ -64,10 +64,11 @@ export class SimulatedPollers {
 
   /** Ends all waiting calls, and polls without waiting. */
   async drain(isFirst: boolean): Promise<void> {
-    for (let caller = 0; caller < CALLERS; caller++)
+    for (let caller = 0; caller < CALLERS; caller++) {
       if (isFirst) this.disconnect(caller);
       else if (!this.calls.has(caller)) this.poll(caller, false);
-    await this.story.turns.quiet();
+      await this.story.turns.quiet();
+    }
   }
 
   private disconnect(caller: number): void {

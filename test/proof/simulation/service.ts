@@ -10,10 +10,13 @@ import { Config } from '../../../src/config.js';
 import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/embedded-postgres.js';
 import { currentTransaction, Database, type Statement } from '../../../src/platform/database/database.js';
 import { migrate } from '../../../src/platform/database/migrate.js';
+import { DeliverySignals } from '../../../src/notifications/delivery-signals.js';
 import { PartnerClient } from '../../../src/notifications/partner/partner-client.js';
 import type { PollAnswer, PollBody } from '../../../src/notifications/partner-side/poll.dto.js';
 import { Polls } from '../../../src/notifications/partner-side/poll.js';
 import { inTheNameOf, requestContext } from '../../../src/platform/context/request-context.js';
+import { Hints } from '../../../src/platform/unit-of-work/hints.js';
+import { UnitOfWork } from '../../../src/platform/unit-of-work/unit-of-work.js';
 import type { Caller } from '../../../src/platform/context/caller.js';
 import { processOf, type SimulatedTime } from './simulated-time.js';
 import type { SimulatedPartners } from './partners.js';
@@ -93,6 +96,7 @@ export class SimulatedService {
         await start(0, folder, server.url, turns, around),
         await start(1, folder, server.url, turns, around),
       ];
+      carryMessages(apps, turns, around);
       time.fixChance();
       return new SimulatedService(apps, control, stop);
     } catch (error) {
@@ -170,11 +174,12 @@ function hinder(database: Database, turns: FairSemaphore, around: Surroundings):
   const around_ = <T>(work: (statement: Statement, values?: unknown[]) => Promise<T>) =>
     async function (statement: Statement, values?: unknown[]): Promise<T> {
       if (!around.running) return work(statement, values);
-      await turns.wait();
+      const name = statement.name ?? statement.text;
+      await turns.wait(name);
       const alone = currentTransaction.current === undefined || currentTransaction.current === null;
       if (around.chance.hits(around.databaseFaults)) throw lost();
       const answer = await work(statement, values);
-      await turns.wait();
+      await turns.wait(`${name} is answered`);
       if (alone && around.chance.hits(around.databaseFaults)) {
         around.partners.disturbed = true;
         throw lost();
@@ -183,4 +188,23 @@ function hinder(database: Database, turns: FairSemaphore, around: Surroundings):
     };
   database.query = around_(database.query.bind(database)) as typeof database.query;
   database.execute = around_(database.execute.bind(database));
+}
+
+/**
+ * Carries the messages between the processes, each of which arrives in its turn or is lost. A real NOTIFY would arrive at
+ * a moment that the seed does not determine.
+ */
+function carryMessages(apps: readonly INestApplicationContext[], turns: FairSemaphore, around: Surroundings): void {
+  const carry = async (app: INestApplicationContext, payloads: readonly string[]) => {
+    await turns.wait(payloads.join());
+    const signals = app.get<DeliverySignals, { hear(payload: string): void }>(DeliverySignals);
+    if (!around.chance.hits(around.databaseFaults)) for (const payload of payloads) signals.hear(payload);
+  };
+  for (const app of apps)
+    app.get(Hints).send = (channel, payloads) => {
+      if (!around.running || channel !== 'deliveries' || payloads.length === 0) return;
+      app.get(UnitOfWork).afterCommit(() => {
+        for (const [process, receiver] of apps.entries()) void processOf.run(process, () => carry(receiver, payloads));
+      });
+    };
 }

@@ -27,6 +27,7 @@ export class Chance {
 }
 
 interface Turn {
+  readonly label: string;
   readonly process: number | undefined;
   readonly go: () => void;
 }
@@ -89,8 +90,14 @@ export class FairSemaphore {
     return this.waiting.some(({ process }) => !this.isStopped(process));
   }
 
-  wait(): Promise<void> {
-    return new Promise((go) => this.waiting.push({ process: processOf.getStore(), go }));
+  /**
+   * Resolves when the seed chooses the caller.
+   * @param label orders the waiting callers. The end of a lock's wait lets two go on, and PostgreSQL's answers to them
+   * arrive in any order.
+   */
+  wait(label: string): Promise<void> {
+    const process = processOf.getStore();
+    return new Promise((go) => this.waiting.push({ label: `${process} ${label}`, process, go }));
   }
 
   isStopped(process: number | undefined): boolean {
@@ -107,7 +114,9 @@ export class FairSemaphore {
   }
 
   async release(chance: Chance): Promise<void> {
-    const able = this.waiting.filter(({ process }) => !this.isStopped(process));
+    const able = this.waiting
+      .filter(({ process }) => !this.isStopped(process))
+      .sort((a, b) => (a.label < b.label ? -1 : Number(a.label > b.label)));
     if (able.length === 0) return;
     const turn = chance.pick(able);
     this.waiting = this.waiting.filter((other) => other !== turn);
