@@ -25,6 +25,7 @@ export class Flow {
   readonly answers: string[] = [];
   private client: EligibilityClient['api'];
   private operator: EligibilityClient['api'];
+  private subscriptionId = '';
   private signingSecret = '';
 
   constructor(
@@ -54,6 +55,7 @@ export class Flow {
       body: { ...this.ofAccount, partner_url: this.partner.url, ca_pem: this.partner.caPem },
     });
     const { id, state, signing_secret } = data!;
+    this.subscriptionId = id;
     this.signingSecret = signing_secret;
     this.narrator.done('subscription', `${id}, ${state}`);
     const { data: verified } = await this.operator.POST('/admin/subscriptions/{id}/verify', {
@@ -166,7 +168,8 @@ export class Flow {
     this.narrator.done('in the error queue', `${change_reason}, ${failure} ${http_status}, retry ${retry}`);
     this.narrator.note(`notification ${id}`);
     const { data: summary = [] } = await this.operator.GET('/admin/error-queue/summary');
-    this.narrator.done('summary of the queue', summary.map((cause) => `${cause.count} of this cause`).join(', '));
+    const causes = summary.filter((cause) => cause.subscription_id === this.subscriptionId);
+    this.narrator.done('summary of the queue', causes.map((cause) => `${cause.count} of this cause`).join(', '));
     return notification;
   }
 
@@ -204,7 +207,9 @@ export class Flow {
   }
 
   async expectEmptyQueue(): Promise<void> {
-    const { data: queue = [] } = await this.operator.GET('/admin/error-queue');
+    const { data: queue = [] } = await this.operator.GET('/admin/error-queue', {
+      params: { query: { subscription_id: this.subscriptionId } },
+    });
     if (queue.length > 0) throw new Error(`The error queue holds ${queue.length} notifications.`);
     this.narrator.done('the error queue is empty');
   }

@@ -193,7 +193,15 @@ describe('accepting an unmatched result as an operator', () => {
     expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['COMPLETED', 1]);
     const read = await deliveries.read(scene, candidate);
     expect(read.body).toEqual([
-      { source: 'REGISTRATION', revision: 1, received_datetime: kept.received_datetime, faults: [], body: kept.body },
+      {
+        source: 'REGISTRATION',
+        revision: 1,
+        received_datetime: kept.received_datetime,
+        faults: [],
+        state: 'RELEASED',
+        state_reason: null,
+        body: kept.body,
+      },
     ]);
     const byLocator = registrationBody({ examMetaData: { extRecordLocator: locator.toUpperCase() } });
     expect((await deliveries.register(scene.token, byLocator)).status).toBe(200);
