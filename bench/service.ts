@@ -3,8 +3,10 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:f
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import type { ReceiverReady } from './receiver.js';
 import type { Scene } from './scene.js';
+import { clearEligibilities, clearNotifications } from './seed.js';
 
 const READY_WITHIN_MS = 60_000;
 
@@ -62,6 +64,7 @@ export class BenchedService {
     });
     closeSync(log);
     const service = new BenchedService(child, dataDir, await readySeconds(child, dataDir, started));
+    if (databaseUrl !== null) await clearExamples(databaseUrl);
     return service;
   }
 
@@ -146,6 +149,16 @@ export class BenchedService {
   private get sandbox(): Sandbox {
     return JSON.parse(readFileSync(join(this.dataDir, 'sandbox.json'), 'utf8')) as Sandbox;
   }
+}
+
+/** Deletes the records, bookings, jobs and notifications that a sandbox has for the examples of the document. */
+async function clearExamples(databaseUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await clearEligibilities(client);
+  await clearNotifications(client);
+  await client.query('TRUNCATE jobs CASCADE');
+  await client.end();
 }
 
 function tokenRequest(url: string, { consumer_key, consumer_secret, username, password }: Login) {
