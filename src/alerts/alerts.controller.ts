@@ -40,7 +40,7 @@ export class AlertsController {
     summary: 'Create an alert or replace its definition',
     description:
       'An alert informs people by mail, or another system by a request to its webhook, when one of its conditions begins ' +
-      'to hold. It informs again when the condition ended and begins again. Values of headers are write-only.',
+      'to hold. It informs again when the condition has ended and begins again. Values of headers are write-only.',
   })
   @Answer(200, AlertModel)
   @BodyProblems()

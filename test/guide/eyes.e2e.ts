@@ -109,7 +109,7 @@ describe('§14 alert rules, dashboards and runbook', () => {
     for (const { rawSql } of statements) await app.database.pool.query(rawSql!);
   });
 
-  it('the dashboard begins with undelivered notifications by the time left to the exam', () => {
+  it('the dashboard begins with the undelivered notifications, sorted by the time left to the exam', () => {
     const [first] = dashboards.find(({ file }) => file === 'delivery.json')!.panels;
     expect(first.gridPos).toMatchObject({ x: 0, y: 0 });
     expect(first.targets[0].expr).toMatch(/by \(exam_in\) \(notifications_undelivered/);

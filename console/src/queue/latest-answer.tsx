@@ -43,7 +43,7 @@ function AnswerDialog({ filter, onClose }: { filter: Search; onClose: () => void
       <Shown query={found}>
         {(notification) =>
           notification === null ? (
-            <Empty>No notification fails for this cause any more.</Empty>
+            <Empty>The error queue no longer has a notification with this cause.</Empty>
           ) : (
             <Answer of={notification} />
           )
@@ -58,7 +58,7 @@ function AnswerDialog({ filter, onClose }: { filter: Search; onClose: () => void
 
 function Answer({ of: { id, booking_code: booking, attempts } }: { of: Schemas['NotificationDetail'] }) {
   const attempt = attempts.findLast(({ failure }) => failure !== null);
-  if (attempt === undefined) return <p>No attempt was made yet, because the partner is down.</p>;
+  if (attempt === undefined) return <p>No attempt has been made yet, because the partner is down.</p>;
   return (
     <>
       <p className="line">

@@ -83,7 +83,7 @@ export function AlertsPage() {
     <Page
       title="Alerts"
       trail={<SetupNav />}
-      lead="An alert informs people by mail, or another system by a webhook, when something needs them. It sends one message when a condition begins, and another when the condition ended and begins again."
+      lead="An alert informs people by mail, or another system by a webhook, when something needs them. It sends one message when a condition begins, and another when the condition has ended and begins again."
       actions={
         <Button kind="primary" onPress={() => setEdited('new')}>
           New alert …

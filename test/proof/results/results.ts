@@ -93,7 +93,7 @@ async function run(bodies: number, stops: (() => unknown)[]): Promise<boolean> {
       const kept = text === '' ? null : (JSON.parse(text) as { unmatched_result_id?: string }).unmatched_result_id;
       return { status: answer.status, id: kept ?? null };
     } catch {
-      // Waits until a killed service has started, so that the rest of the batch reaches it.
+      // Waits until a killed service has started again, so that the rest of the batch reaches it.
       await pause(1_000);
       return { status: 'cut', id: null };
     }
