@@ -33,7 +33,11 @@ export function query(url: string, text: string, values: unknown[] = []): Promis
 }
 
 /** Creates an account with a test, and a token with all rights of a new user and application. */
-export async function prepare(url: string, username = 'bench'): Promise<{ account: string; token: string }> {
+export async function prepare(
+  url: string,
+  username = 'bench',
+  scopes: readonly string[] = SCOPES,
+): Promise<{ account: string; token: string }> {
   const account = randomCode(12);
   const key = randomCode(20);
   const family = randomUUID();
@@ -43,23 +47,23 @@ export async function prepare(url: string, username = 'bench'): Promise<{ accoun
   await query(url, `INSERT INTO test_portions VALUES ($1, '${TEST_CODE}', 'MAIN', 'Main', 0)`, [account]);
   await query(url, `INSERT INTO users (username, password_hash, scopes) VALUES ($1, '$argon2id$none', $2)`, [
     username,
-    SCOPES,
+    scopes,
   ]);
   await query(
     url,
     `INSERT INTO applications (consumer_key, name, secret_hash, scopes, grants) VALUES ($1, 'bench', $2, $3, '{password}')`,
-    [key, randomBytes(32), SCOPES],
+    [key, randomBytes(32), scopes],
   );
   await query(
     url,
     `INSERT INTO token_families (family_id, consumer_key, username, scopes, expires_at)
      VALUES ($1, $2, $3, $4, now() + interval '1 day')`,
-    [family, key, username, SCOPES],
+    [family, key, username, scopes],
   );
   await query(
     url,
     `INSERT INTO access_tokens (token_hash, family_id, scopes, expires_at) VALUES ($1, $2, $3, now() + interval '1 day')`,
-    [sha256(token), family, SCOPES],
+    [sha256(token), family, scopes],
   );
   return { account, token };
 }

@@ -141,7 +141,7 @@ export async function subscribe(
     partner_url: partner.url,
     ca_pem: partner.caPem,
     wait_ms: 2000,
-    record_changes,
+    ...(record_changes.length > 0 ? { record_changes } : {}),
     auto_retry_on: ['500', 'timeout', 'connection'],
   });
   await post(`/${id}/verify`);
