@@ -22,12 +22,12 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { checkHealing } from './kits-service.mjs';
+import { freePort } from './own-service.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const VECTORS = join(root, 'clients/partner/vectors.json');
@@ -147,14 +147,6 @@ function checkVectors(kit) {
     run([...kit.run, 'vectors', planted], { cwd: kit.cwd, codes: [1] });
   }
   return `vectors.json is right, and each of ${PLANTS.length + SPREAD} wrong bytes is found`;
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((listening) => server.once('listening', listening));
-  const { port } = server.address();
-  await new Promise((closed) => server.close(closed));
-  return String(port);
 }
 
 function makeCertificate() {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, realpathSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -47,4 +48,13 @@ export async function withService(use, env = {}, program = 'dist/main.js') {
     if (existsSync(cluster)) await rm(realpathSync(cluster), { recursive: true, force: true });
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Returns a port that is free at this moment. */
+export async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((listening) => server.once('listening', listening));
+  const { port } = server.address();
+  await new Promise((closed) => server.close(closed));
+  return String(port);
 }

@@ -21,13 +21,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { withService } from './own-service.mjs';
+import { freePort, withService } from './own-service.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const WORDS_A_MINUTE = 200;
@@ -115,14 +115,6 @@ function seenByGit(folder) {
   return stdout
     .split('\n')
     .filter((file) => file !== '' && !/^(data|node_modules|\.walk-\d+\.sh|database\/.*)$/.test(file));
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((listening) => server.once('listening', listening));
-  const { port } = server.address();
-  await new Promise((closed) => server.close(closed));
-  return String(port);
 }
 
 /** A terminal, into which blocks of code are typed one after another. */

@@ -5,7 +5,7 @@ import { AuthGuard } from '@nestjs/passport';
 import type { Request, Response } from 'express';
 import { Database, prepared } from '../platform/database/database.js';
 import { accountForbidden, accountNotFound } from '../platform/errors.js';
-import { allowedAccountsOf, type Caller, type PartnerReach } from '../platform/context/caller.js';
+import { allowedAccountsOf, type Caller, type PartnerAccess } from '../platform/context/caller.js';
 import { ACCESS, type AccessRule } from '../platform/http/access.js';
 import { lacking, unauthenticated } from '../platform/http/challenge.js';
 import { heardCaller } from '../platform/overload/read-share.js';
@@ -70,7 +70,7 @@ export class AccessGuard extends AuthGuard('bearer') {
       await this.assertAccount(caller, accountCode);
       requestContext().accountCode = accountCode;
     }
-    if (rule.includes('partner')) requestContext().reach = await this.reachOf(caller);
+    if (rule.includes('partner')) requestContext().partnerAccess = await this.accessOf(caller);
     heardCaller();
     return true;
   }
@@ -91,7 +91,7 @@ export class AccessGuard extends AuthGuard('bearer') {
   }
 
   /** Returns the caller's subscriptions that are not deleted, and their accounts. */
-  private async reachOf({ subscriptionIds }: Caller): Promise<PartnerReach> {
+  private async accessOf({ subscriptionIds }: Caller): Promise<PartnerAccess> {
     const known = await this.queryBus.execute(new FindKnownSubscriptions([...subscriptionIds]));
     return {
       accountCodes: [...new Set(known.map(({ account_code }) => account_code))],

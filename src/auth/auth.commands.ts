@@ -77,7 +77,7 @@ export interface ApplicationCredentials {
 }
 
 /** The accounts and subscriptions of an application when it is itself the caller (`client_credentials`). */
-export interface ApplicationReach {
+export interface Assignments {
   readonly accountCodes?: readonly string[];
   readonly subscriptionIds?: readonly string[];
 }
@@ -91,7 +91,7 @@ export class CreateApplication extends Command<ApplicationCredentials> {
     readonly name: string,
     readonly scopes: readonly Scope[],
     readonly grants: readonly Grant[] = DEFAULT_GRANTS,
-    readonly reach: ApplicationReach = {},
+    readonly assignments: Assignments = {},
     readonly faults = new Faults(),
   ) {
     super();
@@ -102,7 +102,7 @@ export class CreateApplication extends Command<ApplicationCredentials> {
  * The changes to an application. An omitted member keeps its value. `disabled` ends every token of the application. A
  * removed account, subscription or grant ends the tokens of which the application itself is the caller.
  */
-export interface ApplicationChanges extends ApplicationReach {
+export interface ApplicationChanges extends Assignments {
   readonly name?: string;
   readonly scopes?: readonly Scope[];
   readonly grants?: readonly Grant[];

@@ -30,7 +30,7 @@ import { TokenRefusals } from './tokens/token-refusals.js';
 import { TokenRequestLimit } from './tokens/token-request-limit.js';
 import { TokenStore } from './tokens/token-store.js';
 import { TokenSweep } from './tokens/token-sweep.js';
-import { ReachFaults } from './administration/reach-faults.js';
+import { AssignmentFaults } from './administration/assignment-faults.js';
 import { UserController } from './administration/user.controller.js';
 import { UserRights } from './administration/user-rights.js';
 import {
@@ -86,7 +86,7 @@ const handlers = [
     TokenStore,
     TokenSweep,
     UserRights,
-    ReachFaults,
+    AssignmentFaults,
     ...handlers,
   ],
 })

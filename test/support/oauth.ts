@@ -1,5 +1,5 @@
 import { CommandBus } from '@nestjs/cqrs';
-import { CreateApplication, CreateUser, type ApplicationReach } from '../../src/auth/auth.commands';
+import { CreateApplication, CreateUser, type Assignments } from '../../src/auth/auth.commands';
 import type { Grant } from '../../src/auth/tokens/application.entity';
 import { CLIENT_SCOPES, type Scope } from '../../src/platform/context/caller';
 import type { Answer, TestApp } from './app';
@@ -42,9 +42,9 @@ export class OAuth {
   application(
     scopes: readonly Scope[] = CLIENT_SCOPES,
     grants?: readonly Grant[],
-    reach?: ApplicationReach,
+    assignments?: Assignments,
   ): Promise<Client> {
-    return this.commands.execute(new CreateApplication('test', scopes, grants, reach));
+    return this.commands.execute(new CreateApplication('test', scopes, grants, assignments));
   }
 
   /** Requests a token of which the application itself is the caller. */

@@ -1,9 +1,33 @@
 import { useBlocker } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import { Button } from './button';
 import { confirm } from './confirm';
 import { Copyable } from './copy';
+import { Dialog } from './dialog';
 import { Facts } from './page';
+
+/** Shows secrets in a dialog, which closes when the user confirms that they were copied. */
+export function SecretDialog({
+  title,
+  onClose,
+  children,
+}: {
+  title: string;
+  onClose: () => void;
+  children: ReactNode;
+}) {
+  useSecretGuard(true);
+  return (
+    <Dialog title={title}>
+      {children}
+      <div className="actions end">
+        <Button kind="primary" onPress={onClose}>
+          I have copied the secret
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
 
 /** Asks before the page is left, while it shows a secret that is shown only once. */
 export function useSecretGuard(isShown: boolean): void {

@@ -5,7 +5,7 @@ import { Time } from '../components/time';
 import { requestHeaders } from './curl';
 import { failureText, reasonText } from './words';
 
-interface Props {
+export interface AttemptsProps {
   notification: Schemas['NotificationDetail'];
   subscription: Schemas['SubscriptionModel'] | undefined;
 }
@@ -19,7 +19,7 @@ const TRIGGERS: Record<Schemas['AttemptModel']['trigger'], string> = {
 };
 
 /** Shows each attempt to deliver the notification: the request, its duration, and the partner's response. */
-export function Attempts({ notification, subscription }: Props) {
+export function Attempts({ notification, subscription }: AttemptsProps) {
   const { attempts } = notification;
   if (attempts.length === 0) return <Empty>No attempts yet.</Empty>;
   const headers = requestHeaders(notification, subscription);

@@ -13,10 +13,10 @@ import { Shown } from '../components/states';
 import { Time } from '../components/time';
 import { toast } from '../components/toast';
 import { partnerTitle } from '../partners/partner-name';
-import { Attempts } from './attempts';
 import { BookingTimeline } from './booking-timeline';
 import { curlOf } from './curl';
 import { PartnerLink } from './partner-link';
+import { NotificationContent } from './notification-content';
 import { notifiedText, failureText, retryText } from './words';
 
 type Notification = Schemas['NotificationDetail'];
@@ -125,20 +125,7 @@ function OneNotification({ notification }: { notification: Notification }) {
       <Section title={`All events of this ${record === null ? 'booking' : 'record'}, in order`}>
         <BookingTimeline notification={notification} />
       </Section>
-      <Section title="Attempts">
-        <Attempts notification={notification} subscription={subscription} />
-      </Section>
-      <Section
-        title="Body"
-        actions={<CopyButton text={() => JSON.stringify(notification.body, null, 2)} label="Copy the body" />}
-      >
-        <details className="panel">
-          <summary>Show the notification body (it identifies the candidate)</summary>
-          <pre tabIndex={0} aria-label="Body">
-            {JSON.stringify(notification.body, null, 2)}
-          </pre>
-        </details>
-      </Section>
+      <NotificationContent notification={notification} subscription={subscription} />
     </Page>
   );
 }

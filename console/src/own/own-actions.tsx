@@ -5,7 +5,7 @@ import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
 import { ProblemNote } from '../components/states';
 import { toast } from '../components/toast';
-import { SecretDialog } from '../partners/secret-dialog';
+import { SigningSecretDialog } from '../partners/signing-secret-dialog';
 
 /** Shows the buttons for the actions of a partner on its own subscription. */
 export function OwnActions({ subscription }: { subscription: Schemas['OwnSubscription'] }) {
@@ -80,7 +80,7 @@ export function OwnActions({ subscription }: { subscription: Schemas['OwnSubscri
         {sample.done && <p className="note">Your endpoint answered the sample with status 200.</p>}
         {sample.error !== null && <ProblemNote error={sample.error} />}
       </div>
-      {secret !== null && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
+      {secret !== null && <SigningSecretDialog secret={secret} onClose={() => setSecret(null)} />}
     </>
   );
 }

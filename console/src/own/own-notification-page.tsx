@@ -5,12 +5,12 @@ import { api, newIdempotencyKey, type Schemas } from '../api/client';
 import { Badge } from '../components/badge';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
-import { Copyable, CopyButton } from '../components/copy';
-import { Facts, Page, Section } from '../components/page';
+import { Copyable } from '../components/copy';
+import { Facts, Page } from '../components/page';
 import { Shown } from '../components/states';
 import { Time } from '../components/time';
 import { toast } from '../components/toast';
-import { Attempts } from '../notification/attempts';
+import { NotificationContent } from '../notification/notification-content';
 import { notifiedText, failureText, retryText } from '../notification/words';
 import { ownNotificationQuery, ownSubscriptionQuery } from './own-queries';
 
@@ -80,20 +80,7 @@ function One({ notification }: { notification: Schemas['NotificationDetail'] }) 
           ['webhook-id', <Copyable text={id} />],
         ]}
       />
-      <Section title="Attempts">
-        <Attempts notification={notification} subscription={subscription} />
-      </Section>
-      <Section
-        title="Body"
-        actions={<CopyButton text={() => JSON.stringify(notification.body, null, 2)} label="Copy the body" />}
-      >
-        <details className="panel">
-          <summary>Show the notification body (it identifies the candidate)</summary>
-          <pre tabIndex={0} aria-label="Body">
-            {JSON.stringify(notification.body, null, 2)}
-          </pre>
-        </details>
-      </Section>
+      <NotificationContent notification={notification} subscription={subscription} />
     </Page>
   );
 }

@@ -7,7 +7,7 @@ import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
 import { toast } from '../components/toast';
 import { InvitePartner } from './invitation';
-import { SecretDialog } from './secret-dialog';
+import { SigningSecretDialog } from './signing-secret-dialog';
 
 /** Shows the buttons for an operator's actions on a partner. */
 export function PartnerActions({ subscription }: { subscription: Schemas['SubscriptionModel'] }) {
@@ -103,7 +103,7 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
           </Button>
         </>
       )}
-      {secret !== null && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
+      {secret !== null && <SigningSecretDialog secret={secret} onClose={() => setSecret(null)} />}
     </div>
   );
 }

@@ -9,7 +9,7 @@ import { Dialog } from '../components/dialog';
 import { Form, FormField, useForm } from '../components/form';
 import { List } from '../components/list';
 import { Facts, Page } from '../components/page';
-import { useSecretGuard } from '../components/secret-once';
+import { SecretDialog } from '../components/secret-once';
 import type { Column } from '../components/table';
 import { toast } from '../components/toast';
 import { changeRights } from './rights';
@@ -144,21 +144,15 @@ function Secret({
   credentials: Credentials;
   onClose: () => void;
 }) {
-  useSecretGuard(true);
   return (
-    <Dialog title="The secret is shown only once">
+    <SecretDialog title="The secret is shown only once" onClose={onClose}>
       <Facts
         of={[
           ['Consumer key', <Copyable key="key" text={key} />],
           ['Consumer secret', <Copyable key="secret" text={secret} />],
         ]}
       />
-      <div className="actions end">
-        <Button kind="primary" onPress={onClose}>
-          I have copied the secret
-        </Button>
-      </div>
-    </Dialog>
+    </SecretDialog>
   );
 }
 

@@ -35,8 +35,8 @@ export class ApplicationController {
   @BodyProblems()
   create(@Body() body: CreateApplicationBody, @RequestFaults() faults: Faults): Promise<ApplicationCredentialsModel> {
     const { name, scopes, grants, account_codes, subscription_ids } = body;
-    const reach = { accountCodes: account_codes ?? [], subscriptionIds: subscription_ids ?? [] };
-    return this.commands.execute(new CreateApplication(name, scopes, grants ?? DEFAULT_GRANTS, reach, faults));
+    const assignments = { accountCodes: account_codes ?? [], subscriptionIds: subscription_ids ?? [] };
+    return this.commands.execute(new CreateApplication(name, scopes, grants ?? DEFAULT_GRANTS, assignments, faults));
   }
 
   @Get()

@@ -4,7 +4,7 @@ import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { defineProblem, notFound, type DomainError } from '../../platform/errors.js';
 import { afterCursor } from '../../platform/http/paging.js';
 import { randomToken, Secrets, sha256 } from '../../platform/secrets.js';
-import { ReachFaults } from './reach-faults.js';
+import { AssignmentFaults } from './assignment-faults.js';
 import { Application } from '../tokens/application.entity.js';
 import {
   CreateApplication,
@@ -78,11 +78,11 @@ export class CreateApplicationHandler implements ICommandHandler<CreateApplicati
     private readonly secrets: Secrets,
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
-    private readonly reaches: ReachFaults,
+    private readonly assignmentFaults: AssignmentFaults,
   ) {}
 
-  async execute({ name, scopes, grants, reach, faults }: CreateApplication): Promise<ApplicationCredentials> {
-    await this.reaches.addTo(faults, reach);
+  async execute({ name, scopes, grants, assignments, faults }: CreateApplication): Promise<ApplicationCredentials> {
+    await this.assignmentFaults.addTo(faults, assignments);
     faults.refuse();
     return this.unitOfWork.run(async () => {
       const credentials = {
@@ -95,8 +95,8 @@ export class CreateApplicationHandler implements ICommandHandler<CreateApplicati
         secret_hash: sha256(credentials.consumer_secret),
         scopes: [...new Set(scopes)],
         grants: [...new Set(grants)],
-        account_codes: [...new Set(reach.accountCodes)],
-        subscription_ids: [...new Set(reach.subscriptionIds)],
+        account_codes: [...new Set(assignments.accountCodes)],
+        subscription_ids: [...new Set(assignments.subscriptionIds)],
       });
       this.unitOfWork.audit('application.create', credentials.consumer_key);
       return credentials;
@@ -109,14 +109,14 @@ export class UpdateApplicationHandler implements ICommandHandler<UpdateApplicati
   constructor(
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
-    private readonly reaches: ReachFaults,
+    private readonly assignmentFaults: AssignmentFaults,
   ) {}
 
   async execute({ consumerKey, changes, faults }: UpdateApplication): Promise<ApplicationView> {
     const { name, scopes, grants, disabled, accountCodes, subscriptionIds } = changes;
     const held =
       subscriptionIds && (await this.database.queryOne<ApplicationView>(FIND, [consumerKey]))?.subscription_ids;
-    await this.reaches.addTo(faults, changes, held);
+    await this.assignmentFaults.addTo(faults, changes, held);
     faults.refuse();
     return this.unitOfWork.run(async () => {
       const values = [

@@ -13,7 +13,7 @@ import { PasswordStrength } from './password-strength.js';
 import { Passwords } from '../tokens/passwords.js';
 import { isOperator } from '../tokens/scope.rules.js';
 import { OperatorIdentities } from './operator-identities.js';
-import { ReachFaults } from './reach-faults.js';
+import { AssignmentFaults } from './assignment-faults.js';
 import { User, UserAccount } from '../tokens/user.entity.js';
 import { UserRights } from './user-rights.js';
 
@@ -68,13 +68,13 @@ export class CreateUserHandler implements ICommandHandler<CreateUser> {
     private readonly unitOfWork: UnitOfWork,
     private readonly passwords: Passwords,
     private readonly strength: PasswordStrength,
-    private readonly reach: ReachFaults,
+    private readonly assignmentFaults: AssignmentFaults,
   ) {}
 
   async execute({ username, password, accountCodes, scopes, subscriptionIds, faults }: CreateUser): Promise<UserView> {
     if (!faults.concern('/password') && !faults.concern('/username'))
       faults.add(...(await this.strength.faults(password, username)));
-    await this.reach.addTo(faults, { accountCodes, subscriptionIds });
+    await this.assignmentFaults.addTo(faults, { accountCodes, subscriptionIds });
     faults.refuse();
     const passwordHash = await this.passwords.hash(password);
     return this.unitOfWork.run(async () => {
@@ -110,7 +110,7 @@ export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
     private readonly identities: OperatorIdentities,
     private readonly rights: UserRights,
     private readonly login: Login,
-    private readonly reach: ReachFaults,
+    private readonly assignmentFaults: AssignmentFaults,
   ) {}
 
   async execute({ username, changes, faults }: UpdateUser): Promise<UserView> {
@@ -120,7 +120,7 @@ export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
       faults.add(...(await this.elsewhere(username, scopes)));
     }
     const held = subscriptionIds && (await this.database.queryOne<UserView>(FIND, [username]))?.subscription_ids;
-    await this.reach.addTo(faults, { accountCodes, subscriptionIds }, held);
+    await this.assignmentFaults.addTo(faults, { accountCodes, subscriptionIds }, held);
     faults.refuse();
     const passwordHash = password === undefined ? null : await this.passwords.hash(password);
     return this.unitOfWork.run(async () => {

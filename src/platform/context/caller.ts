@@ -61,7 +61,7 @@ export function allowedAccountsOf(caller: Caller | null): AllowedAccounts {
 }
 
 /** The limit of a request on a route for the scope `partner`: the caller's subscriptions, and the accounts of these. */
-export interface PartnerReach {
+export interface PartnerAccess {
   readonly accountCodes: readonly string[];
   readonly subscriptionIds: readonly string[];
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 import { ContextValue } from './context-value.js';
 import { currentSpan, type CurrentSpan } from './current-span.js';
-import { allowedAccountsOf, type Caller, type AllowedAccounts, type PartnerReach } from './caller.js';
+import { allowedAccountsOf, type Caller, type AllowedAccounts, type PartnerAccess } from './caller.js';
 
 /** Facts about the current request, which the code that handles it can read after every await. */
 export interface RequestContext {
@@ -12,7 +12,7 @@ export interface RequestContext {
   /** The account in the request's path, once the access check has passed; null before that. */
   accountCode: string | null;
   /** The limit of the request on a route for the scope `partner`, set by the access check; null on other routes. */
-  reach: PartnerReach | null;
+  partnerAccess: PartnerAccess | null;
   /** The names of the body's members, once all of them were found to be declared; null without such a body. */
   members: readonly string[] | null;
 }
@@ -23,7 +23,7 @@ const OUTSIDE: RequestContext = Object.freeze({
   traceparent: null,
   caller: null,
   accountCode: null,
-  reach: null,
+  partnerAccess: null,
   members: null,
 });
 
@@ -52,8 +52,8 @@ export function outsideOfRequests<T>(span: CurrentSpan | undefined, work: () => 
  * empty; such work passes its own list of accounts.
  */
 export function currentAllowedAccounts(): AllowedAccounts {
-  const { reach, caller } = requestContext();
-  return reach ? reach.accountCodes : allowedAccountsOf(caller);
+  const { partnerAccess, caller } = requestContext();
+  return partnerAccess ? partnerAccess.accountCodes : allowedAccountsOf(caller);
 }
 
 /**
@@ -61,7 +61,7 @@ export function currentAllowedAccounts(): AllowedAccounts {
  * subscription of the allowed accounts, on all routes except those for the scope `partner`.
  */
 export function currentAllowedSubscriptions(): readonly string[] | null {
-  return requestContext().reach?.subscriptionIds ?? null;
+  return requestContext().partnerAccess?.subscriptionIds ?? null;
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -71,7 +71,7 @@ const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}
 class ServedRequest implements RequestContext {
   caller: Caller | null = null;
   accountCode: string | null = null;
-  reach: PartnerReach | null = null;
+  partnerAccess: PartnerAccess | null = null;
   members: readonly string[] | null = null;
   private trace: string | null = null;
 

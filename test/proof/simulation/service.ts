@@ -123,7 +123,7 @@ export class SimulatedService {
     const caller: Caller = { ...OPERATOR, consumerKey, scopes: new Set(['partner']), isOperator: false };
     return processOf.run(process, () =>
       inTheNameOf(caller, null, () => {
-        requestContext().reach = { accountCodes: [], subscriptionIds: [subscriptionId] };
+        requestContext().partnerAccess = { accountCodes: [], subscriptionIds: [subscriptionId] };
         return this.apps[process].get(Polls, { strict: false }).answer(body, caller, connection as Response);
       }),
     );

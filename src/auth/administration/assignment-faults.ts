@@ -1,29 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
-import { Database, prepared } from '../../platform/database/database.js';
 import type { Fault } from '../../platform/errors.js';
+import { FindKnownAccounts } from '../../platform/known-accounts.js';
 import { FindKnownSubscriptions } from '../../platform/known-subscriptions.js';
 import type { Faults } from '../../platform/validation/faults.js';
 import { fault } from '../../platform/validation/rules.js';
-
-const UNKNOWN_ACCOUNTS = prepared(
-  'reach-unknown-accounts',
-  `SELECT code FROM unnest($1::text[]) AS code WHERE NOT EXISTS (SELECT 1 FROM accounts WHERE account_code = code)`,
-);
-
-/** The accounts and subscriptions that a user or an application is given. */
-interface Reach {
-  readonly accountCodes?: readonly string[];
-  readonly subscriptionIds?: readonly string[];
-}
+import type { Assignments } from '../auth.commands.js';
 
 /** Checks the accounts and subscriptions that a request gives to a user or to an application. */
 @Injectable()
-export class ReachFaults {
-  constructor(
-    private readonly database: Database,
-    private readonly queryBus: QueryBus,
-  ) {}
+export class AssignmentFaults {
+  constructor(private readonly queryBus: QueryBus) {}
 
   /**
    * Adds a fault for each unknown account and subscription. Entries that already have a fault are skipped.
@@ -32,7 +19,7 @@ export class ReachFaults {
    */
   async addTo(
     faults: Faults,
-    { accountCodes = [], subscriptionIds = [] }: Reach,
+    { accountCodes = [], subscriptionIds = [] }: Assignments,
     held: readonly string[] = [],
   ): Promise<void> {
     faults.add(...(await this.unknownAccounts(accountCodes, faults)));
@@ -42,14 +29,12 @@ export class ReachFaults {
   private async unknownAccounts(accountCodes: readonly string[], faults: Faults): Promise<Fault[]> {
     if (accountCodes.length === 0) return [];
     const asked = faults.entries('/account_codes', accountCodes);
-    const rows = await this.database.query<{ code: string }>(UNKNOWN_ACCOUNTS, [
-      asked.filter((code) => code !== undefined),
-    ]);
-    const unknown = new Set(rows.map((row) => row.code));
+    const codes = asked.filter((code) => code !== undefined);
+    const known = new Set(await this.queryBus.execute(new FindKnownAccounts(codes)));
     return asked.flatMap((code, index) =>
-      code !== undefined && unknown.has(code)
-        ? [fault('account_not_found', 'No account has this code.', `/account_codes/${index}`)]
-        : [],
+      code === undefined || known.has(code)
+        ? []
+        : [fault('account_not_found', 'No account has this code.', `/account_codes/${index}`)],
     );
   }
 
