@@ -42,6 +42,11 @@ export class SimulatedPollers {
   private readonly calls = new Map<number, { call: Call; connection: EventEmitter }>();
   /** The callers of which an answer was lost, so that they may hold leases without knowing it. */
   private readonly uncertain = new Set<number>();
+  /**
+   * The latest time at which each caller's last lease of each notification can end. An answer that arrives late does not
+   * tell that another caller has leased its notifications meanwhile, so that `polled` may name the wrong one of the two.
+   */
+  private readonly lapses = new Map<string, number>();
 
   constructor(
     private readonly story: Story,
@@ -148,6 +153,7 @@ export class SimulatedPollers {
       const leasedUntil = call.sentAt + call.leaseMs;
       const end = time.ms < leasedUntil ? this.begins(id, stream, sequence, leasedUntil) : () => undefined;
       const lapsedAfter = time.ms + call.leaseMs;
+      this.lapses.set(`${call.caller} ${id}`, lapsedAfter);
       // Some notifications are forgotten, so that nobody ever settles them.
       if (partners.healthy || !this.story.chance.hits(0.1))
         this.polled.push({ id, stream, sequence, caller: call.caller, leasedUntil, lapsedAfter, end });
@@ -172,7 +178,9 @@ export class SimulatedPollers {
   private judge(call: Call, one: Polled, counts: boolean): void {
     const { partners, time } = this.story;
     if (one.caller !== call.caller) {
-      if (counts && !this.uncertain.has(call.caller)) partners.breaks('an acknowledgement of another caller counts');
+      const mayLease = (this.lapses.get(`${call.caller} ${one.id}`) ?? -Infinity) >= call.sentAt;
+      if (counts && !mayLease && !this.uncertain.has(call.caller))
+        partners.breaks('an acknowledgement of another caller counts');
       return;
     }
     const event = partners.event(this.url, one.stream, one.sequence);
