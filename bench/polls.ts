@@ -16,7 +16,7 @@ import { migrate } from '../src/platform/database/migrate.js';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 import { callJson } from './calls.js';
 import { runCommand } from './command.js';
-import { prepare, TEST_CODE } from './prepare.js';
+import { prepare, preparePartner, TEST_CODE } from './prepare.js';
 import { residentMiB } from './processor-time.js';
 import { seedNotifications } from './seed.js';
 import { ServiceProcess } from './service-process.js';
@@ -51,7 +51,7 @@ async function main(): Promise<boolean> {
   const { id } = await call('/admin/subscriptions', { account_code: account, delivery: 'POLL' });
   const client = new pg.Client({ connectionString: server.url });
   await client.connect();
-  await client.query(`UPDATE users SET subscription_ids = $1`, [[id]]);
+  const partnerToken = await preparePartner(server.url, id);
   const count = Number(options.polls);
   const pool = new Pool(service.baseUrl, { connections: count });
   const poll = async (body: object): Promise<Answer> => {
@@ -59,7 +59,7 @@ async function main(): Promise<boolean> {
       method: 'POST',
       path: POLL,
       body: JSON.stringify(body),
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${partnerToken}`, 'content-type': 'application/json' },
     });
     if (statusCode !== 200) throw new Error(`${statusCode} ${await answer.text()}`);
     return (await answer.json()) as Answer;

@@ -39,12 +39,25 @@ export async function prepare(
   scopes: readonly string[] = SCOPES,
 ): Promise<{ account: string; token: string }> {
   const account = randomCode(12);
-  const key = randomCode(20);
-  const family = randomUUID();
-  const token = randomToken();
   await query(url, `INSERT INTO accounts (account_code, name) VALUES ($1, 'Bench')`, [account]);
   await query(url, `INSERT INTO tests (account_code, test_code, name) VALUES ($1, '${TEST_CODE}', 'Bench')`, [account]);
   await query(url, `INSERT INTO test_portions VALUES ($1, '${TEST_CODE}', 'MAIN', 'Main', 0)`, [account]);
+  return { account, token: await newToken(url, username, scopes) };
+}
+
+/** Creates a user and an application of the partner of a subscription; returns a token. */
+export async function preparePartner(url: string, subscriptionId: string): Promise<string> {
+  const username = `partner ${subscriptionId}`;
+  const token = await newToken(url, username, ['partner']);
+  await query(url, 'UPDATE users SET subscription_ids = $1 WHERE username = $2', [[subscriptionId], username]);
+  return token;
+}
+
+/** Creates a user and an application with these scopes; returns a token that is valid for a day. */
+async function newToken(url: string, username: string, scopes: readonly string[]): Promise<string> {
+  const key = randomCode(20);
+  const family = randomUUID();
+  const token = randomToken();
   await query(url, `INSERT INTO users (username, password_hash, scopes) VALUES ($1, '$argon2id$none', $2)`, [
     username,
     scopes,
@@ -65,5 +78,5 @@ export async function prepare(
     `INSERT INTO access_tokens (token_hash, family_id, scopes, expires_at) VALUES ($1, $2, $3, now() + interval '1 day')`,
     [sha256(token), family, scopes],
   );
-  return { account, token };
+  return token;
 }

@@ -16,6 +16,8 @@ export interface LoadOptions {
   /** The pause between two bookings that one worker of the load makes, in milliseconds. */
   readonly restMs?: number;
   readonly timeoutMs?: number;
+  /** The number of bookings that are made at the same time; 4 when left out. */
+  readonly workers?: number;
   /** Whether records are changed as well; the subscription must list their changes. */
   readonly changesRecords?: boolean;
 }
@@ -37,7 +39,7 @@ export class BookingLoad {
   private readonly workers: Promise<void>[];
 
   constructor(private readonly options: LoadOptions) {
-    this.workers = Array.from({ length: WORKERS }, () => this.work());
+    this.workers = Array.from({ length: options.workers ?? WORKERS }, () => this.work());
   }
 
   async stop(): Promise<void> {
@@ -119,14 +121,17 @@ export class BookingLoad {
   }
 }
 
-/** Subscribes the partner to all events of the account's bookings, and to these changes of its records, from now on. */
+/**
+ * Subscribes the partner to all events of the account's bookings, and to these changes of its records, from now on.
+ * @returns the id of the subscription
+ */
 export async function subscribe(
   baseUrl: string,
   account: string,
   token: string,
   partner: Partner,
   record_changes: readonly string[] = [],
-): Promise<void> {
+): Promise<string> {
   const post = async (path: string, body?: object) => {
     const response = await fetch(`${baseUrl}/admin/subscriptions${path}`, {
       method: 'POST',
@@ -145,4 +150,5 @@ export async function subscribe(
     auto_retry_on: ['500', 'timeout', 'connection'],
   });
   await post(`/${id}/verify`);
+  return id;
 }

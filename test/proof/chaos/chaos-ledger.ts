@@ -19,6 +19,8 @@ export class Ledger {
    */
   overtaken = 0;
   refused = 0;
+  /** The number of accepted requests; notifications that the partner polls are not counted. */
+  pushed = 0;
   down = false;
 
   listenTo(partner: Partner): void {
@@ -27,22 +29,31 @@ export class Ledger {
       const body = request.json as { booking_code: string; svc_eligiblity_id: string };
       const booking = request.path.endsWith('/changes') ? body.svc_eligiblity_id : body.booking_code;
       const sequence = Number(request.headers['event-sequence']);
-      this.begins(booking, sequence);
-      if (this.underWay.has(id)) this.inFlightTwice += 1;
-      this.underWay.add(id);
+      const end = this.begin(id, booking, sequence);
       await pause(randomInt(15));
-      this.underWay.delete(id);
       const status = this.down ? 500 : 200;
+      end(status);
+      if (status === 200) this.pushed += 1;
+      return { status };
+    });
+  }
+
+  /** Records that an attempt begins. @returns a function that records the partner's answer */
+  begin(id: string, booking: string, sequence: number): (status: 200 | 500) => void {
+    this.begins(booking, sequence);
+    if (this.underWay.has(id)) this.inFlightTwice += 1;
+    this.underWay.add(id);
+    return (status) => {
+      this.underWay.delete(id);
       this.seenOf(booking).push({ what: 'answer', sequence, status, at: Date.now() });
       if (status === 500) {
         this.refused += 1;
-        return { status };
+        return;
       }
       const entry = this.accepted.get(id) ?? { booking, sequence, at: [] };
       entry.at.push(Date.now());
       this.accepted.set(id, entry);
-      return { status };
-    });
+    };
   }
 
   killed(): void {

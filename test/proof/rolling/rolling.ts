@@ -6,11 +6,17 @@
  * while the others write, and back again. A new process starts at the lowest priority, as if it had a machine of its
  * own. An old process gets no new request from the moment in which it is asked to end, as behind a proxy.
  *
+ * A second partner gets the same notifications. It polls them as soon as the first process of the later release runs, and
+ * cannot poll while all processes are of the earlier one. A third partner fails again and again, so that mails of an alert
+ * are due.
+ *
  * With `--earlier FOLDER`, the earlier release is the build in this folder, and the later one is the present build.
  * Otherwise the earlier one is the present build, and the later one has planted migrations (next-release.ts).
  *
  * - faults: answers 5xx other than 503 with `Retry-After`, and calls without an answer;
- * - lost, phantom, gaps, overtaken, in flight twice, duplicates: as in the chaos program (../chaos/chaos.ts);
+ * - lost, phantom, gaps, overtaken, in flight twice, duplicates: as in the chaos program (../chaos/chaos.ts), for each of
+ *   the two partners;
+ * - mails: the mails of the alert that were sent; each must be sent exactly once;
  * - p99: of the calls during the rolls, as a multiple of that before.
  *
  * usage: npm run rolling [-- --rolls N --earlier FOLDER]   (default 2 rolls, forth and back; the exit code is 1 when
@@ -29,12 +35,14 @@ import { prepare, query } from '../../../bench/prepare.js';
 import { ServiceProcess } from '../../../bench/service-process.js';
 import { SCOPES } from '../../../src/platform/context/caller.js';
 import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/embedded-postgres.js';
+import { MailServer } from '../../support/mail-server.js';
 import { startPartner } from '../../support/partner.js';
 import { quantile } from '../../../bench/figures.js';
 import { withStops, type Stop } from '../stops.js';
 import { BookingLoad, subscribe } from '../chaos/booking-load.js';
 import { judge, settle } from '../chaos/chaos-judge.js';
 import { Ledger } from '../chaos/chaos-ledger.js';
+import { LaterFeatures } from './later-features.js';
 
 const PROCESSES = 6;
 const QUIET_MS = 20_000;
@@ -66,7 +74,11 @@ async function run(stops: Stop[]): Promise<boolean> {
     HOST: '127.0.0.1',
     PARTNER_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
     RATE_LIMIT_PER_MINUTE: '0',
+    RETRY_SCHEDULE_S: '0.2,0.5,1',
   };
+  const mail = await MailServer.start();
+  stops.push(() => mail.stop());
+  Object.assign(env, mail.settings);
   let started = 0;
   const start = async (program: readonly string[]) => {
     const service = new ServiceProcess(join(folder, `service-${++started}`), env, program, started > PROCESSES);
@@ -79,38 +91,54 @@ async function run(stops: Stop[]): Promise<boolean> {
   const migrations = async () => Number((await query(database.url, 'SELECT count(*) FROM migrations'))[0]['count']);
   const migrated = await migrations();
   const { account, token } = await prepare(database.url, 'rolling', SCOPES_OF_1_0);
-  const partner = await startPartner();
-  stops.push(() => partner.stop());
-  await subscribe(services[0].baseUrl, account, token, partner);
-  const ledger = new Ledger();
-  ledger.listenTo(partner);
+  const [pushed, polled] = [new Ledger(), new Ledger()];
+  const subscriptionIds: string[] = [];
+  for (const ledger of [pushed, polled]) {
+    const partner = await startPartner();
+    stops.push(() => partner.stop());
+    subscriptionIds.push(await subscribe(services[0].baseUrl, account, token, partner));
+    ledger.listenTo(partner);
+  }
 
   let calls = 0;
-  const load = new BookingLoad({
-    baseUrl: () => services[calls++ % services.length].baseUrl,
-    account,
-    token,
-    restMs: 100,
-    timeoutMs: 60_000,
-  });
+  const baseUrl = () => services[calls++ % services.length].baseUrl;
+  const load = new BookingLoad({ baseUrl, account, token, restMs: 100, timeoutMs: 60_000 });
   await pause(QUIET_MS / 2);
   load.durations = [];
   await pause(QUIET_MS);
   const before = p99(load.durations);
   load.durations = [];
+  let features: LaterFeatures | null = null;
   for (let roll = 1; roll <= rolls; roll++) {
     const program = roll % 2 === 1 ? later : earlier;
     for (let replaced = 0; replaced < PROCESSES; replaced++) {
-      services.push(await start(program));
+      const service = await start(program);
+      services.push(service);
+      features ??= await LaterFeatures.use({
+        service,
+        url: database.url,
+        baseUrl,
+        token,
+        polledId: subscriptionIds[1],
+        ledger: polled,
+        mail,
+        stops,
+      });
       await services.shift()!.kill('SIGTERM');
     }
-    process.stdout.write(`roll ${roll}/${rolls}: ${load.acknowledged.size} bookings\n`);
+    process.stdout.write(`roll ${roll}/${rolls}: ${load.acknowledged.size} bookings, ${polled.accepted.size} polled\n`);
   }
   const during = p99(load.durations);
   await load.stop();
+  // Only the later release can be polled, and sends mails.
+  services.unshift(await start(later));
+  await features!.settle();
   await settle(database.url);
+  await features!.stop();
   const isMigrated = (await migrations()) > migrated;
-  const verdict = await judge(database.url, account, load, ledger);
+  const verdicts = [pushed, polled].map((ledger) => judge(database.url, account, load, ledger));
+  const [verdict, ofPolls] = await Promise.all(verdicts);
+  const { mails, wrongMails } = await features!.mailsOf();
   const ratio = during / before;
   process.stdout.write(
     [
@@ -119,23 +147,26 @@ async function run(stops: Stop[]): Promise<boolean> {
       `calls                   ${load.calls}, of them refused with 503 and Retry-After: ${load.failures - load.faults.length}`,
       `faults                  ${load.faults.length}${load.faults.length > 0 ? `; ${load.faults[0]}` : ''}`,
       `events committed        ${verdict.committed}`,
-      `events accepted         ${ledger.accepted.size}`,
-      `lost                    ${verdict.lost}`,
-      `phantom                 ${verdict.phantom}`,
-      `gaps                    ${verdict.gaps}`,
-      `in flight twice         ${ledger.inFlightTwice}`,
-      `overtaken               ${ledger.overtaken}`,
-      `duplicates              ${verdict.duplicates}`,
+      `accepted, polled        ${pushed.accepted.size}, ${polled.accepted.size}`,
+      `lost                    ${verdict.lost}, ${ofPolls.lost}`,
+      `phantom                 ${verdict.phantom}, ${ofPolls.phantom}`,
+      `gaps                    ${verdict.gaps}, ${ofPolls.gaps}`,
+      `in flight twice         ${pushed.inFlightTwice}, ${polled.inFlightTwice}`,
+      `overtaken               ${pushed.overtaken}, ${polled.overtaken}`,
+      `duplicates              ${verdict.duplicates}, ${ofPolls.duplicates}`,
+      `faults of polls         ${features!.faults.length}${features!.faults.length > 0 ? `; ${features!.faults[0]}` : ''}`,
+      `mails                   ${mails}, of them lost or sent twice: ${wrongMails}`,
       `p99                     ${before.toFixed(0)} ms before, ${during.toFixed(0)} ms during the rolls: ${ratio.toFixed(2)} times`,
       '',
     ].join('\n'),
   );
-  const wrong = [load.faults.length, verdict.lost, verdict.phantom, verdict.gaps, verdict.duplicates];
-  const disorder = [ledger.inFlightTwice, ledger.overtaken];
+  const wrong = [verdict, ofPolls].flatMap(({ lost, phantom, gaps, duplicates }) => [lost, phantom, gaps, duplicates]);
+  const disorder = [pushed, polled].flatMap(({ inFlightTwice, overtaken }) => [inFlightTwice, overtaken]);
   return (
-    [...wrong, ...disorder].every((count) => count === 0) &&
+    [...wrong, ...disorder, load.faults.length, features!.faults.length, wrongMails].every((count) => count === 0) &&
     isMigrated &&
-    ledger.accepted.size > 0 &&
+    polled.accepted.size > 0 &&
+    mails > 0 &&
     ratio <= MOST_RATIO
   );
 }

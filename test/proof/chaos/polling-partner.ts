@@ -1,0 +1,87 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Ledger } from './chaos-ledger.js';
+
+/** The time, in milliseconds, after which a poll is sent again that a process could not answer. */
+const AGAIN_MS = 100;
+const MOST = 10;
+const MOST_PROCESSING_MS = 15;
+/** A poll waits up to 30 s for a notification. */
+const PATIENCE_MS = 60_000;
+
+interface Polled {
+  readonly id: string;
+  readonly event_sequence: number;
+  readonly body: string;
+}
+
+/** A partner that polls its notifications with several calls at the same time, and acknowledges all of them. */
+export class PollingPartner {
+  polled = 0;
+  /** The answers other than 200, except those of {@link isAbsent}, and the acknowledgements that were ignored. */
+  readonly faults: string[] = [];
+  private running = true;
+  private readonly workers: Promise<void>[];
+
+  constructor(
+    private readonly options: {
+      /** Returns the base URL of the service process that gets the next poll. */
+      readonly baseUrl: () => string;
+      readonly token: string;
+      readonly ledger: Ledger;
+      readonly calls: number;
+      /** Returns whether the status is that of a process whose release knows no polls. */
+      readonly isAbsent?: (status: number) => boolean;
+    },
+  ) {
+    this.workers = Array.from({ length: options.calls }, () => this.work());
+  }
+
+  /** Polls until a poll returns nothing. */
+  async stop(): Promise<void> {
+    this.running = false;
+    await Promise.all(this.workers);
+  }
+
+  private async work(): Promise<void> {
+    for (let ack: string[] = []; ;) {
+      const notifications = await this.poll(ack);
+      if (notifications.length === 0 && !this.running) return;
+      this.polled += notifications.length;
+      const attempts = notifications.map(({ id, event_sequence, body }) =>
+        this.options.ledger.begin(id, (JSON.parse(body) as { booking_code: string }).booking_code, event_sequence),
+      );
+      await pause(randomInt(MOST_PROCESSING_MS));
+      // An attempt ends before its acknowledgement is sent, because the service may offer the next event at once.
+      for (const end of attempts) end(200);
+      ack = notifications.map(({ id }) => id);
+    }
+  }
+
+  private async poll(ack: readonly string[]): Promise<Polled[]> {
+    const { baseUrl, token, isAbsent } = this.options;
+    for (;;) {
+      const response = await fetch(`${baseUrl()}/partner/notifications/poll`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ ack, max: MOST, return_immediately: ack.length > 0 || !this.running }),
+        signal: AbortSignal.timeout(PATIENCE_MS),
+      }).catch((error: unknown) => this.failed(`${String(error)}, ${String((error as Error).cause)}`));
+      if (response?.ok) {
+        const { notifications, unknown } = (await response.json()) as { notifications: Polled[]; unknown: string[] };
+        if (unknown.length > 0) this.faults.push(`ignored acknowledgements: ${unknown.join(', ')}`);
+        return notifications;
+      }
+      if (response) {
+        const text = await response.text();
+        if (!isAbsent?.(response.status)) this.failed(`${response.status} ${text}`);
+      }
+      await pause(AGAIN_MS);
+    }
+  }
+
+  private failed(fault: string): null {
+    this.faults.push(`poll: ${fault}`);
+    return null;
+  }
+}
