@@ -1,5 +1,5 @@
 // Runs a program of the compiled service. If a source is newer than the last build, the service is compiled first.
-// usage: node scripts/start.mjs [main|admin|import|migrate|openapi|demo|partner|bench|cells|mutants|results|chaos|flips|omissions|failover|drill|rolling|model|simulate|conformance|typeorm] [arguments]
+// usage: node scripts/start.mjs [main|admin|import|migrate|openapi|demo|partner|bench|cells|mutants|results|chaos|flips|omissions|harms|failover|drill|rolling|model|simulate|conformance|typeorm] [arguments]
 import './installed.mjs';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -21,6 +21,7 @@ const programs = {
   chaos: 'dist/test/proof/chaos/chaos.js',
   flips: 'dist/test/proof/chaos/flips.js',
   omissions: 'dist/test/proof/omissions.js',
+  harms: 'dist/test/proof/harms/harms.js',
   failover: 'dist/test/proof/failover/failover.js',
   drill: 'dist/test/proof/drill/drill.js',
   rolling: 'dist/test/proof/rolling/rolling.js',

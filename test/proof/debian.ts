@@ -14,6 +14,7 @@ const PROGRAMS = {
   prometheus: ['/usr/bin/prometheus', 'prometheus'],
   ip: ['/usr/sbin/ip', 'iproute2'],
   ps: ['/usr/bin/ps', 'procps'],
+  faketime: ['/usr/bin/faketime', 'faketime'],
 } as const;
 
 /** The folder of Debian's PostgreSQL programs. */

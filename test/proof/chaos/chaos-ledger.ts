@@ -31,7 +31,7 @@ export class Ledger {
       const sequence = Number(request.headers['event-sequence']);
       const end = this.begin(id, booking, sequence);
       await pause(randomInt(15));
-      const status = this.down ? 500 : 200;
+      const status = this.down ? 500 : this.isBusy() ? 429 : 200;
       end(status);
       if (status === 200) this.pushed += 1;
       return { status };
@@ -39,14 +39,14 @@ export class Ledger {
   }
 
   /** Records that an attempt begins. @returns a function that records the partner's answer */
-  begin(id: string, booking: string, sequence: number): (status: 200 | 500) => void {
+  begin(id: string, booking: string, sequence: number): (status: 200 | 429 | 500) => void {
     this.begins(booking, sequence);
     if (this.underWay.has(id)) this.inFlightTwice += 1;
     this.underWay.add(id);
     return (status) => {
       this.underWay.delete(id);
-      this.seenOf(booking).push({ what: 'answer', sequence, status, at: Date.now() });
-      if (status === 500) {
+      this.seenOf(booking).push({ what: 'answer', sequence, status: status === 200 ? 200 : 500, at: Date.now() });
+      if (status !== 200) {
         this.refused += 1;
         return;
       }
@@ -54,6 +54,11 @@ export class Ledger {
       entry.at.push(Date.now());
       this.accepted.set(id, entry);
     };
+  }
+
+  /** Whether the partner answers 429 to the present request. */
+  protected isBusy(): boolean {
+    return false;
   }
 
   killed(): void {

@@ -130,9 +130,13 @@ export class DebianPostgres {
     return this.daemon.kill(signal);
   }
 
-  private async start(): Promise<void> {
-    this.daemon.start();
-    await until('PostgreSQL answers', () => this.query('SELECT 1', 'postgres'), READY_MS);
+  /** Starts the server and waits for it. A server that ends at once, such as after a kill, is started again. */
+  async start(): Promise<void> {
+    const answers = () => {
+      this.daemon.start();
+      return this.query('SELECT 1', 'postgres');
+    };
+    await until('PostgreSQL answers', answers, READY_MS);
   }
 }
 

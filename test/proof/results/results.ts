@@ -14,9 +14,8 @@
  * usage: npm run results [-- --bodies N]   (default 20000; the exit code is 1 when one of the four is found)
  */
 import 'reflect-metadata';
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -29,6 +28,7 @@ import { prepare, query, TEST_CODE } from '../../../bench/prepare.js';
 import { ServiceProcess } from '../../../bench/service-process.js';
 import { isSame, mutation, sentOf, type Sent } from './bodies.js';
 import { postmasterIn } from '../../support/postmaster.js';
+import { fillDisk, mountSmallDisk } from '../small-disk.js';
 
 const AT_ONCE = 24;
 const EXAMS = 400;
@@ -63,7 +63,7 @@ async function run(bodies: number, stops: (() => unknown)[]): Promise<boolean> {
   stops.push(() => rmSync(folder, { recursive: true, force: true }));
   const dataDir = join(folder, 'database');
   mkdirSync(dataDir);
-  const hasDisk = mountSmall(dataDir, stops);
+  const hasDisk = mountSmallDisk(dataDir, stops);
   const database = await startEmbeddedPostgres({ dataDir, database: 'results' });
   stops.push(() => database.stop());
   await migrate(database.url);
@@ -240,29 +240,6 @@ async function takeConnections(url: string): Promise<void> {
     }
   }
   await Promise.all(taken.map((client) => client.end().catch(() => undefined)));
-}
-
-/** Mounts a small separate disk for the database, where mounting is possible. */
-function mountSmall(path: string, stops: (() => unknown)[]): boolean {
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1500m,mode=755', 'tmpfs', path], { stdio: 'ignore' });
-  } catch {
-    return false;
-  }
-  stops.push(() => execFileSync('umount', ['-l', path]));
-  return true;
-}
-
-async function fillDisk(path: string): Promise<void> {
-  const filler = join(path, 'filler');
-  const block = Buffer.alloc(1024 * 1024);
-  try {
-    for (;;) writeFileSync(filler, block, { flag: 'a' });
-  } catch {
-    // Writing the filler ends with an error, which shows that the disk is full.
-  }
-  await pause(3_000);
-  rmSync(filler, { force: true });
 }
 
 main()

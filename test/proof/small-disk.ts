@@ -1,0 +1,30 @@
+import { execFileSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+
+const FULL_MS = 3_000;
+
+/** Mounts a small separate disk at the path, where mounting is possible. @returns whether it was mounted */
+export function mountSmallDisk(path: string, stops: (() => unknown)[]): boolean {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1500m,mode=755', 'tmpfs', path], { stdio: 'ignore' });
+  } catch {
+    return false;
+  }
+  stops.push(() => execFileSync('umount', ['-l', path]));
+  return true;
+}
+
+/** Fills the disk at the path for a few seconds. */
+export async function fillDisk(path: string): Promise<void> {
+  const filler = join(path, 'filler');
+  const block = Buffer.alloc(1024 * 1024);
+  try {
+    for (;;) writeFileSync(filler, block, { flag: 'a' });
+  } catch {
+    // Writing the filler ends with an error, which shows that the disk is full.
+  }
+  await pause(FULL_MS);
+  rmSync(filler, { force: true });
+}
