@@ -46,7 +46,7 @@ describe('the codes of faults', () => {
     .map((file) => ({ file, ...codesIn(readFileSync(join(root, 'src', file), 'utf8')) }));
   const declared = sources.flatMap((source) => source.declared);
 
-  it('the catalogue lists every fault code, which defineProblem or declareFaults defines next to its rule', () => {
+  it('the catalogue lists every fault code that defineProblem or declareFaults defines', () => {
     const missing = sources.flatMap(({ file, answered }) =>
       answered.filter((code) => !declared.includes(code)).map((code) => `${file}: ${code}`),
     );

@@ -58,7 +58,7 @@ describe('however many partners hang', () => {
     expect(startAll(queues)[0]).toBe('new');
   });
 
-  test('partners that all stop answering at the same moment delay other partners only until the worker notices it', () => {
+  test('partners that all stop answering at the same moment delay other partners only until the worker detects this', () => {
     const queues = new ProvenQueues(64, 16);
     answering(queues, ...hanging, 'healthy');
     for (const id of hanging.slice(0, 200)) fill(queues, id, 1);
@@ -226,7 +226,7 @@ describe('the mode of a queue', () => {
     expect(queue.mode).toBe('ASKING');
   });
 
-  test('a partner’s queue repeats a claim that found nothing after the outcomes of running attempts are recorded', () => {
+  test('after the outcomes of running attempts are recorded, a partner’s queue repeats a claim that found nothing', () => {
     const queue = queueOf();
     queue.claiming();
     queue.fill([], 32, true);
