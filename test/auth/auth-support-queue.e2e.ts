@@ -188,7 +188,7 @@ for (const part of ['', '/bookings', '/results', '/changes', '/audit'])
     `/admin/accounts/${of.account}/candidates/${of.candidateId}${part}`,
   ];
 
-/** Returns the problem code of the route's response to an unknown id. */
+/** Returns the problem code with which the route answers an unknown id. */
 function notFound(route: string): string {
   if (route.includes('unmatched-results')) return 'unmatched_result_not_found';
   return route.includes('/admin/eligibilities/') && !route.endsWith('{revision}')

@@ -117,7 +117,7 @@ describe('limits that hold across processes', () => {
           expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
           expect(refused.headers.get('pragma')).toBe('no-cache');
         }
-        // Other routes still answer the address, because the quota of token requests does not limit them.
+        // Other routes still answer this client address, because the quota applies only to token requests.
         expect((await elsewhere.post('/introspect', login, { token: 'x' })).status).toBe(200);
       } finally {
         await third.close();
@@ -125,7 +125,7 @@ describe('limits that hold across processes', () => {
     });
   });
 
-  it('during a flood of token requests, answers other API requests more often than it hashes passwords', async () => {
+  it('during a flood of token requests, the service answers more API requests than it hashes passwords', async () => {
     const login = await oauth.login();
     const { access_token } = await oauth.tokens(login);
     const flood = Promise.all(Array.from({ length: 200 }, () => oauth.byPassword(login)));

@@ -34,7 +34,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
   const guessed = (times: number) =>
     one.given.sql(`UPDATE login_attempts SET failures = $1 WHERE consumer_key = ''`, [times]);
 
-  it('checks at most 100 passwords per username and hour over all addresses, applications and processes', async () => {
+  it('checks at most 100 wrong passwords per username and hour, over all addresses, applications and processes', async () => {
     const login = await operator();
     const [through, elsewhere] = [new OAuth(one), new OAuth(two)];
     const refusal = (await elsewhere.byPassword(wrong(await operator()))).text;

@@ -39,7 +39,8 @@ async function expectHarmless(path: string): Promise<void> {
     handlers: [...document.querySelectorAll('*')].filter((element) => element.getAttributeNames().some((name) => name.startsWith('on'))).length,
   })`);
   expect([path, found]).toEqual([path, { foreign: [], links: [], handlers: 0 }]);
-  // The browser reports no violation of the page's policy: no script was blocked, because the page contained none.
+  // The browser reports no violation of the page's content security policy: no script was blocked, because the page
+  // contained none.
   await driver.expectNoComplaints();
 }
 

@@ -43,7 +43,7 @@ const statusOf = async () =>
     await app.given.sql('SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1', [record['svc_eligiblity_id']])
   )[0]['status'] as string;
 
-/** Returns the value of a form field for the local time in the given number of days. */
+/** Returns the value of a form field for the local time that is the given number of days from now. */
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 19);
 
 /** Opens a dialog by its button, confirms it, and waits for the status message. */
@@ -128,7 +128,7 @@ describe('candidates in the console', () => {
     ]);
   });
 
-  it('shows a result, but its photo only after a click that writes an audit row', async () => {
+  it('shows a result without its photo, and the photo after a click, which writes an audit row', async () => {
     const deliveries = new Deliveries(app);
     const driverToken = await app.given.token([scene.account], ['results']);
     const examMetaData = { examCode: record['svc_eligiblity_id'] as string };
@@ -175,7 +175,7 @@ describe('candidates in the console', () => {
     expect(await statusOf()).toBe('COMPLETED');
   });
 
-  it('shows from when another attempt is allowed when the retake policy refuses a booking', async () => {
+  it('shows the date from which another attempt is allowed when the retake policy refuses a booking', async () => {
     const candidate = { candidate_id: app.given.unique('RETAKE-'), last_name: 'Again' };
     const first = await app.given.eligibility(scene, { candidate });
     const examMetaData = { examCode: first['svc_eligiblity_id'] as string };

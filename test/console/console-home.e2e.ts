@@ -25,7 +25,7 @@ describe('the home of the console', () => {
   const tile = (label: string) => driver.link(new RegExp(`^${label}`));
   const live = (state: string) => driver.page.locator('.live', { hasText: state }).waitFor();
 
-  it('shows on the home page that there are no problems when there is nothing to do', async () => {
+  it('the home page shows that there are no problems when no work waits for the operator', async () => {
     await driver.page.getByText('All is well.').waitFor();
     await live('Live');
     await driver.expectGoodPage('home-well');

@@ -35,7 +35,8 @@ const links = () => driver.page.locator('main tbody td.main a');
 
 describe('a list of the console', () => {
   it('keeps the scroll position and the loaded rows of a list after the operator opens an item and goes back', async () => {
-    // The response is delayed so long that the page, once its event stream is open, cancels the request and repeats it.
+    // The response is delayed until the page has opened its event stream, and therefore cancels and repeats the
+    // request.
     await driver.page.route(
       /cursor=/,
       async (route) => {

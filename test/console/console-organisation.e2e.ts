@@ -155,7 +155,7 @@ describe('signing in at the organisation', () => {
     }
     const kept = jar.header;
     expect((await jar.visit(address)).status).toBe(303);
-    // The test repeats the provider's callback, with the same code and the cookie of the first time.
+    // The test repeats the provider's callback with the same code and the same cookie.
     const again = await fetch(address, { redirect: 'manual', headers: { cookie: kept } });
     expect(again.status).toBe(400);
     expect(again.headers.getSetCookie().some((line) => line.startsWith('__Host-console-session='))).toBe(false);
@@ -264,7 +264,7 @@ describe('signing in at the organisation', () => {
     expect(await app.given.sql(`SELECT FROM users WHERE username = 'nobody-at-all'`)).toEqual([]);
   });
 
-  it('keeps the scope admin of the last operator who can sign in, even if none of her groups grants it any more', async () => {
+  it('keeps the scope admin of the last operator who can sign in, even if no group of the operator grants it any longer', async () => {
     const person = { sub: 'person-17', preferred_username: 'last' };
     await provider.person({ ...person, groups: ['exam-admins'] });
     const { jar } = await signIn();
@@ -291,7 +291,7 @@ describe('signing in at the organisation', () => {
     expect([put.status, put.body.errors]).toMatchObject([400, [{ code: 'password_elsewhere' }]]);
   });
 
-  it('shows on the sign-in page that the identity provider refused or cannot be reached', async () => {
+  it('shows on the sign-in page that the identity provider refused the sign-in or cannot be reached', async () => {
     await provider.person(null);
     const { status, page } = await signIn();
     expect([status, page.includes('You were not signed in')]).toEqual([403, true]);

@@ -243,7 +243,7 @@ describe('signing in by password at the console', () => {
     }
   });
 
-  it('counts sign-ins at the console together with the token requests of an address, and refuses sign-ins under OPERATOR_PASSWORDS=off', async () => {
+  it("counts an address's console sign-ins together with its token requests, and refuses sign-ins under OPERATOR_PASSWORDS=off", async () => {
     const strict = await startApp({
       databaseUrl: app.databaseUrl,
       env: { OPERATOR_PASSWORDS: 'off', TOKEN_RATE_LIMIT_PER_MINUTE: '2' },

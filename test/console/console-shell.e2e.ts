@@ -18,7 +18,7 @@ describe('the files of the console', () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(`${app.url}${path}`, { headers, redirect: 'manual' });
 
-  it('the console serves one page at every address, with a content security policy that allows no injected markup', async () => {
+  it('the console serves one page at every address, with a content security policy that blocks injected scripts and styles', async () => {
     for (const path of [
       '/console',
       '/console/queue',
@@ -72,8 +72,8 @@ describe('the files of the console', () => {
   });
 
   /**
-   * Waits until the page is shown, and returns the files that were loaded for it. The code of other pages is loaded
-   * afterwards, while the browser is idle.
+   * Waits until the page is shown, and returns the files that were loaded for it. The browser loads the code of other
+   * pages later, while it is idle.
    */
   async function loadedForFirstPage(driver: ConsoleDriver): Promise<Map<string, number>> {
     const loaded = new Map<string, number>();
@@ -245,7 +245,7 @@ describe('the shell of the console', () => {
     await driver.expectGoodPage('not-found');
   });
 
-  it('ends every session of the user at "Sign out everywhere", and shows no data afterwards', async () => {
+  it('"Sign out everywhere" ends every session of the user, and no data is shown afterwards', async () => {
     const there = await driver.another();
     await there.page.close();
     await driver.goTo('');

@@ -52,7 +52,7 @@ describe('the timeline of a booking', () => {
     expect(current).toEqual([null, 'true', null, null]);
   });
 
-  it('shows the old and the new time of a moved exam, in the timeline and in the lists', async () => {
+  it('the timeline and the lists show the old and the new time of a moved exam', async () => {
     const [made, first, second] = (await of(booking)).sort(
       (one, other) => one['event_sequence'] - other['event_sequence'],
     );
@@ -88,7 +88,7 @@ describe('the timeline of a booking', () => {
       'Exam booked',
       'Record created',
     ]);
-    // The notifications are part of the entries of their changes, and each leads to its own page.
+    // Each entry of a change contains its notifications, which link to their own pages.
     const told = entries.nth(2).locator('.story-told');
     expect(await told.locator('.badge').allTextContents()).toEqual(['Delivered']);
     expect(await entries.nth(1).locator('.story-told .badge').allTextContents()).toEqual(['Error queue']);
@@ -97,7 +97,7 @@ describe('the timeline of a booking', () => {
     await driver.title(`Booking rescheduled ${booking}`);
   });
 
-  /** Opens the search with Ctrl+K, which a page answers only once it is loaded, and enters the text. */
+  /** Opens the search with Ctrl+K and enters the text; a page reacts to Ctrl+K only once it is loaded. */
   async function fillSearch(text: string): Promise<void> {
     const field = driver.page.getByRole('combobox', { name: /^Search for a page/ });
     await eventually(async () => {
@@ -120,7 +120,7 @@ describe('the timeline of a booking', () => {
     await driver.title('The board');
   });
 
-  it('answers in two clicks whether the partner knows that the exam of a candidate was moved', async () => {
+  it("shows in two clicks whether the partner knows that a candidate's exam was moved", async () => {
     await subscribed.patch({ name: 'The board' });
     await driver.goTo('');
     driver.clicks.length = 0;

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const row = (text: string) => driver.page.getByRole('row').filter({ hasText: text });
 const record = (candidate: object) => app.given.eligibility(scene, { candidate });
-/** Creates an accommodation that needs approval, with a name. Returns its code. */
+/** Creates an accommodation with a name, which needs approval. Returns its code. */
 async function namedAccommodation(): Promise<string> {
   const code = await app.given.accommodation(scene.account, true);
   await app.given.sql(`UPDATE accommodations SET name = 'Accommodation, wide' WHERE accommodation_code = $1`, [code]);
@@ -57,7 +57,7 @@ describe('the work lists', () => {
     expect(await statusOf(id as string)).toBe('ELIGIBLE');
   });
 
-  it('leads from an approval to its candidate, names the accommodation, and declines it with a reason', async () => {
+  it('an operator can open the candidate of an approval, and decline the named accommodation with a reason', async () => {
     const code = await namedAccommodation();
     const { svc_eligiblity_id: id } = await record({ last_name: 'Declined', special_accommodations: [code] });
     await driver.goTo('/work/approvals');
@@ -158,7 +158,7 @@ describe('the work lists', () => {
     expect(await statusOf(id as string)).toBe('COMPLETED');
   });
 
-  it('shows within three clicks the exam of a typed code before an operator accepts the result for it', async () => {
+  it('an operator sees within three clicks the exam of a typed code before accepting a result for it', async () => {
     const eligibility = await record({ first_name: 'Typed', last_name: 'Exam' });
     const id = eligibility['svc_eligiblity_id'] as string;
     const { booking_code: code } = await app.given.booking(scene, eligibility);

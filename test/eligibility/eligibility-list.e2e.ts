@@ -130,7 +130,7 @@ describe('the list filtered by updated_since', () => {
 });
 
 describe('a record whose window is over', () => {
-  it('the list of eligibilities shows a record whose window is over only under the status EXPIRED, in order, whether the expiry is already stored or not', async () => {
+  it('the list of eligibilities shows a record whose window is over only under the status EXPIRED, in order, whether or not the expiry is already stored', async () => {
     const own = await app.given.scene();
     const ids: string[] = [];
     for (let n = 0; n < 6; n++) ids.unshift((await app.given.eligibility(own))['svc_eligiblity_id'] as string);

@@ -83,7 +83,7 @@ describe('§5 Read', () => {
     '?status=elıgible',
     '?status=%00',
     '?status=%FF',
-  ])('GET …/eligibilities%s is 400 invalid_status_filter', async (query) => {
+  ])('GET …/eligibilities%s answers 400 invalid_status_filter', async (query) => {
     const answer = await get(`/candidates/${candidate}/eligibilities${query}`);
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_status_filter']);
     expect(answer.body.errors).toEqual([expect.objectContaining({ parameter: 'status' })]);
@@ -105,27 +105,33 @@ describe('§5 Read', () => {
         'status invalid_status_filter',
       ],
     ],
-  ])('GET %s is 400 invalid_status_filter, and the response reports every other fault, too', async (path, faults) => {
-    const { status, body } = await get(path);
-    expect([status, body.code]).toEqual([400, 'invalid_status_filter']);
-    expect(body.errors.map(({ parameter, code }: any) => `${parameter} ${code}`).sort()).toEqual([...faults].sort());
-    for (const { code, detail } of body.errors)
-      if (code === 'unknown_parameter') expect(detail).toContain('Did you mean "status"?');
-  });
+  ])(
+    'GET %s answers 400 invalid_status_filter, and the response reports every other fault, too',
+    async (path, faults) => {
+      const { status, body } = await get(path);
+      expect([status, body.code]).toEqual([400, 'invalid_status_filter']);
+      expect(body.errors.map(({ parameter, code }: any) => `${parameter} ${code}`).sort()).toEqual([...faults].sort());
+      for (const { code, detail } of body.errors)
+        if (code === 'unknown_parameter') expect(detail).toContain('Did you mean "status"?');
+    },
+  );
 
-  it.each(['stauts', 'Status', 'status[]'])('GET …/eligibilities?%s=active is 400 unknown_parameter', async (name) => {
-    const { status, body } = await get(`/candidates/C/eligibilities?${name}=active`);
-    expect([status, body.code]).toEqual([400, 'validation_error']);
-    expect(body.errors).toMatchObject([{ parameter: name, code: 'unknown_parameter' }]);
-    expect(body.errors[0].detail).toContain('Did you mean "status"?');
-  });
+  it.each(['stauts', 'Status', 'status[]'])(
+    'GET …/eligibilities?%s=active answers 400 unknown_parameter',
+    async (name) => {
+      const { status, body } = await get(`/candidates/C/eligibilities?${name}=active`);
+      expect([status, body.code]).toEqual([400, 'validation_error']);
+      expect(body.errors).toMatchObject([{ parameter: name, code: 'unknown_parameter' }]);
+      expect(body.errors[0].detail).toContain('Did you mean "status"?');
+    },
+  );
 
   it('GET …/eligibilities without a status returns all records', async () => {
     const answer = await get(`/candidates/${candidate}/eligibilities`);
     expect([answer.status, idsOf(answer)]).toEqual([200, ids]);
   });
 
-  it('a request for a candidate that the account never had is 404 candidate_not_found, on all three routes', async () => {
+  it('all three routes answer 404 candidate_not_found for a candidate that the account never had', async () => {
     const elsewhere = await app.given.scene();
     for (const path of ['', '/eligibilities?status=all', `/tests/${scene.testCode}`]) {
       const unknown = await get(`/candidates/nobody${path}`);
@@ -137,7 +143,7 @@ describe('§5 Read', () => {
     }
   });
 
-  it('a request for a known candidate without a record for the test is 404 eligibility_not_found, and test codes are case-sensitive', async () => {
+  it('a request for a candidate without a record for the test is answered with 404 eligibility_not_found, and test codes are case-sensitive', async () => {
     for (const test of ['NEVER', scene.testCode.toLowerCase()]) {
       const answer = await get(`/candidates/${candidate}/tests/${test}`);
       expect([answer.status, answer.body.code]).toEqual([404, 'eligibility_not_found']);
@@ -323,7 +329,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     ['updated_since=yesterday', 'updated_since', 'date_time_invalid'],
     ['status=live', 'status', 'invalid_status_filter'],
     ['status=all&status=all', 'status', 'invalid_status_filter'],
-  ])('GET …/eligibilities?%s is 400', async (query, parameter, code) => {
+  ])('GET …/eligibilities?%s answers 400', async (query, parameter, code) => {
     const answer = await list(`?${query}`);
     expect(answer.status).toBe(400);
     expect(answer.body.errors).toEqual([expect.objectContaining({ parameter, code })]);

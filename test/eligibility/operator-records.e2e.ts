@@ -75,7 +75,7 @@ describe('the records of a candidate', () => {
     expect(bookings.body).toEqual([booking]);
   });
 
-  it("offers an operator neither a booking before the record's window nor the approval of an approved accommodation", async () => {
+  it("offers an operator neither a booking before the record's window nor the approval of accommodations already approved", async () => {
     const later = new Date(Date.now() + 86_400_000).toISOString().slice(0, 19) + 'Z';
     const record = await needingApproval(mine, { schedule_start_date: later });
     const path = `/admin/eligibilities/${record['svc_eligiblity_id']}`;
@@ -104,7 +104,7 @@ describe('the records of a candidate', () => {
     ]);
   });
 
-  it('lists results without photo and link; separate requests return these and write audit rows', async () => {
+  it('lists results without photo and video link, which separate requests return, with an audit row for each', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(mine);
     const id = record['svc_eligiblity_id'] as string;
@@ -195,7 +195,7 @@ describe('the records that wait for an operator', () => {
     for (const id of [held, both]) await post(`/admin/eligibilities/${id}/hold`, { reason: 'Identity' });
     const approvals = await waiting('APPROVAL');
     expect(idsOf(approvals).slice(0, 2)).toEqual([both, approval]);
-    // The accommodations of all records have names, which the helper makes equal to their codes.
+    // The helper gives each accommodation a name that equals its code.
     for (const { accommodations, candidate } of approvals.body)
       expect(accommodations).toEqual(
         (candidate.special_accommodations as string[]).map((code) => ({ accommodation_code: code, name: code })),

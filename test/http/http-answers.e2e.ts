@@ -188,7 +188,7 @@ describe('§2 methods', () => {
     },
   );
 
-  it('an unknown route is 404 for every method, with or without a token', async () => {
+  it('an unknown route answers 404 to every method, with or without a token', async () => {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'])
       for (const path of ['/nowhere', '/accounts', `/accounts/${scene.account}/candidates/x/tests/T/nothing`]) {
         const answer = await rawCall(app.url, method, path);

@@ -118,7 +118,7 @@ describe('an import of CSV', () => {
     expect((await candidate('S-3'))[0].status).toBe('CANCELLED');
   });
 
-  it('an import undoes a row that is refused completely, and no other row', async () => {
+  it('an import undoes all changes of a refused row, and of no other row', async () => {
     const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
     const rows = ['V-1', 'V-2', 'V-3'].map(
       (id, index) => `${id},Ada,Lovelace,${scene.testCode},${index === 2 ? '' : voucher}`,
@@ -224,7 +224,7 @@ describe('an import of CSV', () => {
     );
   });
 
-  it('refuses a file before its first byte when its declared length is over 512 MiB', async () => {
+  it('refuses a file whose declared length is over 512 MiB before it reads the first byte', async () => {
     const sender = request(`${app.url}/accounts/${scene.account}/eligibility-imports`, {
       method: 'POST',
       headers: { ...CSV, authorization: `Bearer ${scene.token}`, 'content-length': String(512 * 1024 * 1024 + 1) },

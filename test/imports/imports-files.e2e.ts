@@ -127,7 +127,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('the report of an import names the record because of which a row was refused', async () => {
+  it('the report of an import names the record that caused the refusal of a row', async () => {
     const made = await app.given.eligibility(scene, {
       client_eligibility_id: 'EL-9',
       candidate: { candidate_id: 'W-1' },
@@ -165,7 +165,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('an import refuses a JSON array as NDJSON, and explains what to do', async () => {
+  it('an import refuses a JSON array sent as NDJSON, and explains what to do', async () => {
     const answer = await refusal('[\n{"test_code":"T"}\n]\n', { 'content-type': 'application/x-ndjson' });
     expect(answer).toMatchObject({
       status: 400,

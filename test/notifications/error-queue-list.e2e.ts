@@ -145,7 +145,7 @@ test.each(['error-queue', 'notifications'])(
   },
 );
 
-test('every route of the error queue refuses a client', async () => {
+test("every route of the error queue refuses a client's token", async () => {
   for (const path of ['error-queue', 'error-queue/summary', 'notifications', 'subscriptions'])
     expect((await app.call('GET', `/admin/${path}`, { token: subscribed.scene.token })).status).toBe(403);
 });

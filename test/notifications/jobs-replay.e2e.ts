@@ -157,7 +157,7 @@ test('an operator can pause and abort a replay', async () => {
   expect(subscribed.partner.requests).toHaveLength(1);
 });
 
-test('two identical replay requests create one job, and a replay for an unknown subscription is 404', async () => {
+test('two identical replay requests create one job, and a replay for an unknown subscription is answered with 404', async () => {
   await delivered(1);
   const key = { 'idempotency-key': randomUUID() };
   const body = { subscription_id: subscribed.id, filter: {}, reason: 'restored a backup' };

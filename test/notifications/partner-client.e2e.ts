@@ -155,7 +155,7 @@ describe('the request to a partner', () => {
     },
   );
 
-  it('fails an attempt as auth, without a request, when the bearer token has characters that a header forbids', async () => {
+  it('an attempt fails with auth, without a request, when the bearer token has characters that a header forbids', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const outcome = await client.put(
       endpointOf(partner, { auth: { type: 'bearer', token: 'a\r\nb: c' } }),
@@ -412,7 +412,7 @@ describe('TLS to a partner', () => {
     expect(summary(outcome)).toEqual(delivered);
   });
 
-  it('connects to a partner by TLS 1.2, but not by TLS 1.1', async () => {
+  it('connects to a partner with TLS 1.2, but not with TLS 1.1', async () => {
     const client = await aClient();
     const [old, older] = await Promise.all([
       aPartner({ maxTlsVersion: 'TLSv1.2' }),
@@ -430,13 +430,13 @@ describe('TLS to a partner', () => {
     expect(summary(await (await aClient()).put(endpointOf(partner), headers, body))).toEqual(failed('tls'));
   });
 
-  it("fails an attempt as tls when the partner's port answers plain HTTP", async () => {
+  it("an attempt fails with tls when the partner's port answers plain HTTP", async () => {
     const partner = await aPartner();
     const url = await listening(createHttpServer((_request, response) => response.end()));
     expect(summary(await (await aClient()).put(endpointOf(partner, { url }), headers, body))).toEqual(failed('tls'));
   });
 
-  it('fails an attempt as timeout when the partner does not answer the TLS handshake', async () => {
+  it('an attempt fails with timeout when the partner does not answer the TLS handshake', async () => {
     const partner = await aPartner();
     const url = await listening(createTcpServer((socket) => socket.on('error', () => undefined).resume()));
     const outcome = await (await aClient()).put(endpointOf(partner, { url, waitMs: 1000 }), headers, body);
@@ -479,7 +479,7 @@ describe('TLS to a partner', () => {
  * Starts listeners with short accept queues and fills the queues, so that further connections are neither accepted nor
  * refused.
  */
-/** Forwards bytes to a port of this machine; while it is frozen, existing connections carry nothing. */
+/** Forwards bytes to a port of this machine; while it is frozen, existing connections transfer no bytes. */
 async function freezable(port: number): Promise<{ url: string; freeze(): void }> {
   const open = new Set<Socket>();
   const server = createTcpServer((near) => {
@@ -630,7 +630,7 @@ describe('a partner that cannot be reached', () => {
 });
 
 describe('connections to a partner', () => {
-  it('opens connections to a partner up to the limit, and fails a request as timeout when no connection becomes free in time', async () => {
+  it('opens connections to a partner up to the limit, and a request fails with timeout when no connection becomes free in time', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const endpoint = endpointOf(partner, { connections: 2, waitMs: 1500 });
     const outcomes = await Promise.all(Array.from({ length: 40 }, () => client.put(endpoint, headers, body)));

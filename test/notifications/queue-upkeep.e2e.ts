@@ -58,7 +58,7 @@ test('the queue upkeep resolves notifications of deleted partners in batches, an
   expect(done.map(([name]) => name).slice(0, 15)).toEqual([...kinds, ...kinds, ...kinds]);
 });
 
-test('ends a round of queue upkeep after some seconds even if work is left, and continues in the next round', async () => {
+test('a round of queue upkeep ends after some seconds even if work is left, and the next round continues it', async () => {
   await queueMany(subscribed[0], 2500);
   await subscribed[0].admin('DELETE', `subscriptions/${subscribed[0].id}`);
   let now = performance.now();
