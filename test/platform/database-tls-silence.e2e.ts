@@ -4,7 +4,7 @@ import { Authority } from '../support/certificates';
 import { eventually } from '../support/eventually';
 import { PostgresServer } from '../support/servers';
 
-/** Contract section 1, over TLS: a silent server leads to a quick refusal, also when TLS has replaced the socket. */
+/** Tests section 1 of the contract over TLS: requests are refused quickly while the database server is silent. */
 let server: PostgresServer;
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;

@@ -33,8 +33,8 @@ const isRoot = process.getuid?.() === 0;
 const asRoot = isRoot ? it : it.skip;
 
 /**
- * A small program that replaces the service in these tests: it starts the embedded PostgreSQL, reports that, and
- * follows commands on its standard input.
+ * A small program that replaces the service in these tests: it starts the embedded PostgreSQL, reports the start, and
+ * executes commands from its standard input.
  */
 const SERVICE = `
 const { startEmbeddedPostgres } = require('./embedded-postgres.js');
@@ -303,7 +303,7 @@ describe('starting an embedded PostgreSQL', () => {
     expect(readFileSync(join(data, 'postgres.log'), 'utf8')).toContain('shut down');
   });
 
-  it('creates the cluster again after an initdb that was killed in the middle', async () => {
+  it('creates the cluster again after its initdb was killed', async () => {
     const data = join(room, 'data');
     const first = run(data);
     const draft = () =>

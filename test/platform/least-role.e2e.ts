@@ -12,12 +12,15 @@ import { eventually } from '../support/eventually';
 import { dateTime } from '../support/given';
 import { Subscribed } from '../support/subscribed';
 
-/** Contract section 13: tests the role that `npm run admin -- grants` creates, over two months. */
+/**
+ * Tests section 13 of the contract: the role that `npm run admin -- grants` creates suffices for two months of
+ * operation.
+ */
 const DAY_MS = 86_400_000;
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let admin: pg.Client;
-/** The name of the database role that owns the tables and has no other right. */
+/** The database role that owns the tables and has no other right. */
 let owner: string;
 let role: string;
 const urlOf = (user: string) => {

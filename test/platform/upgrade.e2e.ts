@@ -173,7 +173,7 @@ describe.each([
     expect(upgrade.changed()).toEqual([]);
   });
 
-  it('during the migrations, the database accepts every statement of a process of the earlier release', () => {
+  it('during the migrations of an upgrade, the database accepts every statement of a process of the earlier release', () => {
     expect(upgrade.refused).toEqual([]);
     expect(upgrade.rounds).toBeGreaterThan(1);
   });
@@ -234,7 +234,7 @@ describe.each([
       expect((await get(testOf('booked'))).body[0].status).toBe('ELIGIBLE');
     });
 
-    it('after an upgrade, returns results of the earlier release with photo and link', async () => {
+    it('after an upgrade, the service returns results of the earlier release with photo and video link', async () => {
       const { body } = await get(`${testOf('completed by registration')}/results`);
       expect(body.map((result: { revision: number }) => result.revision)).toEqual([2, 1]);
       expect(body[0].body.userPhotoBase64String).toMatch(/^[A-Za-z0-9+/]{64}$/);

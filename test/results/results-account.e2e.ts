@@ -1,7 +1,10 @@
 import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** Tests contract section 7, "Of the candidate's exams without an account result", for PUT /accounts/{account_code}. */
+/**
+ * Tests the part "Of the candidate's exams without an account result" of section 7 of the contract, for PUT
+ * /accounts/{account_code}.
+ */
 let app: TestApp;
 let deliveries: Deliveries;
 let scene: Scene;
@@ -67,7 +70,7 @@ async function deliver(changes: Record<string, unknown> = {}, candidateId: strin
 }
 
 describe('the result_id of an account result', () => {
-  it('finds the exam of a result_id that this account has accepted before, if the candidate is the same or is omitted', async () => {
+  it('finds the exam of a result_id that the account has accepted before, if the candidate is the same or omitted', async () => {
     const id = await anExam();
     const result_id = app.given.unique('R-');
     expect(await deliver({ result_id })).toBe(id);
@@ -97,7 +100,7 @@ describe('the result_id of an account result', () => {
     expect(await deliver({ result_id })).toBe(id);
   });
 
-  it('compares the result_id of an account result exactly, with regard to case', async () => {
+  it('compares the result_id of an account result exactly, including upper and lower case', async () => {
     const first = await anExam();
     const second = await anExam({ bookedAt: hoursFromNow(5) });
     const result_id = app.given.unique('r-');
@@ -189,7 +192,7 @@ describe("the candidate's exams are searched group by group", () => {
 });
 
 describe('an account result without result_id', () => {
-  it('compares the hash of an account result without result_id first, so that a second delivery of the same body is 200', async () => {
+  it('compares the hash of an account result without result_id first, so that a second delivery of the same body is answered with 200', async () => {
     const first = await anExam();
     const body = accountBody(candidate);
     expect((await deliveries.put(scene, body)).status).toBe(200);

@@ -78,7 +78,7 @@ describe('examPassword and extExamToken', () => {
         examMetaData: { examCode: 'NOWHERE' },
       });
     }
-    // The audit log has a row for each reading of the photo and of the link.
+    // The audit log has a row each time a caller reads the photo or the link.
     expect(await audited('unmatched-result.read-photo', listed.id as string)).toHaveLength(1);
     expect(await audited('unmatched-result.read-video-link', listed.id as string)).toHaveLength(1);
   });

@@ -3,7 +3,7 @@ import { Logger } from '../../src/platform/observability/logger';
 import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** The state of an exam after an accepted body: contract section 7, first and last paragraphs. */
+/** Tests the first and last paragraphs of section 7 of the contract: the state of an exam after an accepted body. */
 let app: TestApp;
 let deliveries: Deliveries;
 let scene: Scene;

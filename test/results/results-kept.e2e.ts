@@ -5,7 +5,7 @@ import { startApp, type TestApp } from '../support/app';
 import { keptMembers } from '../proof/results/bodies';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** Contract section 7: "nothing that a driver sends with a valid token is ever lost". */
+/** Tests section 7 of the contract: "nothing that a driver sends with a valid token is ever lost". */
 const SEED = Number(process.env['RESULTS_SEED'] ?? 20_270_131);
 const RUNS = Number(process.env['RESULTS_RUNS'] ?? 150);
 
@@ -61,7 +61,7 @@ describe('a wrong type in a member that identifies the exam or is a score', () =
       ['/overall_score_scaled', '/result'],
     ],
   ])(
-    'refuses a wrongly typed result of the source %s with all faults, and stores the result for an operator to accept',
+    'refuses a result of the source %s that has wrong types, reports all faults, and stores it for an operator to accept',
     async (route, body, pointers) => {
       const sent = { ...body, marker: app.given.unique('m') };
       const { status, body: problem } = await send(route, JSON.stringify(sent));

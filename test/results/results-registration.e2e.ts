@@ -1,7 +1,10 @@
 import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** Tests contract section 7, "Match, among the caller's accounts", for POST /registrations/registration/results. */
+/**
+ * Tests the part "Match, among the caller's accounts" of section 7 of the contract, for POST
+ * /registrations/registration/results.
+ */
 let app: TestApp;
 let deliveries: Deliveries;
 let scene: Scene;
@@ -187,7 +190,7 @@ describe('when neither code nor locator finds a registration', () => {
     expect(await deliver(byTest(email.toUpperCase()))).toBe(id);
   });
 
-  it('a second delivery of the same registration result is 200, even if the record is no longer live', async () => {
+  it('a second delivery of the same registration result is answered with 200, even if the record is no longer live', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     const id = await anExam({ candidate: { email } });
     const body = registrationBody({ ...byTest(email) });

@@ -3,7 +3,7 @@ import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 import { UnmatchedSweep } from '../../src/results/unmatched/unmatched-sweep';
 
-/** Contract section 7: "A body refused by the matching is kept 30 days and read by operators". */
+/** Tests section 7 of the contract: "A body refused by the matching is kept 30 days and read by operators". */
 let app: TestApp;
 let deliveries: Deliveries;
 let operator: string;
@@ -331,7 +331,7 @@ describe('accepting an unmatched result as an operator', () => {
     });
   });
 
-  it('accepting a result requires exactly one of booking_code and svc_eligiblity_id, otherwise it is 400', async () => {
+  it('accepting a result requires exactly one of booking_code and svc_eligiblity_id, and is otherwise answered with 400', async () => {
     const unmatched = await refused();
     for (const body of [
       {},
@@ -368,7 +368,7 @@ describe('rejecting an unmatched result as an operator', () => {
     expect((await reject(unmatched)).body).toMatchObject({ status: 409, code: 'unmatched_result_accepted' });
   });
 
-  it("rejects results of the operator's own accounts only", async () => {
+  it('support staff can reject only unmatched results of their own accounts', async () => {
     const unmatched = await refusedAccount('TYPO', { marker: app.given.unique('m') });
     const support = await app.given.token([(await app.given.scene()).account], ['support']);
     expect((await reject(unmatched, { reason: 'x' }, support)).body.code).toBe('unmatched_result_not_found');

@@ -80,7 +80,7 @@ export class ConsoleDriver {
     await this.page.getByRole('navigation', { name: 'Areas' }).or(this.page.getByRole('alert')).first().waitFor();
   }
 
-  /** Ends the operator's session as its idle timeout would. The page notices that at its next request. */
+  /** Ends the operator's session as its idle timeout would. The page detects the end at its next request. */
   async expire(): Promise<void> {
     await this.app.given.sql(
       `UPDATE access_tokens SET expires_at = now() - interval '1 second'

@@ -277,7 +277,7 @@ export class Given {
   }
 
   /**
-   * Waits until every transaction of the server that runs now has ended: such a transaction may hold back entries of
+   * Waits until all transactions that are now running on the server have ended, because they may hold back entries of
    * the change feed.
    */
   async settled(): Promise<void> {

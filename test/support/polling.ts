@@ -49,7 +49,7 @@ export class Polling {
     }
   }
 
-  /** Lets the leases of all offers lapse, as if their time were over. */
+  /** Makes the leases of all offers expire. */
   async lapse(): Promise<void> {
     const { given } = this.subscribed.app;
     await given.sql(

@@ -8,7 +8,7 @@
  * - lost: a body that was answered with 200, 400 or 415 and that the API does not return byte for byte (in each
  *   outermost member);
  * - twice: a body that is found more than once;
- * - torn: a body that was answered with 500 or cut off, and of which the stored content differs;
+ * - torn: a body that was answered with 500 or cut off, and whose stored content differs from the sent content;
  * - other: a response other than 200, 400, 415 and 500.
  *
  * usage: npm run results [-- --bodies N]   (default 20000; the exit code is 1 when one of the four is found)

@@ -2,19 +2,20 @@
  * Tests that two successive releases can use one database at the same time.
  *
  * Six processes of the earlier release share one PostgreSQL. Bookings are created, moved and cancelled continuously.
- * The processes are replaced one after another by those of the later release, whose first one migrates the database
- * while the others write, and back again. A new process starts at the lowest priority, as if it had a machine of its
- * own. An old process gets no new request from the moment in which it is asked to end, as behind a proxy.
+ * One after another, processes of the later release replace them, the first of which migrates the database while the
+ * others write. Then the earlier release replaces the later one in the same way. A new process starts at the lowest
+ * priority, as if it had a machine of its own. As behind a proxy, an old process gets no new request once it has been
+ * asked to end.
  *
  * With `--earlier FOLDER`, the earlier release is the build in this folder, and the later one is the present build.
  * Otherwise the earlier one is the present build, and the later one has planted migrations (next-release.ts).
  *
- * - faults: answers 5xx other than 503 with `Retry-After`, and calls without an answer;
+ * - faults: responses with 5xx, except 503 with `Retry-After`, and calls without a response;
  * - lost, phantom, gaps, overtaken, in flight twice, duplicates: as in the chaos program (../chaos/chaos.ts);
- * - p99: of the calls during the rolls, as a multiple of that before.
+ * - p99: the p99 of the calls during the rolls, as a multiple of the p99 before the rolls.
  *
  * usage: npm run rolling [-- --rolls N --earlier FOLDER]   (default 2 rolls, forth and back; the exit code is 1 when
- * anything is found, or the p99 is more than 1.5 times that before; needs root on Linux)
+ * anything is found, or the p99 is more than 1.5 times the p99 before; needs root on Linux)
  */
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';

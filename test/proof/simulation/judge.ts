@@ -32,8 +32,8 @@ export class Judge {
   }
 
   /**
-   * Checks that every event has reached each partner that selected it or waits for an operator, that delivered events
-   * were delivered, and that jobs end with correct sums.
+   * Checks that every event has reached each partner that selected it or waits for an operator, that the partner
+   * received every event that is stored as delivered, and that the counts of jobs are correct.
    */
   async judge(): Promise<void> {
     const { partners, service } = this.story;
@@ -65,7 +65,9 @@ export class Judge {
     if (stored.size !== events.length) partners.breaks('a partner got an event that it has not selected');
   }
 
-  /** Checks that each change of a record raised its event, in the order of the changes, and none was made twice. */
+  /**
+   * Checks that each change of a record raised its event, in the order of the changes, and that none was raised twice.
+   */
   private async judgeRecords(): Promise<void> {
     const { account, partners, service } = this.story;
     const [{ lost, twice }] = await service.rows(

@@ -7,7 +7,7 @@ export type Operation = { readonly start: number; readonly end: number } & (
   | { readonly what: 'begin'; readonly n: number; readonly xid: number }
   | { readonly what: 'lock' | 'commit' | 'roll back'; readonly n: number }
   | { readonly what: 'write'; readonly n: number; readonly place: number; readonly position: number }
-  /** A page, with the numbers of its transactions in its order. */
+  /** A page of the feed: the numbers of its transactions, in the order of the page. */
   | { readonly what: 'page' | 'page from now'; readonly entries: readonly number[] }
 );
 
