@@ -62,7 +62,7 @@ test('an alert reports that a partner is down, that it recovered, and that it is
   expect((await arrived(to, 3)).headers['subject']).toBe('The partner State Board is down');
 });
 
-test('reports the first failure of a partner, even after many successes, and the first failure after a recovery', async () => {
+test('an alert reports the first failure of a partner, even after many successes, and the first failure after a recovery', async () => {
   const subscribed = await partner('Failing Board');
   const to = await alerted.watch(subscribed.scene.account, ['PARTNER_FAILING', 'PARTNER_RECOVERED']);
   await subscribed.booking();
@@ -83,7 +83,7 @@ test('reports the first failure of a partner, even after many successes, and the
   expect(alerted.to(to)).toHaveLength(3);
 });
 
-test('reports an undelivered notification when its exam starts within 2 hours, without the name of the candidate', async () => {
+test("an alert reports an undelivered notification whose exam starts within 2 hours, without the candidate's name", async () => {
   const subscribed = await partner('Late Board');
   const to = await alerted.watch(subscribed.scene.account, ['EXAM_SOON_UNDELIVERED']);
   subscribed.partner.answer({ status: 400 });

@@ -310,7 +310,7 @@ describe('bulk jobs of staff', () => {
     expect(refusal(await ask('GET', `/admin/jobs/${ofNone.body.job_id}`))).toEqual([404, 'not_found']);
   });
 
-  it('does not reveal the partner of another account that the filter of a job names', async () => {
+  it('hides from support staff the partner of another account in the filter of a job', async () => {
     const { id } = foreign.subscribed;
     for (const token of [support, await app.given.token([mine.account, await app.given.account()], ['support'])]) {
       const { body } = await ask(

@@ -149,7 +149,7 @@ describe('an address written by somebody else', () => {
   });
 });
 
-it('shows a javascript: address in the data of a partner or candidate as text, never as a link', async () => {
+it('the console shows a javascript: address in the data of a partner or candidate as text, never as a link', async () => {
   // The service refuses a javascript: address. A row of the database that contains one is shown as text.
   const refused = await subscribed.patch({ partner_url: LINK });
   expect(refused.status).toBe(400);

@@ -78,7 +78,7 @@ describe('signing in at the organisation', () => {
     expect((await call(jar, '/console/session')).body.sign_in).toEqual({ password: false, organisation: true });
   });
 
-  it('grants the scope support for the existing accounts that the names of groups contain', async () => {
+  it("a sign-in at the organisation grants the scope support for the existing accounts that the person's group names contain", async () => {
     const groups = [`exam-support-${account}`, 'exam-support-GONE'];
     await provider.person({ sub: 'person-2', email: 'jo.doe@example.org', groups });
     const { jar } = await signIn();
@@ -92,7 +92,7 @@ describe('signing in at the organisation', () => {
     expect((await call(jar, '/admin/users')).status).toBe(403);
   });
 
-  it('reads the groups at each sign-in, and removes the rights of a group that the person has left', async () => {
+  it('reads the groups of a person at each sign-in, and removes the rights of a group that the person has left', async () => {
     const person = { sub: 'person-3', preferred_username: 'kim' };
     await provider.person({ ...person, groups: ['exam-admins'] });
     const { jar } = await signIn();
@@ -233,7 +233,7 @@ describe('signing in at the organisation', () => {
     ]);
   });
 
-  it('refuses the sign-in and changes nothing when the provider does not send the groups', async () => {
+  it("refuses the sign-in, and changes nothing, when the identity provider does not send the person's groups", async () => {
     const person = { sub: 'person-15', preferred_username: 'many' };
     await provider.person({ ...person, groups: ['exam-admins'] });
     const { jar } = await signIn();
@@ -291,7 +291,7 @@ describe('signing in at the organisation', () => {
     expect([put.status, put.body.errors]).toMatchObject([400, [{ code: 'password_elsewhere' }]]);
   });
 
-  it('shows on the sign-in page that the identity provider refused the sign-in or cannot be reached', async () => {
+  it('the sign-in page shows that the identity provider refused the sign-in or cannot be reached', async () => {
     await provider.person(null);
     const { status, page } = await signIn();
     expect([status, page.includes('You were not signed in')]).toEqual([403, true]);
@@ -405,7 +405,7 @@ describe('in a browser', () => {
     }
   });
 
-  it('offers a local user no sign-out at the organisation', async () => {
+  it('the console offers a local user no sign-out at the organisation', async () => {
     const plain = await startApp({
       env: {
         OIDC_ISSUER: provider.issuer,
@@ -426,7 +426,7 @@ describe('in a browser', () => {
   });
 });
 
-it('offers no sign-in at the organisation when the OIDC settings are missing', async () => {
+it('the console offers no sign-in at the organisation when the OIDC settings are missing', async () => {
   const plain = await startApp({ databaseUrl: app.databaseUrl });
   try {
     for (const path of ['/console/sign-in', CALLBACK]) expect((await plain.call('GET', path)).status).toBe(404);

@@ -66,14 +66,14 @@ describe('the timeline of a booking', () => {
       .waitFor();
   });
 
-  it("links each event of a booking's timeline to the next notification of the booking", async () => {
+  it('the timeline of a booking links each event to its notification', async () => {
     await events().nth(3).getByRole('link').click();
     await driver.title(`Booking cancelled ${booking}`);
     await eventually(async () => expect(await events().nth(3).getAttribute('aria-current')).toBe('true'));
     expect(await texts('.sequence')).toEqual(['1', '2', '3', '4']);
   });
 
-  it("shows the events and notifications of a candidate's bookings on the page of the candidate, newest first", async () => {
+  it("the page of a candidate shows the events and notifications of the candidate's bookings, newest first", async () => {
     await driver.goTo(`/candidates/${subscribed.scene.account}/${record['candidate'].candidate_id}`);
     const entries = driver.page.getByRole('region', { name: 'Timeline' }).locator('.story > li');
     await entries.first().waitFor();
@@ -106,7 +106,7 @@ describe('the timeline of a booking', () => {
     });
   }
 
-  it('shows candidates and partners as results of the search by Ctrl+K', async () => {
+  it('the search that Ctrl+K opens finds candidates and partners', async () => {
     const { candidate_id: id, last_name: last, first_name: first } = record['candidate'] as Record<string, string>;
     const search = async (text: string, option: RegExp) => {
       await fillSearch(text);
@@ -120,7 +120,7 @@ describe('the timeline of a booking', () => {
     await driver.title('The board');
   });
 
-  it("shows in two clicks whether the partner knows that a candidate's exam was moved", async () => {
+  it("an operator sees in two clicks whether the partner knows that a candidate's exam was moved", async () => {
     await subscribed.patch({ name: 'The board' });
     await driver.goTo('');
     driver.clicks.length = 0;

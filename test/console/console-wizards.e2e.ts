@@ -41,7 +41,7 @@ describe('the assistant that connects a client', () => {
     await step('Step 2 of 3');
   });
 
-  it('the assistant that connects a client warns before a secret is lost, and creates a new one for a lost one', async () => {
+  it('the assistant that connects a client warns before a secret is lost, and can replace a lost secret', async () => {
     await field(/^Name/).fill('Portal');
     await driver.button('Create application').click();
     await step('Step 3 of 3');

@@ -238,7 +238,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     for (let at = 0; at < 7; at++) made.unshift((await app.given.eligibility(board))['svc_eligiblity_id'] as string);
   });
 
-  it('links to the next page with an absolute address in Link, and returns each record once while records are written', async () => {
+  it('the list of eligibilities links to the next page with an absolute URL, and returns each record once during writes', async () => {
     const seen: string[] = [];
     let next: string | undefined =
       `${app.url}/accounts/${board.account}/eligibilities?limit=3&test_code=${board.testCode}`;
@@ -257,7 +257,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect(seen).toEqual(made);
   });
 
-  it('filters eligibilities by status, test_code and updated_since, and returns an array without Link when all records fit', async () => {
+  it('the list of eligibilities can be filtered by status, test_code and updated_since, and has no Link when all records fit', async () => {
     const all = await list();
     expect(all.body).toHaveLength(8);
     expect(all.headers.get('link')).toBeNull();
@@ -267,7 +267,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect(await list(`?updated_since=${dateTime(Date.now() - 60_000)}`)).toMatchObject({ body: all.body });
   });
 
-  it('filters by client_eligibility_id, including cancelled records, together with the other filters', async () => {
+  it('the list of eligibilities can be filtered by client_eligibility_id, which finds cancelled records, too', async () => {
     const sceneOfOne = await app.given.scene();
     const find = async (query: string) =>
       idsOf(

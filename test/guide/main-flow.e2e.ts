@@ -110,7 +110,7 @@ describe('the main flow with the packages of clients and partners', () => {
     expect(pushed).toEqual(received.map(({ json }) => json));
   });
 
-  it('shows an imported exam immediately, and reports the progress of the import', async () => {
+  it('the client package imports 250 records, reports the progress, and lists the records immediately afterwards', async () => {
     const rows = Array.from({ length: 250 }, (_, n) => `I-${n},Grace,Hopper,${test_code}`);
     const seen: number[] = [];
     const { progress, report } = await client.import(

@@ -99,7 +99,7 @@ describe('§2 malformed JSON is 400 malformed_json', () => {
   });
 
   it.each(['null', '5', '"text"', 'true', '[]'])(
-    'refuses the body %s, which is valid JSON but not an object, with a fault at the whole body',
+    'refuses the body %s, which is valid JSON but not an object, with a fault whose pointer is the whole body',
     async (text) => {
       expect(faultsOf(await create(text))).toEqual([' type_invalid']);
     },

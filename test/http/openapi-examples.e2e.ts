@@ -125,7 +125,7 @@ describe.each([
       const [method, path] = name.split(' ');
       const types = Object.keys(document.paths[path][method.toLowerCase()].requestBody?.content ?? {});
       for (const type of types.length > 1 ? types : [undefined]) {
-        // Each of the last two operations ends the session and needs a new one.
+        // Each of the last two operations ends the session, so each needs a new session.
         if (LAST.includes(name))
           cookie = (await send('POST /console/session')).headers.get('set-cookie')!.split(';')[0];
         const { status, text } = await send(name, type);

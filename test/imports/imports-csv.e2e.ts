@@ -135,7 +135,7 @@ describe('an import of CSV', () => {
     expect(await app.given.sql('SELECT uses FROM vouchers WHERE voucher_code = $1', [voucher])).toEqual([{ uses: 1 }]);
   });
 
-  it('keeps the voucher of an expired record redeemed when the row that would replace the record is refused', async () => {
+  it('an import keeps the voucher of an expired record redeemed when it refuses the row that would replace the record', async () => {
     const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
     await app.given.eligibility(scene, { client_eligibility_id: 'EL-1' });
     const expired = await app.given.eligibility(scene, { voucher_codes: [voucher] });
@@ -172,7 +172,7 @@ describe('an import of CSV', () => {
     ).toEqual([]);
   });
 
-  it('adds nothing to the change feed for a dry run or a refused row', async () => {
+  it('an import adds nothing to the change feed for a dry run or a refused row', async () => {
     const { body: start } = await app.call('GET', `/accounts/${scene.account}/changes`, { token: scene.token });
     expect(start).toEqual([]);
     const lines = `candidate_id,first_name,last_name,test_code,action\nF-1,A,B,${scene.testCode},ADD\nF-1,A,C,${scene.testCode},UPDATE\nF-1,,,${scene.testCode},CANCEL\nF-1,A,B,${scene.testCode},ADD\n`;
@@ -197,7 +197,7 @@ describe('an import of CSV', () => {
     expect(chunks).toEqual([{ rows: null, outcomes: [['CREATED', 2, 'K-1', scene.testCode, svc_eligiblity_id]] }]);
   });
 
-  it('refuses a file with unknown or repeated columns immediately, and reports every such column', async () => {
+  it('an import refuses a file with unknown or repeated columns immediately, and reports all of these columns', async () => {
     const answer = await send('candidate_id,frist_name,first_name,candidate.first_name,last_name\nX,A,A,A,B\n');
     expect(answer.status).toBe(400);
     expect(answer.body.errors).toEqual([
@@ -216,7 +216,7 @@ describe('an import of CSV', () => {
     ['bytes that are not UTF-8', Buffer.from('candidate_id,test_code\nC-\xff,x\n', 'latin1'), 400, 'malformed_csv'],
     ['half a character at its end', Buffer.from('candidate_id,test_code\nC-\xc3', 'latin1'), 400, 'malformed_csv'],
     ['a line of 300 KiB', `candidate_id,test_code\n${'x'.repeat(300 * 1024)},y\n`, 413, 'payload_too_large'],
-  ])('refuses a CSV file as a whole for %s', async (_what, body, status, code) => {
+  ])('an import refuses a CSV file as a whole for %s', async (_what, body, status, code) => {
     const answer = await send(body);
     expect([answer.status, answer.body.code]).toEqual([status, code]);
     expect(await app.given.sql('SELECT 1 FROM eligibility_imports WHERE account_code = $1', [scene.account])).toEqual(

@@ -47,7 +47,7 @@ test('the filter failure=none finds the notifications that were never attempted,
   await jobs.having(id, { state: 'DONE', matched: 0 });
 });
 
-test('shows the reason of a failure in the attempt and in the summary, and filters notifications by it', async () => {
+test('the error queue shows the reason of a failure in the attempt and in the summary, and can be filtered by it', async () => {
   const [row] = await gone.queue();
   const { attempts } = await gone.notification(row['id']);
   expect(attempts).toEqual([

@@ -97,7 +97,7 @@ test.each([
   expect(await subscribed.queue(`&${query}`)).toHaveLength(found);
 });
 
-test('filters the error queue by account and booking', async () => {
+test('the error queue can be filtered by account and booking', async () => {
   const [row] = await subscribed.queue();
   const byBooking = await subscribed.admin('GET', `error-queue?booking_code=${row['booking_code']}`);
   expect(byBooking.body).toEqual([row]);

@@ -244,8 +244,7 @@ describe('an operator who steers a job', () => {
         return found;
       });
       expect(state).toBe(steered['state']);
-      // After the response to a pause or an abort, only attempts that began at that very moment may be counted in
-      // addition.
+      // After the response to a pause or an abort, the count may grow only by attempts that began at that moment.
       expect(sent - steered['sent']).toBeLessThanOrEqual(16);
       await pause(500);
       expect(subscribed.partner.requests).toHaveLength(sent);

@@ -374,7 +374,7 @@ describe('TLS to a partner', () => {
     ['a certificate that has expired', 'expired', 'own'],
     ['a certificate for another host', 'wrongHost', 'own'],
     ['a self-signed certificate', 'selfSigned', 'own'],
-  ] as const)('refuses a partner with %s', async (_name, identity, trust) => {
+  ] as const)('refuses a connection to a partner with %s', async (_name, identity, trust) => {
     const certificates = await sharedCertificates();
     const partner = await aPartner({ tls: certificates[identity] });
     const caPem = trust && { own: partner.caPem, other: certificates.otherAuthority.certPem }[trust];
@@ -449,7 +449,7 @@ describe('TLS to a partner', () => {
     ['an empty caPem', { caPem: '' }],
     ['a client certificate without its key', { clientCertPem: 'garbage' }],
     ['an invalid client key', { clientCertPem: 'garbage', clientKeyPem: 'garbage' }],
-  ])('reports invalid PEM without an exception: %s', async (_name, changes) => {
+  ])('reports invalid PEM as an error instead of throwing an exception: %s', async (_name, changes) => {
     const partner = await aPartner();
     const outcome = await (await aClient()).put(endpointOf(partner, changes), headers, body);
     expect(summary(outcome)).toEqual(failed('tls'));
@@ -606,7 +606,7 @@ describe('a partner that cannot be reached', () => {
     },
   );
 
-  it("reports the failure of the partner's address that accepts connections, not of an unreachable address", async () => {
+  it('of several partner addresses, reports the failure of the one that accepts connections, not of an unreachable one', async () => {
     const { selfSigned } = await sharedCertificates();
     const partner = await aPartner({ tls: selfSigned });
     for (const addresses of [
@@ -741,7 +741,7 @@ describe('connections to a partner', () => {
     expect((await puts()).map(summary)).toEqual(Array(4).fill(delivered));
   });
 
-  it('retries a request once when a kept connection breaks, but not when a new connection breaks', async () => {
+  it('retries a request once when a kept-alive connection breaks, but not when a new connection breaks', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const put = async () => summary(await client.put(endpointOf(partner), headers, body));
     partner.answer((_request, index) => (index === 1 ? { rst: 'before' } : { status: 200 }));
@@ -753,7 +753,7 @@ describe('connections to a partner', () => {
     expect(partner.requests).toHaveLength(5);
   });
 
-  it('retries a request once when a kept connection breaks, even if no new attempt may begin any more', async () => {
+  it('retries a request once when a kept-alive connection breaks, even if no new attempt may begin', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     await client.put(endpointOf(partner), headers, body);
     partner.answer((_request, index) => (index === 1 ? { rst: 'before' } : { status: 200 }));
@@ -892,7 +892,7 @@ describe('OAuth2 client credentials', () => {
     expect([partner.tokenRequests.length, partner.requests.length]).toEqual([3, 5]);
   });
 
-  it('sends a request once more after a 401, even if no new attempt may begin any more', async () => {
+  it('sends a request once more after a 401, even if no new attempt may begin', async () => {
     const { client, endpoint, partner } = await anOAuthPartner();
     partner.answer((_request, index) => ({ status: index === 0 ? 401 : 200 }));
     let asked = 0;
@@ -1025,7 +1025,7 @@ describe('OAuth2 client credentials', () => {
     expect(partner.requests[0].headers['x-api-key']).toBe('for the partner alone');
   });
 
-  it('accepts a token_type in any case, and a token without expires_in', async () => {
+  it('accepts a token_type in upper or lower case, and a token response without expires_in', async () => {
     const { partner, put } = await anOAuthPartner();
     partner.answerToken({ body: JSON.stringify({ access_token: 'abc', token_type: 'BEARER' }) });
     expect(summary(await put())).toEqual(failed('auth', 401));

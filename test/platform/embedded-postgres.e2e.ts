@@ -323,7 +323,7 @@ describe('starting an embedded PostgreSQL', () => {
 });
 
 describe('the programs of PostgreSQL', () => {
-  asRoot('runs the server as postgres or nobody when root', async () => {
+  asRoot('the service runs PostgreSQL as the user postgres or nobody when root starts it', async () => {
     const data = join(room, 'data');
     await run(data).started();
     const passwd = readFileSync('/etc/passwd', 'utf8');
@@ -333,7 +333,7 @@ describe('the programs of PostgreSQL', () => {
     expect(statSync(data).uid).toBe(0);
   });
 
-  asRoot('gives a restored cluster that root owns back to the server user', async () => {
+  asRoot('a restored cluster that root owns is given back to the user that runs PostgreSQL', async () => {
     const data = join(room, 'data');
     const first = run(data);
     await first.started();
@@ -348,47 +348,53 @@ describe('the programs of PostgreSQL', () => {
     expect(uidOf(postmasterPid(data))).toBe(uid);
   });
 
-  asRoot('runs as itself when not root, and root later keeps to that user', async () => {
-    const data = join(room, 'data');
-    mkdirSync(data);
-    chownSync(data, NOBODY.uid, NOBODY.gid);
-    const first = run(data, NOBODY);
-    const { url } = await first.started();
-    expect(uidOf(postmasterPid(data))).toBe(NOBODY.uid);
-    await first.stop();
-    const second = run(data);
-    expect((await second.started()).url).toBe(url);
-    expect(uidOf(postmasterPid(data))).toBe(NOBODY.uid);
-  });
+  asRoot(
+    'a service without root runs PostgreSQL as its own user, and keeps this user when root starts it later',
+    async () => {
+      const data = join(room, 'data');
+      mkdirSync(data);
+      chownSync(data, NOBODY.uid, NOBODY.gid);
+      const first = run(data, NOBODY);
+      const { url } = await first.started();
+      expect(uidOf(postmasterPid(data))).toBe(NOBODY.uid);
+      await first.stop();
+      const second = run(data);
+      expect((await second.started()).url).toBe(url);
+      expect(uidOf(postmasterPid(data))).toBe(NOBODY.uid);
+    },
+  );
 
-  asRoot('works below a folder that only its owner may enter, without opening it', async () => {
-    const home = join(room, 'home');
-    mkdirSync(home, { mode: 0o700 });
-    const project = join(home, 'project');
-    renameSync(join(room, 'project'), project);
-    installWithoutScripts(project);
-    const data = join(project, 'data');
-    const first = run(data, { project });
-    const { url, ms } = await first.started();
-    console.log(`first start below 0700 ${ms.toFixed()} ms`);
-    await ask(url, 'CREATE TABLE kept AS SELECT 42 AS answer');
-    const target = readlinkSync(join(data, 'postgres'));
-    expect(target).toMatch(/^\/(var\/lib|opt|srv|usr\/local\/var)\/candidate-eligibility-service\//);
-    const executable = realpathSync(`/proc/${postmasterPid(data)}/exe`);
-    expect(executable.startsWith(home)).toBe(false);
-    expect(executable).toContain('18.4.0-beta.17');
-    expect(statSync(home).mode & 0o777).toBe(0o700);
-    await first.stop();
-    const second = run(data, { project });
-    const again = await second.started();
-    expect(await ask(again.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
-    await second.stop();
+  asRoot(
+    'the embedded PostgreSQL works below a folder that only its owner may enter, and keeps its permissions',
+    async () => {
+      const home = join(room, 'home');
+      mkdirSync(home, { mode: 0o700 });
+      const project = join(home, 'project');
+      renameSync(join(room, 'project'), project);
+      installWithoutScripts(project);
+      const data = join(project, 'data');
+      const first = run(data, { project });
+      const { url, ms } = await first.started();
+      console.log(`first start below 0700 ${ms.toFixed()} ms`);
+      await ask(url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+      const target = readlinkSync(join(data, 'postgres'));
+      expect(target).toMatch(/^\/(var\/lib|opt|srv|usr\/local\/var)\/candidate-eligibility-service\//);
+      const executable = realpathSync(`/proc/${postmasterPid(data)}/exe`);
+      expect(executable.startsWith(home)).toBe(false);
+      expect(executable).toContain('18.4.0-beta.17');
+      expect(statSync(home).mode & 0o777).toBe(0o700);
+      await first.stop();
+      const second = run(data, { project });
+      const again = await second.started();
+      expect(await ask(again.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
+      await second.stop();
 
-    rmSync(target, { recursive: true });
-    await expect(run(data, { project }).started()).rejects.toThrow(/does not exist/);
-  });
+      rmSync(target, { recursive: true });
+      await expect(run(data, { project }).started()).rejects.toThrow(/does not exist/);
+    },
+  );
 
-  it('creates the library links that blocked install scripts did not create', async () => {
+  it("creates the links to PostgreSQL's libraries if npm was not allowed to run install scripts", async () => {
     const project = join(room, 'project');
     installWithoutScripts(project);
     const data = [join(room, 'one'), join(room, 'two')];
@@ -398,7 +404,7 @@ describe('the programs of PostgreSQL', () => {
     expect(lstatSync(join(project, 'node_modules', PACKAGE, 'native/lib/libpq.so.5')).isSymbolicLink()).toBe(true);
   });
 
-  asRoot('uses a copy when the links cannot be made', async () => {
+  asRoot('runs a copy of PostgreSQL when the links to its libraries cannot be created', async () => {
     const project = join(room, 'project');
     installWithoutScripts(project);
     const data = join(room, 'data');
@@ -480,7 +486,7 @@ describe('a killed predecessor', () => {
     expect(again).toMatchObject({ url, adopted: false });
   });
 
-  it('loses no acknowledged row when both processes are killed under writes', async () => {
+  it('no acknowledged row is lost when the service and its PostgreSQL are killed during writes', async () => {
     const data = join(room, 'data');
     const { url } = await run(data).started();
     await ask(url, 'CREATE TABLE written (id int PRIMARY KEY)');
@@ -530,7 +536,7 @@ describe('supervision of the server', () => {
     expect(await answers(url)).toBe(false);
   });
 
-  it('waits for the backends of a killed postmaster before it restarts PostgreSQL', async () => {
+  it('waits until the backends of a killed postmaster have ended before it restarts PostgreSQL', async () => {
     const data = join(room, 'data');
     const service = run(data);
     const { url } = await service.started();

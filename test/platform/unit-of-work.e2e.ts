@@ -118,7 +118,7 @@ describe('statements that a unit of work sends without waiting', () => {
 describe('rows that a unit of work buffers', () => {
   const seen = () => database.query<{ name: string }>(ALL);
 
-  it('commits buffered rows by one statement, and shows them to later queries of the unit', async () => {
+  it('a unit of work commits its buffered rows with one statement, and shows them to its later queries', async () => {
     await unitOfWork.run(async () => {
       for (const name of ['a', 'b']) unitOfWork.keep(KEEP, { name });
       expect(await seen()).toEqual([{ name: 'a' }, { name: 'b' }]);

@@ -416,7 +416,7 @@ describe('the data of a candidate', () => {
       ).toBe(403);
   });
 
-  it('does not create an erased candidate anew from waiting rows of an import', async () => {
+  it('waiting rows of an import do not create an erased candidate again', async () => {
     const receiver = await startApp({
       databaseUrl: app.databaseUrl,
       env: { ROLES: 'api', SECRETS_KEY: app.config.secrets.keys[0].toString('base64') },
@@ -484,7 +484,7 @@ describe('the retention of an account', () => {
     );
   });
 
-  it('deletes photos, video links and candidates when their retention ends, and nothing else', async () => {
+  it('the sweep deletes photos, video links and candidates when their retention ends, and nothing else', async () => {
     const operator = await app.given.operator();
     const scene = await app.given.scene();
     const old = await app.given.eligibility(scene, { candidate: { candidate_id: 'old' } });

@@ -212,7 +212,7 @@ describe('a body that is not a JSON object', () => {
   });
 });
 
-it('shows an operator the exam to which a typed code belongs before the result is accepted for it', async () => {
+it('shows an operator the exam with the entered code before the result is accepted for it', async () => {
   const { body: problem } = await send('REGISTRATION', JSON.stringify({ marker: app.given.unique('m') }));
   const exam = (code: string, token = operator) =>
     app.call('GET', `/admin/unmatched-results/${problem['unmatched_result_id']}/exam?code=${code}`, { token });

@@ -67,7 +67,7 @@ describe('a body that matched no exam', () => {
     expect(Date.parse(first['received_datetime'] as string)).toBeGreaterThanOrEqual(begun);
   });
 
-  it('stores the body of a refused result whatever the code of the refusal is', async () => {
+  it('stores the body of a refused result, whatever the reason for the refusal is', async () => {
     const locator = app.given.unique('L-');
     const other = (await app.given.eligibility(scene))['svc_eligiblity_id'] as string;
     await deliveries.register(
@@ -104,7 +104,7 @@ describe('a body that matched no exam', () => {
     expect((await list()).filter((row) => row['body']?.marker === body['marker'])).toHaveLength(1);
   });
 
-  it('shows photo and link of an unmatched result in the single result but not in the list, and stores both encrypted', async () => {
+  it('GET of an unmatched result contains photo and link, but the list omits them, and both are stored encrypted', async () => {
     const photo = { userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' };
     const unmatched = await refused(photo);
     expect((await list())[0]['body']).not.toHaveProperty('userPhotoBase64String');
@@ -308,7 +308,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect((await list())[0]['id']).toBe(unmatched);
   });
 
-  it('answers 403 forbidden_operation when an operator accepts a result for an exam of another account than that of the delivery', async () => {
+  it('answers 403 forbidden_operation when an operator accepts a result for an exam of an account other than that of the delivery', async () => {
     const unmatched = await refusedAccount('TYPO', { marker: app.given.unique('m') });
     const other = (await app.given.eligibility(await app.given.scene()))['svc_eligiblity_id'] as string;
     expect((await accept(unmatched, { svc_eligiblity_id: other })).body.code).toBe('forbidden_operation');

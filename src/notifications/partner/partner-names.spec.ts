@@ -75,7 +75,7 @@ describe('PartnerNames', () => {
     await expect(names.lookup('nowhere.example')).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it('reads the hosts file first, and knows localhost without it', async () => {
+  it('looks a host name up in the hosts file first, and resolves localhost without the file', async () => {
     expect(await names.lookup('Listed.example')).toEqual(['127.0.0.9', '::9']);
     expect(await names.lookup('localhost')).toEqual(['127.0.0.1', '::1']);
     expect(server.questions).toEqual([]);
