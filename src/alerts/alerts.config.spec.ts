@@ -10,7 +10,7 @@ function faults(env: Record<string, string>): string[] {
   return read.faults;
 }
 
-describe('the settings of mail', () => {
+describe('the mail settings', () => {
   it('mail is enabled if both SMTP_URL and MAIL_FROM are set', () => {
     expect(new AlertsConfig(new EnvironmentReader({})).hasMail).toBe(false);
     expect(new AlertsConfig(new EnvironmentReader({ SMTP_URL, MAIL_FROM })).hasMail).toBe(true);

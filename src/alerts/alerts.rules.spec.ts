@@ -38,7 +38,7 @@ function rounds(steps: readonly [seconds: number, found: readonly Condition[]][]
   return told;
 }
 
-describe('the decision which conditions are reported', () => {
+describe('the conditions that an alert reports', () => {
   it('an alert reports a condition once while it holds', () => {
     expect(
       rounds([
@@ -147,7 +147,7 @@ describe('the decision which conditions are reported', () => {
   });
 });
 
-describe('the times of alerts', () => {
+describe('the schedule of alerts', () => {
   it('the expiry of a certificate is reported at the steps of 14, 3 and 1 days before it', () => {
     const steps = [14.1, 14, 3.1, 3, 1.1, 1, 0, -5].map((days) => expiringStep(later(days * 86_400), NOW));
     expect(steps).toEqual([null, 14, 14, 3, 3, 1, 1, 1]);

@@ -102,7 +102,7 @@ describe('every parameter and every member', () => {
   });
 });
 
-describe('every answer', () => {
+describe('every response', () => {
   it('the OpenAPI document has an example of every response with a body, or one example for each problem code', () => {
     const without = answers.filter(
       ({ media }) => media['example'] === undefined && Object.keys((media['examples'] ?? {}) as Json).length === 0,

@@ -38,7 +38,7 @@ beforeAll(async () => {
 
 const toldOf = ({ file, name, text }: SqlText): string => `${file}: ${name ?? text.replace(/\s+/g, ' ').slice(0, 60)}`;
 
-describe('the statements that the check parses as PostgreSQL does', () => {
+describe('the SQL statements that the check parses', () => {
   it('the check of tables finds every SQL statement of the service and every function that builds one', () => {
     expect([...assembled].sort()).toEqual(assemblers);
     expect(strayIn(root, new Set(schema.keys()), statements)).toEqual([]);

@@ -264,7 +264,7 @@ describe('the scope support, on every route that accepts it', () => {
   });
 });
 
-describe('bulk jobs of staff', () => {
+describe('bulk jobs of support staff', () => {
   it('a bulk job of support staff counts and includes only notifications of their accounts, whatever its filter', async () => {
     const dry = await ask('POST', '/admin/error-queue/resolve', { ...REASON, filter: {}, dry_run: true });
     expect([dry.status, dry.body.matched]).toEqual([200, 2]);

@@ -185,7 +185,7 @@ const MUTANTS: [what: string, text: string, by: string, where: string][] = [
   ],
 ];
 
-describe('the table of callers in the isolation test', () => {
+describe('the isolation test', () => {
   test.each(MUTANTS)(
     'the isolation test detects a leak when a query is no longer limited to the account: %s',
     async (_what, text, by, where) => {

@@ -129,7 +129,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect((await oauth.byRefreshToken(login, refresh_token)).status).toBe(200);
   });
 
-  describe('changes of user and application, effective at once', () => {
+  describe('immediate effect of changes to users and applications', () => {
     it('revokes the tokens of a disabled user', async () => {
       const { access_token, refresh_token } = await oauth.tokens(login);
       await oauth.commands.execute(new UpdateUser(login.username, { disabled: true }));

@@ -105,7 +105,7 @@ describe('an entry of the change feed', () => {
     expect((await feed('?kind=ELIGIBILITY&limit=1')).map((entry) => entry['id'])).toEqual(ids.slice(0, 1));
   });
 
-  it('the change feed gets an entry for each change of a record, with the status after the change', async () => {
+  it('the change feed has an entry for each change of a record, with the status after the change', async () => {
     const approval = await app.given.accommodation(scene.account, true);
     const voucher = await app.given.voucher(scene.account);
     const record = await app.given.eligibility(scene, {
@@ -398,7 +398,7 @@ const partitions = async () =>
     `SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = 'changes'::regclass ORDER BY 1`,
   )) as { relname: string }[];
 
-describe('an entry whose retention has ended', () => {
+describe('the retention of the change feed', () => {
   it('deletes expired entries month by month, and answers 410 to a cursor that points to a deleted month', async () => {
     const { next } = await page();
     await app.given.sql(
@@ -423,7 +423,7 @@ describe('an entry whose retention has ended', () => {
   });
 });
 
-describe('a month that is dropped', () => {
+describe('dropping a month of the change feed', () => {
   /**
    * Creates an entry in the middle of a month of 2020. @returns the path that continues after this entry, with a cursor
    * that is issued now
@@ -510,7 +510,7 @@ describe('a month that is dropped', () => {
   });
 });
 
-describe('an entry of a past month after a cursor', () => {
+describe('entries of past months', () => {
   let sandbox: TestApp;
 
   beforeAll(async () => {

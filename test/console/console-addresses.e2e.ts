@@ -46,7 +46,7 @@ async function expectHarmless(path: string): Promise<void> {
 
 const query = (name: string, value: string) => `?${new URLSearchParams({ [name]: value }).toString()}`;
 
-describe('an address written by somebody else', () => {
+describe('addresses from untrusted sources', () => {
   const lists = {
     '/queue': 'subscription_id',
     '/queue/notifications': 'booking_code',

@@ -6,7 +6,7 @@ import { Subscribed } from '../support/subscribed';
 /** The time limit for counts to appear. A busy service counts rarely, so that its last count may be seconds old. */
 const COUNTED = { timeout: 50_000 };
 
-describe('the home of the console', () => {
+describe('the home page of the console', () => {
   let app: TestApp;
   let driver: ConsoleDriver;
   let subscribed: Subscribed;

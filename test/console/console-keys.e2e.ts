@@ -19,7 +19,7 @@ afterAll(async () => {
   await app?.close();
 });
 
-describe('the keys of the console', () => {
+describe('keyboard shortcuts of the console', () => {
   it('the key ? shows the list of keyboard shortcuts, but types a question mark in a field', async () => {
     await driver.goTo('/candidates');
     await driver.title('Candidates');
@@ -34,7 +34,7 @@ describe('the keys of the console', () => {
   });
 });
 
-describe('an address of the console that no page has', () => {
+describe('unknown addresses below /console', () => {
   it.each(['/nothing', '/nothing/below/it', '/queue/nothing/here', '/assets/more/nothing'])(
     'the unknown console address %s shows the page "Page not found"',
     async (path) => {

@@ -358,7 +358,7 @@ describe('signing out', () => {
   });
 });
 
-describe('in a browser', () => {
+describe('signing in and out in a browser', () => {
   it('signing out at the organisation ends both sessions, and the next visit requires a new sign-in', async () => {
     await provider.person({ sub: 'person-11', preferred_username: 'alex', groups: ['exam-admins'] });
     const browser = await startBrowser();

@@ -3,7 +3,7 @@ import { ConsoleDriver } from '../support/console';
 import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
-describe('the console of the staff of one account', () => {
+describe('the console for support staff', () => {
   let app: TestApp;
   let subscribed: Subscribed;
   let admin: ConsoleDriver;
@@ -65,7 +65,7 @@ describe('the console of the staff of one account', () => {
   });
 });
 
-describe('the rights of the operator who uses the console', () => {
+describe('the rights of the signed-in operator', () => {
   let app: TestApp;
   let driver: ConsoleDriver;
 

@@ -88,7 +88,7 @@ describe('the files of the console', () => {
   }
 });
 
-describe('the shell of the console', () => {
+describe('every page of the console', () => {
   let app: TestApp;
   let driver: ConsoleDriver;
   beforeAll(async () => {

@@ -263,7 +263,7 @@ describe('§5 Update', () => {
   });
 });
 
-describe('§5 Update: which record it addresses when there are several', () => {
+describe('§5 Update: the record that is updated when there are several', () => {
   const cases: [string, string[], string | number][] = [
     ['the live record is addressed', ['EXPIRED', 'CANCELLED', 'ELIGIBLE'], 'ELIGIBLE'],
     ['the live record is addressed, although a newer record is closed', ['ELIGIBLE', 'COMPLETED'], 'ELIGIBLE'],

@@ -72,7 +72,7 @@ async function endAt(of: Scene, record: Entry, days: number): Promise<void> {
 }
 
 describe('EXPIRING', () => {
-  it('the change feed gets the change EXPIRING once for each number in expiring_days, when that many days are left', async () => {
+  it('the change feed has the change EXPIRING once for each number in expiring_days, when that many days are left', async () => {
     const of = await scene([14, 3]);
     const record = await recordIn(of, 20);
     expect(await announced(of)).toEqual([]);

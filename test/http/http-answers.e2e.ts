@@ -49,7 +49,7 @@ const UNREADABLE: [string, string | Buffer, number, string][] = [
   ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'malformed_request'],
 ];
 
-describe('§2 every answer', () => {
+describe('§2 every response', () => {
   it.each(UNREADABLE)(
     'answers a request that it cannot route (%s) with a problem document and the usual headers',
     async (_title, bytes, status, code) => {
@@ -223,7 +223,7 @@ describe('§2 methods', () => {
   });
 });
 
-describe('§2 odd addresses', () => {
+describe('§2 unusual paths', () => {
   it.each([
     ['%FF', 400],
     ['%', 400],
@@ -269,7 +269,7 @@ describe('§2 odd addresses', () => {
   });
 });
 
-describe('a message with two possible meanings', () => {
+describe('an ambiguous request', () => {
   const head = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`;
   const path = () => `/accounts/${scene.account}/eligibilities`;
   const mine = () => `Authorization: Bearer ${scene.token}`;
@@ -280,7 +280,7 @@ describe('a message with two possible meanings', () => {
     ['two types', () => [mine(), 'Content-Type: application/json', 'Content-Type: text/plain']],
     ['a transfer coding before chunked', () => [mine(), 'Transfer-Encoding: x, chunked']],
     ['chunked twice', () => [mine(), 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked']],
-  ])('answers 400 to a request with two possible meanings and closes its connection: %s', async (_title, headers) => {
+  ])('answers 400 to an ambiguous request and closes its connection: %s', async (_title, headers) => {
     const first = head(`GET ${path()} HTTP/1.1`, 'Host: localhost', ...headers());
     const answer = await rawBytes(app.url, `${first}${head('GET /health/live HTTP/1.1', 'Host: localhost')}`);
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -294,7 +294,7 @@ describe('a message with two possible meanings', () => {
   });
 });
 
-describe('§2 the headers RateLimit', () => {
+describe('§2 the RateLimit headers', () => {
   it('sends the RateLimit headers on every response, with or without a token', async () => {
     const limited = await startApp({
       env: { RATE_LIMIT_PER_MINUTE: '6000', TOKEN_RATE_LIMIT_PER_MINUTE: '60' },

@@ -237,7 +237,7 @@ describe('§5 Idempotency-Key', () => {
     expect(answer.body).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
   });
 
-  describe('many simultaneous requests with keys', () => {
+  describe('many simultaneous requests with an Idempotency-Key', () => {
     const bookingsOf = (record: Record<string, any>) =>
       `${path()}/${record['candidate'].candidate_id}/tests/${scene.testCode}/bookings`;
     const book = (record: Record<string, any>, key: string, sent: unknown = siteBooking()) =>

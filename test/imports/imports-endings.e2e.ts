@@ -3,7 +3,7 @@ import { startApp, type TestApp } from '../support/app';
 
 type Scene = Awaited<ReturnType<TestApp['given']['scene']>>;
 
-describe('an import that stops early', () => {
+describe('an import that ends early', () => {
   let app: TestApp;
   let operator: string;
 

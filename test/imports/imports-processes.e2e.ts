@@ -17,7 +17,7 @@ const rowsOf = (testCode: string, prefix: string, count: number): string =>
     }),
   ).join('\n');
 
-describe('imports of several processes', () => {
+describe('imports in several processes', () => {
   let app: TestApp;
 
   // This process only receives files; the test decides which process handles the files' rows.

@@ -3,7 +3,7 @@ import { importsOf, withAction } from '../support/imports';
 
 type Scene = Awaited<ReturnType<TestApp['given']['scene']>>;
 
-describe('a line of a file with the id of its record', () => {
+describe('import lines with the id of a record', () => {
   let app: TestApp;
   let scene: Scene;
 

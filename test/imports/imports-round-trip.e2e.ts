@@ -41,7 +41,7 @@ const account = fc.record({
   edit,
 });
 
-describe('an export in which one cell is edited, imported as UPDATE', () => {
+describe('importing an export after one cell was edited', () => {
   let app: TestApp;
 
   beforeAll(async () => (app = await startApp()));

@@ -79,7 +79,7 @@ test('delivers a burst of 120 notifications at more than half of the rate that a
   }
 }, 90_000);
 
-describe('a partner that says it is busy', () => {
+describe('a busy partner', () => {
   test.each([
     ['429', 429, undefined],
     ['503 that is retried', 503, ['503']],

@@ -181,7 +181,7 @@ describe('the digest of delivered notifications', () => {
   });
 });
 
-describe('the request', () => {
+describe('GET /partner/digest', () => {
   it('GET /partner/digest has steps of an hour by default, and zeros for steps without notifications', async () => {
     const steps = await digest('2030-01-01T00:00:00Z', '2030-01-01T03:30:00Z');
     expect(steps.map(({ from, to }) => `${from} ${to}`)).toEqual([
@@ -212,7 +212,7 @@ describe('the request', () => {
   });
 });
 
-describe('omissions', () => {
+describe('missing notifications', () => {
   it('the digests find ten notifications that a partner has lost with at most twenty requests for each', async () => {
     const other = await Subscribed.start(app);
     const of = await Polling.of(other);

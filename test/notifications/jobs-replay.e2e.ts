@@ -173,7 +173,7 @@ test('two identical replay requests create one job, and a replay for an unknown 
   expect(without.body.errors.map(({ pointer }: any) => pointer).sort()).toEqual(['/reason', '/subscription_id']);
 });
 
-describe('a DOWN partner without a notification that could be its probe', () => {
+describe('a DOWN partner without a due notification', () => {
   /**
    * Brings the partner into the state DOWN: one event is delivered, the next event gets a 500, and then its probe is
    * refused.

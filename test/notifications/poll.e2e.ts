@@ -103,7 +103,7 @@ describe('a subscription with delivery POLL', () => {
   });
 });
 
-describe('refusals and lapsed leases', () => {
+describe('refused notifications and expired leases', () => {
   it('a notification that a poll refuses waits for an operator as after a 400, with the reason and the detail', async () => {
     await subscribed.booking();
     const [{ id }] = await polled(1);
@@ -190,7 +190,7 @@ describe('refusals and lapsed leases', () => {
   });
 });
 
-describe('order and number', () => {
+describe('the notifications that a poll returns', () => {
   it('a poll offers the next event of a booking once the earlier event is acknowledged or refused', async () => {
     const bookingCode = await subscribed.booking();
     await subscribed.reschedule(bookingCode);

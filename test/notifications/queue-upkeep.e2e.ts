@@ -71,7 +71,7 @@ test('a round of queue upkeep ends after some seconds even if work is left, and 
   expect(left).toEqual([1500, 500, 0]);
 });
 
-describe('giving up', () => {
+describe('giving up notifications', () => {
   const HOURS = 24;
 
   /** Creates in the error queue the given number of events that are retried automatically and have the given age. */

@@ -103,7 +103,7 @@ const ACTIONS: Record<(typeof RECORD_CHANGES)[number], (record: Record_) => Prom
     ),
 };
 
-describe('a subscription that lists a change of records', () => {
+describe('a subscription with record_changes', () => {
   it.each(RECORD_CHANGES)(
     'a partner that subscribes only to the record change %s receives only this change, as the entry of the change feed',
     async (change) => {
@@ -206,7 +206,7 @@ describe('a subscription that lists a change of records', () => {
   });
 });
 
-describe('a change that nobody listens to', () => {
+describe('a record change that no subscription selects', () => {
   it('stores no event for a record change that no subscription selects; by default, a partner receives only the six booking events', async () => {
     subscribed = await Subscribed.start(app);
     expect((await subscribed.subscription())['record_changes']).toEqual([]);
@@ -268,7 +268,7 @@ it('refuses an unknown change in record_changes, and shows the known changes in 
   expect(patched.body.record_changes).toEqual(['CREATED', 'ERASED']);
 });
 
-describe('a change that the partner refuses', () => {
+describe('a record change that the partner refuses', () => {
   it('a refused record change waits in the error queue, can be found by its change_reason, and is resent with the same bytes', async () => {
     await subscribe();
     const { partner } = subscribed;
@@ -373,7 +373,7 @@ describe('the erasure of a candidate', () => {
   });
 });
 
-describe('two processes', () => {
+describe('record changes in two processes', () => {
   it('a process delivers the record changes that another process raised, each once and in the order of its record', async () => {
     const { api, delivery } = await startPair();
     subscribed = await Subscribed.start(api, { record_changes: RECORD_CHANGES });

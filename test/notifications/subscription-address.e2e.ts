@@ -157,7 +157,7 @@ describe('the same address in another spelling', () => {
   });
 });
 
-describe('an address that came into the database unchecked', () => {
+describe('an invalid address in the database', () => {
   test.each(['javascript:x=1', 'https://a..example'])(
     'a subscription with an invalid address in the database can be read and changed: %s',
     async (unchecked) => {
@@ -170,7 +170,7 @@ describe('an address that came into the database unchecked', () => {
   );
 });
 
-describe('a setting that can only fail', () => {
+describe('settings with which every request would fail', () => {
   const LABEL = 'a'.repeat(64);
   const LONG = `${`${'a'.repeat(49)}.`.repeat(5)}example`;
   const ADDRESSES: [string, string][] = [

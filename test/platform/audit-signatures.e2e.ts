@@ -77,7 +77,7 @@ async function command(argv: string[], by = app): Promise<[code: number, out: st
   }
 }
 
-describe('an audit seal that was copied to another place', () => {
+describe('verify-audit --from', () => {
   it('verify-audit --from finds a copied seal in an audit log that has grown since the copy', async () => {
     const first = await sealed();
     const last = await sealed(1);

@@ -322,7 +322,7 @@ describe('starting an embedded PostgreSQL', () => {
   });
 });
 
-describe('the programs of PostgreSQL', () => {
+describe('the programs and the user of PostgreSQL', () => {
   asRoot('the service runs PostgreSQL as the user postgres or nobody when root starts it', async () => {
     const data = join(room, 'data');
     await run(data).started();
@@ -432,7 +432,7 @@ describe('the programs of PostgreSQL', () => {
   });
 });
 
-describe('a killed predecessor', () => {
+describe('starting after a killed process', () => {
   it.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)(
     'a process that ends by %s leaves its PostgreSQL running for the next process',
     async (signal) => {
@@ -516,7 +516,7 @@ describe('a killed predecessor', () => {
   });
 });
 
-describe('supervision of the server', () => {
+describe('supervision of the embedded PostgreSQL', () => {
   it('restarts a killed PostgreSQL on the same port, whether the process had started or adopted the server', async () => {
     const data = join(room, 'data');
     const first = run(data);
@@ -581,7 +581,7 @@ describe('supervision of the server', () => {
   });
 });
 
-describe('several processes', () => {
+describe('several processes with one data folder', () => {
   it('processes that start at the same moment with a new data folder share one PostgreSQL until the last of them stops', async () => {
     const data = join(room, 'data');
     const all = [run(data), run(data), run(data)];
@@ -624,7 +624,7 @@ describe('several processes', () => {
   });
 });
 
-describe('stopping', () => {
+describe('stopping an embedded PostgreSQL', () => {
   it('kills the embedded PostgreSQL when its fast shutdown hangs', async () => {
     const data = join(room, 'data');
     const service = run(data);

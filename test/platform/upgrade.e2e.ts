@@ -183,7 +183,7 @@ describe.each([
     expect(upgrade.locking).toEqual([]);
   });
 
-  describe('used by this release', () => {
+  describe('after the upgrade', () => {
     let app: TestApp;
 
     beforeAll(async () => {

@@ -140,7 +140,7 @@ describe('the candidate_id of an account result', () => {
   });
 });
 
-describe("the candidate's exams are searched group by group", () => {
+describe("the order in which the candidate's exams are searched", () => {
   it("searches the candidate's exams in the order (a) COMPLETED, (b) SCHEDULED in the past, (c) SCHEDULED in the future, (d) all others", async () => {
     const future = await anExam({ bookedAt: hoursFromNow(2) });
     const open = await anExam();

@@ -137,7 +137,7 @@ describe('examPassword and extExamToken', () => {
   });
 });
 
-describe('the unmatched results that support sees', () => {
+describe('unmatched results for support staff', () => {
   it('support staff see unmatched results of their accounts, and registration results that the accounts’ users sent or that name the accounts’ exams', async () => {
     const mine = await app.given.scene();
     const foreign = await app.given.scene();

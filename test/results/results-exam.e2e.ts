@@ -220,7 +220,7 @@ describe('results of both sources for one exam', () => {
   });
 });
 
-describe('results in parallel for one exam', () => {
+describe('simultaneous results for one exam', () => {
   it('20 identical simultaneous results create one revision and one event', async () => {
     const body = registrationBody({ examMetaData: { examCode: id, extRecordLocator: app.given.unique('L-') } });
     const answers = await Promise.all(Array.from({ length: 20 }, () => deliveries.register(scene.token, body)));

@@ -243,7 +243,7 @@ it('shows an operator the exam with the entered code before the result is accept
   expect((await exam('')).status).toBe(400);
 });
 
-describe('one body of a result', () => {
+describe('a result body that is accepted once', () => {
   it('one result body completes one exam, whether the test driver’s retry or an operator’s acceptance for a different exam comes first', async () => {
     for (let round = 0; round < 8; round++) {
       const code = app.given.unique('LATE-');

@@ -427,7 +427,7 @@ export class Isolation {
     return `${status} ${told.replace(UUIDS, '<uuid>').replace(TIMES, '<time>')}`;
   }
 
-  /** Returns a hash of all rows that belong to Z, except what its neighbours did in their own names. */
+  /** Returns a hash of all rows that belong to Z, except rows that its neighbours wrote in their own names. */
   private async stateOfZ(): Promise<string> {
     const tables = await this.app.given.sql(
       `SELECT table_name AS name FROM information_schema.tables

@@ -42,7 +42,7 @@ test('a share of the worker’s concurrent attempts is reserved for partners wit
   expect(startAll(queues)).toEqual(['f', 'f']);
 });
 
-describe('however many partners hang', () => {
+describe('partners that hang', () => {
   const hanging = Array.from({ length: 1000 }, (_, number) => `hanging ${number}`);
 
   test('however many partners hang, slots remain for a responsive partner and, within a second, for a partner that was never tried', () => {
@@ -215,7 +215,7 @@ describe('a partner that can receive a new notification without a claim', () => 
   });
 });
 
-describe('the mode of a queue', () => {
+describe('the state of a queue', () => {
   const queueOf = () => new ProvenQueues(64, 16).of('a');
 
   test('a wake-up of a partner’s queue during a claim is not lost', () => {

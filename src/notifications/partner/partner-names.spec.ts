@@ -93,7 +93,7 @@ describe('PartnerNames', () => {
     expect((await failures).every(({ status }) => status === 'rejected')).toBe(true);
   });
 
-  it('stops resolving a host name whose name server does not answer', async () => {
+  it('fails the look-up of a host name whose name server does not answer', async () => {
     await expect(names.lookup('silent.example')).rejects.toMatchObject({ code: 'ETIMEOUT' });
   }, 20_000);
 });

@@ -81,7 +81,7 @@ describe('Batched', () => {
     await Promise.all(answers);
   });
 
-  describe('behind a slow statement', () => {
+  describe('while a slow statement is running', () => {
     beforeEach(() => void jest.useFakeTimers({ doNotFake: ['setImmediate'] }));
     afterEach(() => void jest.useRealTimers());
 

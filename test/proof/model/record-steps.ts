@@ -39,7 +39,7 @@ export function record(step: Step, w: number, n: number): void {
     step.take(labelOf('record', n, w));
     return;
   }
-  // An operator asked for a resend during the attempt: after a failure, the request for a resend stays.
+  // An operator asked for a resend during the attempt: after a failure, the request for a resend remains.
   const askedFor = from[layout.trigger(n)] === TRIGGER.MANUAL && !(flags & FLAG.BY_OPERATOR);
   const replay = from[layout.trigger(n)] === TRIGGER.REPLAY;
   if (from[layout.item(n)] === ITEM.BEGUN) to[layout.item(n)] = ITEM.ENDED;

@@ -123,7 +123,7 @@ export class SimulatedPollers {
       .finally(() => this.calls.delete(caller));
   }
 
-  /** Notes that the partner settles a notification, which may count from now on. */
+  /** Records that the partner settles a notification; the service may count this from now on. */
   private settles({ caller, refused, sentAt }: Call, one: Polled): void {
     if (one.caller !== caller || sentAt > one.lapsedAfter) return;
     one.end();
