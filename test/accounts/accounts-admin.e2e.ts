@@ -176,7 +176,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect(rest.headers.get('link')).toBeNull();
   });
 
-  it('keeps the catalogue entries of each account apart', async () => {
+  it('keeps the catalogue entries of different accounts separate', async () => {
     const elsewhere = await app.given.account();
     await admin('PUT', entry('MINE'), first);
     expect((await admin('GET', `/${elsewhere}/${kind}/MINE`)).status).toBe(404);

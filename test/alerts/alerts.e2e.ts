@@ -35,7 +35,7 @@ const codesOf = (answer: { body: any }) =>
   (answer.body.errors as { pointer: string; code: string }[]).map(({ pointer, code }) => `${pointer} ${code}`).sort();
 
 describe('the definition of an alert', () => {
-  it('PUT creates an alert with defaults, replaces it, and GET and the list show it until DELETE', async () => {
+  it('PUT creates or replaces an alert, and GET and the list show it until it is deleted', async () => {
     const created = await alerted.put('on-call', EMAIL);
     expect(created).toMatchObject({
       ...{ name: 'on-call', kind: 'EMAIL', to: ['on-call@example.org'], url: null, headers: [] },
@@ -107,7 +107,7 @@ describe('the definition of an alert', () => {
     await alerted.call('DELETE', 'example');
   });
 
-  it('refuses an invalid body of an alert with every fault at once', async () => {
+  it('refuses an invalid body of an alert, and reports all faults at once', async () => {
     const answer = await alerted.call('PUT', 'wrong', {
       kind: 'EMAIL',
       to: ['nobody', 'ada@example.org'],

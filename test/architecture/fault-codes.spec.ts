@@ -62,7 +62,7 @@ describe('the codes of faults', () => {
     expect(meanings.filter((code) => !answered.has(code))).toEqual([]);
   });
 
-  it('the check of fault codes finds them in every form in which the source code writes them', () => {
+  it('the check of fault codes finds a code in every form in which the source code writes it', () => {
     const text = `fault('one', ''); oneOf(['A'], 'two'); add('/x', 'three', ''); text({ code: 'four' });
       throw new PartnerUrlError('five', ''); defineProblem('six', 'invalid'); declareFaults({ seven: ['', ''] });`;
     expect(codesIn(text)).toEqual({ answered: ['one', 'two', 'three', 'four', 'five'], declared: ['six', 'seven'] });

@@ -60,7 +60,7 @@ describe('the manifests that the Helm chart renders', () => {
     expect(faultsOf(everything.filter(({ kind }) => kind !== 'ServiceMonitor'))).toEqual([]);
   });
 
-  it('the manifests use the version of the service as the tag of the image, as `npm version` sets it', () => {
+  it("the tag of the service's image in the manifests is the version of the service", () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(parse(read('deploy/chart/Chart.yaml'))).toMatchObject({ version, appVersion: version });
     expect(parse(read(`${folder}/kustomization.yaml`))).toMatchObject({ images: [{ newTag: version }] });

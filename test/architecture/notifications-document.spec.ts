@@ -34,7 +34,7 @@ describe('the receiver of docs/notifications.md', () => {
     expect(signature).toBe(headers['webhook-signature']);
   });
 
-  it('the receiver of docs/notifications.md accepts one valid signature among several, and no other version of signature', () => {
+  it('the receiver of docs/notifications.md accepts one valid signature among several, and no other signature version', () => {
     const right = headers['webhook-signature'];
     const by = (signature: string) => isGenuine({ ...headers, 'webhook-signature': signature }, bytes, secret, now);
     expect([`v1,AAAA ${right}`, `${right} v1,AAAA`, `v1a,AAAA ${right}`].map(by)).toEqual([true, true, true]);

@@ -72,7 +72,7 @@ describe('every route of the document', () => {
       expect([route.method, route.template, route.scope]).toEqual([route.method, route.template, expected(route)]);
   });
 
-  it('every route refuses a call without a token, and with a token of all scopes except its own', async () => {
+  it('every route refuses a call without a token, or with a token that has all scopes except the required one', async () => {
     const account = await app.given.account();
     for (const { method, template, scope, scopes } of protectedRoutes()) {
       const path = fill(template, account);

@@ -95,7 +95,7 @@ describe('refused password grants', () => {
     expect(await app.given.sql('SELECT * FROM token_refusals')).toEqual([]);
   });
 
-  it('names a user in the audit row only if all refused grants named the same existing user', async () => {
+  it('the audit row of refused grants names a user only if all of them named the same existing user', async () => {
     const unknown = await oauth.login();
     const typed = 'a password in the wrong field';
     await fail({ ...unknown, username: typed }, 2);

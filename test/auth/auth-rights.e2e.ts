@@ -104,7 +104,7 @@ describe('the last operator', () => {
     }
   });
 
-  it('lets the last operator use the console: its application can neither be disabled nor lose the scope admin', async () => {
+  it('the last operator can always use the console, whose application can neither be disabled nor lose the scope admin', async () => {
     await signedIn(app, first);
     for (const body of [{ disabled: true }, { scopes: ['support'] }, { scopes: null }, { scopes: [], name: 'Other' }])
       expect(refusal(await app.call('PUT', CONSOLE, { token, body }))).toEqual([409, 'console_application']);

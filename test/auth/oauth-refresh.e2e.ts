@@ -76,7 +76,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
   });
 
-  it('does not let another application use or revoke a refresh token, or make it unusable', async () => {
+  it('another application cannot use or revoke a refresh token, or make it unusable', async () => {
     const other = await oauth.application();
     const first = await oauth.tokens(login);
     expectInvalidGrant(await oauth.byRefreshToken(other, first.refresh_token));
@@ -97,7 +97,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect([again.status, again.body.scope]).toEqual([200, 'read update']);
   });
 
-  it('leaves the refresh token usable when the request fails for another reason', async () => {
+  it('a refresh token stays usable when the request is malformed or contains a wrong client secret', async () => {
     const { refresh_token } = await oauth.tokens(login);
     await oauth.post('/token', login, `grant_type=refresh_token&refresh_token=${refresh_token}&x=1&x=2`);
     await oauth.post(

@@ -98,7 +98,7 @@ describe('the hourly limit of wrong passwords for one name', () => {
     expect(await counted()).toMatchObject([{ failures: 100 }]);
   });
 
-  it("does not count an application's further attempts after its own lockout of the name", async () => {
+  it('attempts of an application during its own lockout of a username do not count towards the hourly limit', async () => {
     const login = await operator();
     for (let at = 0; at < LOCKOUT_ATTEMPTS + 3; at++) await new OAuth(one).byPassword(wrong(login));
     expect(await counted()).toMatchObject([{ failures: LOCKOUT_ATTEMPTS }]);

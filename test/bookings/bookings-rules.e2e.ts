@@ -157,7 +157,7 @@ describe('the cut-off for changes of a test', () => {
     expect((await call('DELETE', second, undefined, await app.given.operator())).status).toBe(204);
   });
 
-  it('sets and returns the cut-off for changes as a member of the test', async () => {
+  it('PUT of a test sets the cut-off for changes of bookings, and GET returns it', async () => {
     const operator = await app.given.operator();
     const path = `/admin/accounts/${scene.account}/tests/CUT-OFF`;
     const portions = [{ portion_code: 'MAIN', portion_name: null }];

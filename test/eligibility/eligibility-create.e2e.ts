@@ -112,7 +112,7 @@ describe('§5 Create', () => {
     expect(answer.body.svc_eligiblity_id).not.toBe('AAAAAAAA');
   });
 
-  it('§2 refuses unknown members and hints at the nearest known name', async () => {
+  it('§2 refuses unknown members and suggests the nearest known name', async () => {
     const { candidate, ...rest } = body();
     const answer = await create({
       ...rest,

@@ -132,7 +132,7 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     ['eligibility_end_date', '2020-01-01T00:00:00Z', 'end_date_past'],
     ['schedule_start_date', '2999-01-01T00:00:00Z', 'end_date_before_start'],
   ];
-  it('a date without a time is refused with a hint at the required form', async () => {
+  it('a date without a time is refused with a hint about the required form', async () => {
     const { body } = await create({
       ...bodyWith('eligibility_end_date', '2030-05-14'),
       schedule_start_date: '2030-05-14',

@@ -99,7 +99,7 @@ describe('the list of an account', () => {
 describe('the list filtered by updated_since', () => {
   const CHANGED = 1_500;
 
-  it('filters, sorts and reads a page of records in one SQL statement', async () => {
+  it('one SQL statement filters, sorts and reads a page of the list of eligibilities', async () => {
     await app.given.sql(
       `UPDATE eligibilities SET updated_datetime = '2022-01-01Z' WHERE position % ${RECORDS / CHANGED} = 0 AND account_code = $1`,
       [scene.account],

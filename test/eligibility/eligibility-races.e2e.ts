@@ -262,7 +262,7 @@ describe('§5 races, on two applications and one database', () => {
     expect(row['city']).toBe(row['suffix']);
   });
 
-  it('an update that revives an expired record and a simultaneous create leave one live record', async () => {
+  it('an update that revives an expired record and a simultaneous create result in one live record', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = app.given.eligibilityBody(scene.testCode);
       const record = await app.given.eligibility(scene, body);

@@ -195,7 +195,7 @@ describe('§5 Cancel', () => {
   const cancel = (id: string, test = scene.testCode) =>
     app.call('DELETE', `/accounts/${scene.account}/candidates/${id}/tests/${test}`, { token: scene.token });
 
-  it('cancels a record with 204, keeps the cancelled record and releases its vouchers', async () => {
+  it('a cancellation answers 204, keeps the cancelled record and releases its vouchers', async () => {
     const voucher = await app.given.voucher(scene.account);
     const record = await app.given.eligibility(scene, { voucher_codes: [voucher] });
     const id = record['candidate'].candidate_id as string;

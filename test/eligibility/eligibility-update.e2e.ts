@@ -85,7 +85,7 @@ describe('§5 Update', () => {
     ['candidate.candidate_id'],
     ['test_code'],
     ['candidate'],
-  ])('an update without %s is refused with required, like a create', async (path) => {
+  ])('an update without %s is refused with the fault required, like a create', async (path) => {
     const record = await create();
     const body = structuredClone(record);
     const [name, member] = path.split('.') as [string, string?];

@@ -45,7 +45,7 @@ describe('the main flow with the packages of clients and partners', () => {
     await app?.close();
   });
 
-  it('in the main flow, the client, the partner and the change feed see eligibility, voucher, launch, booking, move and result', async () => {
+  it('the main flow works with the published packages: eligibility, voucher, launch, booking, move and result', async () => {
     const { api } = client;
     const path = { account_code: account, candidate_id: 'ADA-1', test_code };
     const ofTest = '/accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}';

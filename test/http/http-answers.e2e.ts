@@ -335,7 +335,7 @@ describe('§2 the RateLimit headers', () => {
     }
   });
 
-  it('counts RateLimit down with each response; a 429 has Retry-After, and each user has a separate quota', async () => {
+  it('RateLimit counts down with each response; a 429 has Retry-After, and each user has a separate quota', async () => {
     const limited = await startApp({ env: { RATE_LIMIT_PER_MINUTE: '5' }, databaseUrl: app.databaseUrl });
     try {
       // Waits for a new minute if the current one is about to end, because the quota counts by the minute.

@@ -134,7 +134,7 @@ describe('Expect: 100-continue', () => {
     ['of a wrong type', 415, () => [bearer(), 'Content-Type: text/plain', 'Content-Length: 9']],
     ['over the limit', 413, () => [bearer(), JSON_TYPE, 'Content-Length: 999999']],
   ])(
-    'answers a request with Expect: 100-continue that is %s with status %i, without 100 Continue',
+    'a request with Expect: 100-continue that is %s gets the status %i without 100 Continue',
     async (_title, status, headers) => {
       const wire = await Wire.open();
       wire.head('POST', candidates(), ...headers(), 'Expect: 100-continue');

@@ -188,7 +188,7 @@ describe('an import of CSV', () => {
     ]);
   });
 
-  it('deletes the content of an import’s rows once they are processed', async () => {
+  it('an import deletes the content of its rows once they are processed', async () => {
     const { id } = await imported(`candidate_id,first_name,last_name,test_code\nK-1,Ada,Lovelace,${scene.testCode}`);
     const chunks = await app.given.sql('SELECT rows, outcomes FROM eligibility_import_chunks WHERE import_id = $1', [
       id,
@@ -224,7 +224,7 @@ describe('an import of CSV', () => {
     );
   });
 
-  it('refuses a file whose declared length is over 512 MiB before it reads the first byte', async () => {
+  it('an import refuses a file with a declared length of over 512 MiB before reading its first byte', async () => {
     const sender = request(`${app.url}/accounts/${scene.account}/eligibility-imports`, {
       method: 'POST',
       headers: { ...CSV, authorization: `Bearer ${scene.token}`, 'content-length': String(512 * 1024 * 1024 + 1) },
@@ -251,7 +251,7 @@ describe('an import of CSV', () => {
     ['text/csv; charset=latin1', 202],
     ['text/csv; charset=klingon', 415],
     ['text/csv; charset=utf-8; header=present', 202],
-  ])('answers an import with the content type %s with %i', async (type, status) => {
+  ])('an import with the content type %s is answered with %i', async (type, status) => {
     expect((await send('candidate_id,test_code\n', '', { 'content-type': type })).status).toBe(status);
   });
 

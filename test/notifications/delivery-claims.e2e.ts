@@ -200,7 +200,7 @@ test('the late outcome of an earlier probe does not change the time of the next 
   expect(await subscribed.queue('&retry=MANUAL')).toHaveLength(2);
 });
 
-test('a claim with a later event of a booking returns nothing once a missing earlier event was restored and claimed', async () => {
+test('when a missing event of a booking is restored and claimed, a waiting claim of a later event returns nothing', async () => {
   const booking = await subscribed.booking();
   await subscribed.reschedule(booking);
   const [{ event_id }] = await eventually(async () => {

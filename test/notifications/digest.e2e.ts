@@ -119,7 +119,7 @@ describe('the digest of delivered notifications', () => {
     await expectDigestsOf(await received());
   });
 
-  it('after an erasure, the digest represents the body that the partner acknowledged until the notification is replayed', async () => {
+  it('after an erasure, the digest represents the body that the partner has acknowledged, until the notification is replayed', async () => {
     const bookingCode = await subscribed.booking();
     await subscribed.cancel(bookingCode);
     await eventually(async () =>

@@ -137,7 +137,7 @@ describe('the request to a partner', () => {
     { type: 'basic', username: 'ann', password: 'secret' },
     { type: 'bearer', token: 'abc.def' },
   ])(
-    'sends the configured headers of a partner beside the auth setting %o, and asks for no content coding',
+    'sends the configured headers of a partner in addition to the auth setting %o, and requests no content coding',
     async (auth) => {
       const [client, partner] = await Promise.all([aClient(), aPartner()]);
       const own = [

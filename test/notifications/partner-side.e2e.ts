@@ -105,7 +105,7 @@ describe('GET /partner/subscriptions', () => {
     expect((await partner('GET', `subscriptions/${mine.id}`, undefined, both)).body.warnings).toHaveLength(1);
   });
 
-  it("GET /partner/subscriptions/{id} returns a subscription with its statistics, and answers 404 for another partner's", async () => {
+  it('GET /partner/subscriptions/{id} returns a subscription with its statistics, and answers 404 for a subscription of another partner', async () => {
     await mine.booking();
     await delivered(1);
     const { status, body } = await partner('GET', `subscriptions/${mine.id}`);
@@ -153,7 +153,7 @@ describe('POST /partner/subscriptions/{id}/…', () => {
     await delivered(1);
   });
 
-  it('a partner cannot resume a subscription that an operator suspended, before or after the partner did', async () => {
+  it('a partner cannot resume a subscription that an operator suspended, whether before or after the partner suspended it', async () => {
     await mine.post('suspend');
     expect(refusal(await own('resume'))).toEqual([403, 'suspended_by_operator']);
     expect((await own('suspend')).body).toMatchObject({ suspended_by: 'OPERATOR' });

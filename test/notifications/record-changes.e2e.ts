@@ -148,7 +148,7 @@ describe('a subscription with record_changes', () => {
     expect(requests.map(({ headers }) => headers['event-sequence'])).toEqual(['1', '2', '3', '4', '5']);
   });
 
-  it('also numbers the changes of a record that a subscription does not select, like booking events', async () => {
+  it('numbers even the changes of a record that a subscription does not select, like booking events', async () => {
     await subscribe(['CREATED', 'CANCELLED']);
     const record = await app.given.eligibility(subscribed.scene);
     await rename(record, 'Byron');

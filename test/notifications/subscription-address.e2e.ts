@@ -59,7 +59,7 @@ describe('credentials of a subscription whose host changes', () => {
     expect((await call('PATCH', `/${id}`, { partner_url: OLD })).status).toBe(200);
   });
 
-  test('when the host changes, requires the client certificate with its key again, or their removal', async () => {
+  test('when the host of a subscription changes, requires the client certificate and its key to be sent again or removed', async () => {
     const { client } = await sharedCertificates();
     const certificate = { client_cert_pem: client.certPem, client_key_pem: client.keyPem };
     const { id } = (await create(OLD, { ...certificate, auth: { type: 'bearer', token: 'x' } })).body;

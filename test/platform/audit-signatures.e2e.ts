@@ -221,7 +221,7 @@ describe('the sealed history', () => {
     expect(await verify()).toMatchObject({ agrees: false, fromRow: ids[0], because: CHANGED });
   });
 
-  it('the audit log agrees with its seals where rolled back rows left gaps, until a row is inserted into a gap', async () => {
+  it('the audit log agrees with its seals where rolled-back rows left gaps, until a row is inserted into a gap', async () => {
     await sealed(1);
     const [{ id: gap }] = await sql(`SELECT nextval(pg_get_serial_sequence('audit_log', 'id'))::int AS id`);
     await sealed(1);

@@ -75,7 +75,7 @@ it("grants the rights of the service's role when the owner may not create roles 
   await migrate(urlOf(role));
 });
 
-it('grants the rights by `npm run migrate -- --grant-to`, or says in one line that the owner may not create the role', async () => {
+it('`npm run migrate -- --grant-to` grants the rights, or says in one line that the owner may not create the role', async () => {
   await asOwner([`REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ${role}`]);
   await expect(migrate(urlOf(role))).rejects.toThrow('lacks rights');
   await grantTo(role, urlOf(owner));
