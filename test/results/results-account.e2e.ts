@@ -90,7 +90,7 @@ describe('the result_id of an account result', () => {
     expect(await deliver({ result_id }, 'UNKNOWN')).toBe('result_id_conflict');
   });
 
-  it('treats a result_id that only another account has used as unknown', async () => {
+  it('a result_id that only another account has used counts as unknown', async () => {
     const result_id = app.given.unique('R-');
     await anExam();
     await deliver({ result_id });
@@ -212,7 +212,7 @@ describe('an account result without result_id', () => {
   });
 });
 
-it('answers 200 to twenty identical simultaneous PUTs, and stores one result and one event', async () => {
+it('answers 200 to twenty identical simultaneous account results, and stores one result and one event', async () => {
   for (const result_id of [undefined, app.given.unique('R-')]) {
     const id = await anExam({ bookedAt: hoursFromNow(-1) });
     await anExam();
@@ -226,7 +226,7 @@ it('answers 200 to twenty identical simultaneous PUTs, and stores one result and
   expect(await accountResults()).toHaveLength(2);
 });
 
-it('stores twenty simultaneous PUTs of different bodies with one result_id, and raises one event', async () => {
+it('stores twenty simultaneous account results with one result_id and different bodies, and raises one event', async () => {
   const id = await anExam();
   const result_id = app.given.unique('R-');
   const answers = await Promise.all(

@@ -330,7 +330,7 @@ describe('reading results', () => {
     ]);
   });
 
-  it('shows photo and video link in the body only to callers with the scope results', async () => {
+  it('the body of a result contains photo and video link only for callers with the scope results', async () => {
     await register(photo);
     const whole = await deliveries.read(scene, candidate);
     expect(whole.body[0].body).toEqual(registrationBody({ examMetaData: { examCode: id }, ...photo }));
@@ -365,7 +365,7 @@ describe('reading results', () => {
 });
 
 describe('photos and video links', () => {
-  it('stores the photos and video links of results encrypted, apart from the body', async () => {
+  it('stores the photos and video links of results encrypted and separately from the body', async () => {
     await register({ userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' });
     const [row] = await deliveries.revisions(id);
     expect(row['body']).not.toMatch(/userPhotoBase64String|videoReviewLink|SECRETPHOTO|secret/);

@@ -204,7 +204,7 @@ describe('a body that is not a JSON object', () => {
     expect((await app.call('GET', path, { token })).body.code).toBe('insufficient_scope');
   });
 
-  it('also stores a valid result that is refused because of its query string', async () => {
+  it('stores even a valid result that is refused because of its query string', async () => {
     const data = accountBody(candidate, { marker: app.given.unique('m') });
     const answer = await app.call('PUT', `/accounts/${scene.account}?mistyped=1`, { token: scene.token, body: data });
     expect([answer.status, answer.body.errors[0].code]).toEqual([400, 'unknown_parameter']);

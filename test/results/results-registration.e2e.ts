@@ -129,7 +129,7 @@ describe('the exam code of a registration result', () => {
 });
 
 describe('the record locator of a registration result', () => {
-  it('finds the registration by its record locator, in upper or lower case', async () => {
+  it('finds the registration of a result by its record locator, in upper or lower case', async () => {
     const id = await anExam();
     const locator = aLocator();
     expect(await deliver(meta(null, locator))).toBe('registration_not_found');
@@ -139,7 +139,7 @@ describe('the record locator of a registration result', () => {
     expect(await deliver(meta(null, locator.toLowerCase()))).toBe(id);
   });
 
-  it('finds the registration when its record locator and its exam code agree', async () => {
+  it('finds the registration of a result when its record locator and its exam code agree', async () => {
     const id = await anExam();
     const locator = aLocator();
     await deliver(meta(id, locator));
@@ -162,7 +162,7 @@ describe('the record locator of a registration result', () => {
     expect(await deliver(meta(id))).toBe(id);
   });
 
-  it('finds the registration by the record locator alone when the exam code is unknown', async () => {
+  it('finds the registration of a result by the record locator alone when the exam code is unknown', async () => {
     const id = await anExam();
     const locator = aLocator();
     await deliver(meta(id, locator));
@@ -292,7 +292,7 @@ describe('a simulatedExam', () => {
     },
   );
 
-  it('accepts the result of the real exam after that of a simulated exam', async () => {
+  it('accepts the result of the real exam after the result of a simulated exam', async () => {
     const id = await anExam();
     await deliver({ examMetaData: { examCode: id, extRecordLocator: aLocator(), simulatedExam: 'True' } });
     expect(

@@ -121,7 +121,7 @@ describe('a body that matched no exam', () => {
     );
   });
 
-  it('can show an unmatched result without personal members, which writes no audit row', async () => {
+  it('GET of an unmatched result can omit personal members, and then writes no audit row', async () => {
     const photo = { userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' };
     const unmatched = await refused({ ...photo, examApiData: { examCode: 'NOWHERE', examPassword: 'hunter2' } });
     const { body, status } = await get(`${unmatched}?media=false`);

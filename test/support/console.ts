@@ -169,7 +169,7 @@ export class ConsoleDriver {
   }
 
   private async violations(): Promise<string[]> {
-    // The page's policy forbids foreign scripts, so axe is injected by the debugger's connection.
+    // The page's policy forbids foreign scripts, so axe is injected through the debugger's connection.
     if (await this.page.evaluate('window.axe === undefined')) await this.page.evaluate(AXE);
     // The live announcer is excluded, because it may refer to a button that has disappeared.
     return this.page.evaluate<string[]>(`

@@ -213,7 +213,7 @@ export class Given {
     return token;
   }
 
-  /** Returns a valid body for create, with the given changes. */
+  /** Returns a valid request body for creating a record, with the given changes. */
   eligibilityBody(
     testCode: string,
     changes: { candidate?: object } & Record<string, unknown> = {},

@@ -1,10 +1,10 @@
 /**
  * Measures the duration of a failover, and proves that it loses nothing.
  *
- * The stage has three machines (network namespaces) with etcd, Patroni and PostgreSQL each, HAProxy, pgbouncer, three
- * processes of the service (two of them with the API), a partner, and traffic. HAProxy and pgbouncer have the
- * configurations of deploy/. Two processes list the servers in DATABASE_URL; the third connects through pgbouncer and
- * HAProxy. Each round causes one kind of failure (harm.ts), repairs it, and checks:
+ * The test environment has three machines (network namespaces) with etcd, Patroni and PostgreSQL each, HAProxy,
+ * pgbouncer, three processes of the service (two of them with the API), a partner, and traffic. HAProxy and pgbouncer
+ * have the configurations of deploy/. Two processes list the servers in DATABASE_URL; the third connects through
+ * pgbouncer and HAProxy. Each round causes one kind of failure (harm.ts), repairs it, and checks:
  *
  * - lost: changes that were acknowledged and are missing, or were stored and never notified to the partner;
  * - invented: changes that were notified to the partner and are not stored;

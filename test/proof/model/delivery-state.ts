@@ -100,7 +100,7 @@ export class Layout {
 
   /**
    * The time for which the partner has answered only "busy", as the protocol counts it (low two bits), and in reality
-   * (next two bits); `ONLY_BUSY`: the protocol counts it.
+   * (next two bits); `ONLY_BUSY` means that the protocol counts it.
    */
   readonly busyFor = (partner: number) => partner * OF_PARTNER + 8;
   readonly way = (partner: number) => partner * OF_PARTNER + 9;
@@ -124,7 +124,7 @@ export class Layout {
   readonly item = (n: number) => this.own(n) + 7;
   /**
    * The time for which the notification has waited, as the protocol counts it (low two bits), and in reality (next two
-   * bits). The bit 16 means that the row belongs to the bulk job.
+   * bits). Bit 16 means that the row belongs to the bulk job.
    */
   readonly waited = (n: number) => this.own(n) + 8;
   /** Consecutive 500s, at most `SUSPECT`; `SUSPECT + 1`: another event has since been answered 200. */

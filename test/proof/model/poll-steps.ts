@@ -3,7 +3,7 @@ import { labelOf, type Step } from './delivery-step.js';
 import { faultOfBeginning, faultOfClaim, faultOfSettling } from './promises.js';
 
 /**
- * Steps of partners that poll: `poll-offers.ts` and `poll-statements.ts`. Each caller that polls can hold a
+ * Models the steps of partners that poll (`poll-offers.ts` and `poll-statements.ts`). Each caller that polls can hold a
  * notification, as a worker can. The caller's lease begins with its attempt, because the answer of the poll contains
  * the notification.
  */

@@ -95,7 +95,7 @@ export function record(step: Step, w: number, n: number): void {
 
 /**
  * Applies a successful response: it ends the time for which the partner answered only "busy", raises a slow pace, and
- * shows that events which keep failing are at fault.
+ * shows that repeatedly failing events are themselves at fault.
  */
 function answeredWell(step: Step, to: Uint8Array, n: number): void {
   const { layout, from } = step;

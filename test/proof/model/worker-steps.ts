@@ -4,8 +4,8 @@ import { record } from './record-steps.js';
 import { faultOfClaim, faultOfPut } from './promises.js';
 
 /**
- * Steps from the event to the record of the last attempt: `delivery-statements.ts`, `translation.ts` and
- * `delivery-loop.ts`.
+ * Models the steps from the event to the record of the last attempt (`delivery-statements.ts`, `translation.ts` and
+ * `delivery-loop.ts`).
  */
 export function workerSteps(step: Step): void {
   const { layout, from } = step;
@@ -65,7 +65,7 @@ function translate(step: Step, w: number, n: number): void {
   );
   const halves = step.is('translation settles before it makes');
   if (halves && from[layout.event(n)] === EVENT.SETTLED && from[layout.state(n)] === STATE.NONE) {
-    // Only the worker that has done the first half of the claim (ASKED) does the second half.
+    // Only the worker that has performed the first half of the claim (ASKED) performs the second half.
     if (from[layout.hold(w, n)] !== HOLD.ASKED) return;
     const to = step.copy();
     step.letGo(to, w, n);

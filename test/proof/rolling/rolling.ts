@@ -14,7 +14,7 @@
  * - lost, phantom, gaps, overtaken, in flight twice, duplicates: as in the chaos program (../chaos/chaos.ts);
  * - p99: the p99 of the calls during the rolls, as a multiple of the p99 before the rolls.
  *
- * usage: npm run rolling [-- --rolls N --earlier FOLDER]   (default 2 rolls, forth and back; the exit code is 1 when
+ * usage: npm run rolling [-- --rolls N --earlier FOLDER]   (default: 2 rolls, forward and back; the exit code is 1 when
  * anything is found, or the p99 is more than 1.5 times the p99 before; needs root on Linux)
  */
 import 'reflect-metadata';

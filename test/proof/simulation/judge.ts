@@ -2,7 +2,9 @@ import type { Story } from './story.js';
 
 /** The SQL condition that a subscription `s` has selected the event `e`. */
 const IS_SELECTED = `(e.data->>'change_reason' = ANY (s.change_reasons) OR e.data->>'change' = ANY (s.record_changes))`;
-/** SQL: the entries of the change feed about an account's records, each with its number among those of its record. */
+/**
+ * SQL: the entries of the change feed about an account's records, each with its number among the entries of its record.
+ */
 const NUMBERED = `SELECT svc_eligiblity_id, change,
     row_number() OVER (PARTITION BY svc_eligiblity_id ORDER BY position) AS sequence,
     lag(change) OVER (PARTITION BY svc_eligiblity_id, change ~ '^RESULT', change ~ 'HELD|RELEASED' ORDER BY position) AS before

@@ -40,7 +40,7 @@ export class SimulatedPollers {
   private polled: Polled[] = [];
   /** The unanswered call of each caller, with its connection. */
   private readonly calls = new Map<number, { call: Call; connection: EventEmitter }>();
-  /** The callers of which an answer was lost, so that they may hold leases without knowing it. */
+  /** The callers for whom a response was lost, so that they may hold leases without knowing it. */
   private readonly uncertain = new Set<number>();
   /**
    * The latest time at which each caller's last lease of each notification can end. A late answer does not show whether
