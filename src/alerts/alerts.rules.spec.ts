@@ -77,7 +77,7 @@ describe('the conditions that an alert reports', () => {
     ).toEqual([0]);
   });
 
-  it('an alert reports a condition again when its `mark` rises, and not when its `mark` falls', () => {
+  it('an alert reports a condition again when its `mark` shows that it has become worse, and not when the `mark` falls', () => {
     expect(
       rounds([
         [0, [down()]],

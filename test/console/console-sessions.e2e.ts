@@ -200,7 +200,7 @@ describe('a session of the console', () => {
 });
 
 describe('signing in by password at the console', () => {
-  it('answers every refused sign-in identically, whatever the reason, and writes an audit row', async () => {
+  it('answers every refused sign-in at the console identically, whatever the reason, and writes an audit row', async () => {
     const client = await new OAuth(app).login();
     const gone = await new OAuth(app).login({ scopes: SCOPES });
     await app.given.sql('UPDATE users SET disabled = true WHERE username = $1', [gone.username]);

@@ -35,7 +35,7 @@ async function needingApproval(scene: typeof mine, changes: { candidate?: object
 }
 
 describe('the records of a candidate', () => {
-  it('shows the reasons why a record waits and the actions that are possible on it', async () => {
+  it('an operator sees the reasons why a record waits and the actions that are possible on it', async () => {
     const voucher = await app.given.voucher(mine.account);
     const record = await app.given.eligibility(mine, { voucher_codes: [voucher] });
     const id = record['svc_eligiblity_id'] as string;
@@ -85,7 +85,7 @@ describe('the records of a candidate', () => {
     for (const action of ['APPROVE', 'BOOK', 'LAUNCH']) expect(await allows()).not.toContain(action);
   });
 
-  it('lists only the changes and audit rows of the requested candidate', async () => {
+  it('the lists of changes and audit rows of a candidate contain nothing about other candidates', async () => {
     const record = await app.given.eligibility(mine);
     await app.given.eligibility(mine);
     const candidate = record['candidate'].candidate_id as string;
@@ -157,7 +157,7 @@ describe('the records of a candidate', () => {
     expect((await get(`/admin/eligibilities/${id}/results/0`)).status).toBe(400);
   });
 
-  it('refuses records of another account or an unknown candidate', async () => {
+  it('refuses a request for the records of another account or of an unknown candidate', async () => {
     const record = await app.given.eligibility(foreign);
     const candidate = record['candidate'].candidate_id as string;
     const ofCandidate = (account: string, id: string) => `/admin/accounts/${account}/candidates/${id}`;

@@ -123,7 +123,7 @@ describe('§2 every response', () => {
     },
   );
 
-  it.each(['a', 'A-b_c.9', 'x'.repeat(64)])('repeats the caller’s X-Request-Id %s', async (id) => {
+  it.each(['a', 'A-b_c.9', 'x'.repeat(64)])('the response repeats the caller’s X-Request-Id %s', async (id) => {
     expect((await get('/health/live', { 'x-request-id': id })).headers.get('x-request-id')).toBe(id);
   });
 

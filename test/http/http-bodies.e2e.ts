@@ -86,7 +86,7 @@ describe('§2 malformed JSON', () => {
     '{"a":NaN}',
     'test_code=X',
     '"\\x"',
-  ])('refuses %j with 400 malformed_json', async (text) => {
+  ])('refuses the body %j with 400 malformed_json', async (text) => {
     const answer = await create(text);
     expect([answer.status, answer.body.code]).toEqual([400, 'malformed_json']);
   });

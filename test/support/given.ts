@@ -87,7 +87,8 @@ export class Given {
       updated_datetime: 'now()',
       ...values,
     };
-    // The service's connections have a statement timeout, which many records exceed on a busy machine.
+    // The service's connections have a statement timeout, which the insertion of many records exceeds on a busy
+    // machine.
     const client = new pg.Client({ connectionString: this.app.databaseUrl });
     await client.connect();
     try {

@@ -183,7 +183,7 @@ describe('the address guard', () => {
     expect(guard.isAllowed('64:ff9b::')).toBe(false);
   });
 
-  it('a network of the address guard without a prefix length allows only that one address', () => {
+  it('an allowed network without a prefix length allows only one address', () => {
     const guard = new PartnerAddressGuard(['10.1.2.3', ' fd00::/8 ']);
     expect(['10.1.2.3', '10.1.2.4', 'fd12::1', 'fc00::1'].map((address) => guard.isAllowed(address))).toEqual([
       true,

@@ -83,7 +83,8 @@ function translate(step: Step, w: number, n: number): void {
   }
   make(step, to, step.is('translation settles after the first partner') ? [n] : layout.ofEvent(n));
   step.take(labelOf('translate', n, w));
-  // A notification that can be sent immediately is created claimed, when no event of the booking can precede it.
+  // A notification that can be sent immediately is claimed when it is created, if no event of the booking can precede
+  // it.
   const atOnce = layout.ofEvent(n).filter((m) => mayBeSent(step, step.partnerOf(m)));
   if (atOnce.length === 0 || (sequence > 1 && !step.is('later events are born claimed'))) return;
   for (const m of atOnce) step.giveLease(to, w, m, 0);
