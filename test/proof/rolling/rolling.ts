@@ -10,9 +10,9 @@
  * With `--earlier FOLDER`, the earlier release is the build in this folder, and the later one is the present build.
  * Otherwise the earlier one is the present build, and the later one has planted migrations (next-release.ts).
  *
- * - faults: responses with 5xx, except 503 with `Retry-After`, and calls without a response;
+ * - faults: answers 5xx other than 503 with `Retry-After`, and calls without an answer;
  * - lost, phantom, gaps, overtaken, in flight twice, duplicates: as in the chaos program (../chaos/chaos.ts);
- * - p99: the p99 of the calls during the rolls, as a multiple of the p99 before the rolls.
+ * - p99: of the calls during the rolls, as a multiple of that before.
  *
  * usage: npm run rolling [-- --rolls N --earlier FOLDER]   (default: 2 rolls, forward and back; the exit code is 1 when
  * anything is found, or the p99 is more than 1.5 times the p99 before; needs root on Linux)
