@@ -340,7 +340,7 @@ describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) =
     for (const line of ready) expect(line).toContain('-h 127.0.0.1');
   });
 
-  it('.env.example can replace every image of the compose file that the project does not build', () => {
+  it(".env.example lists a variable for every image in the compose file except the service's own", () => {
     const images = [...read(file).matchAll(/^ +(?:image|NODE|DEBIAN): (?!candidate)(\S+)$/gm)].map(
       ([, image]) => image,
     );
