@@ -1,4 +1,4 @@
-/** The part of autocannon that the load program uses; the package has no types. */
+/** Declares the types of the part of autocannon that the load program uses, because the package has none. */
 declare module 'autocannon' {
   /**
    * The state that a connection of autocannon passes from each request to the next, until the list of requests starts

@@ -7,7 +7,7 @@ export interface Call {
   before?: () => Promise<void>;
 }
 
-/** Calls the service with a JSON body, and returns its response; a response other than 2xx is an error. */
+/** Calls the service with a JSON body, and returns its response; throws when the status is not 2xx. */
 export async function callJson(
   baseUrl: string,
   token: string,
@@ -25,7 +25,7 @@ export async function callJson(
   return (text === '' ? {} : JSON.parse(text)) as Record<string, string>;
 }
 
-/** Sends calls over keep-alive connections; a response other than 2xx is an error. */
+/** Sends calls over keep-alive connections; a call throws when the status of its response is not 2xx. */
 export class Caller {
   private readonly pool: Pool;
 
@@ -58,8 +58,8 @@ export class Caller {
 }
 
 /**
- * Makes `count` calls of each of the two in alternation, so that a disturbance of the machine slows both. Each call
- * begins when an earlier call has ended. Returns the durations of the calls in milliseconds, sorted.
+ * Makes `count` calls of each of the two kinds, in alternation, so that a disturbance of the machine slows both. Each
+ * of the `atOnce` callers makes one call at a time. Returns the durations of the calls in milliseconds, sorted.
  */
 export async function inTurn(count: number, atOnce: number, both: readonly [Call, Call]): Promise<Float64Array[]> {
   const milliseconds = both.map(() => new Float64Array(count));
@@ -79,8 +79,8 @@ export async function inTurn(count: number, atOnce: number, both: readonly [Call
 }
 
 /**
- * Starts calls at a steady rate, however long they take. Returns the durations from the planned start of each call, in
- * milliseconds, sorted.
+ * Starts calls at a steady rate, whether or not earlier calls have ended. Returns the durations from the planned start
+ * of each call, in milliseconds, sorted.
  */
 export async function atRate(perSecond: number, seconds: number, call: Call): Promise<Float64Array> {
   const count = Math.round(perSecond * seconds);

@@ -1,6 +1,6 @@
 /**
  * Measures the console in a real browser with a long error queue and many candidates: the time from a key or a click
- * until the result is on the page and drawn.
+ * until the browser has drawn the result.
  *
  * usage: node dist/bench/console.js [--rows 200000] [--candidates 2000000] [--only 'open a partner']   (goal: each
  * under 100 ms)
@@ -181,8 +181,8 @@ async function measure(page: Page, baseUrl: string, { name, path, ready, act, do
 }
 
 /**
- * Measures from the last key or click until the condition holds at a drawn frame. The function is a text, because the
- * page's content security policy forbids the page to evaluate texts.
+ * Measures the time from the last key or click until the condition holds in a drawn frame. The condition is part of the
+ * script, because the page's content security policy forbids `eval`.
  */
 const watch = (done: string): string => `(() => {
   let began = 0;

@@ -3,15 +3,16 @@
  *
  * 1. An account with 1, 10, 100 and 1,000 subscriptions: the cost of a notification, as the processor time of the
  *    service and of PostgreSQL together, and the notifications per second. The cost of an event without a subscription
- *    is subtracted: with one subscription each notification would carry all of it. The figures are medians of
- *    alternating rounds.
+ *    is subtracted, because its share in the cost of a notification depends on the number of subscriptions. The figures
+ *    are medians of alternating rounds.
  *
  * 2. A thousand partners in fifty accounts, of which 200 hang and 50 have a silent name server: the effect on the
  *    others. Rounds with and without trouble alternate; the figure is the time from the booking request to each
  *    arrival.
  *
- * usage: node dist/bench/fan-out.js [--notifications 10000] [--partners 1000] [--rounds 4] (goals: cost within 1.3 of
- * that with 10; p95 within 1.2; 300 MiB with a thousand partners; 0 notifications or 0 rounds leave out a part)
+ * usage: node dist/bench/fan-out.js [--notifications 10000] [--partners 1000] [--rounds 4] (goals: a cost of at most
+ * 1.3 times the cost with 10 subscriptions; a p95 of at most 1.2 times the p95 without trouble; 300 MiB with a thousand
+ * partners. `--notifications 0` omits part 1, `--rounds 0` part 2.)
  */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
@@ -37,7 +38,7 @@ const FAN_OUT_ROUNDS = 3;
 const PARTNERS_OF_AN_ACCOUNT = 20;
 const BOOKINGS_A_ROUND = 100;
 const BETWEEN_BOOKINGS_MS = 100;
-/** The time after which the simulated failures no longer have any effect: the wait time and some seconds. */
+/** The time, in milliseconds, after which the simulated failures no longer have any effect. */
 const CALM_MS = 3_000;
 /**
  * The time limit, in milliseconds, for notifications to arrive and be recorded. After it, an error lists the missing
@@ -45,7 +46,10 @@ const CALM_MS = 3_000;
  */
 const ARRIVE_MS = 60_000;
 
-/** SQL: copies the booking event $2 of account $1 $3 times, untranslated, as a killed process leaves events. */
+/**
+ * SQL: inserts $3 copies of the booking event $2 of account $1. Their notifications are missing, as after the crash of
+ * a process.
+ */
 const LEFT_OVER = `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
   SELECT gen_random_uuid(), name, $1, upper(substr(md5(gen_random_uuid()::text), 1, 10)), 1, data, now(),
     now() - interval '1 second'
@@ -85,7 +89,8 @@ class Bench {
       let ofEvent = 0;
       for (const [at, { subscriptions, account, known }] of accounts.entries()) {
         const events = Math.round(notifications / Math.max(1, subscriptions));
-        // Idle connections are closed after a minute; opening them again is not part of the cost of a notification.
+        // The service closes idle connections after a minute; opening them again is not part of the cost of a
+        // notification.
         await this.deliver(account, known, Math.max(1, Math.round(events / 10)), subscriptions);
         const { used, connections, rate } = await this.deliver(account, known, events, subscriptions);
         await this.client.query('TRUNCATE notifications, notification_attempts, deliveries');
@@ -186,8 +191,8 @@ class Bench {
   }
 
   /**
-   * Returns the processor time of the service and of PostgreSQL, and the number of transactions, nearly all of which
-   * have a single statement.
+   * Returns the processor time of the service and of PostgreSQL, and the number of transactions; nearly every
+   * transaction has a single statement.
    */
   private async used(): Promise<number[]> {
     // The pause is needed, because PostgreSQL's other sessions report their counts within a second of their last

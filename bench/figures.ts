@@ -8,7 +8,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Returns the median of the ratios of each round, because a disturbance of a whole round slows both sides. */
+/** Returns the median of the rounds' ratios, because a disturbance of a whole round slows both sides. */
 export function medianRatio(ours: readonly number[], theirs: readonly number[]): number {
   return median(ours.map((value, index) => value / theirs[index]));
 }
@@ -35,14 +35,17 @@ export interface Section {
   /** The table of measurements: a header and rows of cells. */
   readonly table: readonly (readonly string[])[];
   readonly figures: readonly Figure[];
-  /** Rows of docs/performance.md: the question, the measurement, and the figures that decide it. */
+  /**
+   * The section's rows in docs/performance.md: each has a question, the measurement, and the figures that answer the
+   * question.
+   */
   readonly asked: readonly Asked[];
 }
 
 interface Asked {
   readonly question: string;
   readonly measured: string;
-  /** For each name of a figure in {@link Section.figures}, the label of its value in the table. */
+  /** Maps names of {@link Section.figures} to the labels of their values in the table. */
   readonly judged: Readonly<Record<string, string>>;
 }
 

@@ -71,7 +71,7 @@ interface Side {
   postgres: () => Promise<Map<number, number>>;
 }
 
-/** The cost of one call: its median in milliseconds, and the processor time of service and PostgreSQL in µs. */
+/** The cost of one call: its median in milliseconds, and the processor time of the service and of PostgreSQL in µs. */
 interface Cost {
   p50: number;
   service: number;
@@ -112,7 +112,7 @@ export async function measureGrowth(stage: Stage, sizes: Sizes): Promise<Section
   return sectionOf(costs, sizes);
 }
 
-/** Returns the processor time of the current processes since an earlier reading. */
+/** Returns the processor time that the current processes have used since an earlier reading. */
 function since(before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number {
   return [...after].reduce((sum, [pid, seconds]) => sum + seconds - (before.get(pid) ?? 0), 0);
 }
@@ -144,7 +144,7 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Sid
   await direct.connect();
   stage.onClear(async () => void (await Promise.all([client.close(), operator.close(), direct.end()])));
   const account = `/accounts/${scene.accountCode}`;
-  // Consecutive calls use rows that are far apart, so that they do not share pages of PostgreSQL.
+  // Consecutive calls use rows that are far apart, so that they read different pages of the table.
   const scattered = (number: number) => ((number * 7919) % size.eligibilities) + 1;
   const begun = new Date().toISOString().slice(0, 19) + 'Z';
   const search = (q: string) =>
@@ -188,7 +188,7 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Sid
   return { calls, service: service.pid, postgres };
 }
 
-/** Returns the cursor of a page as the services would, because this program knows their key. */
+/** Returns the cursor that the services would return for a page; this program knows their key. */
 function cursor(position: number): string {
   return sealCursor(String(position));
 }
@@ -202,7 +202,7 @@ async function claim(client: pg.Client): Promise<void> {
   if (rowCount !== CLAIMED_AT_ONCE) throw new Error(`${rowCount} notifications were claimed.`);
 }
 
-/** Translates the waiting events into notifications, and rolls back. */
+/** Translates the waiting events into notifications, and rolls the transaction back. */
 async function translate(client: pg.Client): Promise<void> {
   await client.query('BEGIN');
   const streams = Array.from({ length: TRANSLATED_AT_ONCE }, (_, at) => streamOf(at));

@@ -1,6 +1,6 @@
 /**
- * The hostile tenant of hostile-neighbour.ts in a separate process: the other tenant's calls must not be measured on a
- * shared event loop.
+ * Runs the hostile tenant of hostile-neighbour.ts in a separate process, so that it does not share an event loop with
+ * the measured calls of the other tenant.
  *
  * It receives `{ attack: <name> }` and `{ end: true }`, and replies to each message when it has done the work; the
  * reply to the second one contains the number of repetitions.

@@ -1,9 +1,9 @@
 /**
  * Measures a well-behaved tenant next to a hostile one. Rounds without and with the attack alternate. The figure is the
- * ratio of the well-behaved tenant's p99 (p95 during the attacks by readers), from the medians over the rounds.
+ * ratio of the well-behaved tenant's p99 (p95 during the attacks by readers), computed from the medians of the rounds.
  *
- * In a third kind of round the hostile tenant attacks another program that discards everything. That slowdown is the
- * machine's, whose cores all of them share.
+ * In a third kind of round the hostile tenant attacks another program that discards everything. The slowdown in that
+ * round is caused by the cores that all programs share.
  *
  * usage: node dist/bench/hostile-neighbour.js [--rounds 5] [--calls 1000] [--contest 3]   (goal: each ratio at most 2)
  */

@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createBody, type Scene } from './scene.js';
 
 /**
- * Yields eligibilities like that of a single create as lines of CSV. A million of them as NDJSON would exceed the size
- * limit of an import.
+ * Yields eligibilities as lines of CSV, with the same members as a single create. A million lines of NDJSON would
+ * exceed the size limit of an import.
  */
 async function* lines(scene: Scene, label: string, count: number): AsyncIterable<string> {
   const { candidate, ...record } = JSON.parse(createBody(scene, '')) as Record<string, string> & {

@@ -82,15 +82,16 @@ export async function makeOperator(baseUrl: string, token: string): Promise<{ us
 }
 
 /**
- * Fills an error queue with the given number of rows, of twenty suspended partners and four causes; returns the
- * partners.
+ * Fills an error queue with the given number of rows, which have four causes and belong to twenty suspended partners;
+ * returns the partners.
  */
 export async function fillQueue(database: Database, url: string, account: string, rows: number): Promise<string[]> {
   const subscriptions = Array.from({ length: SUBSCRIPTIONS }, () => randomUUID());
   for (const id of subscriptions) await database.query({ text: SUBSCRIBE }, [id, account]);
   for (let from = 0; from < rows; from += BATCH)
     await database.query({ text: QUEUE }, [subscriptions, account, from, Math.min(rows, from + BATCH)]);
-  // Waits for the sweep that merges the counts of the error queue, and vacuums as autovacuum would within a minute.
+  // Waits for the sweep that merges the counts of the error queue, and vacuums the tables, as autovacuum would within a
+  // minute.
   await pause(3_000);
   await query(url, 'VACUUM ANALYZE notifications');
   await query(url, 'VACUUM error_queue_causes');

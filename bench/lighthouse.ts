@@ -26,8 +26,8 @@ const FORMS = { telephone: [], desktop: ['--preset=desktop'] };
 
 interface Report {
   /**
-   * The speed of this machine, as Lighthouse measures it; the telephone is meant to be four times slower than a desktop
-   * with 1,500.
+   * The speed of this machine, as Lighthouse measures it. The simulated telephone should be four times slower than a
+   * desktop with the value 1,500.
    */
   environment: { benchmarkIndex: number };
   categories: Record<string, { title: string; score: number | null }>;

@@ -110,7 +110,7 @@ function readRequest({ scene, token, candidates }: LoadJob): LoadRequest {
     path: '',
     headers: { authorization: `Bearer ${token}` },
     setupRequest: (request) => {
-      // Consecutive requests read rows that are far apart, so that they do not share pages of PostgreSQL.
+      // Consecutive requests read rows that are far apart, so that they read different pages of the table.
       number = (number + 7919) % candidates;
       return { ...request, path: readPath(scene, number + 1) };
     },
@@ -133,7 +133,7 @@ function bookRequest(job: LoadJob): LoadRequest {
   };
 }
 
-/** The number of times that a client reads a record between two changes. */
+/** The number of times that a client reads a record between two changes of it. */
 const LOOKS = 20;
 
 /** Builds the mix of calls of a client's day; each booking is cancelled. */
@@ -186,7 +186,7 @@ function dayRequests(job: LoadJob): LoadRequest[] {
 
 const REQUESTS = { create: createRequest, read: readRequest, book: bookRequest, day: dayRequests };
 
-/** Returns the path that reads a candidate's eligibilities for a test by its keys. */
+/** Returns the path of the request for a candidate's eligibilities for a test. */
 export function readPath({ accountCode, testCode }: Scene, number: number): string {
   return `/accounts/${accountCode}/candidates/seeded-${number}/tests/${testCode}`;
 }

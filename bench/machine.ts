@@ -3,8 +3,8 @@ import { quantile, round, type Section } from './figures.js';
 const TURNS = 300_000;
 
 /**
- * Measures how evenly the processor works while nothing else runs. No p95 or p99 of the following sections can vary
- * less.
+ * Measures how evenly the processor works while nothing else runs. In the following sections, p95 and p99 vary at least
+ * as much.
  */
 export function measureMachine({ seconds }: { seconds: number }): Section {
   const milliseconds: number[] = [];

@@ -2,8 +2,8 @@
  * Runs the section "growth" of the benchmark with much more data than a run of all sections allows.
  *
  * usage: npm run build && node dist/bench/much-data.js [--eligibilities 10000000] [--notifications 20000000] [--queued
- * 1000000] [--rounds 5] [--calls 400] [--set shared_buffers=8GB --set max_wal_size=16GB …] [--warm] (half an hour, and
- * 60 GB of disk; half as much of both takes 14 minutes)
+ * 1000000] [--rounds 5] [--calls 400] [--set shared_buffers=8GB --set max_wal_size=16GB …] [--warm] (takes half an hour
+ * and 60 GB of disk; 14 minutes with half as many rows)
  */
 import { parseArgs } from 'node:util';
 import { runCommand } from './command.js';

@@ -25,7 +25,7 @@ const EVENTS_PER_SECOND = 200;
 const PEER = 'graphile-worker';
 /** The number of parallel requests of the compared program, equal to the service's limit for the partners. */
 const PEER_CONCURRENCY = 48;
-/** The number of subscriptions of a second account, which should make no difference. */
+/** The number of subscriptions of a second account, which should not slow the measured account. */
 const OTHERS = 1_000;
 const AMONG_MANY = 'service with 1,000 more subscriptions';
 const DELAYED = ['service', AMONG_MANY] as const;
@@ -73,8 +73,7 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
   const microseconds: Record<keyof Pids, number>[] = [];
   // Round 0 warms up the programs and is not counted.
   for (let number = 0; number <= sizes.rounds; number++) {
-    // The order alternates, so that no program always runs after the same other program and the work that it leaves
-    // behind.
+    // The order alternates, so that no program always runs directly after the same other program.
     for (const contender of number % 2 === 0 ? contenders : contenders.toReversed()) {
       const count = number === 0 ? 2_000 : sizes.backlog;
       const [rate, used] = await drain(stage, receiver, contender, count, pids);
@@ -89,8 +88,8 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
 }
 
 /**
- * Measures the service, whose partners are switched between active and inactive: the loop finds due work within a
- * second, and the time starts with the first PUT.
+ * Measures the service, whose partners are switched between active and inactive. The delivery loop finds due
+ * notifications within a second, and the measured time starts with the first PUT.
  */
 function ofService(stage: Stage, service: BenchedService, subscriptions: readonly string[]): Contender {
   return {
@@ -106,7 +105,9 @@ function nameOf(partners: number): string {
   return partners === 1 ? 'service, 1 partner' : `service, ${partners} partners`;
 }
 
-/** Measures graphile-worker, whose jobs send bare PUTs, without a signature, a log of attempts or an order. */
+/**
+ * Measures graphile-worker, whose jobs send bare PUTs, without a signature, a log of attempts or a guaranteed order.
+ */
 async function ofPeer(stage: Stage, { url, caPem }: ReceiverReady): Promise<Contender> {
   const database = 'peer';
   const databaseUrl = await stage.createDatabase(database);

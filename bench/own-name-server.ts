@@ -1,11 +1,11 @@
 /**
- * This program is loaded before the service by `--require`. It makes the service resolve names at the server in
- * `BENCH_NAME_SERVER` instead of the system's name server.
+ * Makes the service resolve names at the server in `BENCH_NAME_SERVER` instead of the system's name server. `--require`
+ * loads this program before the service.
  */
 import { createRequire } from 'node:module';
 import type { Resolver as NodeResolver } from 'node:dns/promises';
 
-// The compiled sources read `Resolver` from the module's object at each use, so that replacing it there has an effect.
+// The compiled sources read `Resolver` from the module object at each use, so that this replacement has an effect.
 const dns = createRequire(__filename)('node:dns/promises') as { Resolver: typeof NodeResolver };
 const server = process.env['BENCH_NAME_SERVER']!;
 

@@ -1,14 +1,14 @@
 /**
- * Tests the delivery to a partner with a rate limit that changes over time and that the partner reports only by 429.
+ * Tests the delivery to a partner whose rate limit changes over time; the partner reports the limit only by 429.
  *
- * With one process and with three, a partner with a long backlog allows each of the rates in turn. The figures are the
- * used share of each rate, the share of 429 among the responses, and the notifications left to an operator. Another
+ * With one process and with three, the partner has a long backlog and allows each of the rates in turn. The figures are
+ * the used share of each rate, the share of 429 among the responses, and the notifications left to an operator. Another
  * partner gets a notification of each booking meanwhile; the delay of these notifications is compared with the delay in
  * a quiet time before.
  *
- * usage: node dist/bench/pace.js [--rates 5,50,1,500] [--seconds 60] [--processes 1,3] [--quiet 60] (goals: 0.8 of each
- * rate used, 0.05 of the responses a 429, none left to an operator, p95 of the other within 1.2; in a short form, to
- * see that it runs: --rates 5,50 --seconds 3 --processes 1 --quiet 3)
+ * usage: node dist/bench/pace.js [--rates 5,50,1,500] [--seconds 60] [--processes 1,3] [--quiet 60] (goals: at least
+ * 0.8 of each rate used; at most 0.05 of the responses with 429; no notification left to an operator; p95 of the other
+ * partner at most 1.2 times its quiet p95. A short trial run: --rates 5,50 --seconds 3 --processes 1 --quiet 3)
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -159,7 +159,7 @@ class Bench {
   }
 
   /**
-   * Measures the p95 from each booking to the arrival of its notification at the other partner, until `meanwhile`
+   * Measures the p95 delay from a booking to the arrival of its notification at the other partner, until `meanwhile`
    * settles.
    */
   private async otherP95(meanwhile: Promise<void>): Promise<number> {

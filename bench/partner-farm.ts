@@ -18,11 +18,11 @@ interface Arrival {
 }
 
 export class PartnerFarm {
-  /** The arrivals of notifications at the partners that respond. */
+  /** The arrivals of notifications at the partners that answer. */
   arrivals: Arrival[] = [];
   /** The number of connections that were accepted since the start. */
   connections = 0;
-  /** Whether there is trouble: partners below `/hanging/` do not answer, and the name server is silent. */
+  /** Whether partners below `/hanging/` and the name server do not answer. */
   hasTrouble = false;
 
   private constructor(
@@ -64,7 +64,10 @@ export class PartnerFarm {
     return `127.0.0.1:${this.names.address().port}`;
   }
 
-  /** Returns a partner's address: `well`; `hanging` during trouble; `named`, whose name server is silent then. */
+  /**
+   * Returns the address of a partner: `well` always answers, `hanging` hangs during trouble, and the farm's name server
+   * resolves `named`.
+   */
   url(kind: 'well' | 'hanging' | 'named', n: number): string {
     const { port } = this.server.address() as AddressInfo;
     return `https://${kind === 'named' ? `n${n}.${DOMAIN}` : '127.0.0.1'}:${port}/${kind}/${n}`;

@@ -8,7 +8,7 @@ interface Stat {
   ticks: number;
 }
 
-/** Reads `/proc/<pid>/stat`: the name, which may contain anything, ends at the last bracket. */
+/** Reads `/proc/<pid>/stat`. The name of the process may contain any character; it ends at the last bracket. */
 function statOf(pid: string): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -64,7 +64,7 @@ function heard<Message extends object>(
   });
 }
 
-/** Returns the options with which a program was started. */
+/** Returns the options with which this program was started. */
 export function programOptions<Options>(): Options {
   return JSON.parse(process.argv[2]) as Options;
 }

@@ -16,7 +16,7 @@ export interface Report {
 const ROOT = join(__dirname, '../..');
 const RESULTS = join(ROOT, 'bench/results');
 const PAGE = join(ROOT, 'docs/performance.md');
-/** One line for each run with processor times: the next run is compared with the last. */
+/** The file has one line with the processor times of each run; the next run is compared with the last line. */
 const HISTORY = join(RESULTS, 'history.jsonl');
 /** The smallest rise of processor times that is reported, as a factor. */
 const NOTED_RISE = 1.1;
@@ -44,8 +44,8 @@ interface HistoryLine extends Pick<Report, 'form' | 'cores' | 'node'> {
 }
 
 /**
- * Reports which processor times have risen since the last run of the same form on such a machine, and stores the
- * processor times of this run.
+ * Reports which processor times have risen since the last run with the same options on the same kind of machine, and
+ * stores the processor times of this run.
  */
 function keepProcessorTimes({ form, cores, node, started, sections }: Report): void {
   const figures = sections.flatMap((section) => section.figures).filter(({ unit }) => unit === 'µs');
@@ -105,7 +105,7 @@ function askedLines(report: Report): string[] {
           .filter(({ figure }) => figure.unit === 'ratio')
           .map(({ figure, called }) => `${valueOf(figure)} ${called}`)
           .join(', '),
-        // If some figures have no goal, the text of a goal names its figure.
+        // If some of the figures have no goal, the text of each goal names its figure.
         [
           ...new Set(goals.map(({ figure, called }) => outcomeOf(figure, goals.length < by.length ? called : 'times'))),
         ].join(', '),

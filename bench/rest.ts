@@ -15,7 +15,7 @@ const DATABASE = 'rest';
 /** The maximum number of bookings that a server may make per second of a round. */
 const MOST_BOOKINGS = 10_000;
 const PROGRAMS = ['service', 'ceiling'] as const;
-/** The name of the service when each request has an Idempotency-Key, as clients are advised. */
+/** The name of the service when each request has an Idempotency-Key, as the documents advise. */
 const KEYED = 'service with keys';
 type ProgramName = (typeof PROGRAMS)[number] | typeof KEYED;
 

@@ -67,7 +67,7 @@ const NOTIFICATION = `json_build_object('booking_code', booking, 'booking_on', '
   '1 Main St, Springfield, IL', 'location_code', 'TC-042', 'location_name', 'Springfield Test Center',
   'location_timezone', 'America/Chicago')`;
 
-/** SQL: selects $1 events, two for each booking, of which the second comes 500 events after the first. */
+/** SQL: selects $1 events, two for each booking, the second one 500 events after the first. */
 const EVENTS = `SELECT n, n % 1000 / 500 + 1 AS sequence, 'B' || lpad((n / 1000 * 500 + n % 500)::text, 9, '0') AS booking
   FROM generate_series(0, $1::int - 1) AS n`;
 
@@ -124,8 +124,8 @@ export async function seedGraphileJobs(client: Client, count: number): Promise<v
 }
 
 /**
- * The partner for which the claim of notifications is measured; the partner has {@link WAITING} notifications, whatever
- * the other data.
+ * The partner for which the claim of notifications is measured; the partner has {@link WAITING} notifications, however
+ * much other data there is.
  */
 export const CLAIMED_PARTNER = '00000000-0000-4000-8000-000000000000';
 const WAITING = 1_000;
@@ -203,7 +203,9 @@ export function streamOf(number: number): string {
   return `NEW${number}`;
 }
 
-/** Inserts the first events of the given number of bookings, which wait for translation. */
+/**
+ * Inserts the first event of each of the given number of bookings; the events wait to be translated into notifications.
+ */
 export async function seedEvents(client: Client, accountCode: string, count: number): Promise<void> {
   await client.query(
     `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
@@ -214,8 +216,8 @@ export async function seedEvents(client: Client, accountCode: string, count: num
 }
 
 /**
- * Returns the statements that drop the indexes of tables and create them again; primary keys and the targets of foreign
- * keys stay.
+ * Returns the statements that drop the indexes of tables and create them again; indexes of primary keys and of the
+ * targets of foreign keys are kept.
  */
 const INDEXES = `SELECT
     CASE WHEN c.oid IS NULL THEN format('DROP INDEX %s', i.indexrelid::regclass)

@@ -27,7 +27,7 @@ interface Sandbox {
   attribute_keys: { attribute_key: string }[];
 }
 
-/** The service in a separate process, with everything enabled except the limits on the number of requests. */
+/** The service in a separate process, with everything enabled except the rate limits. */
 export class BenchedService {
   private constructor(
     private readonly child: ChildProcess,

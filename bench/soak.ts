@@ -1,12 +1,13 @@
 /**
- * Runs a service without a stop: weeks of its life in an hour or two.
+ * Runs a service continuously, and simulates weeks of operation in an hour or two.
  *
  * Clients create, read, book, cancel, list and follow the feed continuously, and a partner is notified. Between two
  * days the sandbox's clock moves on by a day, so that retention, sweeps and rotation run. Each day's resident memory,
  * open files and tables are printed. Figures that should stay flat are compared with those after the first retention.
  *
- * usage: npm run build && node dist/bench/soak.js [--days 40] [--minutes 100] (goals: the last quarter of the days to
- * the second: memory, files and each table that has a retention at most 1.15, bytes of a row that is kept at most 1.05)
+ * usage: npm run build && node dist/bench/soak.js [--days 40] [--minutes 100] (goals for the ratio of the last quarter
+ * of the days to the second quarter: at most 1.15 for memory, files and each table with a retention; at most 1.05 for
+ * the bytes of a row that is kept)
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -97,7 +98,7 @@ async function main(): Promise<boolean> {
   }
 }
 
-/** Waits until the partner has been notified of all bookings, so that the clock does not move before. */
+/** Waits until the partner has been notified of all bookings, so that the clock does not move on earlier. */
 async function untilDelivered(client: pg.Client): Promise<void> {
   const left = `SELECT EXISTS (SELECT FROM deliveries) OR EXISTS (SELECT FROM domain_events WHERE settled_at IS NULL) AS left`;
   while ((await client.query<{ left: boolean }>(left)).rows[0].left) await client.query('SELECT pg_sleep(0.1)');
@@ -129,7 +130,7 @@ function verdict(lived: readonly Day[], calls: number): boolean {
   for (const name of lived[0].keys()) {
     const [from, to] = [before, after].map((days) => median(days.map((day) => day.get(name)!)));
     const most = name.endsWith('a row') ? 1.05 : 1.15;
-    // Any size up to 1 MiB is accepted, because the size of a small table depends on its last vacuum.
+    // Any size of a table up to 1 MiB is accepted, because the size of a small table depends on its last vacuum.
     const isWell = to <= Math.max(from * most, name.endsWith('MiB') ? 1 : 0);
     isFlat &&= isWell;
     process.stdout.write(

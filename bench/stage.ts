@@ -51,7 +51,8 @@ export class Stage {
   }
 
   /**
-   * Stops the programs of a section, last first, and drops its databases, so that they do not slow the next section.
+   * Stops the programs of a section, the last one first, and drops its databases, so that they do not slow the next
+   * section.
    */
   async clear(): Promise<void> {
     for (const end of this.ends.splice(0).reverse()) await end();
@@ -87,7 +88,9 @@ export class Stage {
     }
   }
 
-  /** Writes pending data before a measurement, so that earlier work is not written during it. */
+  /**
+   * Writes all pending data to disk before a measurement, so that PostgreSQL does not write it during the measurement.
+   */
   async settle(name: string): Promise<void> {
     await this.withDatabase(name, async (client) => {
       await client.query('VACUUM (ANALYZE)');
@@ -95,7 +98,7 @@ export class Stage {
     });
   }
 
-  /** Reads all tables and indexes into PostgreSQL's memory, as far as they fit, like on a server in use. */
+  /** Reads all tables and indexes into PostgreSQL's memory, as far as they fit, as on a server in use. */
   async warm(name: string): Promise<void> {
     await this.withDatabase(name, async (client) => {
       await client.query('CREATE EXTENSION IF NOT EXISTS pg_prewarm');

@@ -16,7 +16,7 @@ const found: Condition = {
 const names = new Map([['K7MWQ2XA9PDR', 'State & Board']]);
 
 describe('the text of a message', () => {
-  it('states the fault, since when, for whom, and the page of the console', () => {
+  it('the text of an alert states the condition, its start, the accounts, and the address of a page of the console', () => {
     expect(plainText(contentOf(found, names), BASE)).toBe(
       [
         'The partner Board <b> is down.',
@@ -31,22 +31,25 @@ describe('the text of a message', () => {
     );
   });
 
-  it('escapes names in HTML', () => {
+  it('the HTML of an alert escapes the names of partners and accounts', () => {
     const html = htmlText(contentOf(found, names), BASE);
     expect(html).toContain('The partner Board &lt;b&gt; is down.');
     expect(html).toContain('State &amp; Board');
     expect(html).not.toContain('<b>');
   });
 
-  it.each(CONDITIONS)('has whole sentences and a page of the console for %s', (condition) => {
-    const content = contentOf({ ...found, condition }, names);
-    expect(content.title).toMatch(/^[A-Z0-9]/);
-    for (const line of content.lines) expect(line).toMatch(/^[A-Z].*\.$/);
-    expect(content.path).toMatch(/^\/console\//);
-    expect(JSON.stringify(content)).not.toMatch(/null|undefined/);
-  });
+  it.each(CONDITIONS)(
+    'the text of an alert for %s consists of whole sentences, and links to a page of the console',
+    (condition) => {
+      const content = contentOf({ ...found, condition }, names);
+      expect(content.title).toMatch(/^[A-Z0-9]/);
+      for (const line of content.lines) expect(line).toMatch(/^[A-Z].*\.$/);
+      expect(content.path).toMatch(/^\/console\//);
+      expect(JSON.stringify(content)).not.toMatch(/null|undefined/);
+    },
+  );
 
-  it('is a member of the JSON for a webhook, beside members for programs', () => {
+  it('the JSON of an alert for a webhook contains the text and members that a program can read', () => {
     expect(JSON.parse(webhookBody(contentOf(found, names), 'on-call', 'id-1', BASE))).toMatchObject({
       id: 'id-1',
       alert: 'on-call',

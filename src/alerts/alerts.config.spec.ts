@@ -10,14 +10,14 @@ function faults(env: Record<string, string>): string[] {
   return read.faults;
 }
 
-describe('the settings of mail', () => {
-  it('accepts both settings or none', () => {
+describe('the mail settings', () => {
+  it('mail is enabled if both SMTP_URL and MAIL_FROM are set', () => {
     expect(new AlertsConfig(new EnvironmentReader({})).hasMail).toBe(false);
     expect(new AlertsConfig(new EnvironmentReader({ SMTP_URL, MAIL_FROM })).hasMail).toBe(true);
     expect(faults({ SMTP_URL: 'smtps://mail.example', MAIL_FROM: 'exams@example.org' })).toEqual([]);
   });
 
-  it('names each wrong setting without its value', () => {
+  it('each error names a missing or invalid setting of mail, without its value', () => {
     expect(faults({ SMTP_URL })).toEqual(['MAIL_FROM must be set, because mail needs both settings']);
     expect(faults({ MAIL_FROM })).toEqual(['SMTP_URL must be set, because mail needs both settings']);
     const wrong = faults({ SMTP_URL: 'https://user:secret@mail.example', MAIL_FROM: 'secret' });

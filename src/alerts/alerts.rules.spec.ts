@@ -38,8 +38,8 @@ function rounds(steps: readonly [seconds: number, found: readonly Condition[]][]
   return told;
 }
 
-describe('the decision which conditions are reported', () => {
-  it('reports a condition once while it holds', () => {
+describe('the conditions that an alert reports', () => {
+  it('an alert reports a condition once while it holds', () => {
     expect(
       rounds([
         [0, [down()]],
@@ -49,7 +49,7 @@ describe('the decision which conditions are reported', () => {
     ).toEqual([0]);
   });
 
-  it('reports a condition again when it ended and came back, but not within quiet_s', () => {
+  it('an alert reports a condition again if it recurs, but not within quiet_s of the last report', () => {
     expect(
       rounds([
         [0, [down()]],
@@ -77,7 +77,7 @@ describe('the decision which conditions are reported', () => {
     ).toEqual([0]);
   });
 
-  it('reports a condition again when its mark grew, and not when its mark fell', () => {
+  it('an alert reports a condition again when its `mark` shows that it has become worse, and not when the `mark` falls', () => {
     expect(
       rounds([
         [0, [down()]],
@@ -87,7 +87,7 @@ describe('the decision which conditions are reported', () => {
     ).toEqual([0, 700]);
   });
 
-  it('reports two subjects separately', () => {
+  it('an alert reports the same condition of two partners separately', () => {
     expect(
       rounds([
         [0, [down(), down({ subject: 'partner-2' })]],
@@ -96,14 +96,14 @@ describe('the decision which conditions are reported', () => {
     ).toEqual([0, 0]);
   });
 
-  it('keeps an occurrence whose condition was not checked in this round', () => {
+  it('an occurrence of an alert does not end when its condition was not checked in this round', () => {
     const times = { now: NOW, machine: NOW };
     const first = decide([ALERT], { conditions: [down()], checked: new Set(['PARTNER_DOWN']) }, [], times);
     const unchecked = { conditions: [], checked: new Set<ConditionName>() };
     expect(decide([ALERT], unchecked, first.occurrences, times)).toEqual({ occurrences: [], messages: [] });
   });
 
-  it('reports a stall only after it lasted for 30 seconds of the machine’s time', () => {
+  it('an alert reports stalled deliveries only after they have been stalled for 30 seconds of the machine’s time', () => {
     const stall = down({ condition: 'DELIVERY_STALLED', subject: '', accountCodes: null });
     expect(
       rounds([
@@ -122,21 +122,21 @@ describe('the decision which conditions are reported', () => {
     ).toEqual([]);
   });
 
-  it('reports a recovery for an hour, and only if it happened after the alert was enabled', () => {
+  it('an alert reports a recovery only if it is less than an hour old and happened after the alert was enabled', () => {
     const recovered = (seconds: number) => down({ condition: 'PARTNER_RECOVERED', since: later(seconds) });
     expect(rounds([[0, [recovered(-61)]]])).toEqual([]);
     expect(rounds([[3_000, [recovered(0)]]])).toEqual([3_000]);
     expect(rounds([[3_601, [recovered(0)]]])).toEqual([]);
   });
 
-  it('reports only conditions of the watched accounts, and those of the whole service', () => {
+  it('an alert reports only conditions of the watched accounts and of the whole service', () => {
     const watching = { ...ALERT, watched_accounts: ['B'] };
     expect(rounds([[0, [down()]]], watching)).toEqual([]);
     expect(rounds([[0, [down({ accountCodes: ['A', 'B'] })]]], watching)).toEqual([0]);
     expect(rounds([[0, [down({ accountCodes: null })]]], watching)).toEqual([0]);
   });
 
-  it('reports a condition although the clock was set back after its last report', () => {
+  it('an alert reports a condition even if the clock was set back after its last report', () => {
     expect(
       rounds([
         [10_000, [down()]],
@@ -147,13 +147,13 @@ describe('the decision which conditions are reported', () => {
   });
 });
 
-describe('the times of alerts', () => {
-  it('returns the step of a certificate 14, 3 and 1 days before its expiry, and after it', () => {
+describe('the schedule of alerts', () => {
+  it('the expiry of a certificate is reported at the steps of 14, 3 and 1 days before it', () => {
     const steps = [14.1, 14, 3.1, 3, 1.1, 1, 0, -5].map((days) => expiringStep(later(days * 86_400), NOW));
     expect(steps).toEqual([null, 14, 14, 3, 3, 1, 1, 1]);
   });
 
-  it('returns growing waits between attempts, at most an hour', () => {
+  it('the wait between attempts to send an alert grows from 5 s to one hour', () => {
     const waits = [1, 2, 3, 4, 5, 6, 7, 100].map(retrySeconds);
     expect(waits).toEqual([...waits].sort((one, other) => one - other));
     expect([waits[0], waits.at(-1)]).toEqual([5, 3600]);

@@ -16,7 +16,7 @@ describe('the location of a booking', () => {
     ]);
   });
 
-  it("allows at most the candidate's time zone for a remote exam", () => {
+  it("the location of a remote exam may contain only the candidate's time zone", () => {
     expect(locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED' }, new Faults())).toEqual([]);
     expect(
       locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED', location_timezone: 'Asia/Tokyo' }, new Faults()),

@@ -25,7 +25,7 @@ const record = (state: Partial<EligibilityState> = {}): EligibilityState => ({
   ...state,
 });
 
-describe('the status at a moment', () => {
+describe('the status of a record', () => {
   it.each(['PENDING', 'ELIGIBLE'] as const)(
     'the status of a record changes from %s to EXPIRED at its end date',
     (status) => {
@@ -43,7 +43,7 @@ describe('the status at a moment', () => {
   );
 });
 
-describe('eligible to schedule', () => {
+describe('eligible_to_schedule', () => {
   it.each<[string, Partial<EligibilityState>, boolean]>([
     ['ELIGIBLE without a window', {}, true],
     ['ELIGIBLE at its first moment', { schedule_start_date: NOW }, true],

@@ -5,7 +5,7 @@ const allowedOn = (...args: Parameters<typeof retakeAllowedFrom>) => retakeAllow
 const on = (n: number) => day(n).toISOString();
 const AT_ONCE = new Date(0).toISOString();
 
-describe('the earliest time of another attempt', () => {
+describe('the earliest time of the next attempt', () => {
   it.each([
     ['is at once without an earlier attempt', { wait_days: 30, max_attempts: 1 }, [], AT_ONCE],
     ['is wait_days after the newest attempt, in whatever order they are listed', { wait_days: 30 }, [1, 5, 3], on(35)],

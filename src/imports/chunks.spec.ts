@@ -23,7 +23,7 @@ it('a chunk of an import has a hundred rows, and the last chunk has the rest', a
   expect(await sizesOf(lines(250))).toEqual([100, 100, 50]);
 });
 
-it('a chunk of long rows of an import ends with the row with which it reaches 256 KiB', async () => {
+it('a chunk of an import with long rows ends with the row that fills it to 256 KiB', async () => {
   expect(await sizesOf(lines(5, 100 * 1024))).toEqual([3, 2]);
 });
 

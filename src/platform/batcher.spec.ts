@@ -28,7 +28,7 @@ function batcherOf(most: number) {
   return { batches, refused, add, endFirst };
 }
 
-describe('batched work', () => {
+describe('Batcher', () => {
   it('a request starts immediately when no batch is running, and requests that arrive during a batch form the next batch', async () => {
     const { batches, add, endFirst } = batcherOf(10);
     add('one', 'a');

@@ -64,7 +64,7 @@ describe('an account', () => {
 });
 
 describe('a change of an account', () => {
-  it('PUT of an account accepts the body that GET returned; null clears a retention period, and is refused as a name', async () => {
+  it('PUT of an account accepts the body that GET returned; null clears a retention period, but is not accepted as a name', async () => {
     const { account_code } = (await admin('POST', '', { name: 'Board' })).body;
     const path = `/${account_code}`;
     const put = await admin('PUT', path, { photo_retention_days: 30 });
@@ -176,7 +176,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect(rest.headers.get('link')).toBeNull();
   });
 
-  it('keeps the catalogue entries of each account apart', async () => {
+  it('keeps the catalogue entries of different accounts separate', async () => {
     const elsewhere = await app.given.account();
     await admin('PUT', entry('MINE'), first);
     expect((await admin('GET', `/${elsewhere}/${kind}/MINE`)).status).toBe(404);

@@ -74,7 +74,7 @@ describe('a test', () => {
     expect((await admin('PUT', `/${account}/tests/RN-2`, body)).body).toEqual(body);
   });
 
-  it('shows every member of a retake policy, null for those that the policy does not have', async () => {
+  it("shows every member of a test's retake policy, with null for members that are not set", async () => {
     const retake = { wait_days: null, max_attempts: 2, period_days: null };
     const made = await admin('PUT', `/${account}/tests/RN-4`, { ...FULL, retake: { max_attempts: 2 } });
     expect(made.body.retake).toEqual(retake);
@@ -97,7 +97,7 @@ describe('a test', () => {
     expect((await admin('GET', `/${account}/tests/RN-W`)).body).toEqual(made);
   });
 
-  it('keeps the portions of a test in the order in which they were put', async () => {
+  it('keeps the portions of a test in the order of the PUT', async () => {
     await admin('PUT', `/${account}/tests/RN-3`, { name: 'RN', portions: portions('A', 'B', 'C') });
     await admin('PUT', `/${account}/tests/RN-3`, { name: 'RN', portions: portions('C', 'D', 'A') });
     expect(codesOf((await admin('GET', `/${account}/tests/RN-3`)).body)).toEqual(['C', 'D', 'A']);
@@ -230,7 +230,7 @@ describe('a test in use', () => {
 });
 
 describe('simultaneous changes of a test', () => {
-  it('makes the removal of a portion wait for an uncommitted eligibility', async () => {
+  it('the removal of a portion of a test waits for an uncommitted eligibility', async () => {
     const scene = await app.given.scene({ portions: portions('A', 'B') });
     const record = await app.given.eligibility(scene, { portion_codes: ['B'] });
     const client = await app.database.pool.connect();

@@ -62,7 +62,7 @@ test('an alert reports that a partner is down, that it recovered, and that it is
   expect((await arrived(to, 3)).headers['subject']).toBe('The partner State Board is down');
 });
 
-test('reports the first failure of a partner, even after many successes, and the first failure after a recovery', async () => {
+test('an alert reports the first failure of a partner, even after many successes, and the first failure after a recovery', async () => {
   const subscribed = await partner('Failing Board');
   const to = await alerted.watch(subscribed.scene.account, ['PARTNER_FAILING', 'PARTNER_RECOVERED']);
   await subscribed.booking();
@@ -83,7 +83,7 @@ test('reports the first failure of a partner, even after many successes, and the
   expect(alerted.to(to)).toHaveLength(3);
 });
 
-test('reports an undelivered notification when its exam starts within 2 hours, without the name of the candidate', async () => {
+test("an alert reports an undelivered notification whose exam starts within 2 hours, without the candidate's name", async () => {
   const subscribed = await partner('Late Board');
   const to = await alerted.watch(subscribed.scene.account, ['EXAM_SOON_UNDELIVERED']);
   subscribed.partner.answer({ status: 400 });
@@ -100,7 +100,7 @@ test('reports an undelivered notification when its exam starts within 2 hours, w
   expect(text + html).not.toMatch(/Ada|Lovelace|C-\d/);
 });
 
-test('an alert reports results that are unmatched for an hour', async () => {
+test('an alert reports results that have been unmatched for an hour', async () => {
   const scene = await app.given.scene();
   const to = await alerted.watch(scene.account, ['UNMATCHED_RESULTS']);
   const token = await app.given.token([scene.account], ['results']);
@@ -118,7 +118,7 @@ test('an alert reports results that are unmatched for an hour', async () => {
   expect(text).not.toContain('Nobody-at-all');
 });
 
-test('an alert reports approvals that wait for more than a day', async () => {
+test('an alert reports approvals that have waited for more than a day', async () => {
   const scene = await app.given.scene();
   const to = await alerted.watch(scene.account, ['APPROVALS_WAITING']);
   const accommodation = await app.given.accommodation(scene.account, true);
@@ -131,7 +131,7 @@ test('an alert reports approvals that wait for more than a day', async () => {
   expect(text).toContain(`${app.url}/console/work/approvals`);
 });
 
-test('an alert reports 14, 3 and 1 days before that a certificate expires', async () => {
+test('an alert reports 14, 3 and 1 days in advance that a certificate expires', async () => {
   const subscribed = await partner('Certified Board');
   const to = await alerted.watch(subscribed.scene.account, ['CERTIFICATE_EXPIRING']);
   const statistics = await subscribed.admin('GET', `subscriptions/${subscribed.id}/statistics`);
@@ -165,10 +165,10 @@ test('an alert reports that the audit log does not agree with its seals', async 
   expect(text).toContain(`${app.url}/console/audit`);
 });
 
-test('an alert reports that the delivery of notifications has stopped for half a minute', async () => {
+test('an alert reports that the delivery of notifications has been stalled for half a minute', async () => {
   const subscribed = await partner('Stalled Board');
   const to = await alerted.watch(subscribed.scene.account, ['DELIVERY_STALLED']);
-  // The constraints keep the service from translating the event and from setting it aside.
+  // These constraints prevent the service from translating the event and from setting it aside.
   await app.given.sql('ALTER TABLE notifications ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID');
   await app.given.sql('ALTER TABLE domain_events ADD CONSTRAINT none_aside CHECK (set_aside_at IS NULL)');
   await subscribed.booking();

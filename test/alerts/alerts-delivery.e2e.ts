@@ -57,7 +57,7 @@ async function round(): Promise<void> {
   await sweep();
 }
 
-test('an alert reports a lasting condition once, and again when it ended and came back after quiet_s', async () => {
+test('an alert reports a lasting condition once, and again if it recurs after quiet_s', async () => {
   await alerted.put('on-call', { ...EMAIL, quiet_s: 600 });
   await goDown();
   await mail.received(/is down/);
@@ -122,7 +122,7 @@ test('three processes together report a condition of an alert once', async () =>
   expect(await messages()).toBe(4);
 });
 
-test('retries a message of an alert that could not be sent with growing waits, and delays no other alert', async () => {
+test('retries an alert message that could not be sent after growing waits, and delays no other alert', async () => {
   const hook = { kind: 'WEBHOOK', url: subscribed.partner.url, conditions: ['PARTNER_DOWN'] };
   await alerted.put('untrusted', hook);
   await alerted.put('on-call', EMAIL);
@@ -151,7 +151,7 @@ test('retries a message of an alert that could not be sent with growing waits, a
   expect(await alerted.get('on-call')).toMatchObject({ waiting: 0, last_error: null, next_attempt_at: null });
 });
 
-test('when a process is killed, another process sends its message of an alert, with the same id', async () => {
+test('when a process is killed, another process sends the alert message of that process, with the same id', async () => {
   await alerted.put('on-call', EMAIL);
   mail.isSilent = true;
   await goDown();
@@ -165,7 +165,7 @@ test('when a process is killed, another process sends its message of an alert, w
   expect(mail.mails[0].headers['message-id']).toBe(`<${id}@localhost>`);
 });
 
-test('sends a message of an alert after a restart that was stored before it', async () => {
+test('an alert message that was stored before a restart is sent after it', async () => {
   await alerted.put('on-call', EMAIL);
   mail.refusal = 451;
   await goDown();

@@ -35,7 +35,7 @@ const codesOf = (answer: { body: any }) =>
   (answer.body.errors as { pointer: string; code: string }[]).map(({ pointer, code }) => `${pointer} ${code}`).sort();
 
 describe('the definition of an alert', () => {
-  it('PUT creates an alert with defaults, replaces it, and GET and the list show it until DELETE', async () => {
+  it('PUT creates or replaces an alert, and GET and the list show it until it is deleted', async () => {
     const created = await alerted.put('on-call', EMAIL);
     expect(created).toMatchObject({
       ...{ name: 'on-call', kind: 'EMAIL', to: ['on-call@example.org'], url: null, headers: [] },
@@ -107,7 +107,7 @@ describe('the definition of an alert', () => {
     await alerted.call('DELETE', 'example');
   });
 
-  it('refuses an invalid body of an alert with every fault at once', async () => {
+  it('refuses an invalid body of an alert, and reports all faults at once', async () => {
     const answer = await alerted.call('PUT', 'wrong', {
       kind: 'EMAIL',
       to: ['nobody', 'ada@example.org'],
@@ -144,13 +144,13 @@ describe('the definition of an alert', () => {
       ['/account_codes/0 account_not_found', '/url address_blocked'],
     ],
     ['an address with a password', { kind: 'WEBHOOK', url: 'https://a:b@hooks.example/' }, ['/url url_userinfo']],
-  ])('PUT refuses %s', async (_what, body, faults) => {
+  ])('PUT of an alert refuses %s', async (_what, body, faults) => {
     const answer = await alerted.call('PUT', 'refused', body);
     expect([answer.status, codesOf(answer)]).toEqual([400, faults]);
     expect((await alerted.call('GET', 'refused')).status).toBe(404);
   });
 
-  it('an EMAIL alert is refused while the service has no mail server, and a WEBHOOK is accepted', async () => {
+  it('without a mail server, the service refuses an EMAIL alert and accepts a WEBHOOK alert', async () => {
     const without = await startApp({ databaseUrl: app.databaseUrl });
     try {
       const token = await without.given.operator();
@@ -170,7 +170,7 @@ describe('the definition of an alert', () => {
     }
   });
 
-  it('encrypts the values of an alert’s headers, never shows them, keeps them at a PUT without headers, and sends them to no other host', async () => {
+  it('encrypts the values of an alert’s headers, never shows them, keeps them when a PUT omits headers, and sends them to no other host', async () => {
     const hook = { kind: 'WEBHOOK', url: `${webhook.url}/hook?key=1` };
     const headers = [{ name: 'Authorization', value: 'Bearer very-secret' }];
     const created = await alerted.put('hook', { ...hook, headers });
@@ -222,7 +222,7 @@ describe('a test message', () => {
     await alerted.call('DELETE', 'hook');
   });
 
-  it('a test of an alert that fails is answered with 400 and the cause, without secrets and addresses, and GET shows the cause', async () => {
+  it('a failed test of an alert is answered with 400 and its cause, without secrets and addresses, and GET shows the cause', async () => {
     await alerted.put('hook', { kind: 'WEBHOOK', url: webhook.url });
     webhook.answer({ status: 302, headers: { location: `${webhook.url}/elsewhere` } });
     const redirected = await alerted.call('POST', 'hook/test');

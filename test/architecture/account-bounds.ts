@@ -43,14 +43,15 @@ export function brokenBounds({ file, text, across }: SqlText, schema: Schema): (
  * A table is bound in its query by a condition that every row must fulfil (a term of WHERE, of the ON of a join, or
  * USING):
  * 1. Its account equals, or is one of, *given* values: parameters, functions of parameters, or columns of a bound row.
- *    `($1 IS NULL OR account_code = ANY ($1))` counts, as null stands for an operator, whom no account bounds.
+ *   `($1 IS NULL OR account_code = ANY ($1))` counts, because null stands for an operator, who is not limited to an
+ *   account.
  * 2. One of its keys equals a column of a bound row, or is among the rows of a bound subquery. A key is a column that
- *    alone is a primary key, a unique key or a foreign key: rows joined by it belong to the same account. Other
- *    columns, such as a candidate's id, are equal in many accounts.
+ *   alone is a primary key, a unique key or a foreign key: rows joined by it belong to the same account. Other columns,
+ *   such as a candidate's id, are equal in many accounts.
  *
- * A given key bounds nothing: the caller names its origin by a reason (`acrossAccounts`). An inserted row contains its
- * account. ON CONFLICT DO UPDATE must conflict on a key that contains the account, or on a key of rule 2. Every branch
- * of an OR must bound.
+ * A key that is a parameter does not bound a table; the caller must state its origin as a reason (`acrossAccounts`). An
+ * inserted row contains its account. ON CONFLICT DO UPDATE must conflict on a key that contains the account, or on a
+ * key of rule 2. Every branch of an OR must bound.
  */
 function unboundIn(text: string, schema: Schema, keysInHand = false): string[] {
   const reading = new Reading(schema, keysInHand);

@@ -27,8 +27,8 @@ const KINDS = ['RESEND', 'REPLAY', 'RESOLVE'];
 const NOBODY = { follow: () => undefined };
 
 /**
- * Builds the statements that depend on parameters: each function runs with a database that records the statements. A
- * test fails if a function is missing in this list.
+ * Builds the statements that depend on parameters. Each function runs with a database that records the statements. A
+ * test fails if a function is missing from this list.
  */
 const ASSEMBLED: Readonly<Record<string, Assemble>> = {
   'src/auth/tokens/token-sweep.ts: sweep': ({ exports }, database) =>

@@ -39,8 +39,7 @@ export interface Found {
 export const ACCOUNT = 'account_code';
 export const ACCOUNTS = new Set(['account_codes', 'staff_account_codes']);
 /**
- * Columns that refer to a row of another table without a foreign key, because history outlives the row that it
- * describes.
+ * Columns that refer to a row of another table without a foreign key, because history is kept after its row is deleted.
  */
 export const NAMED: Readonly<Record<string, readonly string[]>> = {
   audit_log: ['subject'],
@@ -49,7 +48,7 @@ export const NAMED: Readonly<Record<string, readonly string[]>> = {
   job_items: ['job_id', 'notification_position'],
   notifications: ['booking_code'],
 };
-/** Tables whose only row belongs to no account, so that their values bound what a parameter would bound. */
+/** Tables whose only row belongs to no account, so that their values limit a statement as a parameter would. */
 export const ONLY_ROW: ReadonlySet<string> = new Set(['change_epoch']);
 export const NONE: ReadonlySet<string> = new Set();
 

@@ -21,7 +21,10 @@ const documents = [
     .filter((name) => existsSync(join(root, name))),
 ];
 
-/** For each section of the documents with code, the test that runs the code, or the reason why none does. */
+/**
+ * Maps each section of the documents that contains code to the test that runs the code, or to the reason why no test
+ * does.
+ */
 const RUN_BY: Record<string, string> = {
   'README.md: Start': 'test/guide/readme.e2e.ts',
   'README.md: A walk through': 'test/guide/readme.e2e.ts',
@@ -77,7 +80,7 @@ const NOT_RUN: Record<string, string> = {
   'docs/install.md: Five minutes': 'the first lines of README.md',
 };
 
-/** Returns the error in a block of code; null if it has none. */
+/** Returns the error in a block of code; null if the block is valid. */
 function faultOf(language: string, code: string): string | null {
   try {
     switch (language) {

@@ -46,7 +46,7 @@ describe('the codes of faults', () => {
     .map((file) => ({ file, ...codesIn(readFileSync(join(root, 'src', file), 'utf8')) }));
   const declared = sources.flatMap((source) => source.declared);
 
-  it('the catalogue lists every fault code, which defineProblem or declareFaults defines next to its rule', () => {
+  it('the catalogue lists every fault code that defineProblem or declareFaults defines', () => {
     const missing = sources.flatMap(({ file, answered }) =>
       answered.filter((code) => !declared.includes(code)).map((code) => `${file}: ${code}`),
     );
@@ -62,7 +62,7 @@ describe('the codes of faults', () => {
     expect(meanings.filter((code) => !answered.has(code))).toEqual([]);
   });
 
-  it('the check of fault codes finds them in every form in which the source code writes them', () => {
+  it('the check of fault codes finds a code in every form in which the source code writes it', () => {
     const text = `fault('one', ''); oneOf(['A'], 'two'); add('/x', 'three', ''); text({ code: 'four' });
       throw new PartnerUrlError('five', ''); defineProblem('six', 'invalid'); declareFaults({ seven: ['', ''] });`;
     expect(codesIn(text)).toEqual({ answered: ['one', 'two', 'three', 'four', 'five'], declared: ['six', 'seven'] });

@@ -6,7 +6,8 @@ const root = join(__dirname, '../..');
 const planted = join(__dirname, 'violations');
 
 /**
- * Existing files with a handler under another name, and controllers that query the database themselves. Do not add any.
+ * Existing files that contain a handler under another name, and controllers that query the database themselves. Do not
+ * add to this list.
  */
 const EXCEPTIONS = {
   'handlers are in *.handlers.ts': [
@@ -65,7 +66,7 @@ describe('the idioms of every module', () => {
     expect(controllersWithDatabase(root)).toEqual(EXCEPTIONS['controllers access the database only through a reader']);
   });
 
-  it('no transaction sends a NOTIFY; only the signals after its commit use it', () => {
+  it('no transaction sends NOTIFY; only the signals after a commit do', () => {
     expect(notifyingFiles(root)).toEqual(['src/platform/unit-of-work/hints.ts']);
   });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const read = (path: string) => readFileSync(join(__dirname, '../..', path), 'utf8');
 
-/** Matches an image of Node.js with its full version, and with a digest if the image is pinned. */
+/** Matches an image of Node.js with its full version, and with its digest if it has one. */
 const FULL = /^node:(\d+\.\d+\.\d+)-[a-z]+-slim(@sha256:[0-9a-f]{64})?$/;
 
 /**
@@ -19,7 +19,7 @@ function basesOf(dockerfile: string): string[] {
 }
 
 describe('the images of the containers', () => {
-  it('names the full version of Node.js in the Dockerfile, which may be pinned by a digest', () => {
+  it('every base image in the Dockerfile has the full version of Node.js', () => {
     const bases = basesOf(read('Dockerfile'));
     expect(bases).toHaveLength(3);
     for (const base of bases) expect(base).toMatch(FULL);

@@ -4,11 +4,11 @@ import pg from 'pg';
 import { Clock } from '../../src/platform/clock';
 
 describe('the environment of the tests', () => {
-  it("runs a test file in Node's own context, so that libraries and tests have the same Error", () => {
+  it("Jest runs a test file in Node's own context, so that libraries and tests have the same Error", () => {
     expect(runInThisContext('Error')).toBe(Error);
   });
 
-  it("loads libraries by Node's own require, which keeps them for the next test file, and not the project's modules", () => {
+  it("Node's own require caches libraries for the next test file, but not the project's modules", () => {
     expect([pg.Client, Clock]).toEqual([expect.any(Function), expect.any(Function)]);
     const kept = Object.keys((Module as unknown as { _cache: object })._cache);
     expect(kept).toContain(require.resolve('pg'));

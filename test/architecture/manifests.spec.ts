@@ -60,7 +60,7 @@ describe('the manifests that the Helm chart renders', () => {
     expect(faultsOf(everything.filter(({ kind }) => kind !== 'ServiceMonitor'))).toEqual([]);
   });
 
-  it('the manifests use the version of the service as the tag of the image, as `npm version` sets it', () => {
+  it("the tag of the service's image in the manifests is the version of the service", () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(parse(read('deploy/chart/Chart.yaml'))).toMatchObject({ version, appVersion: version });
     expect(parse(read(`${folder}/kustomization.yaml`))).toMatchObject({ images: [{ newTag: version }] });
@@ -71,7 +71,7 @@ describe('the manifests that the Helm chart renders', () => {
     for (const image of images) expect(image.split(':')[1]).toBe(version);
   });
 
-  it('the manifests of a cell set its letter and address, and otherwise equal those without cells', () => {
+  it('the manifests of a cell set its letter and address, and have the same objects as manifests without cells', () => {
     const environment = (of: Manifest[]) =>
       of
         .filter(({ kind }) => kind === 'Deployment')
@@ -158,7 +158,7 @@ describe('the manifests that the Helm chart renders', () => {
       expect(spec['template'].metadata.annotations['checksum/secrets']).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('the manifests have an Ingress at BASE_URL, a ServiceMonitor and an image by digest only where these are configured', () => {
+  it('the manifests have an Ingress at BASE_URL, a ServiceMonitor and an image digest only if these are configured', () => {
     const kinds = ['Ingress', 'ServiceMonitor'];
     expect(manifests.filter(({ kind }) => kinds.includes(kind))).toEqual([]);
     const [ingress, monitor] = kinds.map((kind) => everything.find((one) => one.kind === kind)!.spec);
@@ -196,7 +196,7 @@ describe('the manifests that the Helm chart renders', () => {
     }
   });
 
-  it('the manifests set only existing settings, and take secrets from Secrets', () => {
+  it('the manifests set only existing settings, and take secrets only from Kubernetes Secrets', () => {
     const documented = new Set(
       [...read('docs/configuration.md').matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, name]) => name),
     );
@@ -234,7 +234,7 @@ describe('the manifests that the Helm chart renders', () => {
     ]);
   });
 
-  it('the manifests scale deployments by metrics that the adapter serves', () => {
+  it('the manifests scale deployments by exactly the metrics that the Prometheus adapter serves', () => {
     const { rules } = parse(read(`${folder}/prometheus-adapter.yaml`)) as {
       rules: { custom: { name: { as: string } }[]; external: { name: { as: string } }[] };
     };
@@ -329,7 +329,7 @@ describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) =
     ]);
   });
 
-  it('the compose file limits the logs of every container, and checks PostgreSQL by TCP', () => {
+  it('the compose file limits the logs of every container, and checks PostgreSQL over TCP', () => {
     for (const { logging } of Object.values(services))
       expect(logging?.options).toEqual({ 'max-size': expect.any(String), 'max-file': expect.any(String) });
     const asked = Object.values(services).flatMap(({ healthcheck }) => healthcheck?.test ?? []);
@@ -340,7 +340,7 @@ describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) =
     for (const line of ready) expect(line).toContain('-h 127.0.0.1');
   });
 
-  it('the compose file uses the digests of other images that .env names', () => {
+  it(".env.example lists a variable for every image in the compose file except the service's own", () => {
     const images = [...read(file).matchAll(/^ +(?:image|NODE|DEBIAN): (?!candidate)(\S+)$/gm)].map(
       ([, image]) => image,
     );

@@ -34,14 +34,14 @@ describe('the receiver of docs/notifications.md', () => {
     expect(signature).toBe(headers['webhook-signature']);
   });
 
-  it('the receiver of docs/notifications.md accepts one valid signature among several, and no other version of signature', () => {
+  it('the receiver of docs/notifications.md accepts one valid signature among several, and no other signature version', () => {
     const right = headers['webhook-signature'];
     const by = (signature: string) => isGenuine({ ...headers, 'webhook-signature': signature }, bytes, secret, now);
     expect([`v1,AAAA ${right}`, `${right} v1,AAAA`, `v1a,AAAA ${right}`].map(by)).toEqual([true, true, true]);
     expect(['v1,AAAA', 'v1', 'nonsense', right.replace('v1,', 'v2,')].map(by)).toEqual([false, false, false, false]);
   });
 
-  it('the receiver of docs/notifications.md refuses a request that lacks a header, is old, modified or already parsed, without an exception', () => {
+  it('the receiver of docs/notifications.md refuses without an exception a request that lacks a header, or is old, modified or already parsed', () => {
     for (const name of Object.keys(headers))
       expect([name, isGenuine({ ...headers, [name]: undefined }, bytes, secret, now)]).toEqual([name, false]);
     expect(isGenuine(headers, bytes, secret, now + 301)).toBe(false);
@@ -50,7 +50,7 @@ describe('the receiver of docs/notifications.md', () => {
     expect(isGenuine(headers, JSON.parse(body) as Buffer, secret, now)).toBe(false);
   });
 
-  it('the receiver of docs/notifications.md works in Express together with express.json(): it stores a genuine notification, and otherwise answers 401', async () => {
+  it('the receiver of docs/notifications.md works in Express together with express.json(): it stores a genuine notification, and answers 401 to any other', async () => {
     const stored: unknown[] = [];
     const app = receiver({ secret, store: async (...entry) => Promise.resolve(stored.push(entry) > 0) });
     const server = app.listen(0, '127.0.0.1');

@@ -50,14 +50,14 @@ describe('the names of operations', () => {
     expect(names.filter((name) => !/^[a-z][A-Za-z]+$/.test(name))).toEqual([]);
   });
 
-  it('the OpenAPI document has exactly the listed operation ids, to which a release only adds', () => {
+  it('the OpenAPI document has exactly the listed operation ids', () => {
     const list = readFileSync(join(__dirname, '../fixtures/operation-ids.txt'), 'utf8').trim().split('\n');
     expect(ids.sort()).toEqual(list.sort());
   });
 });
 
 describe('the members of problems', () => {
-  it('the ErrorModel declares every additional member of every problem', () => {
+  it('ErrorModel in the OpenAPI document declares every additional member of a problem', () => {
     const declared = Object.keys(document['components'].schemas.ErrorModel.properties as object);
     const used = problemCatalogue().flatMap(({ code, members = [] }) =>
       members.map((member) => [code, member] as const),
@@ -102,7 +102,7 @@ describe('every parameter and every member', () => {
   });
 });
 
-describe('every answer', () => {
+describe('every response', () => {
   it('the OpenAPI document has an example of every response with a body, or one example for each problem code', () => {
     const without = answers.filter(
       ({ media }) => media['example'] === undefined && Object.keys((media['examples'] ?? {}) as Json).length === 0,
@@ -123,7 +123,7 @@ describe('every answer', () => {
       );
     });
     expect(faults).toEqual([]);
-    // An invalid example is checked as well, to show that the check of examples finds errors.
+    // An invalid example shows that the check of examples finds errors.
     expect(faultsOf({ $ref: '#/components/schemas/ErrorModel' }, { status: 'x' })).toHaveLength(1);
   });
 

@@ -31,7 +31,7 @@ test('a planted change and a planted deletion of a released migration are found'
   expect(changedFiles((file) => (file === second ? undefined : present(file)))).toEqual([second]);
 });
 
-test('each later migration is newer than all released ones', () => {
+test('each unreleased migration has a later timestamp than all released ones', () => {
   const released = RELEASED.match(/\d+-\S+/g)!.sort();
   const later = files.filter((file) => !released.includes(file));
   expect(later.filter((file) => file < released.at(-1)!)).toEqual([]);

@@ -12,10 +12,10 @@ function sourcesIn(folder: string): string[] {
 }
 
 describe('the source files', () => {
-  // The kits in other languages have no TypeScript.
+  // The partner kits in other languages contain no TypeScript.
   const packages = readdirSync(join(root, 'clients')).filter((name) => existsSync(join(root, 'clients', name, 'src')));
   const ofClients = packages.flatMap((name) =>
-    // The file src/openapi.ts is omitted, because it is generated from the OpenAPI document.
+    // src/openapi.ts is omitted, because it is generated from the OpenAPI document.
     sourcesIn(join(root, 'clients', name, 'src')).filter((file) => basename(file) !== 'openapi.ts'),
   );
   const sources = [...sourcesIn(join(root, 'src')), ...sourcesIn(join(root, 'console')), ...ofClients];
@@ -35,7 +35,7 @@ describe('the source files', () => {
     expect(sources.filter((file) => basename(file) === 'index.ts' && !entry.test(file))).toEqual([]);
   });
 
-  it('the sources include no entity or migration that the data source does not know', () => {
+  it('src/schema.ts lists every entity and every migration', () => {
     const known = readFileSync(join(root, 'src/schema.ts'), 'utf8');
     const tables = sources.filter((file) => file.endsWith('.entity.ts') || file.startsWith('src/migrations/'));
     expect(tables.length).toBeGreaterThan(0);
@@ -44,7 +44,7 @@ describe('the source files', () => {
     );
   });
 
-  it('only migrations define constraints and indexes, not entities', () => {
+  it('no entity defines a constraint or an index, because migrations define them', () => {
     const stated = /@(Check|Index|Unique|Exclusion|ForeignKey|OneToMany|ManyToOne)\(|ConstraintName/;
     const entities = sources.filter((file) => file.endsWith('.entity.ts'));
     expect(entities.filter((file) => stated.test(readFileSync(join(root, file), 'utf8')))).toEqual([]);

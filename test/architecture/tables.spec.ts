@@ -38,8 +38,8 @@ beforeAll(async () => {
 
 const toldOf = ({ file, name, text }: SqlText): string => `${file}: ${name ?? text.replace(/\s+/g, ' ').slice(0, 60)}`;
 
-describe('the statements that the check parses as PostgreSQL does', () => {
-  it('finds every SQL statement of the service, because the check knows every function that builds a statement', () => {
+describe('the SQL statements that the check parses', () => {
+  it('the check of tables finds every SQL statement of the service and every function that builds one', () => {
     expect([...assembled].sort()).toEqual(assemblers);
     expect(strayIn(root, new Set(schema.keys()), statements)).toEqual([]);
   });
@@ -48,7 +48,7 @@ describe('the statements that the check parses as PostgreSQL does', () => {
     expect(statements.filter((statement) => !isSql(statement)).map(toldOf)).toEqual([]);
   });
 
-  it('the check of tables finds every planted SQL statement, and no planted text that is not SQL', () => {
+  it('the check of tables finds every planted SQL statement, and reports a planted text that is not SQL', () => {
     const { statements: all, assembled: unknown } = sqlTextsIn(violations, new Loader(violations));
     expect(unknown).toEqual(['src/eligibility/assembles-a-statement.ts: ']);
     expect(all.filter((statement) => !isSql(statement)).map(toldOf)).toEqual(['src/eligibility/is-no-sql.ts: no-sql']);
@@ -72,7 +72,7 @@ describe('a table belongs to one module', () => {
     expect(wrong.map((arrow) => `${brokenBy(arrow).join()}: ${arrow.file} → ${arrow.to} (${arrow.table})`)).toEqual([]);
   });
 
-  it('every statement contains its table names literally, not built at run time', () => {
+  it('no source file assembles the name of a table at run time', () => {
     expect(hiddenTablesIn(root)).toEqual([]);
   });
 });
@@ -157,7 +157,7 @@ describe('a statement on a table with an account', () => {
 });
 
 describe('volatile functions in SQL', () => {
-  it('the SQL statements of the service call volatile functions only where rows are created', () => {
+  it('the SQL statements of the service call volatile functions only to create rows', () => {
     expect(volatileFunctionsIn(root)).toEqual([
       'src/notifications/delivery/delivery.entity.ts: clock_timestamp',
       'src/notifications/delivery/notification.entity.ts: clock_timestamp',

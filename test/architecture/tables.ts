@@ -27,7 +27,7 @@ const TABLE_TO_COME = /\b(FROM|JOIN|INTO|UPDATE|TABLE|ONLY)\s*$/;
 const TABLE_TO_COME_AFTER_VERB =
   /\b(select|delete|insert|update|truncate|lock)\b[^.]*\b(from|join|into|update|table|only)\s*$/;
 
-/** Returns the owner of each table: the module whose folder contains its entity. Throws when a table has two. */
+/** Returns the owner of each table: the module whose folder contains its entity. Throws when a table has two owners. */
 export function ownersIn(root: string): ReadonlyMap<string, string> {
   const owners = new Map<string, string>();
   for (const file of sourcesIn(root))
@@ -49,7 +49,7 @@ function textOf(node: ts.Node): string | null {
   return null;
 }
 
-/** Returns every table that a statement names, in any part, outside the folder of its owner. */
+/** Returns every table that a statement names outside the folder of the table's owner. */
 export function arrowsIn(statements: readonly SqlText[], owners: ReadonlyMap<string, string>): Arrow[] {
   const arrows = new Map<string, Arrow>();
   for (const { file, text } of statements) {
@@ -83,8 +83,8 @@ export function hiddenTablesIn(root: string): string[] {
 const VOLATILE = /\b(clock_timestamp|timeofday|random|nextval|setval|gen_random_uuid|pg_sleep)\s*\(/g;
 
 /**
- * Returns volatile SQL functions, except in migrations and the sandbox's own schema. An UPDATE with a volatile function
- * has another meaning when it runs on another server than it was planned on, and Citus refuses it.
+ * Returns volatile SQL functions, except in migrations and the sandbox's own schema. Citus refuses an UPDATE with a
+ * volatile function, because its result may differ on each server that runs it.
  */
 export function volatileFunctionsIn(root: string): string[] {
   const found = sourcesIn(root)
@@ -112,6 +112,6 @@ export function brokenBy({ from, to, changes }: Arrow): string[] {
         !(rule.to.pathNot !== undefined && new RegExp(rule.to.pathNot).test(`src/${to}/a.ts`)),
     )
     .map(({ name }) => name);
-  // Every module may write tables of the platform: audit rows and events are written with the change itself.
+  // Every module may write tables of the platform: audit rows and events are written in the transaction of the change.
   return changes && to !== 'platform' ? [...directions, 'changed-by-its-owner'] : directions;
 }

@@ -58,7 +58,7 @@ describe('every route of the document', () => {
     ).toBe(true);
   });
 
-  it('every route requires the scope for its kind of work', () => {
+  it('every route requires the scope that belongs to its path and method', () => {
     const expected = ({ method, template }: Route): Scope => {
       if (template.startsWith('/admin')) return 'admin';
       if (template.startsWith('/partner')) return 'partner';
@@ -72,7 +72,7 @@ describe('every route of the document', () => {
       expect([route.method, route.template, route.scope]).toEqual([route.method, route.template, expected(route)]);
   });
 
-  it('every route refuses a call without a token, and with a token of all scopes except its own', async () => {
+  it('every route refuses a call without a token, or with a token that has all scopes except the required one', async () => {
     const account = await app.given.account();
     for (const { method, template, scope, scopes } of protectedRoutes()) {
       const path = fill(template, account);
@@ -127,7 +127,7 @@ describe('the bearer token (RFC 6750)', () => {
     expect(answers[0].status).toBe(401);
   });
 
-  it('reads the bearer token only from the Authorization header, with the scheme in any case', async () => {
+  it('reads the bearer token only from the Authorization header, with the scheme Bearer in upper or lower case', async () => {
     const token = await app.given.operator();
     expect((await app.call('GET', path, { headers: { authorization: `bearer ${token}` } })).status).toBe(200);
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -177,7 +177,7 @@ describe('the accounts of a user', () => {
     expect((await ask(operator.account)).body.code).toBe('candidate_not_found');
   });
 
-  it('a token with the scope admin has access to all accounts, and receives 400 for an unknown account', async () => {
+  it('a token with the scope admin has access to all accounts; a request for an unknown account gets 400', async () => {
     const account = await app.given.account();
     const oauth = new OAuth(app);
     const operator = await oauth.login({ scopes: SCOPES });
@@ -191,7 +191,7 @@ describe('the accounts of a user', () => {
   });
 });
 
-it('limits the requests of an application and user, and reports the limit', async () => {
+it('limits the requests per minute of an application and user, and reports the limit in the RateLimit header', async () => {
   const limited = await startApp({ env: { RATE_LIMIT_PER_MINUTE: '3' }, databaseUrl: app.databaseUrl });
   try {
     const token = await app.given.operator();

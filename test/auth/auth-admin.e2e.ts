@@ -55,7 +55,7 @@ describe('/admin/users', () => {
     ]);
   });
 
-  it('accepts usernames of A-Z, a-z, 0-9 and ._@+- only, and answers 404 to a path with any other username', async () => {
+  it('accepts only usernames of the characters A-Z, a-z, 0-9 and ._@+-, and answers 404 to a path with any other username', async () => {
     const odd = 'Zo.e_O-Neill+test@example.org';
     expect((await call('POST', '/admin/users', body({ username: odd }))).body.username).toBe(odd);
     const username = 'Zoë O’Neill';
@@ -146,7 +146,7 @@ describe('/admin/users', () => {
     },
   );
 
-  it('refuses the username as a password, in any case', async () => {
+  it('refuses the username as a password, in upper or lower case', async () => {
     const username = 'some.long.user.name';
     expect(faults(await call('POST', '/admin/users', body({ username, password: 'Some.Long.User.Name' })))).toEqual([
       '/password password_weak',

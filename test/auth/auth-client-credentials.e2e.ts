@@ -37,7 +37,7 @@ const tokenOf = async (client: Client, scope?: string): Promise<string> => {
 const faultsOf = ({ status, body }: Answer) => [status, (body.errors ?? []).map((one: any) => [one.pointer, one.code])];
 
 describe('the grant client_credentials (RFC 6749 §4.4)', () => {
-  it('gives an access token without a refresh token, with which the application reaches its accounts', async () => {
+  it('the grant client_credentials issues an access token for the accounts of the application, and no refresh token', async () => {
     const client = await machine();
     const answer = await oauth.ofApplication(client);
     expect(answer.status).toBe(200);
@@ -52,12 +52,12 @@ describe('the grant client_credentials (RFC 6749 §4.4)', () => {
     expect(await knock(answer.body.access_token, await app.given.account())).toBe(403);
   });
 
-  it('is refused to an application that does not have it, which is every application by default', async () => {
+  it('an application has no right to the grant client_credentials by default, and gets unauthorized_client', async () => {
     const answer = await oauth.ofApplication(await oauth.application(['read']));
     expect([answer.status, answer.body.error]).toEqual([400, 'unauthorized_client']);
   });
 
-  it('does not allow the other grants to an application that has it alone', async () => {
+  it('an application that has only the grant client_credentials may not use other grants', async () => {
     const client = await machine();
     const login = await oauth.login();
     for (const answer of [
@@ -67,7 +67,7 @@ describe('the grant client_credentials (RFC 6749 §4.4)', () => {
       expect([answer.status, answer.body.error]).toEqual([400, 'unauthorized_client']);
   });
 
-  it('grants the requested scopes, and refuses a scope that the application lacks', async () => {
+  it('the grant client_credentials contains the requested scopes, and is refused for a scope that the application lacks', async () => {
     const client = await machine();
     expect((await oauth.ofApplication(client, { scope: 'read' })).body.scope).toBe('read');
     for (const scope of ['read update', 'admin', 'nothing', 'read  create']) {
@@ -78,7 +78,7 @@ describe('the grant client_credentials (RFC 6749 §4.4)', () => {
     expect(await knock(token)).toBe(403);
   });
 
-  it('names the application itself as the actor in the audit log, and is introspected without a user name', async () => {
+  it('a client_credentials token names the application as the actor in the audit log; its introspection has no username', async () => {
     const client = await machine();
     const { given } = app;
     const scene = { account, testCode: await given.test(account), token: await tokenOf(client) };
@@ -99,7 +99,7 @@ describe('the grant client_credentials (RFC 6749 §4.4)', () => {
     expect((await oauth.post('/introspect', await machine(), { token: scene.token })).body).toEqual({ active: false });
   });
 
-  it('gives tokens that the application can revoke', async () => {
+  it('an application can revoke its client_credentials tokens', async () => {
     const client = await machine();
     const [first, second] = [await tokenOf(client), await tokenOf(client)];
     expect((await oauth.post('/revoke', client, { token: first })).status).toBe(200);
@@ -112,7 +112,7 @@ describe('the grant client_credentials (RFC 6749 §4.4)', () => {
     ['without an account', { account_codes: [] }, { account_codes: ['A'] }],
     ['without the grant', { grants: ['password'] }, { grants: ['client_credentials'] }],
   ])(
-    'ends the tokens of an application that is %s, and giving the right back revives none',
+    'revokes the client_credentials tokens of an application that is %s, and revives none when the right is restored',
     async (_what, away, back) => {
       const client = await machine();
       const token = await tokenOf(client);
@@ -126,7 +126,7 @@ describe('the grant client_credentials (RFC 6749 §4.4)', () => {
     },
   );
 
-  it('keeps the tokens of an application to which a right is added', async () => {
+  it('the client_credentials tokens of an application stay valid when it gets further rights', async () => {
     const client = await machine();
     const token = await tokenOf(client);
     const other = await app.given.account();
@@ -137,7 +137,7 @@ describe('the grant client_credentials (RFC 6749 §4.4)', () => {
 });
 
 describe('the accounts and subscriptions of users and applications', () => {
-  it('are stored, returned and merged', async () => {
+  it('accounts and subscriptions of users and applications are stored and returned, and kept by a change that omits them', async () => {
     const body = {
       name: 'Partner',
       scopes: ['partner'],
@@ -169,7 +169,7 @@ describe('the accounts and subscriptions of users and applications', () => {
     expect(change).toMatchObject({ action: 'user.update', changed: ['subscription_ids'] });
   });
 
-  it('must exist, unless the user or application has them already', async () => {
+  it('refuses unknown or deleted accounts and subscriptions of a user or application, unless they were assigned before', async () => {
     const gone = await Subscribed.start(app);
     await gone.stop();
     const unknown = randomUUID();
@@ -196,7 +196,7 @@ describe('the accounts and subscriptions of users and applications', () => {
     expect((await admin('PUT', `users/${names[1]}`, { subscription_ids: [gone.id] })).status).toBe(200);
   });
 
-  it('a user cannot have the consumer key of an application as a name', async () => {
+  it('a user cannot have the consumer key of an application as a username', async () => {
     const { consumer_key: username } = await machine();
     const answer = await admin('POST', 'users', { username, password: 'seven grey herons wait', scopes: ['read'] });
     expect([answer.status, answer.body.code]).toEqual([409, 'username_taken']);

@@ -32,7 +32,7 @@ describe('a lockout after wrong passwords', () => {
     expect((await oauth.byPassword(login)).status).toBe(200);
   });
 
-  it('lifts a lockout by POST /admin/users/{username}/unlock, for every application', async () => {
+  it("POST /admin/users/{username}/unlock lifts a user's lockout in every application", async () => {
     const login = await oauth.login();
     const elsewhere = { ...login, ...(await oauth.application()) };
     await fail(login);
@@ -47,7 +47,7 @@ describe('a lockout after wrong passwords', () => {
     expect([unknown.status, unknown.body.code]).toEqual([404, 'not_found']);
   });
 
-  it('lifts a lockout by npm run admin -- unlock-user', async () => {
+  it('npm run admin -- unlock-user lifts a lockout', async () => {
     const login = await oauth.login();
     await fail(login);
     const said = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
@@ -69,7 +69,7 @@ describe('refused password grants', () => {
     await Promise.all([1, 2, 3].map(() => app.app.get(TokenRefusals, { strict: false }).write()));
   };
 
-  it('writes one audit row with a count for the refused grants of an application and address within a minute', async () => {
+  it('writes one audit row a minute, with a count, for the refused grants of an application and address', async () => {
     const login = await oauth.login();
     await fail(login, 5);
     expect(await audited(login.consumer_key)).toEqual([]);
@@ -95,7 +95,7 @@ describe('refused password grants', () => {
     expect(await app.given.sql('SELECT * FROM token_refusals')).toEqual([]);
   });
 
-  it('names a user in the audit row only if all refused grants named the same existing user', async () => {
+  it('the audit row of refused grants names a user only if all of them named the same existing user', async () => {
     const unknown = await oauth.login();
     const typed = 'a password in the wrong field';
     await fail({ ...unknown, username: typed }, 2);
@@ -114,7 +114,7 @@ describe('refused password grants', () => {
     expect(found).toBe(0);
   });
 
-  it('writes the audit row of refused grants at the end of their minute without another request', async () => {
+  it('writes the audit row of refused grants at the end of the minute, even without a further request', async () => {
     const login = await oauth.login();
     await fail(login, 1);
     await app.given.sql(`UPDATE token_refusals SET since = since - interval '1 minute'`);
@@ -124,7 +124,7 @@ describe('refused password grants', () => {
   });
 });
 
-it('refuses the password grant to users with admin or support, like any wrong password, under OPERATOR_PASSWORDS=off', async () => {
+it('under OPERATOR_PASSWORDS=off, answers password grants of users with the scope admin or support like wrong passwords', async () => {
   const without = await startApp({ env: { ...env, OPERATOR_PASSWORDS: 'off' }, databaseUrl: app.databaseUrl });
   try {
     const elsewhere = new OAuth(without);

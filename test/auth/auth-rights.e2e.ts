@@ -41,7 +41,7 @@ describe('the last operator', () => {
   const put = (username: string, body: object) => app.call('PUT', `/admin/users/${username}`, { token, body });
 
   it.each([{ disabled: true }, { scopes: ['read'] }, { scopes: null }])(
-    "keeps the last operator's right that the change %j would remove, by the API and on the command line",
+    "keeps the last operator's right that the change %j would remove, through the API and the command line",
     async (change) => {
       expect((await put(second.username, change)).status).toBe(200);
       const before = (await app.call('GET', `/admin/users/${first.username}`, { token })).body;
@@ -104,7 +104,7 @@ describe('the last operator', () => {
     }
   });
 
-  it('lets the last operator use the console: its application can neither be disabled nor lose the scope admin', async () => {
+  it('the last operator can always use the console, whose application can neither be disabled nor lose the scope admin', async () => {
     await signedIn(app, first);
     for (const body of [{ disabled: true }, { scopes: ['support'] }, { scopes: null }, { scopes: [], name: 'Other' }])
       expect(refusal(await app.call('PUT', CONSOLE, { token, body }))).toEqual([409, 'console_application']);
@@ -190,7 +190,7 @@ describe('a right that was removed and granted again', () => {
 });
 
 describe('OPERATOR_PASSWORDS=off', () => {
-  it('permanently revokes the tokens that operators obtained by password, and no tokens of clients', async () => {
+  it('OPERATOR_PASSWORDS=off permanently revokes the tokens that operators obtained by password, and no tokens of clients', async () => {
     const app = await startApp();
     const oauth = new OAuth(app);
     const [staff, client] = [await oauth.login({ scopes: ['read', 'support'] }), await oauth.login()];

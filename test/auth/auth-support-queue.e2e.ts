@@ -188,7 +188,7 @@ for (const part of ['', '/bookings', '/results', '/changes', '/audit'])
     `/admin/accounts/${of.account}/candidates/${of.candidateId}${part}`,
   ];
 
-/** Returns the problem code of the route's response to an unknown id. */
+/** Returns the problem code with which the route answers an unknown id. */
 function notFound(route: string): string {
   if (route.includes('unmatched-results')) return 'unmatched_result_not_found';
   return route.includes('/admin/eligibilities/') && !route.endsWith('{revision}')
@@ -264,7 +264,7 @@ describe('the scope support, on every route that accepts it', () => {
   });
 });
 
-describe('bulk jobs of staff', () => {
+describe('bulk jobs of support staff', () => {
   it('a bulk job of support staff counts and includes only notifications of their accounts, whatever its filter', async () => {
     const dry = await ask('POST', '/admin/error-queue/resolve', { ...REASON, filter: {}, dry_run: true });
     expect([dry.status, dry.body.matched]).toEqual([200, 2]);
@@ -310,7 +310,7 @@ describe('bulk jobs of staff', () => {
     expect(refusal(await ask('GET', `/admin/jobs/${ofNone.body.job_id}`))).toEqual([404, 'not_found']);
   });
 
-  it('does not reveal the partner of another account that the filter of a job names', async () => {
+  it('hides from support staff the partner of another account in the filter of a job', async () => {
     const { id } = foreign.subscribed;
     for (const token of [support, await app.given.token([mine.account, await app.given.account()], ['support'])]) {
       const { body } = await ask(

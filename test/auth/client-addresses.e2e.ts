@@ -1,7 +1,7 @@
 import { startApp, type TestApp } from '../support/app';
 import { OAuth } from '../support/oauth';
 
-/** If a gateway writes ports into `X-Forwarded-For`, each connection of a client has another value. */
+/** If a gateway writes ports into `X-Forwarded-For`, the value differs for each connection of a client. */
 const PORTS = [41001, 41002, 41003, 41004];
 const FORMS: [string, (port: number) => string][] = [
   ['an address and a port', (port) => `203.0.113.9:${port}`],

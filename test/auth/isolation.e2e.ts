@@ -3,7 +3,7 @@ import { Snapshots } from '../../src/console/snapshot';
 import { startApp, type TestApp } from '../support/app';
 import { Isolation } from '../support/isolation';
 
-/** Contract section 4: nobody sees, counts, receives or changes data of another account. */
+/** Tests section 4 of the contract: nobody sees, counts, receives or changes data of another account. */
 let app: TestApp;
 let table: Isolation;
 
@@ -34,7 +34,7 @@ test('no operation of the OpenAPI document shows or changes data of another acco
 
 let mutations = 0;
 
-/** Runs the work while `text` is replaced by `by` in all SQL statements. */
+/** Runs the work while `text` is replaced with `by` in all SQL statements. */
 async function mutated<T>(text: string, by: string, work: () => Promise<T>): Promise<T> {
   const prototype = pg.Client.prototype as unknown as { query: (this: unknown, ...given: any[]) => unknown };
   const { query } = prototype;
@@ -185,7 +185,7 @@ const MUTANTS: [what: string, text: string, by: string, where: string][] = [
   ],
 ];
 
-describe('the table of callers in the isolation test', () => {
+describe('the isolation test', () => {
   test.each(MUTANTS)(
     'the isolation test detects a leak when a query is no longer limited to the account: %s',
     async (_what, text, by, where) => {

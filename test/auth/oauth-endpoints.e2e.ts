@@ -39,13 +39,13 @@ describe('POST /revoke (RFC 7009)', () => {
     expect((await oauth.byRefreshToken(login, second.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('answers a request to revoke an unknown, malformed or revoked token like one to revoke a valid token', async () => {
+  it('POST /revoke answers an unknown, malformed or revoked token like a valid token', async () => {
     const { access_token } = await oauth.tokens(login);
     for (const token of ['A'.repeat(43), 'no token', access_token, access_token])
       expect((await oauth.post('/revoke', login, { token, token_type_hint: 'unheard_of' })).status).toBe(200);
   });
 
-  it("does not revoke another client's token", async () => {
+  it("POST /revoke does not revoke another client's token", async () => {
     const { access_token, refresh_token } = await oauth.tokens(login);
     const other = await oauth.application();
     for (const token of [access_token, refresh_token]) {
@@ -56,7 +56,7 @@ describe('POST /revoke (RFC 7009)', () => {
     expect((await oauth.byRefreshToken(login, refresh_token)).status).toBe(200);
   });
 
-  it('refuses to revoke without a client and a token', async () => {
+  it('POST /revoke refuses a request without client credentials or without a token', async () => {
     expect((await oauth.post('/revoke', null, { token: 'x' })).body.error).toBe('invalid_client');
     expect((await oauth.post('/revoke', login, {})).body.error).toBe('invalid_request');
     expect((await app.call('GET', '/revoke')).status).toBe(405);
@@ -103,7 +103,7 @@ describe('POST /introspect (RFC 7662)', () => {
     expect(await ask(refresh_token)).toEqual({ active: false });
   });
 
-  it('reports every token that is not usable as inactive, without further members', async () => {
+  it('POST /introspect reports every unusable token as inactive, without further members', async () => {
     const stranger = { ...login, ...(await oauth.application()) };
     const tokens = await oauth.tokens(login);
     expect(await ask(tokens.access_token, stranger)).toEqual({ active: false });
@@ -115,7 +115,7 @@ describe('POST /introspect (RFC 7662)', () => {
     expect(await ask(tokens.refresh_token)).toEqual({ active: false });
   });
 
-  it('takes disabled users and removed scopes into account immediately', async () => {
+  it('POST /introspect reports a token as inactive as soon as its user is disabled or its application loses one of its scopes', async () => {
     const wide = await oauth.tokens(login);
     const narrow = await oauth.tokens(login, { scope: 'read' });
     await oauth.commands.execute(new UpdateApplication(login.consumer_key, { scopes: ['read'] }));
@@ -126,7 +126,7 @@ describe('POST /introspect (RFC 7662)', () => {
     expect(await ask(narrow.refresh_token)).toEqual({ active: false });
   });
 
-  it('refuses to introspect without a client and a token', async () => {
+  it('POST /introspect refuses a request without client credentials or without a token', async () => {
     expect((await oauth.post('/introspect', null, { token: 'x' })).status).toBe(401);
     expect((await oauth.post('/introspect', login, {})).body.error).toBe('invalid_request');
   });

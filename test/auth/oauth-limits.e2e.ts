@@ -35,7 +35,7 @@ describe('limits that hold across processes', () => {
       one.given.sql('UPDATE login_attempts SET forget_at = forget_at - make_interval(secs => $1)', [seconds]);
     beforeEach(() => one.given.sql('TRUNCATE token_request_counts, login_attempts'));
 
-    it("locks the user name in every process for the lockout's duration, and no longer", async () => {
+    it('a lockout locks the user name in every process for its duration, and no longer', async () => {
       const login = await oauth.login();
       await withWrongPassword(oauth, login);
       await withWrongPassword(elsewhere, login);
@@ -66,7 +66,7 @@ describe('limits that hold across processes', () => {
       }
     });
 
-    it('locks a user name after as many simultaneous wrong passwords as consecutive ones', async () => {
+    it('a user name is locked after the same number of wrong passwords, whether simultaneous or consecutive', async () => {
       const login = await oauth.login();
       const wrong = Array.from({ length: 20 }, () => withWrongPassword(oauth, login));
       const answers = await Promise.all([...wrong, oauth.byPassword(login)]);
@@ -83,7 +83,7 @@ describe('limits that hold across processes', () => {
       expect((await oauth.byPassword({ ...login, password })).status).toBe(200);
     });
 
-    it('also locks unknown user names, and stores no locked user name in plain text', async () => {
+    it('locks unknown user names, too, and stores no locked user name in plain text', async () => {
       const login = await oauth.login();
       const username = 'a password typed into the wrong field';
       await oauth.byPassword({ ...login, username });
@@ -117,7 +117,7 @@ describe('limits that hold across processes', () => {
           expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
           expect(refused.headers.get('pragma')).toBe('no-cache');
         }
-        // Other routes still answer the address, because the quota of token requests does not limit them.
+        // Other routes still answer this client address, because the quota applies only to token requests.
         expect((await elsewhere.post('/introspect', login, { token: 'x' })).status).toBe(200);
       } finally {
         await third.close();
@@ -125,7 +125,7 @@ describe('limits that hold across processes', () => {
     });
   });
 
-  it('during a flood of token requests, answers other API requests more often than it hashes passwords', async () => {
+  it('during a flood of token requests, the service answers more API requests than it hashes passwords', async () => {
     const login = await oauth.login();
     const { access_token } = await oauth.tokens(login);
     const flood = Promise.all(Array.from({ length: 200 }, () => oauth.byPassword(login)));

@@ -76,7 +76,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
   });
 
-  it('does not let another application use or revoke a refresh token, or make it unusable', async () => {
+  it('another application cannot use or revoke a refresh token, or make it unusable', async () => {
     const other = await oauth.application();
     const first = await oauth.tokens(login);
     expectInvalidGrant(await oauth.byRefreshToken(other, first.refresh_token));
@@ -97,7 +97,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect([again.status, again.body.scope]).toEqual([200, 'read update']);
   });
 
-  it('leaves the refresh token usable when the request fails for another reason', async () => {
+  it('a refresh token stays usable when the request is malformed or contains a wrong client secret', async () => {
     const { refresh_token } = await oauth.tokens(login);
     await oauth.post('/token', login, `grant_type=refresh_token&refresh_token=${refresh_token}&x=1&x=2`);
     await oauth.post(
@@ -108,7 +108,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect((await oauth.byRefreshToken(login, refresh_token)).status).toBe(200);
   });
 
-  it("expires a refresh token at the end of the first grant's absolute lifetime, however often it was refreshed", async () => {
+  it("a refresh token expires at the end of its grant's absolute lifetime, however often it was refreshed", async () => {
     const first = await oauth.tokens(login);
     const second = (await oauth.byRefreshToken(login, first.refresh_token)).body;
     const [{ family }] = (await app.given.sql(
@@ -129,7 +129,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect((await oauth.byRefreshToken(login, refresh_token)).status).toBe(200);
   });
 
-  describe('changes of user and application, effective at once', () => {
+  describe('immediate effect of changes to users and applications', () => {
     it('revokes the tokens of a disabled user', async () => {
       const { access_token, refresh_token } = await oauth.tokens(login);
       await oauth.commands.execute(new UpdateUser(login.username, { disabled: true }));
@@ -142,7 +142,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     it.each([
       ['user', (disabled: boolean) => new UpdateUser(login.username, { disabled })],
       ['application', (disabled: boolean) => new UpdateApplication(login.consumer_key, { disabled })],
-    ])('does not revive tokens of a disabled %s that is enabled again', async (_who, change) => {
+    ])('the tokens of a disabled %s stay revoked after it is enabled again', async (_who, change) => {
       const { access_token, refresh_token } = await oauth.tokens(login);
       await oauth.commands.execute(change(true));
       await oauth.commands.execute(change(false));
@@ -154,7 +154,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     it.each([
       ['user', () => `/admin/users/${login.username}`],
       ['application', () => `/admin/applications/${login.consumer_key}`],
-    ])('keeps the tokens of a %s when a PATCH changes nothing', async (_who, path) => {
+    ])('keeps the tokens of a %s when a PUT changes nothing', async (_who, path) => {
       const { access_token, refresh_token } = await oauth.tokens(login);
       const operator = await app.given.operator();
       for (const body of [{ disabled: false }, { disabled: null }, {}])
@@ -172,7 +172,7 @@ describe('POST /token with grant_type=refresh_token', () => {
         () => new UpdateApplication(login.consumer_key, { disabled: false }),
       ],
     ] as const)(
-      'does not revive tokens when %s that SQL disabled are enabled again',
+      'tokens of disabled %s stay revoked after enabling them again, even if SQL disabled them',
       async (table, key, value, enable) => {
         const { access_token } = await oauth.tokens(login);
         await app.given.sql(`UPDATE ${table} SET disabled = true WHERE ${key} = $1`, [value()]);

@@ -102,7 +102,7 @@ describe('POST /token with grant_type=password', () => {
       expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
     });
 
-    it('decodes consumer key and secret in Basic credentials as form data', async () => {
+    it('form-decodes the consumer key and secret in Basic credentials', async () => {
       const encode = (text: string) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');
       const credentials = `${encode(login.consumer_key)}:${encode(login.consumer_secret)}`;
       const answer = await oauth.post(
@@ -151,7 +151,7 @@ describe('POST /token with grant_type=password', () => {
     });
 
     it.each(['username', 'password', 'client_secret', 'grant_type', 'refresh_token', 'client_id', 'scope'])(
-      'refuses a token request with %s in the address',
+      'refuses a token request with %s in the URL',
       async (name) => {
         expectError(await oauth.post(`/token?${name}=x`, login, good()), 400, 'invalid_request');
       },

@@ -4,12 +4,12 @@ import { eventually } from '../support/eventually';
 import { basic, OAuth, type Login } from '../support/oauth';
 import { holdHashing, type HeldHashes } from '../support/races';
 
-/** The number of sign-ins in the flood: more than can be checked or wait in the queue at a time. */
+/** The number of sign-ins in the flood: more than the service can check and queue at a time. */
 const FLOOD = 160;
 const REFUSED = FLOOD - THREADS - 128;
 /**
- * The maximum number of password hashes before a new caller's turn: those that are already running, and one for each
- * waiting group.
+ * The maximum number of passwords that are hashed before that of a new caller: those already in progress, and one for
+ * each waiting group.
  */
 const SOON = THREADS + 3;
 
@@ -40,7 +40,7 @@ async function floodWith(path: string, request: (at: number) => { body: string; 
   await eventually(() => refused.length === REFUSED, 60_000);
 }
 
-/** Waits until the given number of further requests of the flood were dropped. */
+/** Waits until the service has dropped the given number of further requests of the flood. */
 const roomIsMadeFor = (count: number) => eventually(() => refused.length === REFUSED + count, 60_000);
 
 const grantOf = ({ username, password }: Login, address: string) => ({

@@ -132,7 +132,7 @@ describe('§6 Bookings', () => {
       { ...siteBooking(), location_timezone: zone },
       [`/location_timezone ${zone === '' ? 'blank' : 'time_zone_invalid'}`],
     ]),
-  ])('a request to book or move an exam with %s is 400', async (_title, body, faults) => {
+  ])('a request to book or move an exam with %s is answered with 400', async (_title, body, faults) => {
     const record = await app.given.eligibility(scene);
     const booked = await call('POST', pathOf(record), body);
     expect([booked.status, booked.body.code, faultsOf(booked).sort()]).toEqual([400, 'validation_error', faults]);
@@ -174,7 +174,7 @@ describe('§6 Bookings', () => {
     expect([moved.status, moved.body.booking_on]).toEqual([200, changes.eligibility_end_date]);
   });
 
-  it('a request to book an exam for a candidate without any record is 404 eligibility_not_found', async () => {
+  it('a request to book an exam for a candidate without any record is answered with 404 eligibility_not_found', async () => {
     const answer = await call(
       'POST',
       pathOf({ candidate: { candidate_id: 'nobody' }, test_code: scene.testCode }),
@@ -183,7 +183,7 @@ describe('§6 Bookings', () => {
     expect([answer.status, answer.body.code]).toEqual([404, 'eligibility_not_found']);
   });
 
-  it('a request for an unknown booking, or for a booking of another account, is 404 booking_not_found', async () => {
+  it('a request for an unknown booking, or for a booking of another account, is answered with 404 booking_not_found', async () => {
     const other = await app.given.scene();
     const foreign = await app.given.booking(other, await app.given.eligibility(other));
     for (const code of ['ABCDEFGHJK', 'x', foreign['booking_code'] as string]) {
@@ -206,12 +206,12 @@ describe('§6 Bookings', () => {
     [{ excused: 1 }, '/excused type_invalid'],
     [{ excused: true, reason: 'ill' }, '/reason unknown_field'],
     [undefined, ' required'],
-  ])('a report of an absence with the body %j is 400', async (body, fault) => {
+  ])('a report of an absence with the body %j is answered with 400', async (body, fault) => {
     const answer = await call('POST', `${bookingPath({ booking_code: 'ABCDEFGHJK' })}/absence`, body);
     expect([answer.status, faultsOf(answer)]).toEqual([400, [fault]]);
   });
 
-  it('a request to change a closed booking is 403 booking_closed and leaves the booking unchanged', async () => {
+  it('a request to change a closed booking is answered with 403 booking_closed and leaves the booking unchanged', async () => {
     const close: Record<string, (booking: Record_) => Promise<unknown>> = {
       CANCELLED: (booking) => call('DELETE', bookingPath(booking)),
       ABSENT: (booking) => call('POST', `${bookingPath(booking)}/absence`, { excused: false }),
@@ -235,7 +235,7 @@ describe('§6 Bookings', () => {
     }
   });
 
-  it('each change of a booking raises an event with the next sequence, an effective_date in a strictly later second, and the trace of the request', async () => {
+  it('each change of a booking raises an event with the next sequence, a later effective_date, and the trace of the request', async () => {
     const record = await app.given.eligibility(scene, { client_eligibility_id: app.given.unique('EL-') });
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const booked = await call('POST', pathOf(record), siteBooking(), {

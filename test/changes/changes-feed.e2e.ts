@@ -97,7 +97,7 @@ describe('an entry of the change feed', () => {
     ]);
   });
 
-  it('returns an entry of the change feed with the same id at every read, by any request', async () => {
+  it('returns an entry of the change feed with the same id in every response', async () => {
     await app.given.eligibility(scene);
     await app.given.eligibility(scene);
     const ids = (await feed()).map((entry) => entry['id']);
@@ -105,7 +105,7 @@ describe('an entry of the change feed', () => {
     expect((await feed('?kind=ELIGIBILITY&limit=1')).map((entry) => entry['id'])).toEqual(ids.slice(0, 1));
   });
 
-  it('the change feed gets an entry for each change of a record, with the status after the change', async () => {
+  it('the change feed has an entry for each change of a record, with the status after the change', async () => {
     const approval = await app.given.accommodation(scene.account, true);
     const voucher = await app.given.voucher(scene.account);
     const record = await app.given.eligibility(scene, {
@@ -264,7 +264,7 @@ describe('a result in the change feed', () => {
 });
 
 describe('an expiry in the change feed', () => {
-  it('adds one entry for the expiry of a record with the time of the expiry, however many processes sweep', async () => {
+  it('adds one entry with the time of expiry for an expired record, however many processes sweep', async () => {
     const record = await app.given.eligibility(scene);
     await endNow(record);
     await Promise.all(Array.from({ length: 5 }, sweep));
@@ -339,7 +339,7 @@ describe('the pages of the change feed', () => {
     expect(entries).toHaveLength(1);
   });
 
-  it('fills a page with as many entries as limit allows, oldest first, each once', async () => {
+  it('a page of the change feed has as many entries as limit allows, the oldest first, and repeats none of an earlier page', async () => {
     for (let n = 0; n < 7; n++) await app.given.eligibility(scene);
     const all = (await feed()).map((entry) => entry['id']);
     expect(all).toHaveLength(7);
@@ -398,7 +398,7 @@ const partitions = async () =>
     `SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = 'changes'::regclass ORDER BY 1`,
   )) as { relname: string }[];
 
-describe('an entry whose retention has ended', () => {
+describe('the retention of the change feed', () => {
   it('deletes expired entries month by month, and answers 410 to a cursor that points to a deleted month', async () => {
     const { next } = await page();
     await app.given.sql(
@@ -423,7 +423,7 @@ describe('an entry whose retention has ended', () => {
   });
 });
 
-describe('a month that is dropped', () => {
+describe('dropping a month of the change feed', () => {
   /**
    * Creates an entry in the middle of a month of 2020. @returns the path that continues after this entry, with a cursor
    * that is issued now
@@ -461,7 +461,7 @@ describe('a month that is dropped', () => {
       expect(await app.given.sql(`SELECT to_regclass('changes_2020${month}') AS it`)).toEqual([{ it: null }]);
     });
 
-  it('the change feed accepts a cursor whose month is dropped while the request waits for a transaction', async () => {
+  it('the change feed accepts a cursor whose month is dropped while the request is waiting for a transaction', async () => {
     const path = await readUpTo('02', Math.floor(Date.now() / 1000));
     const other = new pg.Client({ connectionString: app.databaseUrl });
     await other.connect();
@@ -510,7 +510,7 @@ describe('a month that is dropped', () => {
   });
 });
 
-describe('an entry of a past month after a cursor', () => {
+describe('entries of past months', () => {
   let sandbox: TestApp;
 
   beforeAll(async () => {

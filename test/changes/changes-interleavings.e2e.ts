@@ -8,8 +8,8 @@ import { startApp, type Answer, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 
 /**
- * Writers pause, roll back and are killed while readers poll: each committed entry is read exactly once, in any order.
- * `CHANGES_ROUNDS=10000 npx jest test/changes/changes-interleavings.e2e.ts` for a long run.
+ * Writers pause, roll back and are killed while readers poll: each committed entry must be read exactly once, in any
+ * order. `CHANGES_ROUNDS=10000 npx jest test/changes/changes-interleavings.e2e.ts` performs a long run.
  */
 const ROUNDS = Number(process.env['CHANGES_ROUNDS'] ?? 1000);
 /** The number of rounds in which a fault of the feed is planted: enough to find the fault several times. */
@@ -124,7 +124,7 @@ async function faultsIn(
 }
 
 /**
- * Waits for the other transactions of the server, including those of other test files, because the feed waits for them.
+ * Waits for the other transactions on the server, including those of other test files, because the feed waits for them.
  */
 async function untilOthersHaveEnded(): Promise<void> {
   const [{ now }] = await app.given.sql('SELECT pg_current_xact_id()::text AS now');

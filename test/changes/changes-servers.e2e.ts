@@ -8,7 +8,10 @@ import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 import { PostgresServer } from '../support/servers';
 
-/** Contract section 10: no gap after a crash, a failover or a restore. The tests start their own servers. */
+/**
+ * Tests section 10 of the contract: the feed has no gap after a crash, a failover or a restore. The tests start their
+ * own database servers.
+ */
 const env = { SECRETS_KEY: randomBytes(32).toString('base64') };
 type Scene = Awaited<ReturnType<TestApp['given']['scene']>>;
 
@@ -164,7 +167,7 @@ describe('the change feed after a failure of the database', () => {
         ] as const)
           expect((await rest(copied, scene, cursor)).ids).toEqual([...told, ...added]);
         // The last entry that the reader has seen does not exist on the restored server, although a different entry has
-        // its number.
+        // the same number.
         expect((await ask(copied, scene, lostCursor)).status).toBe(410);
       };
       await goesOn();

@@ -13,7 +13,7 @@ import { PostgresServer } from '../support/servers';
 
 /**
  * Compares the model of the change feed (test/proof/model/feed) with real runs: concurrent writers and readers on a
- * server of their own, so that every transaction id is one of the run. Every run must be a path of the model.
+ * separate server, so that every transaction id belongs to the run. Every run must be a path of the model.
  */
 const ROUNDS = Number(process.env['CHANGES_ROUNDS'] ?? 100);
 const WRITERS = 3;
@@ -30,7 +30,7 @@ let pool: pg.Pool;
 let replaced: (text: string) => string = (text) => text;
 
 beforeAll(async () => {
-  // The server's own processes would use transaction ids, which the model does not have.
+  // Autovacuum would use transaction ids that the model does not contain.
   server = await PostgresServer.start({ autovacuum: 'off' });
   await server.query('CREATE DATABASE svc');
   await migrate(server.url('svc'));
@@ -190,7 +190,7 @@ test.each<[string, (text: string) => string]>([
     (text) => text.replace('pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1))', '0))'),
   ],
 ])(
-  'the model does not explain %s',
+  'the model of the change feed does not explain runs with a planted fault: %s',
   async (_name, fault) => {
     replaced = fault;
     try {

@@ -39,13 +39,14 @@ async function expectHarmless(path: string): Promise<void> {
     handlers: [...document.querySelectorAll('*')].filter((element) => element.getAttributeNames().some((name) => name.startsWith('on'))).length,
   })`);
   expect([path, found]).toEqual([path, { foreign: [], links: [], handlers: 0 }]);
-  // The browser reports no violation of the page's policy: no script was blocked, because the page contained none.
+  // The browser reports no violation of the page's content security policy: no script was blocked, because the page
+  // contained none.
   await driver.expectNoComplaints();
 }
 
 const query = (name: string, value: string) => `?${new URLSearchParams({ [name]: value }).toString()}`;
 
-describe('an address written by somebody else', () => {
+describe('addresses from untrusted sources', () => {
   const lists = {
     '/queue': 'subscription_id',
     '/queue/notifications': 'booking_code',
@@ -148,7 +149,7 @@ describe('an address written by somebody else', () => {
   });
 });
 
-it('shows a javascript: address in the data of a partner or candidate as text, never as a link', async () => {
+it('the console shows a javascript: address in the data of a partner or candidate as text, never as a link', async () => {
   // The service refuses a javascript: address. A row of the database that contains one is shown as text.
   const refused = await subscribed.patch({ partner_url: LINK });
   expect(refused.status).toBe(400);

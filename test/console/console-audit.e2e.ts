@@ -18,7 +18,7 @@ afterAll(async () => {
 const rows = () => driver.page.getByRole('row').count();
 
 describe('the audit page', () => {
-  it('keeps the filters of the audit page in the address, which can be shared, and supports the back button', async () => {
+  it('the audit page keeps its filters in the address, which can be shared, and supports the back button', async () => {
     const scene = await app.given.scene();
     const { svc_eligiblity_id: id } = await app.given.eligibility(scene);
     await driver.goTo('/audit');

@@ -43,7 +43,7 @@ const statusOf = async () =>
     await app.given.sql('SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1', [record['svc_eligiblity_id']])
   )[0]['status'] as string;
 
-/** Returns the value of a form field for the local time in the given number of days. */
+/** Returns the value of a form field for the local time that is the given number of days from now. */
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 19);
 
 /** Opens a dialog by its button, confirms it, and waits for the status message. */
@@ -54,7 +54,7 @@ async function act(button: string, yes: string, told: string): Promise<void> {
 }
 
 describe('candidates in the console', () => {
-  it('finds candidates by the parts of a name in any order, and links each match to the page of its candidate', async () => {
+  it('the search of the console finds candidates by parts of a name in any order, and links to their pages', async () => {
     await driver.title('Candidates');
     await driver.page.getByLabel('Name, telephone, e-mail, id or code').fill('lovelace, IMG');
     await driver.page.keyboard.press('Enter');
@@ -84,7 +84,7 @@ describe('candidates in the console', () => {
     expect(await statusOf()).toBe('ELIGIBLE');
   });
 
-  it("adds vouchers to a record, and shows a voucher's fault at the field", async () => {
+  it("an operator can add vouchers to a record, and sees a voucher's fault at the field", async () => {
     const voucher = await app.given.voucher(scene.account);
     await driver.button('Vouchers …').click();
     await driver.dialog().getByLabel('Voucher codes').fill('NO-SUCH');
@@ -128,7 +128,7 @@ describe('candidates in the console', () => {
     ]);
   });
 
-  it('shows a result, but its photo only after a click that writes an audit row', async () => {
+  it('the page of a candidate shows the photo of a result only after a click, which writes an audit row', async () => {
     const deliveries = new Deliveries(app);
     const driverToken = await app.given.token([scene.account], ['results']);
     const examMetaData = { examCode: record['svc_eligiblity_id'] as string };
@@ -175,7 +175,7 @@ describe('candidates in the console', () => {
     expect(await statusOf()).toBe('COMPLETED');
   });
 
-  it('shows from when another attempt is allowed when the retake policy refuses a booking', async () => {
+  it('when the retake policy refuses a booking, the console shows the date from which another attempt is allowed', async () => {
     const candidate = { candidate_id: app.given.unique('RETAKE-'), last_name: 'Again' };
     const first = await app.given.eligibility(scene, { candidate });
     const examMetaData = { examCode: first['svc_eligiblity_id'] as string };
@@ -200,13 +200,13 @@ describe('candidates in the console', () => {
     await open();
   });
 
-  it('shows the audit log of a candidate on request', async () => {
+  it("the page of a candidate shows the candidate's audit log on request", async () => {
     await driver.button('Show the audit log').click();
     await driver.page.getByRole('region', { name: 'Audit' }).getByText('result.revoke').waitFor();
     await driver.expectGoodPage('candidate-audit');
   });
 
-  it('exports all data of a candidate as one document', async () => {
+  it('an operator can export all data of a candidate as one document', async () => {
     await driver.button('Export …').click();
     const download = driver.page.waitForEvent('download');
     await driver.inDialog('Export').click();
@@ -216,7 +216,7 @@ describe('candidates in the console', () => {
     await driver.told('The export is ready.');
   });
 
-  it('erases a candidate once the operator has typed the id and given a reason, and shows the progress of the job until its end', async () => {
+  it('an operator can erase a candidate after entering the id and a reason, and sees the progress of the job until its end', async () => {
     await driver.button('Erase …').click();
     await driver.dialog().getByText('This cannot be undone.').waitFor();
     await driver.expectGoodPage('candidate-erase');

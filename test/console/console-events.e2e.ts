@@ -100,7 +100,7 @@ it('the event stream of the console sends the names of changed topics, and nothi
   listener.stop();
 }, 60_000);
 
-it('sends a change that occurs immediately after the event stream opens', async () => {
+it('the event stream of the console sends a change that occurs immediately after the stream opens', async () => {
   const held = await app.given.eligibility(subscribed.scene);
   const listener = await Listener.of(subscribed.operator);
   await subscribed.admin('POST', `eligibilities/${held['svc_eligiblity_id']}/hold`, { reason: 'Identity' });
@@ -108,7 +108,7 @@ it('sends a change that occurs immediately after the event stream opens', async 
   listener.stop();
 }, 60_000);
 
-it('reports a list as changed when a new item arrives while another item leaves the list', async () => {
+it('the event stream reports a list as changed when one item arrives while another leaves', async () => {
   const records = [await app.given.eligibility(subscribed.scene), await app.given.eligibility(subscribed.scene)];
   const [one, other] = records.map((record) => record['svc_eligiblity_id'] as string);
   await subscribed.admin('POST', `eligibilities/${one}/hold`, { reason: 'Identity' });
@@ -136,7 +136,7 @@ it('the event stream sends staff only the changes of their accounts', async () =
   other.stop();
 }, 60_000);
 
-it('sends staff of one account nothing about the jobs and imports of another account', async () => {
+it('the event stream sends staff of one account nothing about the jobs and imports of another account', async () => {
   const { account, testCode, token } = subscribed.scene;
   const [mine, other] = [account, (await app.given.scene()).account].map((one) => app.given.token([one], ['support']));
   const ofMine = await Listener.of(await mine);

@@ -23,7 +23,7 @@ afterAll(async () => {
 const unauthorized = () =>
   driver.refusals().filter((refusal) => refusal.startsWith('401 ') && !refusal.includes('GET'));
 
-describe('when the session expires over a half-filled form', () => {
+describe('a session that expires while a form is being filled in', () => {
   it('the form of a partner keeps its input when the session expires, and saves the settings once after the new sign-in', async () => {
     await driver.goTo(`/partners/${subscribed.id}/settings`);
     await driver.page.getByLabel('Authentication at the partner').selectOption('basic');

@@ -6,7 +6,7 @@ import { Subscribed } from '../support/subscribed';
 /** The time limit for counts to appear. A busy service counts rarely, so that its last count may be seconds old. */
 const COUNTED = { timeout: 50_000 };
 
-describe('the home of the console', () => {
+describe('the home page of the console', () => {
   let app: TestApp;
   let driver: ConsoleDriver;
   let subscribed: Subscribed;
@@ -25,7 +25,7 @@ describe('the home of the console', () => {
   const tile = (label: string) => driver.link(new RegExp(`^${label}`));
   const live = (state: string) => driver.page.locator('.live', { hasText: state }).waitFor();
 
-  it('shows on the home page that there are no problems when there is nothing to do', async () => {
+  it('the home page shows that there are no problems when no work waits for the operator', async () => {
     await driver.page.getByText('All is well.').waitFor();
     await live('Live');
     await driver.expectGoodPage('home-well');

@@ -39,7 +39,7 @@ async function downloaded(press: () => Promise<void>): Promise<{ name: string; t
 }
 
 describe('imports in the console', () => {
-  it('offers a sample file, and explains the columns', async () => {
+  it('the page of imports offers a sample file and explains its columns', async () => {
     const sample = await downloaded(() => driver.button('Download a sample file').click());
     expect(sample.name).toBe('import-sample.csv');
     expect(sample.text).toMatch(/^action,candidate_id,first_name,/);
@@ -48,7 +48,7 @@ describe('imports in the console', () => {
     await driver.expectGoodPage('imports-help');
   });
 
-  it('keeps the name of the file, shows the refused rows as a table, and saves them for a correction', async () => {
+  it('an import shows the name of its file and a table of its refused rows, which can be downloaded for correction', async () => {
     await driver.page.getByRole('combobox', { name: 'Account' }).first().fill(scene.account);
     await driver.page
       .locator('#import-file')
@@ -70,7 +70,7 @@ describe('imports in the console', () => {
     expect(refused.text).toBe(`${lines[0]}\r\n${lines[2]}\n${lines[3]}\r\n${lines[5]}\r\n`);
   });
 
-  it('saves the refused rows from the file that the operator chooses once more', async () => {
+  it('after a reload, the refused rows of an import can be downloaded once the operator has chosen the file again', async () => {
     await driver.page.reload();
     await driver.button('Choose the file to get its refused rows …').waitFor();
     const refused = await downloaded(() =>
@@ -81,7 +81,7 @@ describe('imports in the console', () => {
     expect(refused.text).toMatch(/^candidate_id,.*\r\nBAD-1,[^]*\r\nBAD-2,[^]*\r\n$/);
   });
 
-  it('the report can be limited to rows with one outcome, and an import without a name is listed, too', async () => {
+  it('the report of an import can be limited to one outcome, and an import without a file name is listed', async () => {
     const [{ import_id: id }] = await app.given.sql('SELECT import_id FROM eligibility_imports');
     const path = `/accounts/${scene.account}/eligibility-imports`;
     const report = await app.call('GET', `${path}/${id}/report?outcome=CREATED`, { token: scene.token });
@@ -102,7 +102,7 @@ describe('imports in the console', () => {
 });
 
 describe('the rows of an imported file', () => {
-  it('a line break within quotes belongs to its row, and each row has the number of its first line', () => {
+  it('a line break within quotes does not end a row of a CSV file, and each row has the number of its first line', () => {
     expect(rowsOf('a,b\n"x\ny",1\r\nz,2\n', true)).toEqual([
       { line: 1, text: 'a,b' },
       { line: 2, text: '"x\ny",1' },
@@ -110,15 +110,15 @@ describe('the rows of an imported file', () => {
     ]);
   });
 
-  it('quotes in a file that is not a CSV file join no lines', () => {
+  it('quotes in an NDJSON file do not join lines', () => {
     expect(rowsOf('{"a":"\\""}\n{}', false).map(({ line }) => line)).toEqual([1, 2]);
   });
 
-  it('reads quoted cells, doubled quotes, and cells that were protected against formulas', () => {
+  it('reads CSV cells with quotes, doubled quotes and an apostrophe against formulas', () => {
     expect(cellsOf(`1,"a ""b"", c",,'=1+1,`)).toEqual(['1', 'a "b", c', '', '=1+1', '']);
   });
 
-  it('keeps the separator line, the header and the refused rows', () => {
+  it('the file of refused rows keeps the separator line and the header of the imported file', () => {
     expect(refusedPart('sep=;\nh;i\n1;2\n3;4\n', new Set([4]), true)).toBe('sep=;\r\nh;i\r\n3;4\r\n');
     expect(refusedPart('{"a":1}\n{"a":2}\n', new Set([2]), false)).toBe('{"a":2}\r\n');
   });

@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 describe('the page of a job', () => {
-  it('the rows of a running job change together with its figures', async () => {
+  it('the rows of a running job are updated together with its counts', async () => {
     await queueMany(quick, 1);
     await queueMany(slow, 1);
     const gates = [quick, slow].map(({ partner }) => {
@@ -49,8 +49,8 @@ describe('the page of a job', () => {
   });
 });
 
-describe('the answer of a failing partner', () => {
-  it('is one click away from the page of the partner and from its cause in the error queue', async () => {
+describe('the latest answer of a failing partner', () => {
+  it("the latest answer of a failing partner is one click away from the partner's page and from its cause in the error queue", async () => {
     failing = await Subscribed.start(app, { name: 'Failing' });
     failing.partner.answer({ status: 400, body: 'The board knows no such exam' });
     await failing.booking();

@@ -19,8 +19,8 @@ afterAll(async () => {
   await app?.close();
 });
 
-describe('the keys of the console', () => {
-  it('the key ? lists the keys, but writes a question mark in a field', async () => {
+describe('keyboard shortcuts of the console', () => {
+  it('the key ? shows the list of keyboard shortcuts, but types a question mark in a field', async () => {
     await driver.goTo('/candidates');
     await driver.title('Candidates');
     await driver.page.keyboard.press('?');
@@ -34,9 +34,9 @@ describe('the keys of the console', () => {
   });
 });
 
-describe('an address of the console that no page has', () => {
+describe('unknown addresses below /console', () => {
   it.each(['/nothing', '/nothing/below/it', '/queue/nothing/here', '/assets/more/nothing'])(
-    '%s shows the page of the console for unknown addresses',
+    'the unknown console address %s shows the page "Page not found"',
     async (path) => {
       const response = await driver.page.goto(`${app.url}/console${path}`);
       expect([path, response!.status()]).toEqual([path, 200]);
@@ -46,7 +46,7 @@ describe('an address of the console that no page has', () => {
     },
   );
 
-  it('no page of the console hides a route below /console', async () => {
+  it('no page of the console replaces the response of a route below /console', async () => {
     for (const path of ['/console/session', '/console/assets/nothing.js']) {
       const { headers } = await app.call('GET', path, { headers: { 'console-request': '1' } });
       expect([path, headers.get('content-type')]).toEqual([
@@ -58,7 +58,7 @@ describe('an address of the console that no page has', () => {
 });
 
 describe('a printed page', () => {
-  it('of a candidate and of a notification shows their data without controls', async () => {
+  it('the printed pages of a candidate and a notification show their data without buttons and navigation', async () => {
     const record = await app.given.eligibility(subscribed.scene, { candidate: { candidate_id: 'PRINTED' } });
     await app.given.booking(subscribed.scene, record);
     const [{ id }] = await eventually(async () => {

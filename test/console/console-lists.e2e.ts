@@ -34,8 +34,9 @@ const scrolled = () => driver.page.evaluate<number>('Math.round(scrollY)');
 const links = () => driver.page.locator('main tbody td.main a');
 
 describe('a list of the console', () => {
-  it('keeps the scroll position and the loaded rows of a list after the operator opens an item and goes back', async () => {
-    // The response is delayed so long that the page, once its event stream is open, cancels the request and repeats it.
+  it('a list keeps its scroll position and its loaded rows when the operator opens an item and goes back', async () => {
+    // The response is delayed until the page has opened its event stream, and therefore cancels and repeats the
+    // request.
     await driver.page.route(
       /cursor=/,
       async (route) => {
@@ -93,7 +94,7 @@ describe('a list of the console', () => {
     expect(await focused('tagName')).toBe('H1');
   });
 
-  it('shows the number of rows, a choice of columns and a CSV download on every page with a list', async () => {
+  it('every page with a list shows the number of rows, a choice of columns and a CSV download', async () => {
     const { account } = subscribed.scene;
     const catalogue = ['tests', 'schools', 'accommodations', 'attribute-keys', 'vouchers'];
     const lists: [path: string, count: number][] = [
@@ -137,7 +138,7 @@ describe('a list of the console', () => {
     }
   }, 120_000);
 
-  it('copies an id from a list to the clipboard', async () => {
+  it('an operator can copy an id from a list to the clipboard', async () => {
     await driver.page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: app.url });
     await driver.goTo('/queue/notifications');
     await driver.button('Columns').click();
@@ -152,7 +153,7 @@ describe('a list of the console', () => {
     expect(await driver.page.evaluate('navigator.clipboard.readText()')).toBe(await cell.locator('code').textContent());
   });
 
-  it('shows that loading a list failed, and loads the list after "Try again"', async () => {
+  it('a page shows that its list could not be loaded, and loads the list after "Try again"', async () => {
     await app.given.sql('ALTER TABLE audit_log RENAME TO audit_log_away');
     try {
       await driver.goTo('/audit');
@@ -171,7 +172,7 @@ describe('a list of the console', () => {
     expect(new Set(driver.refusals())).toEqual(new Set(['500 GET /admin/audit', '500 GET /admin/audit/seals']));
   });
 
-  it('keeps the rows of a list when a refresh fails, and shows the age of the rows', async () => {
+  it('a list keeps its rows when a refresh fails, and shows their age', async () => {
     await driver.goTo('/queue/notifications');
     await driver.button('Show more').waitFor();
     await app.given.sql('ALTER TABLE notifications RENAME TO notifications_away');

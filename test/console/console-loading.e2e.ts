@@ -57,7 +57,7 @@ async function expectLoading(path: string, content: string): Promise<void> {
 
 const CONTENT = 'main table.table, main .tiles, main .empty, main .facts';
 
-describe('a page whose answers are slow', () => {
+describe('a page that is loading', () => {
   beforeAll(() => answerSlowly());
   afterAll(() => driver.page.unrouteAll({ behavior: 'ignoreErrors' }));
 

@@ -29,7 +29,7 @@ const row = (text: string | RegExp) => driver.page.getByRole('row').filter({ has
 const search = (name: string) => new URL(driver.page.url()).searchParams.get(name);
 
 describe('names of accounts and partners in the console', () => {
-  it('finds an account by a part of its name without accents, and lists only what belongs to it', async () => {
+  it('an operator finds an account by a part of its name without accents, and sees only the data of this account', async () => {
     await driver.goTo('/partners');
     await row('The registry').getByText('Board of Nürnberg').waitFor();
     await row('College bridge').waitFor();
@@ -48,7 +48,7 @@ describe('names of accounts and partners in the console', () => {
     expect(search('account_code')).toBe(board.scene.account);
   });
 
-  it('filters the jobs by a partner, which is found by its name', async () => {
+  it('an operator can filter jobs by a partner, which is found by its name', async () => {
     const jobs = new BulkJobs(app, board.operator);
     for (const { id } of [board, college]) {
       const job = await jobs.start('error-queue/resend', { filter: { subscription_id: id } });
@@ -67,7 +67,7 @@ describe('names of accounts and partners in the console', () => {
     await driver.expectGoodPage('jobs-of-partner');
   });
 
-  it('a job without a partner in its filter is found by each partner whose notifications it sent', async () => {
+  it('the filter by partner finds a job for several partners if it sent notifications to the partner', async () => {
     await queueMany(college, 1);
     college.partner.answer({ status: 200 });
     const jobs = new BulkJobs(app, board.operator);
@@ -79,7 +79,7 @@ describe('names of accounts and partners in the console', () => {
     expect(await idsOf(board.id)).not.toContain(job);
   });
 
-  it('the accounts of a user are chosen by their names', async () => {
+  it('an operator chooses the accounts of a user by their names', async () => {
     await driver.goTo('/setup/users');
     await driver.button('New user …').click();
     const dialog = driver.dialog('New user');

@@ -12,7 +12,7 @@ const COUNTED = { timeout: 50_000 };
 let app: TestApp;
 let subscribed: Subscribed;
 let driver: ConsoleDriver;
-/** The bookings by their exams: the last of them was created first. */
+/** The codes of three bookings, by the time of their exams; the booking with the latest exam was created first. */
 let soonest: string;
 let soon: string;
 let later: string;
@@ -41,7 +41,7 @@ const firstCells = async () => {
 };
 
 describe('the figures of the home page', () => {
-  it('lead to the notifications that they count, sorted by the time to the exam', async () => {
+  it('the figures of the home page link to the notifications that they count, sorted by the time until the exam', async () => {
     await driver.link('within 2 hours: 2').waitFor(COUNTED);
     await driver.expectGoodPage('home-figures');
     await driver.link('within 2 hours: 2').click();
@@ -55,7 +55,7 @@ describe('the figures of the home page', () => {
     await driver.title('Holds');
   }, 120_000);
 
-  it('the list of a figure can be read page by page, and with further filters', async () => {
+  it('the notifications of a figure on the home page can be read page by page, and with further filters', async () => {
     const read = async (query: string) => {
       const answer = await subscribed.get(`/admin/notifications?${query}`);
       expect([query, answer.status]).toEqual([query, 200]);
@@ -76,7 +76,7 @@ describe('the figures of the home page', () => {
 });
 
 describe('a list of the console', () => {
-  it('is sorted by a column whose header is pressed: upwards, downwards, and as it was', async () => {
+  it('clicks on a column header sort a list in ascending, then in descending, then in its original order', async () => {
     await driver.goTo('/notifications?state=ERROR_QUEUE');
     await driver.page.getByText('3 rows', { exact: true }).waitFor();
     expect(await firstCells()).toEqual([soon, soonest, later]);
@@ -94,7 +94,7 @@ describe('a list of the console', () => {
     expect(await firstCells()).toEqual([soon, soonest, later]);
   });
 
-  it('is loaded to its end before it is sorted, so that the first row is the first of all', async () => {
+  it('a list is loaded completely before it is sorted', async () => {
     await queueMany(subscribed, 120);
     await driver.goTo('/queue/notifications');
     await driver.page.getByText('50 shown, there are more').waitFor();

@@ -78,7 +78,7 @@ describe('signing in at the organisation', () => {
     expect((await call(jar, '/console/session')).body.sign_in).toEqual({ password: false, organisation: true });
   });
 
-  it('grants the scope support for the existing accounts that the names of groups contain', async () => {
+  it("a sign-in at the organisation grants the scope support for the existing accounts that the person's group names contain", async () => {
     const groups = [`exam-support-${account}`, 'exam-support-GONE'];
     await provider.person({ sub: 'person-2', email: 'jo.doe@example.org', groups });
     const { jar } = await signIn();
@@ -92,7 +92,7 @@ describe('signing in at the organisation', () => {
     expect((await call(jar, '/admin/users')).status).toBe(403);
   });
 
-  it('reads the groups at each sign-in, and removes the rights of a group that the person has left', async () => {
+  it('reads the groups of a person at each sign-in, and removes the rights of a group that the person has left', async () => {
     const person = { sub: 'person-3', preferred_username: 'kim' };
     await provider.person({ ...person, groups: ['exam-admins'] });
     const { jar } = await signIn();
@@ -155,7 +155,7 @@ describe('signing in at the organisation', () => {
     }
     const kept = jar.header;
     expect((await jar.visit(address)).status).toBe(303);
-    // The test repeats the provider's callback, with the same code and the cookie of the first time.
+    // The test repeats the provider's callback with the same code and the same cookie.
     const again = await fetch(address, { redirect: 'manual', headers: { cookie: kept } });
     expect(again.status).toBe(400);
     expect(again.headers.getSetCookie().some((line) => line.startsWith('__Host-console-session='))).toBe(false);
@@ -233,7 +233,7 @@ describe('signing in at the organisation', () => {
     ]);
   });
 
-  it('refuses the sign-in and changes nothing when the provider does not send the groups', async () => {
+  it("refuses the sign-in, and changes nothing, when the identity provider does not send the person's groups", async () => {
     const person = { sub: 'person-15', preferred_username: 'many' };
     await provider.person({ ...person, groups: ['exam-admins'] });
     const { jar } = await signIn();
@@ -264,7 +264,7 @@ describe('signing in at the organisation', () => {
     expect(await app.given.sql(`SELECT FROM users WHERE username = 'nobody-at-all'`)).toEqual([]);
   });
 
-  it('keeps the scope admin of the last operator who can sign in, even if none of her groups grants it any more', async () => {
+  it('keeps the scope admin of the last operator who can sign in, even if no group of the operator grants it any longer', async () => {
     const person = { sub: 'person-17', preferred_username: 'last' };
     await provider.person({ ...person, groups: ['exam-admins'] });
     const { jar } = await signIn();
@@ -291,7 +291,7 @@ describe('signing in at the organisation', () => {
     expect([put.status, put.body.errors]).toMatchObject([400, [{ code: 'password_elsewhere' }]]);
   });
 
-  it('shows on the sign-in page that the identity provider refused or cannot be reached', async () => {
+  it('the sign-in page shows that the identity provider refused the sign-in or cannot be reached', async () => {
     await provider.person(null);
     const { status, page } = await signIn();
     expect([status, page.includes('You were not signed in')]).toEqual([403, true]);
@@ -358,7 +358,7 @@ describe('signing out', () => {
   });
 });
 
-describe('in a browser', () => {
+describe('signing in and out in a browser', () => {
   it('signing out at the organisation ends both sessions, and the next visit requires a new sign-in', async () => {
     await provider.person({ sub: 'person-11', preferred_username: 'alex', groups: ['exam-admins'] });
     const browser = await startBrowser();
@@ -405,7 +405,7 @@ describe('in a browser', () => {
     }
   });
 
-  it('offers a local user no sign-out at the organisation', async () => {
+  it('the console offers a local user no sign-out at the organisation', async () => {
     const plain = await startApp({
       env: {
         OIDC_ISSUER: provider.issuer,
@@ -426,7 +426,7 @@ describe('in a browser', () => {
   });
 });
 
-it('offers no sign-in at the organisation when the OIDC settings are missing', async () => {
+it('the console offers no sign-in at the organisation when the OIDC settings are missing', async () => {
   const plain = await startApp({ databaseUrl: app.databaseUrl });
   try {
     for (const path of ['/console/sign-in', CALLBACK]) expect((await plain.call('GET', path)).status).toBe(404);

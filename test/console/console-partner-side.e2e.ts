@@ -36,7 +36,7 @@ afterAll(async () => {
 const open = () => partner.goTo(`/own/${subscribed.id}`);
 
 describe('a partner in the console', () => {
-  it('is invited by an operator in two clicks, with a password that is shown once', async () => {
+  it('an operator can invite a partner in two clicks, with a password that is shown once', async () => {
     await admin.button('Invite the partner …').waitFor();
     admin.clicks.length = 0;
     await admin.button('Invite the partner …').click();
@@ -55,7 +55,7 @@ describe('a partner in the console', () => {
     expect(user).toEqual({ scopes: ['partner'], subscription_ids: [subscribed.id] });
   });
 
-  it('signs in, and sees its own subscription with its health in plain words', async () => {
+  it('a partner can sign in, and sees its own subscription with its health in plain words', async () => {
     subscribed.partner.answer({ status: 400, body: `No ${MARKUP}` });
     await subscribed.booking();
     await eventually(async () => expect(await subscribed.queue()).toHaveLength(1));
@@ -72,7 +72,7 @@ describe('a partner in the console', () => {
     expect(partner.refusals()).toEqual([]);
   });
 
-  it('is led from every page of operators to its own, without a request that is refused', async () => {
+  it('a partner that opens a page for operators is redirected to its own page, without a refused request', async () => {
     for (const path of ['', '/queue', '/partners', `/partners/${other.id}`, '/setup/users', '/audit', '/jobs']) {
       await partner.goTo(path);
       await partner.title('The board');
@@ -82,13 +82,13 @@ describe('a partner in the console', () => {
     expect(partner.refusals()).toEqual([]);
   });
 
-  it('does not see the subscription of another partner', async () => {
+  it('a partner cannot see the subscription of another partner', async () => {
     await partner.goTo(`/own/${other.id}`);
     await partner.page.getByText('There is no such subscription.').waitFor();
     expect(partner.refusals().every((text) => text.startsWith('404 '))).toBe(true);
   });
 
-  it("shows the failed notifications with the endpoint's answers, and sends one again", async () => {
+  it("a partner can see its failed notifications with its endpoint's answers, and resend one", async () => {
     await open();
     await partner.link('Show the failed notifications').click();
     const row = partner.page.getByRole('row').filter({ hasText: 'HTTP 400' });
@@ -104,7 +104,7 @@ describe('a partner in the console', () => {
     await partner.page.getByText('Manual resend').waitFor();
   });
 
-  it('sends a delivered notification once more', async () => {
+  it('a partner can have a delivered notification sent again', async () => {
     subscribed.partner.requests.length = 0;
     await partner.button('Send again …').click();
     await partner.inDialog('Send again').click();
@@ -112,7 +112,7 @@ describe('a partner in the console', () => {
     await partner.page.getByText('Replay', { exact: true }).waitFor();
   });
 
-  it('replays the last seven days, and shows the progress, also after a reload', async () => {
+  it('a partner can replay the last seven days, and sees the progress even after a reload', async () => {
     await open();
     subscribed.partner.requests.length = 0;
     await partner.button('Replay the last 7 days …').click();
@@ -123,7 +123,7 @@ describe('a partner in the console', () => {
     await partner.page.getByText('1 delivered', { exact: true }).waitFor();
   });
 
-  it('pauses and resumes the delivery, and cannot resume when an operator suspended it', async () => {
+  it('a partner can pause and resume its deliveries, but cannot resume them after an operator suspended them', async () => {
     await open();
     await partner.button('Pause …').click();
     await partner.inDialog('Pause').click();
@@ -138,7 +138,7 @@ describe('a partner in the console', () => {
     await partner.button('Pause …').waitFor();
   });
 
-  it('gets a sample on demand, and reads the answer of its endpoint', async () => {
+  it('a partner can request a sample, and sees the answer of its endpoint', async () => {
     subscribed.partner.requests.length = 0;
     await partner.button('Send a sample').click();
     await partner.page.getByText('Your endpoint answered the sample with status 200.').waitFor();
@@ -150,7 +150,7 @@ describe('a partner in the console', () => {
     subscribed.partner.answer({ status: 200 });
   });
 
-  it('gets a new secret that is shown once, while both secrets sign', async () => {
+  it('a partner can create a new secret, which is shown once, while both secrets sign', async () => {
     await partner.button('Rotate the secret …').click();
     await partner.page.getByText('For 24 hours, requests are signed with the old and the new secret').waitFor();
     await partner.inDialog('Create new secret').click();
@@ -165,14 +165,14 @@ describe('a partner in the console', () => {
     expect(request.headers['webhook-signature'].split(' ')).toHaveLength(2);
   });
 
-  it('has links to the guide for partners and to the vectors for tests', async () => {
+  it('a partner sees links to the guide for partners and to the test vectors', async () => {
     const links = partner.page.getByRole('region', { name: 'Test your program' }).getByRole('link');
     const hrefs = await Promise.all((await links.all()).map((one) => one.getAttribute('href')));
     const paths = hrefs.map((href) => new URL(href!).pathname);
     expect(paths).toEqual(['/guide/notifications.html', '/guide/files/clients/partner/vectors.json']);
   });
 
-  it('chooses among several subscriptions', async () => {
+  it('a partner with several subscriptions can choose one of them', async () => {
     await subscribed.admin('PUT', `users/${invited.username}`, { subscription_ids: [subscribed.id, other.id] });
     await partner.goTo('/own');
     await partner.title('My subscriptions');
@@ -181,7 +181,7 @@ describe('a partner in the console', () => {
     await partner.title('Another partner');
   });
 
-  it('loses the session when an operator disables its user', async () => {
+  it('a partner loses its session when an operator disables its user', async () => {
     await subscribed.admin('PUT', `users/${invited.username}`, { disabled: true });
     await partner.dialog('Your session has ended').waitFor();
     partner.refusals();

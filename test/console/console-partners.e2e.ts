@@ -26,7 +26,7 @@ const head = (text: string) => driver.page.locator('.page-head', { hasText: text
 const open = () => driver.goTo(`/partners/${subscribed.id}`);
 
 describe('partners in the console', () => {
-  it('shows a partner as FAILING when every attempt fails, with the count of its waiting notifications', async () => {
+  it('the console shows a partner as FAILING when every attempt fails, with the count of its waiting notifications', async () => {
     await row().getByText('Up', { exact: true }).waitFor();
     subscribed.partner.answer({ status: 400, body: `No ${MARKUP}` });
     await subscribed.booking();
@@ -63,7 +63,7 @@ describe('partners in the console', () => {
     await open();
   });
 
-  it("shows the result of sending a sample of any event step by step, with the partner's response as plain text", async () => {
+  it("the console shows the result of a sample of any event step by step, with the partner's response as plain text", async () => {
     await driver.page.getByLabel('Kind of sample').selectOption('EXAM_COMPLETED');
     await driver.button('Send a sample').click();
     const report = driver.page.locator('.report');
@@ -227,7 +227,7 @@ describe('partners in the console', () => {
     await eventually(() => delivered() === 2);
   });
 
-  it('deletes a partner after the operator has typed its name in a dialog that shows the number of unsent notifications', async () => {
+  it('an operator can delete a partner after entering its name in a dialog that shows the number of unsent notifications', async () => {
     subscribed.partner.answer({ status: 400 });
     await subscribed.booking();
     await eventually(async () => (await subscribed.queue()).length === 2);

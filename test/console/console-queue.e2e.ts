@@ -44,7 +44,7 @@ describe('the error queue in the console', () => {
   const fact = (term: string) => driver.page.locator('.facts > div', { hasText: term }).locator('dd').textContent();
   const legend = (text: string) => driver.page.locator('.progress-legend', { hasText: text }).first().waitFor();
 
-  it('shows each cause in the error queue with its count, age, next exam and remedy', async () => {
+  it('the error queue shows each cause with its count, age, next exam and remedy', async () => {
     const cause = row('Refused');
     await cause.waitFor();
     const cells = await cause.getByRole('cell').allTextContents();
@@ -59,7 +59,7 @@ describe('the error queue in the console', () => {
     await driver.expectGoodPage('queue');
   });
 
-  it('keeps the filters of the error queue in the address, and finds the notifications of a booking', async () => {
+  it('the error queue keeps its filters in the address, and can be filtered by booking', async () => {
     await driver.link('Read the answers').click();
     await driver.title('Refused');
     await driver.page.getByText('4 rows', { exact: true }).waitFor();
@@ -87,7 +87,7 @@ describe('the error queue in the console', () => {
     await driver.expectGoodPage('notification');
   });
 
-  it('copies a notification as a curl command that sends the same request without the secret', async () => {
+  it('an operator can copy a notification as a curl command that sends the same request without the secret', async () => {
     await driver.page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: app.url });
     await driver.button('Copy as curl').click();
     await driver.told('Copied.');
@@ -164,7 +164,7 @@ describe('the error queue in the console', () => {
     await driver.page.getByText('The error queue is empty').waitFor();
   });
 
-  it('an operator gets in five clicks from an alert to the corrected settings of the partner and the resend of its notifications', async () => {
+  it("after an alert, an operator needs five clicks to correct the partner's settings and resend its notifications", async () => {
     subscribed.partner.answer({ status: 401 });
     await failed(2);
     await driver.goTo('/queue');
@@ -220,7 +220,7 @@ describe('the error queue in the console', () => {
     await other.page.close();
   });
 
-  it('saves a list as a CSV in which a spreadsheet finds no formulas', async () => {
+  it('an operator can save a list as a CSV file in which a spreadsheet finds no formulas', async () => {
     await driver.goTo('/jobs');
     const [file] = await Promise.all([driver.page.waitForEvent('download'), driver.button('CSV').click()]);
     expect(file.suggestedFilename()).toBe('jobs.csv');
@@ -231,7 +231,7 @@ describe('the error queue in the console', () => {
     expect(lines).toHaveLength(4);
   });
 
-  it('remembers the columns of a list that the operator has chosen', async () => {
+  it('the console remembers which columns of a list the operator has chosen', async () => {
     await driver.goTo('/notifications');
     await driver.button('Columns').click();
     await driver.page.getByRole('menuitemcheckbox', { name: 'Account' }).click();

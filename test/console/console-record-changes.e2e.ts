@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 describe('changes of records in the console', () => {
-  it('an operator chooses the changes in the settings of a partner, whose page shows them in words', async () => {
+  it("an operator can choose in a partner's settings which record changes it receives, and its page lists them", async () => {
     await driver.goTo(`/partners/${subscribed.id}/settings`);
     const group = driver.page.getByRole('group', { name: 'Changes of records' });
     await group.getByLabel('Record created').check();
@@ -32,7 +32,7 @@ describe('changes of records in the console', () => {
     await driver.page.getByText('Record created, Result held').waitFor();
   });
 
-  it('the error queue and the page of a notification name the change and the record', async () => {
+  it('the error queue and the page of a notification name the record and its change', async () => {
     subscribed.partner.answer({ status: 400 });
     const record = await app.given.eligibility(subscribed.scene);
     const id = record['svc_eligiblity_id'] as string;

@@ -3,7 +3,7 @@ import { ConsoleDriver } from '../support/console';
 import { eventually } from '../support/eventually';
 import { Subscribed } from '../support/subscribed';
 
-describe('the console of the staff of one account', () => {
+describe('the console for support staff', () => {
   let app: TestApp;
   let subscribed: Subscribed;
   let admin: ConsoleDriver;
@@ -27,7 +27,7 @@ describe('the console of the staff of one account', () => {
     await app?.close();
   });
 
-  it('shows support staff only the actions on a partner that they may perform', async () => {
+  it('the console shows support staff only the actions on a partner that they may perform', async () => {
     const actions = async (driver: ConsoleDriver) => {
       await driver.goTo(`/partners/${subscribed.id}`);
       await driver.button('Suspend …').waitFor();
@@ -47,7 +47,7 @@ describe('the console of the staff of one account', () => {
     await staff.expectGoodPage('partner-staff');
   });
 
-  it('shows support staff no link to a set-up page', async () => {
+  it('the console shows support staff no link to a set-up page', async () => {
     for (const [driver, isAdmin] of [
       [admin, true],
       [staff, false],
@@ -65,7 +65,7 @@ describe('the console of the staff of one account', () => {
   });
 });
 
-describe('the rights of the operator who uses the console', () => {
+describe('the rights of the signed-in operator', () => {
   let app: TestApp;
   let driver: ConsoleDriver;
 

@@ -200,7 +200,7 @@ describe('a session of the console', () => {
 });
 
 describe('signing in by password at the console', () => {
-  it('answers every refused sign-in identically, whatever the reason, and writes an audit row', async () => {
+  it('answers every refused sign-in at the console identically, whatever the reason, and writes an audit row', async () => {
     const client = await new OAuth(app).login();
     const gone = await new OAuth(app).login({ scopes: SCOPES });
     await app.given.sql('UPDATE users SET disabled = true WHERE username = $1', [gone.username]);
@@ -243,7 +243,7 @@ describe('signing in by password at the console', () => {
     }
   });
 
-  it('counts sign-ins at the console together with the token requests of an address, and refuses sign-ins under OPERATOR_PASSWORDS=off', async () => {
+  it("counts an address's console sign-ins together with its token requests, and refuses sign-ins under OPERATOR_PASSWORDS=off", async () => {
     const strict = await startApp({
       databaseUrl: app.databaseUrl,
       env: { OPERATOR_PASSWORDS: 'off', TOKEN_RATE_LIMIT_PER_MINUTE: '2' },

@@ -21,7 +21,7 @@ const field = (label: string) => driver.page.getByLabel(label).first();
 const inDialog = (label: string) => driver.dialog().getByLabel(label).first();
 
 describe('the set-up pages', () => {
-  it('opens an account and stores its settings, in forms with the rules of the OpenAPI document', async () => {
+  it('an operator can open an account and change its settings, in forms with the rules of the OpenAPI document', async () => {
     await driver.title('Accounts');
     await driver.expectGoodPage('setup');
     await driver.button('Open an account …').click();
@@ -49,26 +49,29 @@ describe('the set-up pages', () => {
     ['accommodations', 'Accommodations', 'New accommodation …', 'Accommodation code', 'A-CONSOLE', 'Name'],
     ['attribute-keys', 'Attribute keys', 'New attribute key …', 'Key', 'k-console', 'Name'],
     ['vouchers', 'Vouchers', 'New voucher …', 'Voucher code', 'V-CONSOLE', 'Value'],
-  ])('creates, changes and deletes %s on the set-up pages', async (kind, title, make, codeLabel, code, other) => {
-    const account = await app.given.account();
-    await driver.goTo(`/setup/accounts/${account}/${kind}`);
-    await driver.title(title);
-    await driver.button(make).click();
-    await inDialog(codeLabel).fill(code);
-    await inDialog(other).fill('10');
-    await driver.inDialog('Save').click();
-    await driver.told('Saved.');
-    await driver.expectGoodPage(`setup-${kind}`);
-    await driver.button(`Edit ${code}`).click();
-    await inDialog(other).fill('20');
-    await driver.inDialog('Save').click();
-    await driver.page.getByRole('cell', { name: /^20/ }).waitFor();
-    await driver.button(`Delete ${code}`).click();
-    await driver.inDialog('Delete').click();
-    await driver.told('Deleted.');
-  });
+  ])(
+    'an operator can create, change and delete %s on the set-up pages',
+    async (kind, title, make, codeLabel, code, other) => {
+      const account = await app.given.account();
+      await driver.goTo(`/setup/accounts/${account}/${kind}`);
+      await driver.title(title);
+      await driver.button(make).click();
+      await inDialog(codeLabel).fill(code);
+      await inDialog(other).fill('10');
+      await driver.inDialog('Save').click();
+      await driver.told('Saved.');
+      await driver.expectGoodPage(`setup-${kind}`);
+      await driver.button(`Edit ${code}`).click();
+      await inDialog(other).fill('20');
+      await driver.inDialog('Save').click();
+      await driver.page.getByRole('cell', { name: /^20/ }).waitFor();
+      await driver.button(`Delete ${code}`).click();
+      await driver.inDialog('Delete').click();
+      await driver.told('Deleted.');
+    },
+  );
 
-  it('stores the retake policy of a test, keeps it when the name changes, and shows a fault at its field', async () => {
+  it('the form of a test stores the retake policy, keeps it when the name changes, and shows a fault at its field', async () => {
     const account = await app.given.account();
     const policyOf = async () =>
       (await app.given.sql('SELECT retake FROM tests WHERE test_code = $1', ['T-RETAKE']))[0];

@@ -18,7 +18,7 @@ describe('the files of the console', () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(`${app.url}${path}`, { headers, redirect: 'manual' });
 
-  it('the console serves one page at every address, with a content security policy that allows no injected markup', async () => {
+  it('the console serves one page at every address, with a content security policy that blocks injected scripts and styles', async () => {
     for (const path of [
       '/console',
       '/console/queue',
@@ -42,7 +42,7 @@ describe('the files of the console', () => {
       expect([path, (await get(path)).status]).toEqual([path, 404]);
   });
 
-  it("lets browsers cache the console's files forever, and compresses the files for browsers that accept it", async () => {
+  it("browsers can cache the console's files forever, and get them compressed if they accept that", async () => {
     const html = await (await get('/console')).text();
     const [, script] = /<script[^>]* src="([^"]+)"/.exec(html)!;
     const address = new URL(script, `${app.url}/console`).pathname.replace('/v1', '');
@@ -72,8 +72,8 @@ describe('the files of the console', () => {
   });
 
   /**
-   * Waits until the page is shown, and returns the files that were loaded for it. The code of other pages is loaded
-   * afterwards, while the browser is idle.
+   * Waits until the page is shown, and returns the files that were loaded for it. The browser loads the code of other
+   * pages later, while it is idle.
    */
   async function loadedForFirstPage(driver: ConsoleDriver): Promise<Map<string, number>> {
     const loaded = new Map<string, number>();
@@ -88,7 +88,7 @@ describe('the files of the console', () => {
   }
 });
 
-describe('the shell of the console', () => {
+describe('every page of the console', () => {
   let app: TestApp;
   let driver: ConsoleDriver;
   beforeAll(async () => {
@@ -123,7 +123,7 @@ describe('the shell of the console', () => {
     expect(driver.page.url()).toBe(`${app.url}/console/notifications?state=PENDING`);
   });
 
-  it('requests the session and the data of the page while the JavaScript of the console is still loading', async () => {
+  it('the console requests the session and the data of the page while its JavaScript is still loading', async () => {
     const tab = await driver.page.context().newPage();
     for (const [file, path] of [
       ['app', '/console/session'],
@@ -140,7 +140,7 @@ describe('the shell of the console', () => {
     await tab.close();
   });
 
-  it('shows an error when the JavaScript of the console cannot be loaded', async () => {
+  it('the page shows an error when the JavaScript of the console cannot be loaded', async () => {
     const tab = await driver.page.context().newPage();
     await tab.route('**/assets/app-*.js', (route) => route.abort());
     await tab.goto(`${app.url}/console`);
@@ -188,7 +188,7 @@ describe('the shell of the console', () => {
     await driver.page.keyboard.press('Escape');
   });
 
-  it('keeps the input of a form when the session expires, and repeats the request after the new sign-in', async () => {
+  it('a form keeps its input when the session expires, and repeats its request after the new sign-in', async () => {
     // The options of the filters are loaded before the session expires, so that only the list is requested afterwards.
     const options = ['accounts', 'subscriptions'].map((path) =>
       driver.page.waitForResponse((response) => new URL(response.url()).pathname.endsWith(`/admin/${path}`)),
@@ -245,7 +245,7 @@ describe('the shell of the console', () => {
     await driver.expectGoodPage('not-found');
   });
 
-  it('ends every session of the user at "Sign out everywhere", and shows no data afterwards', async () => {
+  it('"Sign out everywhere" ends every session of the user, and no data is shown afterwards', async () => {
     const there = await driver.another();
     await there.page.close();
     await driver.goTo('');

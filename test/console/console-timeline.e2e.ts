@@ -52,7 +52,7 @@ describe('the timeline of a booking', () => {
     expect(current).toEqual([null, 'true', null, null]);
   });
 
-  it('shows the old and the new time of a moved exam, in the timeline and in the lists', async () => {
+  it('the timeline and the lists show the old and the new time of a moved exam', async () => {
     const [made, first, second] = (await of(booking)).sort(
       (one, other) => one['event_sequence'] - other['event_sequence'],
     );
@@ -66,14 +66,14 @@ describe('the timeline of a booking', () => {
       .waitFor();
   });
 
-  it("links each event of a booking's timeline to the next notification of the booking", async () => {
+  it('the timeline of a booking links each event to its notification', async () => {
     await events().nth(3).getByRole('link').click();
     await driver.title(`Booking cancelled ${booking}`);
     await eventually(async () => expect(await events().nth(3).getAttribute('aria-current')).toBe('true'));
     expect(await texts('.sequence')).toEqual(['1', '2', '3', '4']);
   });
 
-  it("shows the events and notifications of a candidate's bookings on the page of the candidate, newest first", async () => {
+  it("the page of a candidate shows the events and notifications of the candidate's bookings, newest first", async () => {
     await driver.goTo(`/candidates/${subscribed.scene.account}/${record['candidate'].candidate_id}`);
     const entries = driver.page.getByRole('region', { name: 'Timeline' }).locator('.story > li');
     await entries.first().waitFor();
@@ -88,7 +88,7 @@ describe('the timeline of a booking', () => {
       'Exam booked',
       'Record created',
     ]);
-    // The notifications are part of the entries of their changes, and each leads to its own page.
+    // Each entry of a change contains its notifications, which link to their own pages.
     const told = entries.nth(2).locator('.story-told');
     expect(await told.locator('.badge').allTextContents()).toEqual(['Delivered']);
     expect(await entries.nth(1).locator('.story-told .badge').allTextContents()).toEqual(['Error queue']);
@@ -97,7 +97,7 @@ describe('the timeline of a booking', () => {
     await driver.title(`Booking rescheduled ${booking}`);
   });
 
-  /** Opens the search with Ctrl+K, which a page answers only once it is loaded, and enters the text. */
+  /** Opens the search with Ctrl+K and enters the text; a page reacts to Ctrl+K only once it is loaded. */
   async function fillSearch(text: string): Promise<void> {
     const field = driver.page.getByRole('combobox', { name: /^Search for a page/ });
     await eventually(async () => {
@@ -106,7 +106,7 @@ describe('the timeline of a booking', () => {
     });
   }
 
-  it('shows candidates and partners as results of the search by Ctrl+K', async () => {
+  it('the search that Ctrl+K opens finds candidates and partners', async () => {
     const { candidate_id: id, last_name: last, first_name: first } = record['candidate'] as Record<string, string>;
     const search = async (text: string, option: RegExp) => {
       await fillSearch(text);
@@ -120,7 +120,7 @@ describe('the timeline of a booking', () => {
     await driver.title('The board');
   });
 
-  it('answers in two clicks whether the partner knows that the exam of a candidate was moved', async () => {
+  it("an operator sees in two clicks whether the partner knows that a candidate's exam was moved", async () => {
     await subscribed.patch({ name: 'The board' });
     await driver.goTo('');
     driver.clicks.length = 0;

@@ -27,7 +27,7 @@ const open = (candidateId: string) => driver.goTo(`/candidates/${subscribed.scen
 const dayIn = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
 
 describe('times in the console', () => {
-  it('shows every absolute time in one format, which names the time zone', async () => {
+  it('the console shows every absolute time in one format that includes the time zone', async () => {
     await record({ candidate_id: 'TIMES' });
     await open('TIMES');
     await driver.page.getByRole('region', { name: 'Timeline' }).locator('.story > li').first().waitFor();
@@ -36,7 +36,7 @@ describe('times in the console', () => {
     expect(texts.filter((text) => !ABSOLUTE.test(text))).toEqual([]);
   });
 
-  it('shows seconds for attempts only, because only technical events need them', async () => {
+  it('the console shows seconds only in the times of delivery attempts', async () => {
     const [notification] = await eventually(async () => {
       await subscribed.booking();
       const found = await subscribed.notifications('&state=DELIVERED');
@@ -51,7 +51,7 @@ describe('times in the console', () => {
     expect(await created.textContent()).toMatch(ABSOLUTE);
   });
 
-  it('names the time zone at the fields for a time, and fills both fields with a press', async () => {
+  it('the fields for a period name the time zone, and one click on a period fills both fields', async () => {
     await driver.goTo('/notifications');
     await driver.page.getByLabel('Created before (New York time)').waitFor();
     await driver.button('Last 7 days').click();
@@ -63,7 +63,7 @@ describe('times in the console', () => {
     await driver.expectGoodPage('notifications-presets');
   });
 
-  it('books and moves an exam in the time zone of its test centre, and shows it there with the address', async () => {
+  it('an operator can book and move an exam in the time zone of its test centre, whose address is shown', async () => {
     await record({ candidate_id: 'TOKYO' });
     await open('TOKYO');
     await driver.button('Book …').click();
@@ -97,7 +97,7 @@ describe('times in the console', () => {
     expect(await bookings()).toEqual([{ booking_on: new Date(`${dayIn(11)}T01:30:00Z`) }]);
   });
 
-  it('shows no age in the future when the clock of the browser is minutes behind', async () => {
+  it("the console shows no negative age when the browser's clock is minutes behind", async () => {
     await driver.page.addInitScript('{ const real = Date.now; Date.now = () => real() - 300000; }');
     await driver.goTo('/notifications');
     const created = driver.page.locator('td[data-label="Created"] time').first();

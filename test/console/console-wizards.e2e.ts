@@ -22,7 +22,7 @@ const field = (label: string | RegExp) => driver.page.getByLabel(label).first();
 const step = (text: string) => driver.page.getByText(text, { exact: true }).waitFor();
 
 describe('the assistant that connects a client', () => {
-  it('keeps its step when the page is loaded again, and goes back', async () => {
+  it('the assistant that connects a client keeps its step after a reload, and can go back', async () => {
     const account = await app.given.account();
     await driver.goTo('/setup/connect-client');
     await step('Step 1 of 3');
@@ -41,7 +41,7 @@ describe('the assistant that connects a client', () => {
     await step('Step 2 of 3');
   });
 
-  it('asks before a secret that is shown once is lost, and creates a new secret when it was lost', async () => {
+  it('the assistant that connects a client warns before a secret is lost, and can replace a lost secret', async () => {
     await field(/^Name/).fill('Portal');
     await driver.button('Create application').click();
     await step('Step 3 of 3');
@@ -68,7 +68,7 @@ describe('the assistant that connects a client', () => {
 });
 
 describe('the assistant that connects a partner', () => {
-  it('leads from a certificate that is not accepted to its correction, and continues afterwards', async () => {
+  it('the assistant that connects a partner continues after a refused certificate is corrected', async () => {
     const account = await app.given.account();
     await driver.goTo('/setup/connect-partner');
     await driver.page.getByLabel(/^Account \*?$/).fill(account);

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const row = (text: string) => driver.page.getByRole('row').filter({ hasText: text });
 const record = (candidate: object) => app.given.eligibility(scene, { candidate });
-/** Creates an accommodation that needs approval, with a name. Returns its code. */
+/** Creates an accommodation with a name, which needs approval. Returns its code. */
 async function namedAccommodation(): Promise<string> {
   const code = await app.given.accommodation(scene.account, true);
   await app.given.sql(`UPDATE accommodations SET name = 'Accommodation, wide' WHERE accommodation_code = $1`, [code]);
@@ -57,7 +57,7 @@ describe('the work lists', () => {
     expect(await statusOf(id as string)).toBe('ELIGIBLE');
   });
 
-  it('leads from an approval to its candidate, names the accommodation, and declines it with a reason', async () => {
+  it('an operator can open the candidate of an approval, and decline the named accommodation with a reason', async () => {
     const code = await namedAccommodation();
     const { svc_eligiblity_id: id } = await record({ last_name: 'Declined', special_accommodations: [code] });
     await driver.goTo('/work/approvals');
@@ -84,7 +84,7 @@ describe('the work lists', () => {
     expect(await statusOf(id as string)).toBe('ELIGIBLE');
   });
 
-  it('an operator can approve 25 records at once, and sees how many requests were refused', async () => {
+  it('an operator can approve 25 records at once, and sees how many of these approvals were refused', async () => {
     const code = await app.given.accommodation(scene.account, true);
     const made = [];
     for (let number = 0; number < 25; number++)
@@ -132,7 +132,7 @@ describe('the work lists', () => {
     await driver.page.getByText('No record is on hold.').waitFor();
   });
 
-  it('shows an unmatched result beside the candidates that it may belong to, and accepts it for the chosen candidate', async () => {
+  it('an operator sees an unmatched result beside the candidates to whom it may belong, and accepts it for one of them', async () => {
     const named = { first_name: 'Grace', last_name: 'Unmatched', email: 'grace@example.org' };
     const { svc_eligiblity_id: id } = await record(named);
     await new Deliveries(app).register(
@@ -158,7 +158,7 @@ describe('the work lists', () => {
     expect(await statusOf(id as string)).toBe('COMPLETED');
   });
 
-  it('shows within three clicks the exam of a typed code before an operator accepts the result for it', async () => {
+  it('an operator sees within three clicks the exam of a typed code before accepting a result for it', async () => {
     const eligibility = await record({ first_name: 'Typed', last_name: 'Exam' });
     const id = eligibility['svc_eligiblity_id'] as string;
     const { booking_code: code } = await app.given.booking(scene, eligibility);
@@ -245,7 +245,7 @@ describe('the work lists', () => {
     expect(await app.given.sql(`SELECT 1 FROM eligibilities WHERE candidate_id = 'UP-1'`)).toHaveLength(1);
   });
 
-  it('shows the progress of a running import without moving the row under the pointer', async () => {
+  it('the console shows the progress of a running import without moving the row under the pointer', async () => {
     const gate = new pg.Client({ connectionString: app.databaseUrl });
     await gate.connect();
     await gate.query('SELECT pg_advisory_lock(1)');

@@ -74,7 +74,7 @@ describe('the overview', () => {
     expect([failed, delivered]).toEqual([4, 0]);
   });
 
-  it('the overview shows partners with problems: failing while UP, DOWN, suspended, unverified, or with an expiring certificate', async () => {
+  it('the overview shows partners that fail while UP, are DOWN, suspended or unverified, or have an expiring certificate', async () => {
     await refused(subscribed, 2);
     const failing = await showing({ partners: { well: 0, failing: 1, down: 0 } });
     const { id, scene } = subscribed;
@@ -144,7 +144,7 @@ describe('the overview', () => {
     expect(answer.status).toBe(403);
   });
 
-  it('the overview counts the delivery attempts of the last two hours anew, and keeps the counts of earlier hours', async () => {
+  it('the overview recounts the delivery attempts of the last two hours, and keeps the counts of earlier hours', async () => {
     await app.given.sql(
       `INSERT INTO notification_attempts (notification_position, subscription_id, at, duration_ms, trigger, http_status)
        SELECT 1, $1::uuid, date_trunc('hour', now()) - interval '1 minute', 7, 'FIRST', 200 FROM generate_series(1, 3)`,
@@ -208,7 +208,7 @@ describe('the list of imports', () => {
         body: `candidate_id,first_name,last_name,test_code\n${name},A,B,${scene.testCode}\n`,
       });
     const ids = [(await send('C-1')).body.import_id, (await send('C-2')).body.import_id];
-    // The two imports get the same time of arrival, so that only their position decides their order.
+    // The two imports get the same time of receipt, so that only their position decides their order.
     await app.given.sql('UPDATE eligibility_imports SET received_datetime = $1', [new Date()]);
     const list = (query = '', token = support) => app.call('GET', `/admin/imports${query}`, { token });
     const done = await eventually(async () => {

@@ -19,7 +19,7 @@ const count = async (candidateId: string) =>
   (await app.given.sql('SELECT count(*) AS n FROM eligibilities WHERE candidate_id = $1', [candidateId]))[0]['n'];
 
 describe('§5 Create', () => {
-  it('creates an eligibility with 200 and every member of the Eligibility Response Model, null or [] where there is no value', async () => {
+  it('POST of an eligibility answers 200 with every member of the Eligibility Response Model, null or [] where there is no value', async () => {
     const end = dateTime(Date.now() + 86_400_000);
     const answer = await create({
       test_code: scene.testCode,
@@ -96,7 +96,7 @@ describe('§5 Create', () => {
     expect(eligible.body).toMatchObject({ status: 'ELIGIBLE', eligibility_status_message: null });
   });
 
-  it('returns a record before its window as ELIGIBLE but not eligible_to_schedule, with the reason', async () => {
+  it('before its window begins, a record is ELIGIBLE but not eligible_to_schedule, with the reason', async () => {
     const { body: record } = await create(body({ schedule_start_date: dateTime(Date.now() + 3_600_000) }));
     expect(record).toMatchObject({ status: 'ELIGIBLE', eligible_to_schedule: false });
     expect(record.eligibility_status_message).toEqual(expect.any(String));
@@ -112,7 +112,7 @@ describe('§5 Create', () => {
     expect(answer.body.svc_eligiblity_id).not.toBe('AAAAAAAA');
   });
 
-  it('§2 refuses unknown members and hints at the nearest known name', async () => {
+  it('§2 refuses unknown members and suggests the nearest known name', async () => {
     const { candidate, ...rest } = body();
     const answer = await create({
       ...rest,
@@ -228,7 +228,7 @@ describe('§5 Create: one live record for account, candidate and test', () => {
     ]);
   });
 
-  it('create reads only records of the candidate and the test, however many other records are expired', async () => {
+  it('POST of an eligibility reads only records of the candidate and the test, however many other records have expired', async () => {
     for (let n = 0; n < 10; n++) expect((await create(body())).status).toBe(200);
     await app.given.records(20_000, scene, { candidate_id: `'over-' || n`, status: `'EXPIRED'` });
     const read = await app.given.recordsRead(async () => {

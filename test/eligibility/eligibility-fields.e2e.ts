@@ -85,8 +85,7 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     ['candidate.candidate_id', 'x'.repeat(51), 'too_long'],
     ['candidate.candidate_id', 'a/b', 'candidate_id_invalid'],
     ['candidate.candidate_id', 'a\\b', 'candidate_id_invalid'],
-    // In a URL, "." and ".." mean the current and the parent folder. No path could name a candidate with one of them as
-    // its id.
+    // In a URL, "." and ".." mean the current and the parent folder. No path could name a candidate with such an id.
     ['candidate.candidate_id', '..', 'candidate_id_invalid'],
     ['candidate.candidate_id', '.', 'candidate_id_invalid'],
     ['candidate.candidate_id', ' a', 'candidate_id_invalid'],
@@ -133,7 +132,7 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     ['eligibility_end_date', '2020-01-01T00:00:00Z', 'end_date_past'],
     ['schedule_start_date', '2999-01-01T00:00:00Z', 'end_date_before_start'],
   ];
-  it('a date without a time is refused with a hint at the required form', async () => {
+  it('a date without a time is refused with a hint about the required form', async () => {
     const { body } = await create({
       ...bodyWith('eligibility_end_date', '2030-05-14'),
       schedule_start_date: '2030-05-14',

@@ -80,7 +80,7 @@ describe('§5 Launch', () => {
     }
   });
 
-  it('a launch link works once: a used link is 410, and only one of 20 simultaneous redemptions is 303', async () => {
+  it('a launch link works once: a used link answers 410, and only one of 20 simultaneous redemptions answers 303', async () => {
     const path = await launchPath(await app.given.eligibility(scene));
     const answers = await Promise.all(Array.from({ length: 20 }, () => app.call('GET', path)));
     expect(answers.filter((answer) => answer.status === 303)).toHaveLength(1);
@@ -102,7 +102,7 @@ describe('§5 Launch', () => {
     expect((await app.call('GET', second)).status).toBe(303);
   });
 
-  it('a request with an expired launch link is 410, and with an unknown launch link 404', async () => {
+  it('an expired launch link answers 410, and an unknown launch link 404', async () => {
     const path = await launchPath(await app.given.eligibility(scene));
     await app.given.sql(`UPDATE launches SET expires_at = now() - interval '1 second' WHERE used_at IS NULL`);
     expect((await app.call('GET', path)).status).toBe(410);
@@ -110,7 +110,7 @@ describe('§5 Launch', () => {
       expect([code, (await app.call('GET', `/launch/${code}`)).status]).toEqual([code, 404]);
   });
 
-  it('deletes launch links that expired unused a month ago, and keeps only the last used link of each record', async () => {
+  it('deletes unused launch links a month after their expiry, and keeps only the last used link of each record', async () => {
     const record = await app.given.eligibility(scene);
     const [unused, recent, used, last] = [
       await launchPath(record),
@@ -135,7 +135,7 @@ describe('§5 Launch', () => {
     expect((await app.call('GET', last)).status).toBe(410);
   });
 
-  it('a launch link is 410 when the record was cancelled or completed after the link was issued', async () => {
+  it('a launch link answers 410 when the record was cancelled or completed after the link was issued', async () => {
     for (const assignment of [`status = 'CANCELLED'`, `status = 'COMPLETED'`]) {
       const record = await app.given.eligibility(scene);
       const path = await launchPath(record);
@@ -150,7 +150,7 @@ describe('§5 Launch', () => {
     }
   });
 
-  it('redeeming a launch link during a hold is 403 and does not use the link up, even for a booked record', async () => {
+  it('redeeming a launch link during a hold is refused with 403 and does not use the link up, even for a booked record', async () => {
     const booked = await app.given.eligibility(scene);
     await app.given.booking(scene, booked);
     const operator = await app.given.operator();
@@ -174,12 +174,15 @@ describe('§5 Launch', () => {
     ['sec-purpose', 'prefetch;prerender'],
     ['purpose', 'prefetch'],
     ['x-moz', 'prefetch'],
-  ])('a request to a launch link with the header %s: %s is 204 and does not use the link up', async (name, value) => {
-    const path = await launchPath(await app.given.eligibility(scene));
-    const answer = await app.call('GET', path, { headers: { [name]: value } });
-    expect([answer.status, answer.headers.get('location')]).toEqual([204, null]);
-    expect((await app.call('GET', path)).status).toBe(303);
-  });
+  ])(
+    'a request to a launch link with the header %s: %s is answered with 204 and does not use the link up',
+    async (name, value) => {
+      const path = await launchPath(await app.given.eligibility(scene));
+      const answer = await app.call('GET', path, { headers: { [name]: value } });
+      expect([answer.status, answer.headers.get('location')]).toEqual([204, null]);
+      expect((await app.call('GET', path)).status).toBe(303);
+    },
+  );
 
   it('a refused launch link shows a browser a page with the next step, and returns a problem document to a program', async () => {
     const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
@@ -196,7 +199,7 @@ describe('§5 Launch', () => {
     }
   });
 
-  it('a launch link for a booked exam is issued from launch_minutes_before minutes before its start', async () => {
+  it('a launch link for a booked exam is issued at the earliest launch_minutes_before minutes before the exam', async () => {
     const early = await app.given.scene();
     await app.given.sql('UPDATE tests SET launch_minutes_before = 30 WHERE account_code = $1', [early.account]);
     const record = await app.given.eligibility(early);
@@ -238,7 +241,7 @@ describe('§5 Launch', () => {
     expect((await info(idOf(await app.given.eligibility(scene)), await app.given.operator())).status).toBe(200);
   });
 
-  it('a request to launch an exam outside of its window, or for a test without a launch_url, is 403 launch_not_available', async () => {
+  it('a request to launch an exam outside of its window, or for a test without a launch_url, is refused with 403 launch_not_available', async () => {
     const early = await app.given.eligibility(scene, { schedule_start_date: dateTime(Date.now() + 60_000) });
     const bare = await app.given.scene({ launch_url: null });
     const late = await app.given.eligibility(scene);

@@ -99,7 +99,7 @@ describe('the list of an account', () => {
 describe('the list filtered by updated_since', () => {
   const CHANGED = 1_500;
 
-  it('filters, sorts and reads a page of records in one SQL statement', async () => {
+  it('one SQL statement filters, sorts and reads a page of the list of eligibilities', async () => {
     await app.given.sql(
       `UPDATE eligibilities SET updated_datetime = '2022-01-01Z' WHERE position % ${RECORDS / CHANGED} = 0 AND account_code = $1`,
       [scene.account],
@@ -130,7 +130,7 @@ describe('the list filtered by updated_since', () => {
 });
 
 describe('a record whose window is over', () => {
-  it('the list of eligibilities shows a record whose window is over only under the status EXPIRED, in order, whether the expiry is already stored or not', async () => {
+  it('the list of eligibilities shows a record whose window is over only under the status EXPIRED, in order, whether or not the expiry is already stored', async () => {
     const own = await app.given.scene();
     const ids: string[] = [];
     for (let n = 0; n < 6; n++) ids.unshift((await app.given.eligibility(own))['svc_eligiblity_id'] as string);

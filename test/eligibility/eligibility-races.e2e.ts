@@ -48,7 +48,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('of 20 creates with one client_eligibility_id for 20 candidates, one is answered with 200', async () => {
+  it('of 20 simultaneous creates with one client_eligibility_id for 20 candidates, only one is answered with 200', async () => {
     const client_eligibility_id = app.given.unique('EL-');
     const answers = await at20((at) =>
       call(at, 'POST', candidates(), app.given.eligibilityBody(scene.testCode, { client_eligibility_id })),
@@ -56,7 +56,7 @@ describe('§5 races, on two applications and one database', () => {
     expect(tally(answers)).toEqual({ '200': 1, '400 client_eligibility_id_in_use': 19 });
   });
 
-  it('of 20 simultaneous creates for a candidate whose old record has expired, one is answered with 200', async () => {
+  it('of 20 simultaneous creates for a candidate whose old record has expired, only one is answered with 200', async () => {
     const body = app.given.eligibilityBody(scene.testCode);
     const old = await app.given.eligibility(scene, body);
     await app.given.sql('UPDATE eligibilities SET eligibility_end_date = now() WHERE svc_eligiblity_id = $1', [
@@ -114,7 +114,7 @@ describe('§5 races, on two applications and one database', () => {
     expect((shared[0] as { transactions: number }).transactions).toBeLessThan(free.length);
   });
 
-  it('accepts one of 20 simultaneous redemptions of a one-use voucher, by create, by update or by the vouchers route', async () => {
+  it('accepts only one of 20 simultaneous redemptions of a one-use voucher, by create, by update or by the vouchers route', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const code = await app.given.voucher(scene.account);
       const records = await Promise.all(Array.from({ length: 14 }, () => app.given.eligibility(scene)));
@@ -218,7 +218,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('an update that races with a result is 204 or 403, never 500; the record is COMPLETED once, with the whole update or none of it', async () => {
+  it('an update that races with a result is answered with 204 or 403, never 500; the record is COMPLETED once, with the whole update or none of it', async () => {
     for (let round = 0; round < 2 * ROUNDS; round++) {
       const record = await app.given.eligibility(scene);
       if (round % 2 === 0) await app.given.booking(scene, record);
@@ -246,7 +246,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('20 simultaneous updates of one record are all 204, and the record has all values of one of the updates', async () => {
+  it('20 simultaneous updates of one record are all answered with 204, and the record has all values of one of them', async () => {
     const record = await app.given.eligibility(scene);
     const answers = await at20((at) =>
       call(at, 'PUT', examPath(scene, record), {
@@ -262,7 +262,7 @@ describe('§5 races, on two applications and one database', () => {
     expect(row['city']).toBe(row['suffix']);
   });
 
-  it('an update that revives an expired record and a simultaneous create leave one live record', async () => {
+  it('an update that revives an expired record and a simultaneous create result in one live record', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = app.given.eligibilityBody(scene.testCode);
       const record = await app.given.eligibility(scene, body);

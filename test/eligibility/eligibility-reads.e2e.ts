@@ -83,7 +83,7 @@ describe('§5 Read', () => {
     '?status=elıgible',
     '?status=%00',
     '?status=%FF',
-  ])('GET …/eligibilities%s is 400 invalid_status_filter', async (query) => {
+  ])('GET …/eligibilities%s answers 400 invalid_status_filter', async (query) => {
     const answer = await get(`/candidates/${candidate}/eligibilities${query}`);
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_status_filter']);
     expect(answer.body.errors).toEqual([expect.objectContaining({ parameter: 'status' })]);
@@ -105,27 +105,33 @@ describe('§5 Read', () => {
         'status invalid_status_filter',
       ],
     ],
-  ])('GET %s is 400 invalid_status_filter, and the response reports every other fault, too', async (path, faults) => {
-    const { status, body } = await get(path);
-    expect([status, body.code]).toEqual([400, 'invalid_status_filter']);
-    expect(body.errors.map(({ parameter, code }: any) => `${parameter} ${code}`).sort()).toEqual([...faults].sort());
-    for (const { code, detail } of body.errors)
-      if (code === 'unknown_parameter') expect(detail).toContain('Did you mean "status"?');
-  });
+  ])(
+    'GET %s answers 400 invalid_status_filter, and the response reports every other fault, too',
+    async (path, faults) => {
+      const { status, body } = await get(path);
+      expect([status, body.code]).toEqual([400, 'invalid_status_filter']);
+      expect(body.errors.map(({ parameter, code }: any) => `${parameter} ${code}`).sort()).toEqual([...faults].sort());
+      for (const { code, detail } of body.errors)
+        if (code === 'unknown_parameter') expect(detail).toContain('Did you mean "status"?');
+    },
+  );
 
-  it.each(['stauts', 'Status', 'status[]'])('GET …/eligibilities?%s=active is 400 unknown_parameter', async (name) => {
-    const { status, body } = await get(`/candidates/C/eligibilities?${name}=active`);
-    expect([status, body.code]).toEqual([400, 'validation_error']);
-    expect(body.errors).toMatchObject([{ parameter: name, code: 'unknown_parameter' }]);
-    expect(body.errors[0].detail).toContain('Did you mean "status"?');
-  });
+  it.each(['stauts', 'Status', 'status[]'])(
+    'GET …/eligibilities?%s=active answers 400 unknown_parameter',
+    async (name) => {
+      const { status, body } = await get(`/candidates/C/eligibilities?${name}=active`);
+      expect([status, body.code]).toEqual([400, 'validation_error']);
+      expect(body.errors).toMatchObject([{ parameter: name, code: 'unknown_parameter' }]);
+      expect(body.errors[0].detail).toContain('Did you mean "status"?');
+    },
+  );
 
   it('GET …/eligibilities without a status returns all records', async () => {
     const answer = await get(`/candidates/${candidate}/eligibilities`);
     expect([answer.status, idsOf(answer)]).toEqual([200, ids]);
   });
 
-  it('a request for a candidate that the account never had is 404 candidate_not_found, on all three routes', async () => {
+  it('all three routes answer 404 candidate_not_found for a candidate that the account never had', async () => {
     const elsewhere = await app.given.scene();
     for (const path of ['', '/eligibilities?status=all', `/tests/${scene.testCode}`]) {
       const unknown = await get(`/candidates/nobody${path}`);
@@ -137,7 +143,7 @@ describe('§5 Read', () => {
     }
   });
 
-  it('a request for a known candidate without a record for the test is 404 eligibility_not_found, and test codes are case-sensitive', async () => {
+  it('a request for a candidate without a record for the test is answered with 404 eligibility_not_found, and test codes are case-sensitive', async () => {
     for (const test of ['NEVER', scene.testCode.toLowerCase()]) {
       const answer = await get(`/candidates/${candidate}/tests/${test}`);
       expect([answer.status, answer.body.code]).toEqual([404, 'eligibility_not_found']);
@@ -189,7 +195,7 @@ describe('§5 Cancel', () => {
   const cancel = (id: string, test = scene.testCode) =>
     app.call('DELETE', `/accounts/${scene.account}/candidates/${id}/tests/${test}`, { token: scene.token });
 
-  it('cancels a record with 204, keeps the cancelled record and releases its vouchers', async () => {
+  it('a cancellation answers 204, keeps the cancelled record and releases its vouchers', async () => {
     const voucher = await app.given.voucher(scene.account);
     const record = await app.given.eligibility(scene, { voucher_codes: [voucher] });
     const id = record['candidate'].candidate_id as string;
@@ -232,7 +238,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     for (let at = 0; at < 7; at++) made.unshift((await app.given.eligibility(board))['svc_eligiblity_id'] as string);
   });
 
-  it('links to the next page with an absolute address in Link, and returns each record once while records are written', async () => {
+  it('the list of eligibilities links to the next page with an absolute URL, and returns each record once during writes', async () => {
     const seen: string[] = [];
     let next: string | undefined =
       `${app.url}/accounts/${board.account}/eligibilities?limit=3&test_code=${board.testCode}`;
@@ -251,7 +257,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect(seen).toEqual(made);
   });
 
-  it('filters eligibilities by status, test_code and updated_since, and returns an array without Link when all records fit', async () => {
+  it('the list of eligibilities can be filtered by status, test_code and updated_since, and has no Link when all records fit', async () => {
     const all = await list();
     expect(all.body).toHaveLength(8);
     expect(all.headers.get('link')).toBeNull();
@@ -261,7 +267,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect(await list(`?updated_since=${dateTime(Date.now() - 60_000)}`)).toMatchObject({ body: all.body });
   });
 
-  it('filters by client_eligibility_id, including cancelled records, together with the other filters', async () => {
+  it('the list of eligibilities can be filtered by client_eligibility_id, which finds cancelled records, too', async () => {
     const sceneOfOne = await app.given.scene();
     const find = async (query: string) =>
       idsOf(
@@ -323,7 +329,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     ['updated_since=yesterday', 'updated_since', 'date_time_invalid'],
     ['status=live', 'status', 'invalid_status_filter'],
     ['status=all&status=all', 'status', 'invalid_status_filter'],
-  ])('GET …/eligibilities?%s is 400', async (query, parameter, code) => {
+  ])('GET …/eligibilities?%s answers 400', async (query, parameter, code) => {
     const answer = await list(`?${query}`);
     expect(answer.status).toBe(400);
     expect(answer.body.errors).toEqual([expect.objectContaining({ parameter, code })]);

@@ -61,14 +61,14 @@ describe('the retake policy of a test', () => {
     expect((await create(scene, 'another')).status).toBe(200);
   });
 
-  it('creates a record whose window begins when the retake policy allows another attempt', async () => {
+  it('creates a record whose window begins on the date from which the retake policy allows another attempt', async () => {
     const scene = await sceneWith({ wait_days: 30 });
     await attempt(scene, 'planned');
     const body = { schedule_start_date: inDays(31), eligibility_end_date: inDays(60) };
     expect((await create(scene, 'planned', body)).status).toBe(200);
   });
 
-  it('names the live record of the candidate also when the retake policy does not allow another attempt', async () => {
+  it('refuses a second record with the id of the live record, even if the retake policy does not allow another attempt', async () => {
     const scene = await sceneWith({ wait_days: 30 });
     await attempt(scene, 'live');
     const planned = { schedule_start_date: inDays(31), client_eligibility_id: 'live-1' };
@@ -196,7 +196,7 @@ describe('the retake policy of a test', () => {
     ['a wait of no days', { wait_days: 0 }, '/retake/wait_days', 'out_of_range'],
     ['an unknown member', { wait: 3 }, '/retake/wait', 'unknown_field'],
     ['a policy that is no object', [3], '/retake', 'type_invalid'],
-  ])('refuses %s', async (_title, retake, pointer, code) => {
+  ])('refuses a retake policy: %s', async (_title, retake, pointer, code) => {
     const refused = await policy(await app.given.scene(), retake);
     expect([refused.status, refused.body.errors.map((fault: any) => [fault.pointer, fault.code])]).toEqual([
       400,

@@ -204,7 +204,7 @@ const product = (Object.keys(TRIGGERS) as Trigger[]).flatMap((trigger) =>
 
 describe('§5 the table of states, status × trigger', () => {
   it.each(product)(
-    'a record in the status %s reacts to the trigger "%s" as the table of states says: %j',
+    'a record in the status %s reacts to the trigger "%s" as the table of states requires: %j',
     async (status, trigger, expected) => {
       const [wanted, next] = typeof expected === 'string' ? [expected, status] : expected;
       const subject = await REACH[status]();

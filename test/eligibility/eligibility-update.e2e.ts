@@ -85,7 +85,7 @@ describe('§5 Update', () => {
     ['candidate.candidate_id'],
     ['test_code'],
     ['candidate'],
-  ])('an update without %s is refused as on create', async (path) => {
+  ])('an update without %s is refused with the fault required, like a create', async (path) => {
     const record = await create();
     const body = structuredClone(record);
     const [name, member] = path.split('.') as [string, string?];
@@ -134,7 +134,7 @@ describe('§5 Update', () => {
     ]);
   });
 
-  it('checks the form of an update before the state of the record: a malformed update is 400 even if the record does not exist', async () => {
+  it('checks the form of an update before the state of the record: a malformed update gets 400 even if the record does not exist', async () => {
     const nobody = {
       test_code: scene.testCode,
       candidate: { candidate_id: 'nobody', first_name: 'A', last_name: 'B' },
@@ -255,7 +255,7 @@ describe('§5 Update', () => {
     expect((await update(record, { voucher_codes: held })).status).toBe(204);
   });
 
-  it('accepts an update that repeats values of the record which were deleted from the catalogue since', async () => {
+  it('accepts an update that repeats values of the record which have since been deleted from the catalogue', async () => {
     const key = await app.given.attributeKey(scene.account);
     const record = await create({ candidate: { additional_attributes: [{ key, value: 'v' }] } });
     await app.given.sql('DELETE FROM attribute_keys WHERE attribute_key = $1', [key]);
@@ -263,7 +263,7 @@ describe('§5 Update', () => {
   });
 });
 
-describe('§5 Update: which record it addresses when there are several', () => {
+describe('§5 Update: the record that is updated when there are several', () => {
   const cases: [string, string[], string | number][] = [
     ['the live record is addressed', ['EXPIRED', 'CANCELLED', 'ELIGIBLE'], 'ELIGIBLE'],
     ['the live record is addressed, although a newer record is closed', ['ELIGIBLE', 'COMPLETED'], 'ELIGIBLE'],

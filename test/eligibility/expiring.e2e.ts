@@ -16,7 +16,7 @@ let one: TestApp;
 let two: TestApp;
 let operator: string;
 
-// Two processes share the database, so that every test shows that both together announce an end once.
+// Two processes share the database, so that every test shows that together they announce each end of a record once.
 beforeAll(async () => {
   one = await startApp({ env: SANDBOX });
   two = await startApp({ env: SANDBOX, databaseUrl: one.databaseUrl });
@@ -49,7 +49,7 @@ async function scene(expiring_days: number[]): Promise<Scene> {
 const recordIn = async (of: Scene, days: number, changes: object = {}) =>
   one.given.eligibility(of, { eligibility_end_date: dateTime((await now()) + days * DAY_MS), ...changes });
 
-/** Returns the announcements of ends in the account's change feed. */
+/** Returns the entries with the change EXPIRING in the account's change feed. */
 async function announced(of: Scene): Promise<Entry[]> {
   await sweep();
   await one.given.settled();
@@ -72,7 +72,7 @@ async function endAt(of: Scene, record: Entry, days: number): Promise<void> {
 }
 
 describe('EXPIRING', () => {
-  it('the change EXPIRING is in the change feed once for each of the account’s expiring_days, when so many days are left', async () => {
+  it('the change feed has the change EXPIRING once for each number in expiring_days, when that many days are left', async () => {
     const of = await scene([14, 3]);
     const record = await recordIn(of, 20);
     expect(await announced(of)).toEqual([]);
@@ -100,7 +100,7 @@ describe('EXPIRING', () => {
     expect(await one.given.sql('SELECT * FROM expiry_notices WHERE account_code = $1', [of.account])).toEqual([]);
   });
 
-  it('the change EXPIRING occurs for PENDING records, and not for booked, cancelled or endless ones', async () => {
+  it('the change EXPIRING occurs for PENDING records, and not for booked or cancelled records, or records without an end date', async () => {
     const of = await scene([30]);
     const held = await recordIn(of, 10);
     const path = `/admin/eligibilities/${held['svc_eligiblity_id']}/hold`;
@@ -119,7 +119,7 @@ describe('EXPIRING', () => {
     ]);
   });
 
-  it('the change EXPIRING occurs again for a new end of a record’s window, and not for an end that was announced', async () => {
+  it('the change EXPIRING occurs again for a new end of a record’s window, and not again for an end that was announced', async () => {
     const of = await scene([5]);
     const record = await recordIn(of, 4);
     expect(await announced(of)).toHaveLength(1);
@@ -182,7 +182,7 @@ describe('expiring_days of an account', () => {
     ['a fraction', [1.5], '/expiring_days/0', 'type_invalid'],
     ['a text', ['3'], '/expiring_days/0', 'type_invalid'],
     ['a number instead of a list', 3, '/expiring_days', 'type_invalid'],
-  ])('refuses %s', async (_, expiring_days, pointer, code) => {
+  ])('refuses expiring_days with %s', async (_, expiring_days, pointer, code) => {
     const account = await one.given.account();
     for (const [method, path] of [
       ['PUT', `/admin/accounts/${account}`],

@@ -35,7 +35,7 @@ async function needingApproval(scene: typeof mine, changes: { candidate?: object
 }
 
 describe('the records of a candidate', () => {
-  it('shows the reasons why a record waits and the actions that are possible on it', async () => {
+  it('an operator sees the reasons why a record waits and the actions that are possible on it', async () => {
     const voucher = await app.given.voucher(mine.account);
     const record = await app.given.eligibility(mine, { voucher_codes: [voucher] });
     const id = record['svc_eligiblity_id'] as string;
@@ -75,7 +75,7 @@ describe('the records of a candidate', () => {
     expect(bookings.body).toEqual([booking]);
   });
 
-  it("offers an operator neither a booking before the record's window nor the approval of an approved accommodation", async () => {
+  it("offers an operator neither a booking before the record's window nor the approval of accommodations already approved", async () => {
     const later = new Date(Date.now() + 86_400_000).toISOString().slice(0, 19) + 'Z';
     const record = await needingApproval(mine, { schedule_start_date: later });
     const path = `/admin/eligibilities/${record['svc_eligiblity_id']}`;
@@ -85,7 +85,7 @@ describe('the records of a candidate', () => {
     for (const action of ['APPROVE', 'BOOK', 'LAUNCH']) expect(await allows()).not.toContain(action);
   });
 
-  it('lists only the changes and audit rows of the requested candidate', async () => {
+  it('the lists of changes and audit rows of a candidate contain nothing about other candidates', async () => {
     const record = await app.given.eligibility(mine);
     await app.given.eligibility(mine);
     const candidate = record['candidate'].candidate_id as string;
@@ -104,7 +104,7 @@ describe('the records of a candidate', () => {
     ]);
   });
 
-  it('lists results without photo and link; separate requests return these and write audit rows', async () => {
+  it('lists results without photo and video link, which separate requests return, with an audit row for each', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(mine);
     const id = record['svc_eligiblity_id'] as string;
@@ -157,7 +157,7 @@ describe('the records of a candidate', () => {
     expect((await get(`/admin/eligibilities/${id}/results/0`)).status).toBe(400);
   });
 
-  it('refuses records of another account or an unknown candidate', async () => {
+  it('refuses a request for the records of another account or of an unknown candidate', async () => {
     const record = await app.given.eligibility(foreign);
     const candidate = record['candidate'].candidate_id as string;
     const ofCandidate = (account: string, id: string) => `/admin/accounts/${account}/candidates/${id}`;
@@ -195,7 +195,7 @@ describe('the records that wait for an operator', () => {
     for (const id of [held, both]) await post(`/admin/eligibilities/${id}/hold`, { reason: 'Identity' });
     const approvals = await waiting('APPROVAL');
     expect(idsOf(approvals).slice(0, 2)).toEqual([both, approval]);
-    // The accommodations of all records have names, which the helper makes equal to their codes.
+    // The helper gives each accommodation a name that equals its code.
     for (const { accommodations, candidate } of approvals.body)
       expect(accommodations).toEqual(
         (candidate.special_accommodations as string[]).map((code) => ({ accommodation_code: code, name: code })),

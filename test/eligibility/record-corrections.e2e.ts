@@ -76,7 +76,7 @@ it('refuses a second booking of a record, and names the code of the open booking
 });
 
 describe('vouchers', () => {
-  it("returns a record's vouchers at the route that sets them", async () => {
+  it("GET of the route that sets a record's vouchers returns them", async () => {
     const codes = [await app.given.voucher(scene.account), await app.given.voucher(scene.account)].sort();
     const record = await app.given.eligibility(scene, { voucher_codes: codes });
     expect((await call('GET', `${testOf(record)}/vouchers`)).body).toEqual({ voucher_codes: codes });

@@ -13,7 +13,7 @@ function withoutExamples(document: Part): Part {
  * Checks that nothing is lost when many modules become one file: the files next to a module, the names of classes, and
  * the single copy of each package.
  */
-describe('the service from its bundled file', () => {
+describe('the bundled service', () => {
   const data = dataFolder();
   let service: ServiceProcess;
   let url: string;

@@ -126,20 +126,20 @@ const read = async (record: Entity) =>
 
 describe('the diagram of an eligibility', () => {
   const arrows = arrowsOf('An eligibility');
-  /** Two arrows of the diagram have tests of their own, because the record needs a special history. */
+  /** Two arrows of the diagram are tested separately, because the record needs a special history. */
   const own = [
     '[*] PENDING create, accommodations to approve',
     'EXPIRED PENDING the same, on hold or with accommodations to approve',
   ];
   const common = arrows.filter(({ from, to, label }) => !own.includes(`${from} ${to} ${label}`));
 
-  it('the diagram of an eligibility contains every arrow of the document once', () => {
+  it('the diagram of an eligibility contains no arrow twice', () => {
     expect(new Set(arrows.map((arrow) => JSON.stringify(arrow))).size).toBe(arrows.length);
     expect(arrows.length - common.length).toBe(own.length);
   });
 
   it.each(common)(
-    'the diagram of an eligibility shows the change from $from to $to: $label',
+    'an eligibility changes from $from to $to as the diagram shows: $label',
     async ({ from, to, label }) => {
       expect(Object.keys(WAYS)).toContain(label);
       for (const way of WAYS[label]) {
@@ -204,12 +204,9 @@ describe('the diagram of a booking', () => {
     'result of an exam without a booking': deliver,
   };
 
-  it.each(arrows)(
-    'the diagram of a booking shows the change from $from to $to: $label',
-    async ({ from, to, label }) => {
-      const record = await states[from]();
-      await ways[label](record);
-      expect((await succeeds('GET', await bookingOf(record)))['status']).toBe(to);
-    },
-  );
+  it.each(arrows)('a booking changes from $from to $to as the diagram shows: $label', async ({ from, to, label }) => {
+    const record = await states[from]();
+    await ways[label](record);
+    expect((await succeeds('GET', await bookingOf(record)))['status']).toBe(to);
+  });
 });

@@ -128,7 +128,7 @@ describe('the guide on the web', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('the service serves each page of the guide as Markdown, at its own address and by the Accept header', async () => {
+  it('the service serves each page of the guide as Markdown, at a separate address and in response to the Accept header', async () => {
     for (const name of html()) {
       const own = await fetch(`${app.url}/guide/${name.replace(/html$/, 'md')}`);
       expect([name, own.status, own.headers.get('content-type')]).toEqual([name, 200, 'text/markdown; charset=utf-8']);

@@ -45,7 +45,7 @@ describe('the main flow with the packages of clients and partners', () => {
     await app?.close();
   });
 
-  it('in the main flow, the client, the partner and the change feed see eligibility, voucher, launch, booking, move and result', async () => {
+  it('the main flow works with the published packages: eligibility, voucher, launch, booking, move and result', async () => {
     const { api } = client;
     const path = { account_code: account, candidate_id: 'ADA-1', test_code };
     const ofTest = '/accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}';
@@ -110,7 +110,7 @@ describe('the main flow with the packages of clients and partners', () => {
     expect(pushed).toEqual(received.map(({ json }) => json));
   });
 
-  it('shows an imported exam immediately, and reports the progress of the import', async () => {
+  it('the client package imports 250 records, reports the progress, and lists the records immediately afterwards', async () => {
     const rows = Array.from({ length: 250 }, (_, n) => `I-${n},Grace,Hopper,${test_code}`);
     const seen: number[] = [];
     const { progress, report } = await client.import(

@@ -101,7 +101,7 @@ describe('README.md', () => {
       expect(partner.output.split(booking.booking_code)).toHaveLength(3);
     }, 240_000);
 
-    it('the commands of the walk-through lead to the error queue of docs/operations.md, whose commands work, too', async () => {
+    it('after the walk-through, the commands of docs/operations.md for the error queue work', async () => {
       const base = await service.says(/Ready: (\S+)/);
       const sandbox = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'));
       const { consumer_key, consumer_secret, username, password } = sandbox.operator;

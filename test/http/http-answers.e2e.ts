@@ -49,7 +49,7 @@ const UNREADABLE: [string, string | Buffer, number, string][] = [
   ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'malformed_request'],
 ];
 
-describe('§2 every answer', () => {
+describe('§2 every response', () => {
   it.each(UNREADABLE)(
     'answers a request that it cannot route (%s) with a problem document and the usual headers',
     async (_title, bytes, status, code) => {
@@ -123,7 +123,7 @@ describe('§2 every answer', () => {
     },
   );
 
-  it.each(['a', 'A-b_c.9', 'x'.repeat(64)])('repeats the caller’s X-Request-Id %s', async (id) => {
+  it.each(['a', 'A-b_c.9', 'x'.repeat(64)])('the response repeats the caller’s X-Request-Id %s', async (id) => {
     expect((await get('/health/live', { 'x-request-id': id })).headers.get('x-request-id')).toBe(id);
   });
 
@@ -188,7 +188,7 @@ describe('§2 methods', () => {
     },
   );
 
-  it('an unknown route is 404 for every method, with or without a token', async () => {
+  it('an unknown route answers 404 to every method, with or without a token', async () => {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'])
       for (const path of ['/nowhere', '/accounts', `/accounts/${scene.account}/candidates/x/tests/T/nothing`]) {
         const answer = await rawCall(app.url, method, path);
@@ -223,7 +223,7 @@ describe('§2 methods', () => {
   });
 });
 
-describe('§2 odd addresses', () => {
+describe('§2 unusual paths', () => {
   it.each([
     ['%FF', 400],
     ['%', 400],
@@ -269,7 +269,7 @@ describe('§2 odd addresses', () => {
   });
 });
 
-describe('a message with two possible meanings', () => {
+describe('an ambiguous request', () => {
   const head = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`;
   const path = () => `/accounts/${scene.account}/eligibilities`;
   const mine = () => `Authorization: Bearer ${scene.token}`;
@@ -280,7 +280,7 @@ describe('a message with two possible meanings', () => {
     ['two types', () => [mine(), 'Content-Type: application/json', 'Content-Type: text/plain']],
     ['a transfer coding before chunked', () => [mine(), 'Transfer-Encoding: x, chunked']],
     ['chunked twice', () => [mine(), 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked']],
-  ])('answers 400 to a request with two possible meanings and closes its connection: %s', async (_title, headers) => {
+  ])('answers 400 to an ambiguous request and closes its connection: %s', async (_title, headers) => {
     const first = head(`GET ${path()} HTTP/1.1`, 'Host: localhost', ...headers());
     const answer = await rawBytes(app.url, `${first}${head('GET /health/live HTTP/1.1', 'Host: localhost')}`);
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -294,7 +294,7 @@ describe('a message with two possible meanings', () => {
   });
 });
 
-describe('§2 the headers RateLimit', () => {
+describe('§2 the RateLimit headers', () => {
   it('sends the RateLimit headers on every response, with or without a token', async () => {
     const limited = await startApp({
       env: { RATE_LIMIT_PER_MINUTE: '6000', TOKEN_RATE_LIMIT_PER_MINUTE: '60' },
@@ -335,7 +335,7 @@ describe('§2 the headers RateLimit', () => {
     }
   });
 
-  it('counts RateLimit down with each response; a 429 has Retry-After, and each user has a separate quota', async () => {
+  it('RateLimit counts down with each response; a 429 has Retry-After, and each user has a separate quota', async () => {
     const limited = await startApp({ env: { RATE_LIMIT_PER_MINUTE: '5' }, databaseUrl: app.databaseUrl });
     try {
       // Waits for a new minute if the current one is about to end, because the quota counts by the minute.

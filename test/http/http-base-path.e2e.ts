@@ -47,7 +47,7 @@ describe('§1 BASE_PATH=/v1', () => {
     expect((await rawCall(origin(), 'GET', path)).status).toBe(404);
   });
 
-  it('includes BASE_PATH in the addresses of responses: problem types, Link, launch_url, metadata', async () => {
+  it('includes BASE_PATH in the addresses that responses contain: problem types, Link, launch_url and metadata', async () => {
     const { body } = await app.call('GET', `/accounts/${scene.account}/eligibilities?limit=0`, { token: scene.token });
     expect(body).toMatchObject({
       type: `${origin()}/v1/problems/validation_error`,

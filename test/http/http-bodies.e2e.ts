@@ -72,7 +72,7 @@ describe('§2 strings', () => {
   });
 });
 
-describe('§2 malformed JSON is 400 malformed_json', () => {
+describe('§2 malformed JSON', () => {
   it.each([
     '{"test_code":"A","candidate":{"candidate_id":"A","candidate_id":"B"}}',
     '{',
@@ -86,7 +86,7 @@ describe('§2 malformed JSON is 400 malformed_json', () => {
     '{"a":NaN}',
     'test_code=X',
     '"\\x"',
-  ])('refuses %j with 400 malformed_json', async (text) => {
+  ])('refuses the body %j with 400 malformed_json', async (text) => {
     const answer = await create(text);
     expect([answer.status, answer.body.code]).toEqual([400, 'malformed_json']);
   });
@@ -99,7 +99,7 @@ describe('§2 malformed JSON is 400 malformed_json', () => {
   });
 
   it.each(['null', '5', '"text"', 'true', '[]'])(
-    'refuses the body %s, which is valid JSON but not an object, with a fault at the whole body',
+    'refuses the body %s, which is valid JSON but not an object, with a fault whose pointer is the whole body',
     async (text) => {
       expect(faultsOf(await create(text))).toEqual([' type_invalid']);
     },

@@ -49,7 +49,7 @@ describe('§5 Idempotency-Key', () => {
     expect((await create(sent, key)).body).toEqual(first.body);
   });
 
-  it('treats two bodies with one Idempotency-Key as the same if their JSON values are equal, whatever the order of members and the blanks', async () => {
+  it('treats two bodies with one Idempotency-Key as the same if their JSON values are equal, regardless of blanks and of the order of members', async () => {
     const [key, sent] = [newKey(), body({ portion_codes: ['MAIN'] })];
     const first = await create(sent, key);
     const second = await create(JSON.stringify(turned(sent), null, 4).replace('"Ada"', '"\\u0041da"'), key);
@@ -237,7 +237,7 @@ describe('§5 Idempotency-Key', () => {
     expect(answer.body).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
   });
 
-  describe('many simultaneous requests with keys', () => {
+  describe('many simultaneous requests with an Idempotency-Key', () => {
     const bookingsOf = (record: Record<string, any>) =>
       `${path()}/${record['candidate'].candidate_id}/tests/${scene.testCode}/bookings`;
     const book = (record: Record<string, any>, key: string, sent: unknown = siteBooking()) =>
@@ -314,7 +314,7 @@ describe('§5 Idempotency-Key', () => {
       expect(answers[1].body).toMatchObject({ code: 'duplicate_eligibility' });
     });
 
-    it('delays no requests of other accounts while a request waits for a locked record', async () => {
+    it('does not delay requests of other accounts while a request waits for a locked record', async () => {
       const there = await app.given.scene();
       const made = await app.given.eligibility(scene);
       const others = await Promise.all(Array.from({ length: 3 }, () => app.given.eligibility(there)));

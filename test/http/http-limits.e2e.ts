@@ -5,8 +5,8 @@ import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody } from '../support/deliveries';
 
 /**
- * Contract section 2: limits of bodies. Each connection is a plain socket, so that the tests see each response and the
- * end of the connection.
+ * Tests section 2 of the contract: the limits of bodies. Each connection is a plain socket, so that the tests see each
+ * response and the end of the connection.
  */
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
@@ -95,7 +95,7 @@ describe('a body over the limit', () => {
     expect(await wire.closes()).toBe(true);
   });
 
-  it('answers 413 to a body that is too large, even if the client sends it to its end', async () => {
+  it('answers 413 to a body that is too large, even if the client sends the whole body', async () => {
     const answer = await app.call('POST', candidates(), { token: scene.token, body: ' '.repeat(5_000_000) });
     expect([answer.status, answer.body.code]).toEqual([413, 'payload_too_large']);
   });
@@ -134,7 +134,7 @@ describe('Expect: 100-continue', () => {
     ['of a wrong type', 415, () => [bearer(), 'Content-Type: text/plain', 'Content-Length: 9']],
     ['over the limit', 413, () => [bearer(), JSON_TYPE, 'Content-Length: 999999']],
   ])(
-    'answers a request with Expect: 100-continue that is %s with status %i, without 100 Continue',
+    'a request with Expect: 100-continue that is %s gets the status %i without 100 Continue',
     async (_title, status, headers) => {
       const wire = await Wire.open();
       wire.head('POST', candidates(), ...headers(), 'Expect: 100-continue');
@@ -147,7 +147,7 @@ describe('Expect: 100-continue', () => {
 
 describe('a body that stops arriving', () => {
   it.concurrent(
-    'refuses a stopped body within 30 s with 408, or 500 on the result routes, and closes the connection',
+    'within 30 s, refuses a body that stops arriving with 408, or with 500 on the result routes, and closes the connection',
     async () => {
       // The routes for results answer 500 instead of 408, because a test driver retries only after a 500.
       const stopped: [string, string, string, number][] = [
@@ -171,7 +171,7 @@ describe('a body that stops arriving', () => {
     },
   );
 
-  it.concurrent('refuses a body within 30 s with 408, even if a byte arrives every second', async () => {
+  it.concurrent('within 30 s, refuses an incomplete body with 408, even if a byte arrives every second', async () => {
     const wire = await Wire.open();
     wire.head('POST', candidates(), bearer(), JSON_TYPE, 'Content-Length: 5000');
     const drip = setInterval(() => wire.send(' '), 1000);

@@ -26,14 +26,17 @@ describe('/.well-known/security.txt (RFC 9116)', () => {
     expect([days > 170, days < 365]).toEqual([true, true]);
   });
 
-  it('security.txt is 404 without a configured contact, and the service refuses to start with an invalid contact', async () => {
+  it('security.txt answers 404 without a configured contact, and the service refuses to start with an invalid contact', async () => {
     const app = await startApp();
     expect((await app.call('GET', '/.well-known/security.txt').finally(() => app.close())).status).toBe(404);
     await expect(startApp({ env: { SECURITY_CONTACT: 'somebody' } })).rejects.toThrow(/^SECURITY_CONTACT /);
   });
 });
 
-/** Contract section 2: public documents, pages and their files have an ETag, and a quota for each address. */
+/**
+ * Tests section 2 of the contract: public documents, pages and their files have an ETag, and each client address has a
+ * quota for them.
+ */
 describe.each([{ basePath: '' }, { basePath: '/v1' }])('public documents under "$basePath"', ({ basePath }) => {
   let app: TestApp;
 
@@ -150,7 +153,7 @@ describe('the quota of an address on public routes', () => {
     expect((await from('192.0.2.1', '/nowhere', token)).status).toBe(404);
   });
 
-  it('counts a document towards the quota of a client address by its length, and a 304 hardly at all', async () => {
+  it('a document counts towards the quota of a client address in proportion to its length, and a 304 hardly counts', async () => {
     const small = left(await from('192.0.2.3', '/.well-known/jwks.json'));
     const document = await from('192.0.2.3', '/openapi.yaml');
     expect(small - left(document)).toBeGreaterThan(document.text.length / 32_768 - 1);

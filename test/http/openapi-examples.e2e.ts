@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import { ensureExamples, ensureSandbox } from '../../src/sandbox';
 import { startApp, type Answer, type TestApp } from '../support/app';
 
-/** The operations that need more than their example. */
+/** The operations whose example is not sent, each with the reason. */
 const OTHER: Record<string, string> = {
   'GET /console/sign-in': 'needs an identity provider, which a sandbox lacks',
   'GET /console/sign-in/callback': 'needs an identity provider, which a sandbox lacks',
   'GET /admin/events': 'is a stream that never ends',
   'POST /admin/alerts/{name}/test': 'needs a mail server or a public webhook, which a sandbox lacks',
 };
-/** An import of a few rows is over before anybody can abort it. */
+/** These operations may answer 409, because an import of a few rows is complete before it can be aborted. */
 const TOO_LATE = [
   'POST /accounts/{account_code}/eligibility-imports/{import_id}/abort',
   'POST /admin/imports/{import_id}/abort',
 ];
-/** The operations that end the session of the console, which they share. */
+/** The operations that end the console session, which all examples share. */
 const LAST = ['DELETE /console/session', 'DELETE /console/sessions'];
 
 /**
@@ -94,12 +94,12 @@ describe.each([
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     );
 
-  it('uses the sandbox’s account in the examples', () => {
+  it('the examples of the OpenAPI document name the account of the sandbox', () => {
     const [parameter] = document.paths['/accounts/{account_code}/candidates'].post.parameters;
     expect(parameter).toMatchObject({ name: 'account_code', example: sandbox.account_code });
   });
 
-  it('contains one of each thing that the examples name', async () => {
+  it('a fresh sandbox contains an object of each kind that the examples need', async () => {
     const { operator: token } = tokens;
     const count = async (path: string) => ((await app.call('GET', path, { token })).body as unknown[]).length;
     const lists = [
@@ -116,7 +116,7 @@ describe.each([
     for (const path of lists) expect([path, (await count(path)) > 0]).toEqual([path, true]);
   });
 
-  it('answers every example with a status of 2xx, or with the redirect that is the answer', async () => {
+  it('a fresh sandbox answers every example of the OpenAPI document with success or a redirect', async () => {
     const signedIn = await send('POST /console/session');
     cookie = signedIn.headers.get('set-cookie')!.split(';')[0];
     const names = operations().filter((name) => !(name in OTHER) && !LAST.includes(name));
@@ -125,7 +125,7 @@ describe.each([
       const [method, path] = name.split(' ');
       const types = Object.keys(document.paths[path][method.toLowerCase()].requestBody?.content ?? {});
       for (const type of types.length > 1 ? types : [undefined]) {
-        // The two last operations end the session of the one before.
+        // Each of the last two operations ends the session, so each needs a new session.
         if (LAST.includes(name))
           cookie = (await send('POST /console/session')).headers.get('set-cookie')!.split(';')[0];
         const { status, text } = await send(name, type);
@@ -136,7 +136,7 @@ describe.each([
     expect(refused).toEqual([]);
   }, 120_000);
 
-  it('answers the stream of events, which never ends', async () => {
+  it('GET /admin/events opens the event stream, which never ends', async () => {
     const stopped = new AbortController();
     const response = await fetch(`${app.url}/admin/events`, {
       headers: { authorization: `Bearer ${tokens['operator']}` },

@@ -47,13 +47,13 @@ describe('every route', () => {
     expect(() => assertAccessDeclared(app.app)).not.toThrow();
   });
 
-  it('refuses to start with a route that declares no scope', async () => {
+  it('the service refuses to start with a route that declares no scope', async () => {
     const silent = await NestFactory.create(SilentModule, { logger: false });
     expect(() => assertAccessDeclared(silent)).toThrow('SilentController_get');
     await silent.close();
   });
 
-  it('refuses to start with a route that is not limited to the accounts of its caller', async () => {
+  it('the service refuses to start with a route that is not limited to the accounts of its caller', async () => {
     const unbounded = await NestFactory.create(UnboundedModule, { logger: false });
     expect(() => assertAccessDeclared(unbounded)).toThrow('Routes without @Bounded: UnboundedController_get.');
     await unbounded.close();

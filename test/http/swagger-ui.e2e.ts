@@ -6,7 +6,7 @@ import { startApp, type TestApp } from '../support/app';
 import { openPage, startBrowser, type WatchedPage } from '../support/browser';
 import { OAuth, type Login } from '../support/oauth';
 
-/** Opens the operations of a tag, unless they are open. */
+/** Opens the operations of a tag, unless they are already open. */
 async function openTag(page: Page, tag: string): Promise<void> {
   const closed = page.locator(`.opblock-tag[data-tag="${tag}"][data-is-open="false"]`);
   if ((await closed.count()) > 0) await closed.click();
@@ -88,7 +88,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     expect(await link.evaluate((anchor) => (anchor as unknown as { href: string }).href)).toBe(
       `${app.url}/guide/api.html`,
     );
-    // A client without this encoding gets the same script.
+    // A client that does not accept this encoding gets the same script, uncompressed.
     const plain = await fetch(`${app.url}/docs/swagger-ui-bundle.js`, { headers: { 'accept-encoding': 'identity' } });
     expect([plain.status, plain.headers.get('content-encoding')]).toEqual([200, null]);
     const brief = await fetch(`${app.url}/docs/swagger-ui-bundle.js`, { headers: { 'accept-encoding': 'br' } });

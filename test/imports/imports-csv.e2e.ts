@@ -118,7 +118,7 @@ describe('an import of CSV', () => {
     expect((await candidate('S-3'))[0].status).toBe('CANCELLED');
   });
 
-  it('an import undoes a row that is refused completely, and no other row', async () => {
+  it('an import undoes all changes of a refused row, and of no other row', async () => {
     const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
     const rows = ['V-1', 'V-2', 'V-3'].map(
       (id, index) => `${id},Ada,Lovelace,${scene.testCode},${index === 2 ? '' : voucher}`,
@@ -135,7 +135,7 @@ describe('an import of CSV', () => {
     expect(await app.given.sql('SELECT uses FROM vouchers WHERE voucher_code = $1', [voucher])).toEqual([{ uses: 1 }]);
   });
 
-  it('keeps the voucher of an expired record redeemed when the row that would replace the record is refused', async () => {
+  it('an import keeps the voucher of an expired record redeemed when it refuses the row that would replace the record', async () => {
     const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
     await app.given.eligibility(scene, { client_eligibility_id: 'EL-1' });
     const expired = await app.given.eligibility(scene, { voucher_codes: [voucher] });
@@ -172,7 +172,7 @@ describe('an import of CSV', () => {
     ).toEqual([]);
   });
 
-  it('adds nothing to the change feed for a dry run or a refused row', async () => {
+  it('an import adds nothing to the change feed for a dry run or a refused row', async () => {
     const { body: start } = await app.call('GET', `/accounts/${scene.account}/changes`, { token: scene.token });
     expect(start).toEqual([]);
     const lines = `candidate_id,first_name,last_name,test_code,action\nF-1,A,B,${scene.testCode},ADD\nF-1,A,C,${scene.testCode},UPDATE\nF-1,,,${scene.testCode},CANCEL\nF-1,A,B,${scene.testCode},ADD\n`;
@@ -188,7 +188,7 @@ describe('an import of CSV', () => {
     ]);
   });
 
-  it('deletes the content of an import’s rows once they are processed', async () => {
+  it('an import deletes the content of its rows once they are processed', async () => {
     const { id } = await imported(`candidate_id,first_name,last_name,test_code\nK-1,Ada,Lovelace,${scene.testCode}`);
     const chunks = await app.given.sql('SELECT rows, outcomes FROM eligibility_import_chunks WHERE import_id = $1', [
       id,
@@ -197,7 +197,7 @@ describe('an import of CSV', () => {
     expect(chunks).toEqual([{ rows: null, outcomes: [['CREATED', 2, 'K-1', scene.testCode, svc_eligiblity_id]] }]);
   });
 
-  it('refuses a file with unknown or repeated columns immediately, and reports every such column', async () => {
+  it('an import refuses a file with unknown or repeated columns immediately, and reports all of these columns', async () => {
     const answer = await send('candidate_id,frist_name,first_name,candidate.first_name,last_name\nX,A,A,A,B\n');
     expect(answer.status).toBe(400);
     expect(answer.body.errors).toEqual([
@@ -216,7 +216,7 @@ describe('an import of CSV', () => {
     ['bytes that are not UTF-8', Buffer.from('candidate_id,test_code\nC-\xff,x\n', 'latin1'), 400, 'malformed_csv'],
     ['half a character at its end', Buffer.from('candidate_id,test_code\nC-\xc3', 'latin1'), 400, 'malformed_csv'],
     ['a line of 300 KiB', `candidate_id,test_code\n${'x'.repeat(300 * 1024)},y\n`, 413, 'payload_too_large'],
-  ])('refuses a CSV file as a whole for %s', async (_what, body, status, code) => {
+  ])('an import refuses a CSV file as a whole for %s', async (_what, body, status, code) => {
     const answer = await send(body);
     expect([answer.status, answer.body.code]).toEqual([status, code]);
     expect(await app.given.sql('SELECT 1 FROM eligibility_imports WHERE account_code = $1', [scene.account])).toEqual(
@@ -224,7 +224,7 @@ describe('an import of CSV', () => {
     );
   });
 
-  it('refuses a file before its first byte when its declared length is over 512 MiB', async () => {
+  it('an import refuses a file with a declared length of over 512 MiB before reading its first byte', async () => {
     const sender = request(`${app.url}/accounts/${scene.account}/eligibility-imports`, {
       method: 'POST',
       headers: { ...CSV, authorization: `Bearer ${scene.token}`, 'content-length': String(512 * 1024 * 1024 + 1) },
@@ -251,7 +251,7 @@ describe('an import of CSV', () => {
     ['text/csv; charset=latin1', 202],
     ['text/csv; charset=klingon', 415],
     ['text/csv; charset=utf-8; header=present', 202],
-  ])('answers an import with the content type %s with %i', async (type, status) => {
+  ])('an import with the content type %s is answered with %i', async (type, status) => {
     expect((await send('candidate_id,test_code\n', '', { 'content-type': type })).status).toBe(status);
   });
 

@@ -3,7 +3,7 @@ import { startApp, type TestApp } from '../support/app';
 
 type Scene = Awaited<ReturnType<TestApp['given']['scene']>>;
 
-describe('an import that stops early', () => {
+describe('an import that ends early', () => {
   let app: TestApp;
   let operator: string;
 
@@ -77,7 +77,7 @@ describe('an import that stops early', () => {
     expect(audit.map((row) => row['actor'])).toEqual(losses.map(() => 'system'));
   }, 120_000);
 
-  it('lets operators, and support for its accounts, abort an import, and audits the abort', async () => {
+  it('operators, and support staff of the account, can abort an import, and the abort writes an audit row', async () => {
     const scene = await app.given.scene();
     const other = await app.given.token([await app.given.account()], ['support']);
     const support = await app.given.token([scene.account], ['support']);

@@ -51,7 +51,7 @@ describe('a file for an import', () => {
     expect((await imports().records('F-2'))[0]['candidate']).toMatchObject({ first_name: 'Zoë', last_name: 'Ørsted' });
   });
 
-  it('accepts lists in the cells of a file with commas if the lists use another separator', async () => {
+  it('an import accepts lists in the cells of a file with commas if the lists use another separator', async () => {
     const test = await app.given.test(scene.account, {
       portions: ['P1', 'P2'].map((portion_code) => ({ portion_code, portion_name: null })),
     });
@@ -84,7 +84,7 @@ describe('a file for an import', () => {
     });
   });
 
-  it('refuses a file with a quote that is never closed, and reports its line', async () => {
+  it('an import refuses a file with a quote that is never closed, and reports its line', async () => {
     const rows = Array.from({ length: 3000 }, (_, number) => `C-${number},"two\r\nlines",B,T`);
     rows[1500] = 'C-1500,"first\r\nsecond","open,B,T';
     // The quote that is never closed is in line 3003 of the file: after the header line and 1,500 rows of two lines
@@ -93,7 +93,7 @@ describe('a file for an import', () => {
     expect((await refusal(`${HEADER.join(',')}\nA,B,C,T\n\nA,"open,C,T\n`)).detail).toMatch(/line 4/);
   });
 
-  it('reports an unknown column with its number and the nearest known name', async () => {
+  it('an import reports an unknown column with its number and the nearest known name', async () => {
     const { errors } = await refusal('candidate_id,test_code,End Date,familyName,givenName,Start-Date,colour\n');
     expect(errors.map(({ detail }: { detail: string }) => detail)).toEqual([
       'Column 3, "End Date": there is no such column. Did you mean "eligibility_end_date"?',
@@ -127,7 +127,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('the report of an import names the record because of which a row was refused', async () => {
+  it('the report of an import names the record that caused the refusal of a row', async () => {
     const made = await app.given.eligibility(scene, {
       client_eligibility_id: 'EL-9',
       candidate: { candidate_id: 'W-1' },
@@ -165,7 +165,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('an import refuses a JSON array as NDJSON, and explains what to do', async () => {
+  it('an import refuses a JSON array sent as NDJSON, and explains what to do', async () => {
     const answer = await refusal('[\n{"test_code":"T"}\n]\n', { 'content-type': 'application/x-ndjson' });
     expect(answer).toMatchObject({
       status: 400,
@@ -174,7 +174,7 @@ describe('a file for an import', () => {
     });
   });
 
-  it('refuses NDJSON with a comma at the end of a line, and names the comma', async () => {
+  it('an import refuses NDJSON with a comma at the end of a line, and names the comma as the cause', async () => {
     const { report } = await imports().imported(`{"test_code":"A"},\n`, { 'content-type': 'application/x-ndjson' });
     expect(report).toMatchObject([{ code: 'malformed_json', detail: expect.stringContaining('ends with a comma') }]);
   });
@@ -209,7 +209,7 @@ describe('a file for an import', () => {
     expect(list.body).toHaveLength(1);
   });
 
-  it('does not use up the Idempotency-Key of a refused file', async () => {
+  it('an import file that is refused does not use up its Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'season-3' };
     expect((await refusal('colour\n', headers)).status).toBe(400);
     expect((await imports().send(fileOf(',', 'I-3'), headers)).status).toBe(202);

@@ -31,7 +31,7 @@ describe('an import of NDJSON', () => {
     return { ...state, lines: report.text.trim().split('\r\n').slice(1) };
   };
 
-  it('accepts the Eligibility Model with an action in each line of an NDJSON import', async () => {
+  it('each line of an NDJSON import contains the Eligibility Model and an action', async () => {
     const body = app.given.eligibilityBody(scene.testCode, { candidate: { candidate_id: 'N-1', city: 'Rome' } });
     const result = await imported([
       body,
@@ -45,7 +45,7 @@ describe('an import of NDJSON', () => {
     expect(record.candidate).toMatchObject({ city: null, email: 'ada@example.org' });
   });
 
-  it('refuses only the rows that are not a JSON object, have an unknown member or lack a required member', async () => {
+  it('an NDJSON import refuses only the rows that are not a JSON object, have an unknown member or lack a required member', async () => {
     const sound = app.given.eligibilityBody(scene.testCode);
     const result = await imported([
       '{"candidate":',
@@ -76,7 +76,7 @@ describe('an import of NDJSON', () => {
   it.each([
     ['bytes that are not UTF-8', Buffer.from('{"a":"\xff"}', 'latin1'), 400, 'malformed_ndjson'],
     ['a line of 300 KiB', `{"a":"${'x'.repeat(300 * 1024)}"}`, 413, 'payload_too_large'],
-  ])('refuses an NDJSON file as a whole for %s', async (_what, body, status, code) => {
+  ])('an import refuses an NDJSON file as a whole for %s', async (_what, body, status, code) => {
     const answer = await send(body);
     expect([answer.status, answer.body.code]).toEqual([status, code]);
   });

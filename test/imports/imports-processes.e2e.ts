@@ -17,7 +17,7 @@ const rowsOf = (testCode: string, prefix: string, count: number): string =>
     }),
   ).join('\n');
 
-describe('imports of several processes', () => {
+describe('imports in several processes', () => {
   let app: TestApp;
 
   // This process only receives files; the test decides which process handles the files' rows.
@@ -158,7 +158,7 @@ describe('imports of several processes', () => {
     await heir.close();
   });
 
-  it('stores nothing of an import whose caller disconnects before the end', async () => {
+  it('stores no row of an import whose caller disconnects before the end of the file', async () => {
     const scene = await app.given.scene();
     const call = request(`${app.url}/accounts/${scene.account}/eligibility-imports`, {
       method: 'POST',
@@ -174,7 +174,7 @@ describe('imports of several processes', () => {
     await eventually(async () => expect(await app.given.sql('SELECT 1 FROM eligibility_imports')).toEqual([]));
   });
 
-  it('answers 503 to an upload whose import FAILED while the body arrived, and 202 to one whose import was aborted', async () => {
+  it('answers 503 to an upload whose import became FAILED while the body was arriving, and 202 to one whose import was aborted', async () => {
     const scene = await app.given.scene();
     for (const [state, status] of [
       ['FAILED', 503],
@@ -211,7 +211,7 @@ describe('imports of several processes', () => {
     }
   });
 
-  it('an import whose process was killed while the body arrived becomes FAILED, and its rows are deleted', async () => {
+  it('an import whose process was killed while the body was arriving becomes FAILED, and its rows are deleted', async () => {
     const scene = await app.given.scene();
     const path = await start(scene, rowsOf(scene.testCode, 'f', 10));
     await app.given.sql(`UPDATE eligibility_imports SET state = 'RECEIVING', rows = 0, leased_until = now()`);

@@ -3,7 +3,7 @@ import { importsOf, withAction } from '../support/imports';
 
 type Scene = Awaited<ReturnType<TestApp['given']['scene']>>;
 
-describe('a line of a file with the id of its record', () => {
+describe('import lines with the id of a record', () => {
   let app: TestApp;
   let scene: Scene;
 
@@ -45,7 +45,7 @@ describe('a line of a file with the id of its record', () => {
     expect(await imports().records('M-2')).toHaveLength(2);
   });
 
-  it('refuses with eligibility_closed a line of an import for a record whose exam was taken, and does not change the record', async () => {
+  it('an import refuses a line for a record whose exam was taken with eligibility_closed, and does not change the record', async () => {
     const { svc_eligiblity_id: id } = await app.given.eligibility(scene, { candidate: { candidate_id: 'M-3' } });
     await app.given.sql(`UPDATE eligibilities SET status = 'COMPLETED' WHERE svc_eligiblity_id = $1`, [id]);
     const result = await imports().imported(withAction(await imports().exported(), 'UPDATE'));
@@ -73,14 +73,14 @@ describe('a line of a file with the id of its record', () => {
     expect(told(result)).toEqual([`REFUSED record_differs ${id}`, `CANCELLED  ${id}`]);
   });
 
-  it('refuses a line of an import whose record id a spreadsheet has changed', async () => {
+  it('an import refuses a line whose record id was changed by a spreadsheet', async () => {
     const result = await imports().imported(
       `candidate_id,first_name,last_name,test_code,svc_eligiblity_id\nM-6,A,B,${scene.testCode},2.35E+81\n`,
     );
     expect(told(result)).toEqual(['REFUSED record_id_invalid ']);
   });
 
-  it("an empty cell clears the member of the record if the line contains the record's id, and otherwise changes nothing", async () => {
+  it("an empty cell of an import clears the member of the record if the line contains the record's id, and otherwise changes nothing", async () => {
     const made = await app.given.eligibility(scene, { candidate: { candidate_id: 'M-7', city: 'Rome' } });
     const header = 'action,candidate_id,test_code,city,svc_eligiblity_id\n';
     const line = (id: string) => `${header}UPDATE,M-7,${scene.testCode},,${id}\n`;
@@ -90,7 +90,7 @@ describe('a line of a file with the id of its record', () => {
     expect((await imports().records('M-7'))[0]['candidate'].city).toBeNull();
   });
 
-  it("a line with the record's id replaces the vouchers of the record, and a line without the id adds vouchers", async () => {
+  it("an import line with the record's id replaces the vouchers of the record, and a line without the id adds vouchers", async () => {
     const [first, second] = [await app.given.voucher(scene.account), await app.given.voucher(scene.account)];
     const made = await app.given.eligibility(scene, {
       voucher_codes: [first],
@@ -113,7 +113,7 @@ describe('a line of a file with the id of its record', () => {
     expect(await applied()).toEqual([]);
   });
 
-  it("an attribute column changes only its attribute, and an empty cell clears the attribute if the line contains the record's id", async () => {
+  it("an attribute column of an import changes only its attribute, and an empty cell clears the attribute if the line contains the record's id", async () => {
     for (const key of ['badge', 'wing', 'shift']) await app.given.attributeKey(scene.account, key);
     const additional_attributes = [
       { key: 'badge', value: '1' },
@@ -136,7 +136,7 @@ describe('a line of a file with the id of its record', () => {
     ]);
   });
 
-  it('refuses a line of an import if the record would have more than 50 attributes', async () => {
+  it('an import refuses a line if the record would have more than 50 attributes', async () => {
     const keys = Array.from({ length: 52 }, (_, n) => `key-${n}`);
     for (const key of keys) await app.given.attributeKey(scene.account, key);
     const additional_attributes = keys.slice(0, 49).map((key) => ({ key, value: 'v' }));

@@ -41,14 +41,14 @@ const account = fc.record({
   edit,
 });
 
-describe('an export in which one cell is edited, imported as UPDATE', () => {
+describe('importing an export after one cell was edited', () => {
   let app: TestApp;
 
   beforeAll(async () => (app = await startApp()));
   afterAll(() => app.close());
 
   it(
-    'an edited cell of an imported export changes only that member of that record, or nothing when the record is closed',
+    'importing an export with one edited cell changes only that member of that record, or nothing when the record is closed',
     async () => {
       let changes = 0;
       let runs = 0;

@@ -98,7 +98,7 @@ test('once a PATCH of partner_url has answered, no process starts an attempt at 
   expect(codesOf(next.requests)).toEqual([held]);
 });
 
-test('makes a suspended partner ACTIVE once its new address is verified, and sends it the notifications that waited', async () => {
+test('the verification of its new address makes a suspended partner ACTIVE, and the notifications that waited are sent', async () => {
   await subscribed.post('suspend');
   const suspended = await subscribed.booking();
   await isMade(1);
@@ -209,7 +209,7 @@ test('while a new address is unverified, a change of change_reasons applies to e
   ]);
 });
 
-test('discards the measured request rate, the pause and the certificate expiry of the old address when partner_url changes', async () => {
+test('a change of partner_url discards the measured request rate, the pause and the certificate expiry of the old address', async () => {
   await first.given.sql(
     `UPDATE subscriptions SET paused_from = now(), paused_until = now() + interval '1 hour', pace = 1, pace_ceiling = 2
      WHERE id = $1`,

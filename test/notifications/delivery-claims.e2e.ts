@@ -200,7 +200,7 @@ test('the late outcome of an earlier probe does not change the time of the next 
   expect(await subscribed.queue('&retry=MANUAL')).toHaveLength(2);
 });
 
-test('does not claim a repaired event of a booking while a later event of that booking is claimed', async () => {
+test('when a missing event of a booking is restored and claimed, a waiting claim of a later event returns nothing', async () => {
   const booking = await subscribed.booking();
   await subscribed.reschedule(booking);
   const [{ event_id }] = await eventually(async () => {
@@ -229,7 +229,7 @@ test('does not claim a repaired event of a booking while a later event of that b
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
 });
 
-test('a claim whose query plan fits any partner reads only the rows that it claims, not all notifications that wait for the partner', async () => {
+test('a claim with a generic query plan reads only the rows that it claims, not all notifications that wait for the partner', async () => {
   await queueMany(subscribed, 2000);
   await app.given.sql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)

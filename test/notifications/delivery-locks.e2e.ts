@@ -47,7 +47,7 @@ test.each([
   },
 );
 
-test("reports in the metrics that one partner's notifications are overdue, while /health/ready stays green", async () => {
+test("the metrics report that one partner's notifications are overdue, while /health/ready stays green", async () => {
   expect((await locked.post('suspend')).status).toBe(200);
   await locked.booking();
   await eventually(async () => expect(await states(locked)).toEqual(['PENDING']));

@@ -17,7 +17,7 @@ afterAll(() => app.close());
 const delivered = (count: number) =>
   eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === count, 20_000);
 
-test('delivers all other events while the partner always answers 500 to one of its events', async () => {
+test('a partner that always answers 500 to one event gets all of its other events', async () => {
   let bad: string | null = null;
   subscribed.partner.answer(({ json }) => ({ status: (bad ??= json.booking_code) === json.booking_code ? 500 : 200 }));
   const first = await subscribed.booking();
@@ -40,7 +40,7 @@ test('delivers all other events while the partner always answers 500 to one of i
   await delivered(21);
 }, 40_000);
 
-test('turns a partner DOWN that answers 500 to all events, and leaves none of its events to an operator', async () => {
+test('a partner that answers 500 to all events becomes DOWN, and none of its events waits for an operator', async () => {
   subscribed.partner.answer({ status: 500 });
   for (let made = 0; made < 3; made++) await subscribed.booking();
   // The partner answers 500 to all three events: each is attempted three times, and then the oldest is attempted again.

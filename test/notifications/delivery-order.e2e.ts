@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => subscribed.stop());
 afterAll(() => app.close());
 
-/** Makes the partner answer each given event as specified, and any other event with 200. */
+/** Makes the partner give the specified answers to the given events, and answer 200 to any other event. */
 function answers(by: Record<string, { status: number; delayMs?: number }>) {
   const begun: string[] = [];
   subscribed.partner.answer(async ({ json, headers }) => {

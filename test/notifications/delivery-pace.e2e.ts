@@ -16,7 +16,8 @@ afterEach(() => subscribed.stop());
 afterAll(() => app.close());
 
 /**
- * Makes the partner accept the given number of requests in any second, and answer the other requests with the status.
+ * Makes the partner accept the given number of requests in any second, and answer further requests with the given
+ * status.
  */
 function taking(
   perSecond: number,
@@ -78,7 +79,7 @@ test('delivers a burst of 120 notifications at more than half of the rate that a
   }
 }, 90_000);
 
-describe('a partner that says it is busy', () => {
+describe('a busy partner', () => {
   test.each([
     ['429', 429, undefined],
     ['503 that is retried', 503, ['503']],
@@ -248,7 +249,7 @@ describe('the pace of a partner', () => {
     ['falls a little when a safe pace was too high', { pace: 4, ceiling: 4.1 }, 4, [3.8, 1, -29]],
     ['falls by a quarter at most if it is slow', { pace: 1, ceiling: 1.03 }, 0, [0.75, 0, -29]],
     ['falls by half without any answer', { pace: 4, ceiling: 4.1, good: -40 }, 0, [2, 0, -58]],
-  ] as const)('%s, after a busy answer', async (_title, before, answers, after) => {
+  ] as const)('the rate of a partner %s, after a busy answer', async (_title, before, answers, after) => {
     subscribed = await Subscribed.start(app);
     await sets(before);
     const [row] = await app.given.sql(

@@ -140,7 +140,7 @@ describe('races of delivery', () => {
       expect(subscribed.partner.requests).toHaveLength(before);
     });
 
-    it('claims nothing for a partner while its suspension is about to commit, and keeps new notifications until resume', async () => {
+    it('claims no notification for a partner whose suspension is about to commit, and keeps new notifications until resume', async () => {
       await known();
       const hold = holdAt(first, 'changing subscription');
       const suspended = subscribed.post('suspend');
@@ -166,7 +166,7 @@ describe('races of delivery', () => {
       await refused(subscribed, 2);
     });
 
-    it('sends nothing of a bulk job that is aborted while its notifications are due and no delivery loop has been woken', async () => {
+    it('sends no further notification of a bulk job that is aborted before its due notifications have woken a delivery loop', async () => {
       const hold = holdAny(both(), 'handed over');
       const id = await resend();
       await hold.reached;
@@ -182,7 +182,7 @@ describe('races of delivery', () => {
     });
 
     it.each(['pause', 'abort'] as const)(
-      'sends nothing more of a bulk job after the action %s, even if a process has claimed some of its notifications',
+      'sends no further notification of a bulk job after the action %s, even if a process has claimed some of them',
       async (action) => {
         const hold = holdAny(both(), 'claimed');
         const id = await resend();

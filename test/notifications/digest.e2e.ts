@@ -46,7 +46,7 @@ async function received(of = subscribed): Promise<Kept[]> {
   ) as Promise<Kept[]>;
 }
 
-/** Expects that every step of several lengths has the number and the digest of what was kept. */
+/** Checks for several lengths of steps that every step has the count and the digest of the kept notifications. */
 async function expectDigestsOf(kept: readonly Kept[], of = polling): Promise<void> {
   const now = Math.floor(Date.now() / 1000);
   const own = digestsOf(kept);
@@ -83,7 +83,7 @@ async function deliveredBefore(count: number, days: number, of = subscribed): Pr
 }
 
 describe('the digest of delivered notifications', () => {
-  it('contains pushed and polled notifications once they are acknowledged', async () => {
+  it('the digest contains pushed and polled notifications once they are acknowledged', async () => {
     await subscribed.booking();
     await eventually(async () => expect(await received()).toHaveLength(1));
     await polling.turn('POLL');
@@ -101,14 +101,14 @@ describe('the digest of delivered notifications', () => {
     await polling.turn('PUSH');
   });
 
-  it('is exact for thousands of notifications, before and after the changes are added up', async () => {
+  it('the digest of thousands of notifications is exact, before and after the upkeep merges its changes', async () => {
     await deliveredBefore(3000, 15);
     await expectDigestsOf(await received());
     await eventually(async () => expect((await app.given.sql('SELECT FROM digest_changes')).length).toBeLessThan(500));
     await expectDigestsOf(await received());
   });
 
-  it('does not change when a notification is delivered again', async () => {
+  it('the digest does not change when a notification is delivered again', async () => {
     const [{ id }] = (await received()).slice(-1);
     await subscribed.admin('POST', 'notifications/replay', {
       subscription_id: subscribed.id,
@@ -119,7 +119,7 @@ describe('the digest of delivered notifications', () => {
     await expectDigestsOf(await received());
   });
 
-  it('keeps the body that the partner has acknowledged after an erasure, until the notification is replayed', async () => {
+  it('after an erasure, the digest represents the body that the partner has acknowledged, until the notification is replayed', async () => {
     const bookingCode = await subscribed.booking();
     await subscribed.cancel(bookingCode);
     await eventually(async () =>
@@ -141,7 +141,7 @@ describe('the digest of delivered notifications', () => {
     await eventually(async () => expectDigestsOf(await received()));
   });
 
-  it('no longer contains notifications that were deleted after their retention', async () => {
+  it('the digest no longer contains notifications that were deleted after their retention', async () => {
     const before = await received();
     const old = `now() - interval '200 days'`;
     await app.given.sql(
@@ -163,7 +163,7 @@ describe('the digest of delivered notifications', () => {
     await expectDigestsOf(kept);
   });
 
-  it('is exact after an upgrade, before and while the earlier notifications get their digests', async () => {
+  it('the digest is exact after an upgrade, before and while digests of earlier notifications are computed', async () => {
     await app.given.sql('TRUNCATE delivered_digests, digest_buckets, digest_changes');
     const [{ last }] = await app.given.sql('SELECT max(position) AS last FROM notifications');
     await app.given.sql('UPDATE digest_backfill SET position = $1', [last]);
@@ -181,8 +181,8 @@ describe('the digest of delivered notifications', () => {
   });
 });
 
-describe('the request', () => {
-  it('has hours as steps, and is empty without notifications', async () => {
+describe('GET /partner/digest', () => {
+  it('GET /partner/digest has steps of an hour by default, and zeros for steps without notifications', async () => {
     const steps = await digest('2030-01-01T00:00:00Z', '2030-01-01T03:30:00Z');
     expect(steps.map(({ from, to }) => `${from} ${to}`)).toEqual([
       '2030-01-01T00:00:00Z 2030-01-01T01:00:00Z',
@@ -199,21 +199,21 @@ describe('the request', () => {
     ['from=2030-01-01T00:00:00Z&to=2030-01-02T00:00:00Z&step_s=0', 'step_s out_of_range'],
     ['from=2030-01-01T00:00:00Z&to=2030-01-02T00:00:00Z&step=5', 'step unknown_parameter'],
     ['from=2030-01-01T00:00:00Z', 'to required'],
-  ])('refuses %s with %s', async (query, fault) => {
+  ])('GET /partner/digest?%s is refused with %s', async (query, fault) => {
     const answer = await polling.call('GET', `/partner/digest?subscription_id=${subscribed.id}&${query}`);
     expect(answer.status).toBe(400);
     expect(answer.body.errors.map(({ parameter, code }: any) => `${parameter} ${code}`)).toEqual([fault]);
   });
 
-  it('does not know another partner’s subscription', async () => {
+  it('GET /partner/digest answers 404 for another partner’s subscription', async () => {
     const other = await app.given.token([], ['partner']);
     const path = `/partner/digest?subscription_id=${subscribed.id}&from=2030-01-01T00:00:00Z&to=2030-01-02T00:00:00Z`;
     expect((await polling.call('GET', path, undefined, other)).status).toBe(404);
   });
 });
 
-describe('omissions', () => {
-  it('ten notifications that a partner has lost are found in at most twenty requests each', async () => {
+describe('missing notifications', () => {
+  it('the digests find ten notifications that a partner has lost with at most twenty requests for each', async () => {
     const other = await Subscribed.start(app);
     const of = await Polling.of(other);
     await deliveredBefore(20_000, 30, other);

@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const body = async (path: string) => (await subscribed.admin('GET', path)).body as Record<string, any>[];
 
-test('the filter failure=none finds the notifications that were never attempted, and a bulk resend with it sends only those', async () => {
+test('the filter failure=none finds the notifications that were never attempted, and a bulk resend with this filter sends only these', async () => {
   const [notTried] = await body(`error-queue?failure=none&subscription_id=${subscribed.id}`);
   expect(notTried).toMatchObject({ failure: null, http_status: null, retry: 'AUTO' });
   const dry = await jobs.call('POST', 'error-queue/resend', {
@@ -47,7 +47,7 @@ test('the filter failure=none finds the notifications that were never attempted,
   await jobs.having(id, { state: 'DONE', matched: 0 });
 });
 
-test('shows the reason of a failure in the attempt and in the summary, and filters notifications by it', async () => {
+test('the error queue shows the reason of a failure in the attempt and in the summary, and can be filtered by it', async () => {
   const [row] = await gone.queue();
   const { attempts } = await gone.notification(row['id']);
   expect(attempts).toEqual([

@@ -97,7 +97,7 @@ test.each([
   expect(await subscribed.queue(`&${query}`)).toHaveLength(found);
 });
 
-test('filters the error queue by account and booking', async () => {
+test('the error queue can be filtered by account and booking', async () => {
   const [row] = await subscribed.queue();
   const byBooking = await subscribed.admin('GET', `error-queue?booking_code=${row['booking_code']}`);
   expect(byBooking.body).toEqual([row]);
@@ -145,7 +145,7 @@ test.each(['error-queue', 'notifications'])(
   },
 );
 
-test('every route of the error queue refuses a client', async () => {
+test("every route of the error queue refuses a client's token", async () => {
   for (const path of ['error-queue', 'error-queue/summary', 'notifications', 'subscriptions'])
     expect((await app.call('GET', `/admin/${path}`, { token: subscribed.scene.token })).status).toBe(403);
 });

@@ -68,7 +68,7 @@ test.each([30_000, 60_000])(
   60_000,
 );
 
-test('counts the bookings with notifications that wait for a partner by an index scan', async () => {
+test('an index scan counts the bookings with notifications that wait for a partner', async () => {
   await vacuumWhole((text, values) => app.given.sql(text, values), 'notifications');
   const { done, asked } = await whatIsAsked(app, () =>
     subscribed.get(`/admin/subscriptions/${subscribed.id}/statistics`),

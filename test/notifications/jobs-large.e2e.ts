@@ -27,7 +27,7 @@ const filter = () => ({ subscription_id: subscribed.id });
 const items = async (id: string) =>
   (await app.given.sql('SELECT count(*) FROM job_items WHERE job_id = $1', [id]))[0]['count'] as number;
 
-test('a bulk job for a large set of notifications is accepted before they are collected, and can be paused, resumed and aborted meanwhile', async () => {
+test('a bulk job for a large set of notifications is accepted before it has collected them, and can be paused, resumed and aborted in the meantime', async () => {
   const answer = await jobs.call('POST', 'error-queue/resend', { filter: filter(), reason: 'all of it' });
   expect([answer.status, answer.body.matched]).toEqual([202, null]);
   const id = answer.body.job_id as string;
@@ -65,7 +65,7 @@ test('a dry run of a bulk job that filters by cause counts the notifications wit
     expect((await dryRun(other)).body.matched).toBe(0);
 });
 
-test('a dry run of a bulk job with a filter other than by cause counts the notifications, or returns a lower bound', async () => {
+test('a dry run of a bulk job that does not filter by cause counts the notifications, or returns a lower bound', async () => {
   const { status, body } = await dryRun({ change_reason: 'BOOKING_CREATED' });
   expect(status).toBe(200);
   if (body.matched === null) expect(body.matched_at_least).toBeGreaterThan(0);

@@ -157,7 +157,7 @@ test('an operator can pause and abort a replay', async () => {
   expect(subscribed.partner.requests).toHaveLength(1);
 });
 
-test('two identical replay requests create one job, and a replay for an unknown subscription is 404', async () => {
+test('two identical replay requests create one job, and a replay for an unknown subscription is answered with 404', async () => {
   await delivered(1);
   const key = { 'idempotency-key': randomUUID() };
   const body = { subscription_id: subscribed.id, filter: {}, reason: 'restored a backup' };
@@ -173,7 +173,7 @@ test('two identical replay requests create one job, and a replay for an unknown 
   expect(without.body.errors.map(({ pointer }: any) => pointer).sort()).toEqual(['/reason', '/subscription_id']);
 });
 
-describe('a DOWN partner without a notification that could be its probe', () => {
+describe('a DOWN partner without a due notification', () => {
   /**
    * Brings the partner into the state DOWN: one event is delivered, the next event gets a 500, and then its probe is
    * refused.

@@ -166,7 +166,7 @@ test('a 500 during a bulk resend turns the partner DOWN and pauses the job', asy
   expect(subscribed.partner.requests).toHaveLength(1);
 });
 
-describe('one partner of a job', () => {
+describe('a job with several partners', () => {
   let other: Subscribed;
   /** Puts the same three events into the error queue for both partners. */
   beforeEach(async () => {
@@ -220,7 +220,7 @@ describe('one partner of a job', () => {
   });
 });
 
-describe('an operator who steers a job', () => {
+describe('actions of an operator on a job', () => {
   /** Starts a bulk job for many notifications, which the partner answers slowly. */
   async function slowJob(n = 300): Promise<string> {
     await queueMany(subscribed, n);
@@ -244,8 +244,7 @@ describe('an operator who steers a job', () => {
         return found;
       });
       expect(state).toBe(steered['state']);
-      // After the response to a pause or an abort, only attempts that began at that very moment may be counted in
-      // addition.
+      // After the response to a pause or an abort, the count may grow only by attempts that began at that moment.
       expect(sent - steered['sent']).toBeLessThanOrEqual(16);
       await pause(500);
       expect(subscribed.partner.requests).toHaveLength(sent);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /**
  * The short form of `npm run chaos`, with separate processes that are certainly killed; see test/proof/chaos/chaos.ts.
  */
-test('no notification is lost, made up or sent twice at the same time while three processes are killed with kill -9', async () => {
+test('no notification is lost, invented or sent twice at the same time while three processes are killed with kill -9', async () => {
   const root = join(__dirname, '../..');
   const program = spawn(process.execPath, [join(root, 'scripts/start.mjs'), 'chaos', '--rounds', '3'], { cwd: root });
   let said = '';

@@ -56,8 +56,8 @@ describe('a failure other than a 500', () => {
       expect(attempts).toMatchObject(triggers.map((trigger) => ({ trigger, failure, http_status: status })));
       expect(attempts[0].reason).toBe(status === 400 ? 'NO_MATCHING_RECORD' : attempts[0].reason);
       if (status === 400) expect(attempts[0].excerpt).toBe('no such candidate');
-      // A kept connection that breaks before any byte of the response may have been stale: the attempt is repeated on a
-      // new connection.
+      // If a kept-alive connection breaks before any byte of the response, it may have been stale, so the attempt is
+      // repeated on a new connection.
       expect(subscribed.partner.requests).toHaveLength(triggers.length);
     },
   );
@@ -70,7 +70,7 @@ describe('a failure other than a 500', () => {
   });
 });
 
-/** Returns the signs of the partner, from which alerts are made. */
+/** Returns the partner's failures and recoveries that alerts report. */
 async function signs(): Promise<PartnerSigns | undefined> {
   const all = await app.app.get(QueryBus, { strict: false }).execute(new SurveyPartnerSigns());
   return all.find(({ subscription_id }) => subscription_id === subscribed.id);
@@ -121,7 +121,7 @@ describe('the attempts of a notification', () => {
     expect(subscribed.partner.requests).toHaveLength(2);
   });
 
-  test('records a failure and no second PUT when a kept connection is closed while the partner works', async () => {
+  test('records a failure, and sends no second PUT, when the partner resets a kept-alive connection during a slow request', async () => {
     await attemptsOf(await subscribed.booking());
     subscribed.partner.answer({ delayMs: 300, rst: 'before' });
     expect(await attemptsOf(await subscribed.booking())).toMatchObject([{ trigger: 'FIRST', failure: 'connect' }]);

@@ -137,7 +137,7 @@ describe('the request to a partner', () => {
     { type: 'basic', username: 'ann', password: 'secret' },
     { type: 'bearer', token: 'abc.def' },
   ])(
-    'sends the configured headers of a partner beside the auth setting %o, and asks for no content coding',
+    'sends the configured headers of a partner in addition to the auth setting %o, and requests no content coding',
     async (auth) => {
       const [client, partner] = await Promise.all([aClient(), aPartner()]);
       const own = [
@@ -155,7 +155,7 @@ describe('the request to a partner', () => {
     },
   );
 
-  it('fails an attempt as auth, without a request, when the bearer token has characters that a header forbids', async () => {
+  it('an attempt fails with auth, without a request, when the bearer token has characters that a header forbids', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const outcome = await client.put(
       endpointOf(partner, { auth: { type: 'bearer', token: 'a\r\nb: c' } }),
@@ -374,7 +374,7 @@ describe('TLS to a partner', () => {
     ['a certificate that has expired', 'expired', 'own'],
     ['a certificate for another host', 'wrongHost', 'own'],
     ['a self-signed certificate', 'selfSigned', 'own'],
-  ] as const)('refuses a partner with %s', async (_name, identity, trust) => {
+  ] as const)('refuses a connection to a partner with %s', async (_name, identity, trust) => {
     const certificates = await sharedCertificates();
     const partner = await aPartner({ tls: certificates[identity] });
     const caPem = trust && { own: partner.caPem, other: certificates.otherAuthority.certPem }[trust];
@@ -412,7 +412,7 @@ describe('TLS to a partner', () => {
     expect(summary(outcome)).toEqual(delivered);
   });
 
-  it('connects to a partner by TLS 1.2, but not by TLS 1.1', async () => {
+  it('connects to a partner with TLS 1.2, but not with TLS 1.1', async () => {
     const client = await aClient();
     const [old, older] = await Promise.all([
       aPartner({ maxTlsVersion: 'TLSv1.2' }),
@@ -430,13 +430,13 @@ describe('TLS to a partner', () => {
     expect(summary(await (await aClient()).put(endpointOf(partner), headers, body))).toEqual(failed('tls'));
   });
 
-  it("fails an attempt as tls when the partner's port answers plain HTTP", async () => {
+  it("an attempt fails with tls when the partner's port answers plain HTTP", async () => {
     const partner = await aPartner();
     const url = await listening(createHttpServer((_request, response) => response.end()));
     expect(summary(await (await aClient()).put(endpointOf(partner, { url }), headers, body))).toEqual(failed('tls'));
   });
 
-  it('fails an attempt as timeout when the partner does not answer the TLS handshake', async () => {
+  it('an attempt fails with timeout when the partner does not answer the TLS handshake', async () => {
     const partner = await aPartner();
     const url = await listening(createTcpServer((socket) => socket.on('error', () => undefined).resume()));
     const outcome = await (await aClient()).put(endpointOf(partner, { url, waitMs: 1000 }), headers, body);
@@ -449,7 +449,7 @@ describe('TLS to a partner', () => {
     ['an empty caPem', { caPem: '' }],
     ['a client certificate without its key', { clientCertPem: 'garbage' }],
     ['an invalid client key', { clientCertPem: 'garbage', clientKeyPem: 'garbage' }],
-  ])('reports invalid PEM without an exception: %s', async (_name, changes) => {
+  ])('reports invalid PEM as an error instead of throwing an exception: %s', async (_name, changes) => {
     const partner = await aPartner();
     const outcome = await (await aClient()).put(endpointOf(partner, changes), headers, body);
     expect(summary(outcome)).toEqual(failed('tls'));
@@ -479,7 +479,7 @@ describe('TLS to a partner', () => {
  * Starts listeners with short accept queues and fills the queues, so that further connections are neither accepted nor
  * refused.
  */
-/** Forwards bytes to a port of this machine; while it is frozen, existing connections carry nothing. */
+/** Forwards bytes to a port of this machine; while it is frozen, existing connections transfer no bytes. */
 async function freezable(port: number): Promise<{ url: string; freeze(): void }> {
   const open = new Set<Socket>();
   const server = createTcpServer((near) => {
@@ -606,7 +606,7 @@ describe('a partner that cannot be reached', () => {
     },
   );
 
-  it("reports the failure of the partner's address that accepts connections, not of an unreachable address", async () => {
+  it('of several partner addresses, reports the failure of the one that accepts connections, not of an unreachable one', async () => {
     const { selfSigned } = await sharedCertificates();
     const partner = await aPartner({ tls: selfSigned });
     for (const addresses of [
@@ -630,7 +630,7 @@ describe('a partner that cannot be reached', () => {
 });
 
 describe('connections to a partner', () => {
-  it('opens connections to a partner up to the limit, and fails a request as timeout when no connection becomes free in time', async () => {
+  it('opens connections to a partner up to the limit, and a request fails with timeout when no connection becomes free in time', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const endpoint = endpointOf(partner, { connections: 2, waitMs: 1500 });
     const outcomes = await Promise.all(Array.from({ length: 40 }, () => client.put(endpoint, headers, body)));
@@ -741,7 +741,7 @@ describe('connections to a partner', () => {
     expect((await puts()).map(summary)).toEqual(Array(4).fill(delivered));
   });
 
-  it('retries a request once when a kept connection breaks, but not when a new connection breaks', async () => {
+  it('retries a request once when a kept-alive connection breaks, but not when a new connection breaks', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const put = async () => summary(await client.put(endpointOf(partner), headers, body));
     partner.answer((_request, index) => (index === 1 ? { rst: 'before' } : { status: 200 }));
@@ -753,7 +753,7 @@ describe('connections to a partner', () => {
     expect(partner.requests).toHaveLength(5);
   });
 
-  it('retries a request once when a kept connection breaks, even if no new attempt may begin any more', async () => {
+  it('retries a request once when a kept-alive connection breaks, even if no new attempt may begin', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     await client.put(endpointOf(partner), headers, body);
     partner.answer((_request, index) => (index === 1 ? { rst: 'before' } : { status: 200 }));
@@ -892,7 +892,7 @@ describe('OAuth2 client credentials', () => {
     expect([partner.tokenRequests.length, partner.requests.length]).toEqual([3, 5]);
   });
 
-  it('sends a request once more after a 401, even if no new attempt may begin any more', async () => {
+  it('sends a request once more after a 401, even if no new attempt may begin', async () => {
     const { client, endpoint, partner } = await anOAuthPartner();
     partner.answer((_request, index) => ({ status: index === 0 ? 401 : 200 }));
     let asked = 0;
@@ -1025,7 +1025,7 @@ describe('OAuth2 client credentials', () => {
     expect(partner.requests[0].headers['x-api-key']).toBe('for the partner alone');
   });
 
-  it('accepts a token_type in any case, and a token without expires_in', async () => {
+  it('accepts a token_type in upper or lower case, and a token response without expires_in', async () => {
     const { partner, put } = await anOAuthPartner();
     partner.answerToken({ body: JSON.stringify({ access_token: 'abc', token_type: 'BEARER' }) });
     expect(summary(await put())).toEqual(failed('auth', 401));

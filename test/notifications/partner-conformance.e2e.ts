@@ -43,7 +43,7 @@ function good(): Answering {
 const titled = (...patterns: RegExp[]) =>
   SITUATIONS.map(({ title }) => title).filter((title) => patterns.some((pattern) => pattern.test(title)));
 
-/** Partners with one fault each, and the findings that the program must report at least. */
+/** Partners with one fault each, with the findings that the program must report. */
 const faulty: [string, (partner: Answering) => Answering, string[]][] = [
   [
     'does not look at signatures',

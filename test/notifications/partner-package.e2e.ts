@@ -240,7 +240,7 @@ describe('a partner that uses the package with its own PostgreSQL', () => {
 
   beforeAll(async () => {
     pool = new pg.Pool({ connectionString: database.url });
-    // The tables as release 1.0.0 of the package made them.
+    // The tables that release 1.0.0 of the package created.
     await pool.query(`
       DROP TABLE IF EXISTS taken_notifications, notified_bookings, notified_records;
       CREATE TABLE taken_notifications (webhook_id text PRIMARY KEY, taken_at timestamptz NOT NULL DEFAULT now());

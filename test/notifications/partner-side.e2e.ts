@@ -43,7 +43,7 @@ const delivered = (count: number) =>
   });
 
 describe('a token with the scope partner', () => {
-  it('reaches the routes under /partner and no other route', async () => {
+  it('a token with the scope partner is accepted by the routes under /partner and no other route', async () => {
     const { paths } = (await app.call('GET', '/openapi.json')).body as { paths: Record<string, Record<string, any>> };
     const statuses: Record<string, number> = {};
     for (const [path, operations] of Object.entries(paths))
@@ -58,7 +58,7 @@ describe('a token with the scope partner', () => {
     expect(new Set(Object.values(statuses))).toEqual(new Set([403]));
   });
 
-  it('is needed for these routes, also by operators and clients', async () => {
+  it('the routes under /partner refuse the tokens of operators and clients, which lack the scope partner', async () => {
     for (const scopes of [['admin'], ['support'], CLIENT_SCOPES] as const) {
       const answer = await partner('GET', 'subscriptions', undefined, await app.given.token([], scopes, [mine.id]));
       expect(refusal(answer)).toEqual([403, 'insufficient_scope']);
@@ -66,7 +66,7 @@ describe('a token with the scope partner', () => {
     }
   });
 
-  it('loses a subscription that is taken away from its user, and ends with it', async () => {
+  it('a token with the scope partner becomes invalid when a subscription is taken away from its user', async () => {
     const username = app.given.unique('partner-');
     const user = { username, password: 'seven grey herons wait', account_codes: [], scopes: ['partner'] };
     await mine.admin('POST', 'users', { ...user, subscription_ids: [mine.id, other.id] });
@@ -86,7 +86,7 @@ describe('a token with the scope partner', () => {
 });
 
 describe('GET /partner/subscriptions', () => {
-  it('lists the subscriptions of the caller alone, without a secret', async () => {
+  it('GET /partner/subscriptions lists only the subscriptions of the caller, without secrets', async () => {
     const answer = await partner('GET', 'subscriptions');
     expect(answer.body).toEqual([await mine.subscription()]);
     expect(answer.text).not.toContain('whsec_');
@@ -97,7 +97,7 @@ describe('GET /partner/subscriptions', () => {
     expect((await partner('GET', 'subscriptions', undefined, await app.given.token([], ['partner']))).body).toEqual([]);
   });
 
-  it('warns of a repeated address only if the caller has both subscriptions', async () => {
+  it('GET /partner/subscriptions/{id} warns of a repeated address only if the caller has both subscriptions', async () => {
     await other.patch({ partner_url: (await mine.subscription())['partner_url'] });
     expect((await mine.subscription())['warnings']).toHaveLength(1);
     expect((await partner('GET', `subscriptions/${mine.id}`)).body.warnings).toEqual([]);
@@ -105,7 +105,7 @@ describe('GET /partner/subscriptions', () => {
     expect((await partner('GET', `subscriptions/${mine.id}`, undefined, both)).body.warnings).toHaveLength(1);
   });
 
-  it('returns one subscription with its statistics, and 404 for that of another partner', async () => {
+  it('GET /partner/subscriptions/{id} returns a subscription with its statistics, and answers 404 for a subscription of another partner', async () => {
     await mine.booking();
     await delivered(1);
     const { status, body } = await partner('GET', `subscriptions/${mine.id}`);
@@ -120,7 +120,7 @@ describe('GET /partner/subscriptions', () => {
 });
 
 describe('POST /partner/subscriptions/{id}/…', () => {
-  it('verify sends a sample to the address of the caller', async () => {
+  it("a partner's POST verify sends a sample to its own address", async () => {
     mine.partner.requests.length = 0;
     expect((await own('verify')).body).toMatchObject({ id: mine.id, state: 'ACTIVE' });
     expect(mine.partner.requests).toHaveLength(1);
@@ -145,7 +145,7 @@ describe('POST /partner/subscriptions/{id}/…', () => {
     expect(entry.actor).not.toBe('system');
   });
 
-  it('suspend and resume stop and start the delivery', async () => {
+  it('a partner can suspend its deliveries and resume them', async () => {
     expect((await own('suspend')).body).toMatchObject({ state: 'SUSPENDED', suspended_by: 'PARTNER' });
     await mine.booking();
     expect(await mine.subscription()).toMatchObject({ state: 'SUSPENDED', suspended_by: 'PARTNER' });
@@ -153,7 +153,7 @@ describe('POST /partner/subscriptions/{id}/…', () => {
     await delivered(1);
   });
 
-  it('a partner cannot resume a subscription that an operator suspended, before or after the partner did', async () => {
+  it('a partner cannot resume a subscription that an operator suspended, whether before or after the partner suspended it', async () => {
     await mine.post('suspend');
     expect(refusal(await own('resume'))).toEqual([403, 'suspended_by_operator']);
     expect((await own('suspend')).body).toMatchObject({ suspended_by: 'OPERATOR' });
@@ -168,20 +168,20 @@ describe('POST /partner/subscriptions/{id}/…', () => {
 
     await own('suspend');
     expect((await mine.post('resume')).body.state).toBe('ACTIVE');
-    // A process of release 1.0.0 suspends without naming the side.
+    // A process of release 1.0.0 suspends without recording who suspended.
     await app.given.sql(`UPDATE subscriptions SET state = 'SUSPENDED', suspended_datetime = now() WHERE id = $1`, [
       mine.id,
     ]);
     expect(refusal(await own('resume'))).toEqual([403, 'suspended_by_operator']);
   });
 
-  it('an operator resumes a subscription that its partner suspended', async () => {
+  it('an operator can resume a subscription that its partner suspended', async () => {
     await own('suspend');
     expect((await mine.post('resume')).body).toMatchObject({ state: 'ACTIVE', suspended_by: null });
   });
 
   it.each(['verify', 'rotate-secret', 'suspend', 'resume'])(
-    '%s answers 404 for the subscription of another partner, and changes nothing',
+    'POST %s answers 404 for the subscription of another partner, and changes nothing',
     async (action) => {
       const before = await other.subscription();
       expect(refusal(await partner('POST', `subscriptions/${other.id}/${action}`))).toEqual([404, 'not_found']);
@@ -192,7 +192,7 @@ describe('POST /partner/subscriptions/{id}/…', () => {
 });
 
 describe('GET /partner/notifications', () => {
-  it('lists the notifications of the caller, with the filters of operators and the state', async () => {
+  it("GET /partner/notifications lists only the caller's notifications, and accepts filters, such as the state", async () => {
     const [queued] = await refused(mine, 1);
     const code = await mine.booking();
     const [found] = await delivered(1);
@@ -212,7 +212,7 @@ describe('GET /partner/notifications', () => {
     expect((await partner('GET', 'notifications?bookingcode=A')).status).toBe(400);
   });
 
-  it('returns one notification with its body and its attempts', async () => {
+  it('GET /partner/notifications/{id} returns a notification with its body and its attempts', async () => {
     const [queued] = await refused(mine, 1);
     const { body } = await partner('GET', `notifications/${queued['id']}`);
     expect(body).toEqual(await mine.notification(queued['id']));
@@ -221,7 +221,7 @@ describe('GET /partner/notifications', () => {
     expect(refusal(await partner('GET', `notifications/${theirs['id']}`))).toEqual([404, 'not_found']);
   });
 
-  it('resends a notification of the error queue, and none of another partner', async () => {
+  it('a partner can resend its own notification from the error queue, and none of another partner', async () => {
     const [queued] = await refused(mine, 1);
     expect((await partner('POST', `notifications/${queued['id']}/resend`)).status).toBe(202);
     await delivered(1);
@@ -242,7 +242,7 @@ describe('POST /partner/notifications/replay', () => {
   const order = (code: string, { partner: { requests } }: Subscribed = mine) =>
     requests.filter(({ json }) => json.booking_code === code).map(({ headers }) => Number(headers['event-sequence']));
 
-  it('sends the delivered notifications of a time or booking again, in order within a booking', async () => {
+  it("a partner's replay sends the delivered notifications of a period or booking again, in order within a booking", async () => {
     const code = await mine.booking();
     await mine.reschedule(code);
     await mine.booking();
@@ -256,7 +256,7 @@ describe('POST /partner/notifications/replay', () => {
     expect(other.partner.requests).toEqual([]);
   });
 
-  it('sends the named notifications: the delivered ones again, and the failed ones as a resend', async () => {
+  it("a partner's replay by ids sends delivered notifications again, and resends failed notifications", async () => {
     const queued = await refused(mine, 2);
     const code = await mine.booking();
     await mine.reschedule(code);
@@ -280,7 +280,7 @@ describe('POST /partner/notifications/replay', () => {
     expect(await triggers(first['id'])).toEqual(['FIRST', 'REPLAY']);
   });
 
-  it('replays the notifications of all subscriptions of a caller that has several', async () => {
+  it('a replay includes all subscriptions of a partner that has several', async () => {
     const both = await app.given.token([], ['partner'], [mine.id, other.id]);
     await mine.booking();
     await delivered(1);
@@ -292,7 +292,7 @@ describe('POST /partner/notifications/replay', () => {
     expect(refusal(await partner('GET', `jobs/${id}`))).toEqual([404, 'not_found']);
   });
 
-  it('makes a job that the caller can pause, resume and abort', async () => {
+  it('a partner can pause, resume and abort the job of its replay', async () => {
     await mine.booking();
     await delivered(1);
     await mine.post('suspend');
@@ -304,7 +304,7 @@ describe('POST /partner/notifications/replay', () => {
     expect(refusal(await partner('POST', `jobs/${id}/abort`))).toEqual([409, 'job_finished']);
   });
 
-  it('hides the jobs of operators and of other partners, and the name of an operator who paused a job', async () => {
+  it('a partner sees neither the jobs of operators and other partners nor the name of an operator who paused its job', async () => {
     await mine.booking();
     await delivered(1);
     const jobs = new BulkJobs(app, mine.operator);
@@ -328,7 +328,7 @@ describe('POST /partner/notifications/replay', () => {
     await having(id, { state: 'PAUSED', paused_by: null });
   });
 
-  it('refuses a body of a wrong form, and a caller without a subscription', async () => {
+  it('POST /partner/notifications/replay refuses an invalid body, and a caller without a subscription', async () => {
     for (const body of [{ ids: [] }, { ids: ['x'] }, { ids: Array(1001).fill(randomUUID()) }, { reason: 'x' }])
       expect(refusal(await partner('POST', 'notifications/replay', body))).toEqual([400, 'validation_error']);
     const nobody = await app.given.token([], ['partner']);

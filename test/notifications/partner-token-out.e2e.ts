@@ -38,7 +38,7 @@ async function burst(retried: string[]): Promise<void> {
     await Promise.all(Array.from({ length: 10 }, () => subscribed.booking()));
 }
 
-/** Checks that each process runs one token request at a time, and pauses after a failure. */
+/** Checks that each process sends one token request at a time, and pauses after a failure. */
 function expectFewQuestions(): void {
   const at = issuer.tokenRequests.map((request) => request.at);
   const tooSoon = at.filter(

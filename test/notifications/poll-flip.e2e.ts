@@ -7,7 +7,7 @@ const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
 const FLIPS = 30;
 const BOOKINGS = 8;
 
-/** A subscription is changed between PUSH and POLL again and again, while two processes serve it under traffic. */
+/** Changes a subscription between PUSH and POLL repeatedly, while two processes deliver its notifications. */
 describe('a subscription that changes between PUSH and POLL under traffic', () => {
   let first: TestApp;
   let second: TestApp;
@@ -26,8 +26,8 @@ describe('a subscription that changes between PUSH and POLL under traffic', () =
     await first.close();
   });
 
-  it('loses nothing, delivers nothing twice or by both ways at once, and keeps the order of each booking', async () => {
-    /** The attempts at the partner: each from its offer or request to its acknowledgement. */
+  it('a subscription that changes between PUSH and POLL gets each notification once, in the order of its booking', async () => {
+    /** The attempts, each with the time of its offer or request and the time of its acknowledgement. */
     const attempts: { id: string; code: string; sequence: number; from: number; to: number; way: string }[] = [];
     subscribed.partner.answer(async (request) => {
       const attempt = {
@@ -48,14 +48,14 @@ describe('a subscription that changes between PUSH and POLL under traffic', () =
     const poll = async (app: TestApp): Promise<void> => {
       let ack: string[] = [];
       while (!isOver || ack.length > 0) {
-        // An attempt ends when the partner acknowledges it, which the service records before it answers.
+        // An attempt ends when the partner sends the acknowledgement, because the service records it before it answers.
         for (const attempt of attempts) if (ack.includes(attempt.id)) attempt.to = performance.now();
         const answer = await app.call('POST', '/partner/notifications/poll', {
           token: polling.token,
           body: { ack, return_immediately: true, max: 3 },
         });
         if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
-        // Only acknowledgements of the call before could be unknown, and none may be.
+        // The service must know all acknowledged notifications, because the previous poll returned them.
         expect(answer.body.unknown).toEqual([]);
         ack = answer.body.notifications.map(({ id }: { id: string }) => id);
         for (const one of answer.body.notifications)
@@ -82,7 +82,7 @@ describe('a subscription that changes between PUSH and POLL under traffic', () =
       const path = `/admin/subscriptions/${subscribed.id}`;
       const answer = await app.call('PATCH', path, { token: subscribed.operator, body: { delivery: way } });
       expect(answer.body).toMatchObject({ delivery: way, state: 'ACTIVE', health: 'UP' });
-      // The next change waits until something was delivered in this way.
+      // The next change waits until a notification was delivered in this mode.
       const before = attempts.length;
       await eventually(() => expect(attempts.slice(before).some((attempt) => attempt.way === way)).toBe(true));
     }
@@ -101,7 +101,7 @@ describe('a subscription that changes between PUSH and POLL under traffic', () =
     for (const code of codes) {
       const own = attempts.filter((attempt) => attempt.code === code).sort((a, b) => a.from - b.from);
       expect(own.map(({ sequence }) => sequence)).toEqual(own.map((_, index) => index + 1));
-      // The next attempt of a booking begins after the one before it has ended.
+      // Each attempt of a booking begins after the previous attempt has ended.
       expect(own.filter(({ from }, index) => index > 0 && from < own[index - 1].to)).toEqual([]);
     }
     expect(new Set(attempts.map(({ way }) => way))).toEqual(new Set(['PUSH', 'POLL']));

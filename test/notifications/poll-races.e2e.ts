@@ -11,7 +11,7 @@ import { Subscribed } from '../support/subscribed';
 
 const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
 
-/** Two processes share one database: one serves requests alone, the other one delivers, too. */
+/** Two processes share one database: one only serves requests, and the other also delivers. */
 describe('races of polls', () => {
   let api: TestApp;
   let both: TestApp;
@@ -35,7 +35,7 @@ describe('races of polls', () => {
   const poll = (app: TestApp, body: Record<string, unknown> = {}) =>
     app.call('POST', '/partner/notifications/poll', { token: polling.token, body });
 
-  it('many polls at the same moment lease each notification once', async () => {
+  it('many simultaneous polls lease each notification once', async () => {
     await Promise.all(Array.from({ length: 12 }, () => subscribed.booking()));
     await eventually(async () => expect(await subscribed.notifications()).toHaveLength(12));
     const answers = await Promise.all(
@@ -48,13 +48,13 @@ describe('races of polls', () => {
     expect(ids.length + rest.length).toBe(12);
   });
 
-  it('an event of another process ends a waiting poll of a process that does not deliver', async () => {
+  it('an event that another process creates ends a waiting poll at a process without the role delivery', async () => {
     const waiting = poll(api);
     await subscribed.booking();
     expect((await waiting).body.notifications).toHaveLength(1);
   });
 
-  it('of many acknowledgements of one notification one counts', async () => {
+  it('only one of many simultaneous acknowledgements of a notification counts', async () => {
     await subscribed.booking();
     const { notifications } = (await poll(api)).body;
     const ack = [notifications[0].id];
@@ -65,7 +65,7 @@ describe('races of polls', () => {
     expect((await subscribed.notification(ack[0]))['attempts']).toHaveLength(1);
   });
 
-  it('an acknowledgement and the lapse of its lease at the same moment leave one outcome', async () => {
+  it('an acknowledgement at the moment at which the lease expires results in exactly one outcome', async () => {
     for (let round = 0; round < 5; round++) {
       await subscribed.booking();
       const { notifications } = (await poll(api)).body;
@@ -88,7 +88,7 @@ describe('races of polls', () => {
     }
   });
 
-  it('while a PUT is under way, the notification is not offered to a poll, and its booking waits for it', async () => {
+  it('while a PUT is in progress, polls offer neither its notification nor later notifications of the booking', async () => {
     await polling.turn('PUSH');
     let answer!: () => void;
     const held = new Promise<void>((resolve) => (answer = resolve));
@@ -106,7 +106,7 @@ describe('races of polls', () => {
     await polling.poll({ ack: [body.notifications[0].id] });
   });
 
-  it('a notification that was claimed before the change to POLL is not sent after it', async () => {
+  it('a notification that was claimed for PUSH is not sent after the change to POLL', async () => {
     await polling.turn('PUSH');
     await subscribed.post('suspend');
     await subscribed.booking();
@@ -133,7 +133,7 @@ describe('races of polls', () => {
     expect(subscribed.partner.requests).toEqual([]);
   });
 
-  it('a polled notification whose lease lapses after the change to PUSH is sent', async () => {
+  it('a polled notification whose lease expires after the change to PUSH is sent', async () => {
     await subscribed.booking();
     const { notifications } = (await poll(api)).body;
     await polling.turn('PUSH');
@@ -144,7 +144,7 @@ describe('races of polls', () => {
     expect(subscribed.partner.requests).toHaveLength(1);
   });
 
-  it('a DOWN partner that begins to poll is UP, and gets the notifications that waited', async () => {
+  it('a DOWN partner that changes to POLL is UP, and can poll the notifications that waited', async () => {
     await polling.turn('PUSH');
     subscribed.partner.answer({ status: 500 });
     const codes = [await subscribed.booking(), await subscribed.booking()];
@@ -154,7 +154,7 @@ describe('races of polls', () => {
     expect(await subscribed.queue()).toEqual([]);
   });
 
-  it('a process of release 1.0.0 claims nothing of a partner that polls, whatever it writes', async () => {
+  it('a process of release 1.0.0 claims no notification of a partner that polls, even if it has set the partner DOWN', async () => {
     await both.given.sql(
       `UPDATE subscriptions SET health = 'DOWN', next_probe_at = now(), paused_from = NULL, paused_until = NULL WHERE id = $1`,
       [subscribed.id],
@@ -168,7 +168,7 @@ describe('races of polls', () => {
     expect(subscribed.partner.requests).toEqual([]);
   });
 
-  it('a lease that is longer than any push is kept by the watch of the clock', async () => {
+  it('the clock watch does not shorten the long lease of a polled notification', async () => {
     await subscribed.booking();
     const { notifications } = (await poll(api, { lease_s: 600 })).body;
     await both.app.get(ClockWatch).check();
@@ -180,7 +180,7 @@ describe('races of polls', () => {
     await polling.poll({ ack: [notifications[0].id] });
   });
 
-  it('waiting polls end without an error when their process stops, and lease nothing', async () => {
+  it('waiting polls end without an error when their process stops, and lease no notification', async () => {
     const third = await startApp({ databaseUrl: both.databaseUrl, env: { SECRETS_KEY, ROLES: 'api' } });
     const headers = { connection: 'close' };
     const options = { token: polling.token, body: {}, headers };

@@ -24,7 +24,7 @@ beforeEach(async () => {
 
 const idOf = ({ id }: Record<string, any>): string => id as string;
 
-/** Waits until the subscription has a number of notifications that can be polled, and polls them. */
+/** Waits until the given number of notifications can be polled, and polls them. */
 async function polled(count: number, order: Record<string, unknown> = {}): Promise<Record<string, any>[]> {
   const found: Record<string, any>[] = [];
   await eventually(async () => {
@@ -35,7 +35,7 @@ async function polled(count: number, order: Record<string, unknown> = {}): Promi
 }
 
 describe('a subscription with delivery POLL', () => {
-  it('is active without an address, and answers verify and sample with subscription_polled', async () => {
+  it('a POLL subscription is ACTIVE without an address, and answers verify and sample with subscription_polled', async () => {
     const scene = await app.given.scene();
     const created = await subscribed.admin('POST', 'subscriptions', { account_code: scene.account, delivery: 'POLL' });
     expect(created.body).toMatchObject({ state: 'ACTIVE', delivery: 'POLL', partner_url: null, paused_until: null });
@@ -49,7 +49,7 @@ describe('a subscription with delivery POLL', () => {
     expect(partners.body).toMatchObject([{ partner_url: null, delivery: 'POLL', paused_until: null }]);
   });
 
-  it('needs an address for PUSH, which must be verified', async () => {
+  it('a subscription needs an address for PUSH, which must be verified', async () => {
     const scene = await app.given.scene();
     const without = await subscribed.admin('POST', 'subscriptions', { account_code: scene.account });
     expect(without.body.errors).toMatchObject([{ pointer: '/partner_url', code: 'required' }]);
@@ -61,7 +61,7 @@ describe('a subscription with delivery POLL', () => {
     expect(changed.body).toMatchObject({ delivery: 'PUSH', state: 'UNVERIFIED' });
   });
 
-  it('takes null as no address, which a change also clears, and refuses it for PUSH', async () => {
+  it('a POLL subscription accepts null as partner_url, and a PUSH subscription refuses it', async () => {
     const scene = await app.given.scene();
     const asked = { account_code: scene.account, partner_url: null };
     const { body } = await subscribed.admin('POST', 'subscriptions', { ...asked, delivery: 'POLL' });
@@ -81,12 +81,12 @@ describe('a subscription with delivery POLL', () => {
     expect(back.body).toMatchObject({ delivery: 'POLL', state: 'ACTIVE', partner_url: null });
   });
 
-  it('returns to its verified address without a new verification', async () => {
+  it('a subscription that changes from POLL back to PUSH keeps its verified address', async () => {
     expect(await polling.turn('PUSH')).toMatchObject({ delivery: 'PUSH', state: 'ACTIVE' });
     expect(await polling.turn('POLL')).toMatchObject({ delivery: 'POLL', state: 'ACTIVE' });
   });
 
-  it('gets no PUT, and its notification has the id, the sequence and the bytes of a PUT', async () => {
+  it('a POLL subscription gets no PUT, and its notification has the id, sequence and bytes of a PUT', async () => {
     const bookingCode = await subscribed.booking();
     const [offered] = await polled(1);
     expect(offered).toMatchObject({ event_sequence: 1, change_reason: 'BOOKING_CREATED' });
@@ -103,8 +103,8 @@ describe('a subscription with delivery POLL', () => {
   });
 });
 
-describe('refusals and lapsed leases', () => {
-  it('a refused notification waits for an operator as after a 400, with the reason and the detail', async () => {
+describe('refused notifications and expired leases', () => {
+  it('a notification that a poll refuses waits for an operator as after a 400, with the reason and the detail', async () => {
     await subscribed.booking();
     const [{ id }] = await polled(1);
     await polling.poll({ refuse: [{ id, reason: 'NO_MATCHING_RECORD', detail: 'No such candidate.' }] });
@@ -117,7 +117,7 @@ describe('refusals and lapsed leases', () => {
     expect(body.find((cause: any) => cause.subscription_id === subscribed.id)).toMatchObject({ count: 1 });
   });
 
-  it('a resent notification is offered by the next poll', async () => {
+  it('the next poll offers a resent notification', async () => {
     const [{ id }] = await subscribed.queue();
     expect((await subscribed.admin('POST', `error-queue/${id}/resend`)).status).toBe(202);
     expect((await polled(1)).map(idOf)).toEqual([id]);
@@ -128,7 +128,7 @@ describe('refusals and lapsed leases', () => {
     ]);
   });
 
-  it('an unacknowledged notification is a timeout with automatic retry, and is offered again', async () => {
+  it('a polled notification without acknowledgement is recorded as a timeout, retried automatically and offered again', async () => {
     await subscribed.booking();
     const [first] = await polled(1);
     expect((await polling.poll()).notifications).toEqual([]);
@@ -150,7 +150,7 @@ describe('refusals and lapsed leases', () => {
     expect(await subscribed.subscription()).toMatchObject({ health: 'UP', next_probe_at: null });
   });
 
-  it('a lapsed lease is recorded without a further poll', async () => {
+  it("the expiry of a polled notification's lease is recorded without a further poll", async () => {
     await subscribed.booking();
     const [{ id }] = await polled(1);
     await polling.lapse();
@@ -159,7 +159,7 @@ describe('refusals and lapsed leases', () => {
     );
   });
 
-  it('a poll of one subscription acknowledges and refuses what the caller has leased of another', async () => {
+  it('a poll of one subscription can acknowledge and refuse notifications that the caller leased from another', async () => {
     const scene = await app.given.scene();
     const created = await subscribed.admin('POST', 'subscriptions', { account_code: scene.account, delivery: 'POLL' });
     const second = created.body.id as string;
@@ -177,7 +177,7 @@ describe('refusals and lapsed leases', () => {
     expect((await subscribed.notification(leased[1]))['state']).toBe('ERROR_QUEUE');
   });
 
-  it('ids that this caller has not leased are listed in unknown and stay as they are', async () => {
+  it('a poll lists ids that the caller has not leased in unknown, and does not change their notifications', async () => {
     await subscribed.booking();
     const [{ id }] = await polled(1);
     const other = await app.given.token([], ['partner'], [subscribed.id]);
@@ -190,8 +190,8 @@ describe('refusals and lapsed leases', () => {
   });
 });
 
-describe('order and number', () => {
-  it('the next event of a booking is offered once the earlier one is acknowledged or refused', async () => {
+describe('the notifications that a poll returns', () => {
+  it('a poll offers the next event of a booking once the earlier event is acknowledged or refused', async () => {
     const bookingCode = await subscribed.booking();
     await subscribed.reschedule(bookingCode);
     await subscribed.cancel(bookingCode);
@@ -210,7 +210,7 @@ describe('order and number', () => {
     expect(sequences).toEqual([1, 2, 3]);
   });
 
-  it('max limits a poll, and more_available says that there is more', async () => {
+  it('max limits the notifications of a poll, and more_available shows that there are more', async () => {
     const codes = [await subscribed.booking(), await subscribed.booking(), await subscribed.booking()];
     await eventually(async () => expect(await subscribed.notifications('&state=PENDING')).toHaveLength(codes.length));
     const first = await polling.poll({ max: 2 });
@@ -220,7 +220,7 @@ describe('order and number', () => {
     await polling.poll({ ack: second['notifications'].map(idOf) });
   });
 
-  it('a suspended subscription offers nothing, and an offered notification can still be acknowledged', async () => {
+  it('polls of a suspended subscription offer no notification, but can acknowledge one offered earlier', async () => {
     await subscribed.booking();
     const [{ id }] = await polled(1);
     await subscribed.booking();
@@ -231,7 +231,7 @@ describe('order and number', () => {
     await polling.poll({ ack: (await polled(1)).map(idOf) });
   });
 
-  it('a bulk resend and a replay are offered by polls, and count their outcomes', async () => {
+  it('polls offer the notifications of a bulk resend and a replay, which count their outcomes', async () => {
     await subscribed.booking();
     await subscribed.booking();
     const offered = await polled(2);
@@ -265,7 +265,7 @@ describe('order and number', () => {
     });
   });
 
-  it('a replayed notification whose lease lapses is offered again', async () => {
+  it('polls offer a replayed notification again when its lease expires', async () => {
     const [{ id }] = await subscribed.notifications('&state=DELIVERED');
     const { body } = await subscribed.admin('POST', 'notifications/replay', {
       subscription_id: subscribed.id,
@@ -288,7 +288,7 @@ describe('order and number', () => {
 });
 
 describe('changes of records', () => {
-  it('are polled like events of bookings, with the entry of the change feed as their body', async () => {
+  it('record changes are polled like events of bookings, with the entry of the change feed as their body', async () => {
     const other = await Polling.start(app, { record_changes: ['CREATED'] });
     const record = await app.given.eligibility(other.subscribed.scene);
     const { notifications } = await other.poll({ return_immediately: false });
@@ -304,7 +304,7 @@ describe('changes of records', () => {
 });
 
 describe('waiting polls', () => {
-  it('a poll waits for the first notification and returns it', async () => {
+  it('a poll waits for the first notification, and returns it', async () => {
     const waiting = polling.poll({ return_immediately: false });
     await subscribed.booking();
     const { notifications } = await waiting;
@@ -312,7 +312,7 @@ describe('waiting polls', () => {
     await polling.poll({ ack: notifications.map(idOf) });
   });
 
-  it('a change of the subscription to POLL wakes a waiting poll', async () => {
+  it('the change of a subscription to POLL wakes a waiting poll', async () => {
     await polling.turn('PUSH');
     await subscribed.post('suspend');
     await subscribed.booking();
@@ -324,7 +324,7 @@ describe('waiting polls', () => {
     await polling.poll({ ack: notifications.map(idOf) });
   });
 
-  it('a client that disconnects leases nothing', async () => {
+  it('a waiting poll whose client disconnects leases no notification', async () => {
     const gone = new AbortController();
     const path = `${app.url}/partner/notifications/poll`;
     const headers = { authorization: `Bearer ${polling.token}`, 'content-type': 'application/json' };
@@ -338,7 +338,7 @@ describe('waiting polls', () => {
     expect(await app.given.sql('SELECT FROM poll_offers')).toEqual([]);
   });
 
-  it('a poll that waits while its token ends gets no notification', async () => {
+  it('a waiting poll whose token is revoked gets no notification', async () => {
     const token = await app.given.token([], ['partner'], [subscribed.id]);
     const waiting = polling.call('POST', '/partner/notifications/poll', {}, token);
     await eventually(() => expect(app.app.get(PollWaiters).count).toBe(1));
@@ -354,7 +354,7 @@ describe('waiting polls', () => {
     await polling.poll({ ack: notifications.map(idOf) });
   });
 
-  it('names every fault of the request', async () => {
+  it('a poll reports every fault of its request', async () => {
     const body = { max: 101, lease_s: 9, ack: ['x'], refuse: [{ id: 'x', reason: 'WHY' }], wait: true };
     const answer = await polling.call('POST', '/partner/notifications/poll', body);
     expect(answer.body.errors.map(({ pointer, code }: any) => `${pointer} ${code}`).sort()).toEqual([
@@ -367,7 +367,7 @@ describe('waiting polls', () => {
     ]);
   });
 
-  it('another partner’s subscription is unknown', async () => {
+  it('a poll of another partner’s subscription is answered with 404', async () => {
     const other = await app.given.token([], ['partner'], []);
     const body = { subscription_id: subscribed.id, return_immediately: true };
     expect((await polling.call('POST', '/partner/notifications/poll', body, other)).status).toBe(404);

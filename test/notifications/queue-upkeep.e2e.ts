@@ -58,7 +58,7 @@ test('the queue upkeep resolves notifications of deleted partners in batches, an
   expect(done.map(([name]) => name).slice(0, 15)).toEqual([...kinds, ...kinds, ...kinds]);
 });
 
-test('ends a round of queue upkeep after some seconds even if work is left, and continues in the next round', async () => {
+test('a round of queue upkeep ends after some seconds even if work is left, and the next round continues it', async () => {
   await queueMany(subscribed[0], 2500);
   await subscribed[0].admin('DELETE', `subscriptions/${subscribed[0].id}`);
   let now = performance.now();
@@ -71,7 +71,7 @@ test('ends a round of queue upkeep after some seconds even if work is left, and 
   expect(left).toEqual([1500, 500, 0]);
 });
 
-describe('giving up', () => {
+describe('giving up notifications', () => {
   const HOURS = 24;
 
   /** Creates in the error queue the given number of events that are retried automatically and have the given age. */

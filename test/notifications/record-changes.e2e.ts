@@ -62,7 +62,7 @@ async function toldOf(record: Record_, n: number): Promise<PartnerRequest[]> {
   return own();
 }
 
-/** The requests that raise each change of a record, from a new record on. */
+/** Maps each change of a record to the requests that cause it, starting with a new record. */
 const ACTIONS: Record<(typeof RECORD_CHANGES)[number], (record: Record_) => Promise<unknown>> = {
   CREATED: () => Promise.resolve(),
   UPDATED: (record) => rename(record, 'Byron'),
@@ -103,9 +103,9 @@ const ACTIONS: Record<(typeof RECORD_CHANGES)[number], (record: Record_) => Prom
     ),
 };
 
-describe('a subscription that lists a change of records', () => {
+describe('a subscription with record_changes', () => {
   it.each(RECORD_CHANGES)(
-    'a partner that listens to one change of records receives %s alone, as the entry of the change feed',
+    'a partner that subscribes only to the record change %s receives only this change, as the entry of the change feed',
     async (change) => {
       await subscribe([change]);
       const { account } = subscribed.scene;
@@ -148,7 +148,7 @@ describe('a subscription that lists a change of records', () => {
     expect(requests.map(({ headers }) => headers['event-sequence'])).toEqual(['1', '2', '3', '4', '5']);
   });
 
-  it('also numbers changes of a record that a subscription does not list, as booking events are numbered', async () => {
+  it('numbers even the changes of a record that a subscription does not select, like booking events', async () => {
     await subscribe(['CREATED', 'CANCELLED']);
     const record = await app.given.eligibility(subscribed.scene);
     await rename(record, 'Byron');
@@ -160,7 +160,7 @@ describe('a subscription that lists a change of records', () => {
     ]);
   });
 
-  it('a partner that listens to changes of records receives the events of bookings as before, in their own order', async () => {
+  it('a partner that subscribes to record changes also receives booking events, in the order of each booking', async () => {
     await subscribe();
     const record = await app.given.eligibility(subscribed.scene);
     const { booking_code } = await app.given.booking(subscribed.scene, record);
@@ -206,8 +206,8 @@ describe('a subscription that lists a change of records', () => {
   });
 });
 
-describe('a change that nobody listens to', () => {
-  it('stores no event of a change of a record that nobody listens to; a partner receives only the six booking events by default', async () => {
+describe('a record change that no subscription selects', () => {
+  it('stores no event for a record change that no subscription selects; by default, a partner receives only the six booking events', async () => {
     subscribed = await Subscribed.start(app);
     expect((await subscribed.subscription())['record_changes']).toEqual([]);
     const record = await app.given.eligibility(subscribed.scene);
@@ -226,7 +226,7 @@ describe('a change that nobody listens to', () => {
     ['has been deleted', async () => void (await subscribed.admin('DELETE', `subscriptions/${subscribed.id}`))],
     ['lists no change any more', async () => void (await subscribed.patch({ record_changes: [] }))],
     ['lists null', async () => void (await subscribed.patch({ record_changes: null }))],
-  ])('leaves no row in the outbox when the subscription %s', async (name, change) => {
+  ])('a record change leaves no row in the outbox when the subscription %s', async (name, change) => {
     await subscribe();
     await change();
     const record = await app.given.eligibility(subscribed.scene);
@@ -235,7 +235,7 @@ describe('a change that nobody listens to', () => {
     expect(await count('domain_events WHERE stream = $1', [record['svc_eligiblity_id']])).toBe(kept);
   });
 
-  it('stores no event of a change of a record for a subscription that was never verified', async () => {
+  it('stores no event for a record change when the only subscription was never verified', async () => {
     subscribed = await Subscribed.start(app);
     const { account } = subscribed.scene;
     const body = { account_code: account, partner_url: 'https://localhost:1', record_changes: ['CREATED'] };
@@ -268,8 +268,8 @@ it('refuses an unknown change in record_changes, and shows the known changes in 
   expect(patched.body.record_changes).toEqual(['CREATED', 'ERASED']);
 });
 
-describe('a change that the partner refuses', () => {
-  it('a refused change of a record waits in the error queue, is found by its change_reason, and is resent with the same bytes', async () => {
+describe('a record change that the partner refuses', () => {
+  it('a refused record change waits in the error queue, can be found by its change_reason, and is resent with the same bytes', async () => {
     await subscribe();
     const { partner } = subscribed;
     partner.answer({ status: 400 });
@@ -355,7 +355,7 @@ describe('the erasure of a candidate', () => {
       expect(await count(`${table} t WHERE t::text LIKE '%' || $1::text || '%'`, [id])).toBe(0);
   });
 
-  it('an erasure leaves no id of the candidate in a change that another process translates meanwhile', async () => {
+  it('an erasure leaves no id of the candidate in a record change that another process is translating', async () => {
     await subscribe();
     subscribed.partner.answer({ status: 400 });
     const records = await Promise.all(Array.from({ length: 10 }, () => app.given.eligibility(subscribed.scene)));
@@ -373,8 +373,8 @@ describe('the erasure of a candidate', () => {
   });
 });
 
-describe('two processes', () => {
-  it('two processes deliver the changes of records that the other one raised, each once and in order within its record', async () => {
+describe('record changes in two processes', () => {
+  it('a process delivers the record changes that another process raised, each once and in the order of its record', async () => {
     const { api, delivery } = await startPair();
     subscribed = await Subscribed.start(api, { record_changes: RECORD_CHANGES });
     const { scene } = subscribed;

@@ -86,7 +86,7 @@ test('signs notifications with both new secrets when two processes rotate a sign
   expect([await signing(), new Set(secrets).size]).toEqual([[0, 1, 2], 3]);
 });
 
-test('keeps every signing secret when the clock is a day ahead for a while', async () => {
+test('keeps every signing secret when the clock is temporarily a day ahead', async () => {
   await rotate();
   expect(await signing()).toEqual([0, 1]);
   const { now } = Date;

@@ -59,7 +59,7 @@ describe('credentials of a subscription whose host changes', () => {
     expect((await call('PATCH', `/${id}`, { partner_url: OLD })).status).toBe(200);
   });
 
-  test('requires a client certificate to be sent again with its key, or to be removed, when the host changes', async () => {
+  test('when the host of a subscription changes, requires the client certificate and its key to be sent again or removed', async () => {
     const { client } = await sharedCertificates();
     const certificate = { client_cert_pem: client.certPem, client_key_pem: client.keyPem };
     const { id } = (await create(OLD, { ...certificate, auth: { type: 'bearer', token: 'x' } })).body;
@@ -157,7 +157,7 @@ describe('the same address in another spelling', () => {
   });
 });
 
-describe('an address that came into the database unchecked', () => {
+describe('an invalid address in the database', () => {
   test.each(['javascript:x=1', 'https://a..example'])(
     'a subscription with an invalid address in the database can be read and changed: %s',
     async (unchecked) => {
@@ -170,7 +170,7 @@ describe('an address that came into the database unchecked', () => {
   );
 });
 
-describe('a setting that can only fail', () => {
+describe('settings with which every request would fail', () => {
   const LABEL = 'a'.repeat(64);
   const LONG = `${`${'a'.repeat(49)}.`.repeat(5)}example`;
   const ADDRESSES: [string, string][] = [

@@ -31,7 +31,7 @@ const of = async (id: string) => {
   return left;
 };
 
-test('keeps everything of a deleted subscription until NOTIFICATION_RETENTION_DAYS have passed, and nothing afterwards', async () => {
+test('keeps all data of a deleted subscription until NOTIFICATION_RETENTION_DAYS have passed, and then deletes it', async () => {
   const other = await Subscribed.start(app);
   await other.booking();
   await subscribed.booking();

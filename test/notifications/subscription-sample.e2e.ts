@@ -50,7 +50,7 @@ test.each([
   [400, 'ANSWER', 'client_error', ['OK', 'OK', 'OK', 'OK', 'FAILED']],
   [401, 'SIGN_IN', 'auth', ['OK', 'OK', 'OK', 'FAILED', 'NOT_REACHED']],
   [302, 'ANSWER', 'redirect', ['OK', 'OK', 'OK', 'OK', 'FAILED']],
-])('a sample that is answered %s fails at the step %s', async (status, step, failure, steps) => {
+])('a sample that is answered with %s fails at the step %s', async (status, step, failure, steps) => {
   subscribed.partner.answer({ status, body: 'not <b>like</b> this' });
   const { body } = await subscribed.post('sample', {});
   expect(body).toMatchObject({ delivered: false, change_reason: 'BOOKING_CREATED', failure, http_status: status });
@@ -91,7 +91,7 @@ test('a sample fails at the step ANSWER when the partner accepts the connection,
   });
 });
 
-test('a sample fails at the step TLS when the address accepts connections without TLS, whether it closes them or stays silent', async () => {
+test('a sample fails at the step TLS when the address accepts connections without TLS, whether it then closes them or sends nothing', async () => {
   for (const ending of ['hangs up', 'says nothing']) {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);

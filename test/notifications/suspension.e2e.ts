@@ -56,7 +56,7 @@ test('POST suspend lets running attempts finish, and does not wait for them', as
   await eventually(async () => expect((await subscribed.notifications())[0]['state']).toBe('DELIVERED'));
 });
 
-test('sends a busy partner nothing more once POST suspend has answered', async () => {
+test('sends no further notification to a busy partner once POST suspend has answered', async () => {
   subscribed.partner.answer({ status: 200, delayMs: 100 });
   const bookings = Array.from({ length: 30 }, () => subscribed.booking());
   await subscribed.partner.received(5);

@@ -50,7 +50,7 @@ async function leftOver(n: number, changes = ''): Promise<void> {
 
 const untranslated = () => count('domain_events WHERE settled_at IS NULL AND set_aside_at IS NULL');
 
-test('translates a burst of events for many subscriptions completely, and serves other accounts meanwhile', async () => {
+test('translates a burst of events for many subscriptions completely, and serves other accounts in the meantime', async () => {
   const other = await Subscribed.start(app);
   await subscribed.booking();
   await subscribed.partner.received(1);
@@ -161,7 +161,7 @@ test('creates the same notification when an event is translated again after a re
   expect(again.raw).toEqual(before.raw);
 });
 
-test('leaves an event that only a newer release knows to processes of that release, and delays no other event', async () => {
+test('an event that only a newer release knows waits for a process of that release, and delays no other event', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   await leftOver(3);

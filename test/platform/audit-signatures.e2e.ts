@@ -31,7 +31,7 @@ beforeEach(() => tamper('TRUNCATE audit_log, audit_seals'));
 const sql = (text: string, values: unknown[] = []) => app.given.sql(text, values);
 const secretsOf = (keys: string) =>
   new Secrets(new Config({ DATABASE_URL: app.databaseUrl, SECRETS_KEY: keys }).secrets);
-/** Returns the object that seals the audit log in a process with the given keys in `SECRETS_KEY`. */
+/** Returns the sealer of the audit log of a process with the given keys in `SECRETS_KEY`. */
 const sealsOf = (keys: string) => new AuditSeals(app.app.get(Database), secretsOf(keys), app.app.get(Logger));
 const seal = (keys = key) => sealsOf(keys).seal();
 const verify = (anchor: string | null = null, keys = key) => verifyAudit(app.databaseUrl, secretsOf(keys), anchor);
@@ -77,8 +77,8 @@ async function command(argv: string[], by = app): Promise<[code: number, out: st
   }
 }
 
-describe('an audit seal that was copied to another place', () => {
-  it('finds a copied seal in an audit log that has grown since the copy', async () => {
+describe('verify-audit --from', () => {
+  it('verify-audit --from finds a copied seal in an audit log that has grown since the copy', async () => {
     const first = await sealed();
     const last = await sealed(1);
     expect(await verify(first.seal)).toMatchObject({ agrees: true, rows: 3, upToAnchor: { rows: 2, seals: 1 } });
@@ -89,7 +89,7 @@ describe('an audit seal that was copied to another place', () => {
     ]);
   });
 
-  it('detects by a copied seal that the newest rows were deleted together with their seals', async () => {
+  it('verify-audit with a copied seal detects that the newest rows were deleted together with their seals', async () => {
     const first = await sealed();
     const last = await sealed();
     await tamper('DELETE FROM audit_log WHERE id = ANY ($1)', [last.ids]);
@@ -102,7 +102,7 @@ describe('an audit seal that was copied to another place', () => {
     ]);
   });
 
-  it('detects by a copied seal that the audit log was emptied, or that its rows were changed and sealed again', async () => {
+  it('verify-audit with a copied seal detects that the audit log was emptied, or that its rows were changed and sealed again', async () => {
     const { seal: kept } = await sealed();
     await tamper('TRUNCATE audit_seals');
     await tamper(`UPDATE audit_log SET actor = 'nobody'`);
@@ -113,7 +113,7 @@ describe('an audit seal that was copied to another place', () => {
     expect(await verify(kept)).toMatchObject({ agrees: false, because: NOT_THERE });
   });
 
-  it('reports that the audit log agrees with its seals up to a copied seal when only a later row was changed', async () => {
+  it('verify-audit confirms the audit log up to a copied seal when only a later row was changed', async () => {
     const first = await sealed();
     const { ids } = await sealed();
     await tamper(`UPDATE audit_log SET actor = 'nobody' WHERE id = $1`, [ids[0]]);
@@ -124,14 +124,14 @@ describe('an audit seal that was copied to another place', () => {
     });
   });
 
-  it('accepts only a seal of 64 hexadecimal digits, and reports any other argument as a usage error', async () => {
+  it('verify-audit accepts only a seal of 64 hexadecimal digits, and reports any other argument as a usage error', async () => {
     for (const rest of [['--from', 'abc'], ['--from'], ['--to', 'a'.repeat(64)], ['x']])
       expect(await command(['verify-audit', ...rest])).toEqual([2, expect.stringContaining('--from')]);
   });
 });
 
 describe('the signature of a seal', () => {
-  it('prevents the owner of the tables, who does not have the key, from forging a seal', async () => {
+  it('the owner of the tables cannot forge a seal without the key', async () => {
     const { ids } = await sealed();
     await tamper('TRUNCATE audit_seals');
     await tamper(`UPDATE audit_log SET actor = 'nobody' WHERE id = $1`, [ids[1]]);
@@ -213,7 +213,7 @@ describe('the signature of a seal', () => {
 });
 
 describe('the sealed history', () => {
-  it('detects that the first rows of the audit log were deleted together with their seals', async () => {
+  it('verify-audit detects that the first rows of the audit log were deleted together with their seals', async () => {
     const first = await sealed();
     const { ids } = await sealed();
     await tamper('DELETE FROM audit_log WHERE id = ANY ($1)', [first.ids]);
@@ -221,7 +221,7 @@ describe('the sealed history', () => {
     expect(await verify()).toMatchObject({ agrees: false, fromRow: ids[0], because: CHANGED });
   });
 
-  it('the audit log agrees with its seals where rolled back rows left gaps, until a row is inserted into a gap', async () => {
+  it('the audit log agrees with its seals where rolled-back rows left gaps, until a row is inserted into a gap', async () => {
     await sealed(1);
     const [{ id: gap }] = await sql(`SELECT nextval(pg_get_serial_sequence('audit_log', 'id'))::int AS id`);
     await sealed(1);

@@ -145,7 +145,9 @@ describe('the seals of the audit log', () => {
     await sealed.given.sql(statement, values);
     await sealed.given.sql(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
   };
-  /** Makes the seals older: after more than ten minutes, no transaction that ran at their time can still commit. */
+  /**
+   * Makes the seals more than ten minutes old, so that no transaction that ran when they were written can still commit.
+   */
   const pass = async (minutes = 1) => {
     await tamper(`UPDATE audit_seals SET at = at - interval '${minutes} minutes'`);
     const seals = await sealed.given.sql(`SELECT ${SIGNED_COLUMNS} FROM audit_seals`);
@@ -162,7 +164,7 @@ describe('the seals of the audit log', () => {
     }
   };
 
-  it('seals rows in the background in any number of processes, each row in exactly one seal', async () => {
+  it('several processes seal audit rows in the background, each row in exactly one seal', async () => {
     await Promise.all(Array.from({ length: 40 }, (_, at) => add(`row ${at}`)));
     await eventually(async () => {
       const verdict = await verify();
@@ -196,34 +198,37 @@ describe('the seals of the audit log', () => {
   it.each([
     ['changed', (id: number) => [`UPDATE audit_log SET actor = 'nobody' WHERE id = ${id}`, 'the row was changed']],
     ['taken away', (id: number) => [`DELETE FROM audit_log WHERE id = ${id}`, 'the row was deleted']],
-  ])('reports the first audit row that does not agree with its seal when a row is %s', async (_what, tampering) => {
-    still();
-    const ids: number[] = [];
-    for (let at = 0; at < 6; at++) {
-      ids.push(Number((await add(`row ${at}`))[0]['id']));
-      if (at % 2 === 1) await seal();
-    }
-    expect(await verify()).toMatchObject({ agrees: true, rows: 6 });
-    const { body: whole } = await state();
-    expect(whole).toMatchObject({
-      sealed_through: ids[5],
-      waiting: 0,
-      checked_seals: 3,
-      checked_rows: 6,
-      agrees: true,
-    });
-    const [statement, because] = tampering(ids[3]);
-    await tamper(statement);
-    expect((await state()).body).toMatchObject({ checked_seals: 1, agrees: false, from_row: ids[3], because });
-    expect(await verify()).toEqual({ agrees: false, fromRow: ids[3], because, upToAnchor: null });
-    const said = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
-    const code = await runAdminCommand(['verify-audit'], sealed.app);
-    const out = said.mock.calls.join('');
-    said.mockRestore();
-    expect([code, out]).toEqual([1, expect.stringContaining(`from row ${ids[3]} on`)]);
-  });
+  ])(
+    'verify-audit reports the first audit row that does not agree with its seal when a row is %s',
+    async (_what, tampering) => {
+      still();
+      const ids: number[] = [];
+      for (let at = 0; at < 6; at++) {
+        ids.push(Number((await add(`row ${at}`))[0]['id']));
+        if (at % 2 === 1) await seal();
+      }
+      expect(await verify()).toMatchObject({ agrees: true, rows: 6 });
+      const { body: whole } = await state();
+      expect(whole).toMatchObject({
+        sealed_through: ids[5],
+        waiting: 0,
+        checked_seals: 3,
+        checked_rows: 6,
+        agrees: true,
+      });
+      const [statement, because] = tampering(ids[3]);
+      await tamper(statement);
+      expect((await state()).body).toMatchObject({ checked_seals: 1, agrees: false, from_row: ids[3], because });
+      expect(await verify()).toEqual({ agrees: false, fromRow: ids[3], because, upToAnchor: null });
+      const said = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+      const code = await runAdminCommand(['verify-audit'], sealed.app);
+      const out = said.mock.calls.join('');
+      said.mockRestore();
+      expect([code, out]).toEqual([1, expect.stringContaining(`from row ${ids[3]} on`)]);
+    },
+  );
 
-  it('detects an inserted audit row, and a seal that was changed or deleted', async () => {
+  it('verify-audit detects an inserted audit row, and a seal that was changed or deleted', async () => {
     still();
     const [{ id: between }] = await sealed.given.sql(
       `SELECT nextval(pg_get_serial_sequence('audit_log', 'id'))::int AS id`,
@@ -247,7 +252,7 @@ describe('the seals of the audit log', () => {
     expect(await verify()).toMatchObject({ agrees: false, fromRow: Number(second) });
   });
 
-  it('reports up to which row the audit log is sealed, and the number of rows without a seal', async () => {
+  it('GET /admin/audit/seals reports the last sealed row and the number of rows without a seal', async () => {
     still();
     expect((await state()).body).toEqual({
       sealed_through: null,

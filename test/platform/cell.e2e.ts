@@ -4,7 +4,7 @@ import { cloneDatabase } from '../support/database';
 import { accountBody, Deliveries, registrationBody } from '../support/deliveries';
 import { eventually } from '../support/eventually';
 
-/** Contract section 13: with CELL, the tokens and codes in a request show its cell. */
+/** Tests section 13 of the contract: with CELL, the tokens and codes in a request show the cell to which it belongs. */
 let app: TestApp;
 
 beforeAll(async () => {

@@ -17,7 +17,7 @@ afterAll(() => app.close());
 const delivered = (withinMs?: number) =>
   eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === 1, withinMs);
 
-/** The differences by which the database's clock was ahead, for which each test runs once. */
+/** Each test runs once for each of these differences, by which the database's clock was ahead. */
 const DISTANCES = ['25 hours', '1 hour'];
 
 test.each(DISTANCES)(
@@ -58,7 +58,7 @@ test('a lease that was granted while the clock was an hour ahead expires after t
   await subscribed.post('suspend');
   await subscribed.booking();
   await eventually(async () => (await subscribed.notifications()).length === 1);
-  // The test gives the notification a lease of the kind that a killed process leaves behind.
+  // The test gives the notification a lease like that of a killed process.
   await app.given.sql(
     `UPDATE deliveries SET lease_token = 1, leased_until = now() + interval '1 hour' WHERE subscription_id = $1`,
     [subscribed.id],

@@ -8,7 +8,7 @@ import { dataFolder, ServiceProcess } from '../support/process';
 const WRITERS = 8;
 const KILL_AFTER_MS = 1_500;
 
-describe('kill -9 of service and database in the middle of the flow', () => {
+describe('a crash of the service and the database', () => {
   const folder = dataFolder();
   let partner: Partner;
   let service: ServiceProcess;

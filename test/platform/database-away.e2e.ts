@@ -9,8 +9,8 @@ import { Deliveries, registrationBody } from '../support/deliveries';
 import { eventually } from '../support/eventually';
 
 /**
- * Contract section 1: while the database is unavailable, requests are answered with 503 immediately and never hang. The
- * service reconnects without a restart.
+ * Tests section 1 of the contract: while the database is unavailable, the service answers requests with 503
+ * immediately. The service reconnects without a restart.
  */
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let relay: Relay;
@@ -103,7 +103,7 @@ async function timed(call: () => Promise<Answer>): Promise<{ answer: Answer; ms:
   return { answer, ms: performance.now() - begun };
 }
 
-it('ends running requests soon and refuses new requests immediately while the database server is silent, and recovers afterwards', async () => {
+it('while the database server is silent, ends running requests soon and refuses new ones immediately, and recovers afterwards', async () => {
   expect((await read()).status).toBe(200);
   relay.silent = true;
   const first = await Promise.all(Array.from({ length: 30 }, () => timed(read)));

@@ -57,14 +57,14 @@ afterAll(async () => {
   for (const server of [two, one, primary]) await server?.end();
 });
 
-it('connects to the writable server of several, and does not start when only a standby can be reached', async () => {
+it('of several database servers, connects to the writable one, and does not start when only a standby can be reached', async () => {
   expect(await create()).toBe(200);
   const refused = await migrate(one.url('svc')).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(ConfigError);
   expect((refused as ConfigError).faults).toEqual([expect.stringMatching(/^DATABASE_URL .* read-only \(a standby\)/)]);
 });
 
-it('notifies a partner once a standby has the event; until then the event waits, and readiness stays green', async () => {
+it('notifies the partner of an event only once a standby has it, and readiness stays green meanwhile', async () => {
   const first = await subscribed.booking();
   await eventually(() => expect(told()).toEqual([first]));
   one.freeze(true);
@@ -101,11 +101,11 @@ it('loses no acknowledged change when the primary is killed under synchronous re
   await eventually(async () => expect(await create()).toBe(200));
   const ms = Math.round(performance.now() - promoted);
   await assertNothingIsLost();
-  // The durations of the failover are printed only on request, because a busy machine gives no reliable ones.
+  // The durations of the failover are printed only on request, because they are not reliable on a busy machine.
   if (process.env['TEST_FIGURES']) process.stdout.write(`callers are answered ${ms} ms after the promotion\n`);
 });
 
-it('keeps events while the new primary has no standby, and sends them once a standby follows', async () => {
+it('holds events back while the new primary has no standby, and sends them once a standby follows', async () => {
   const before = told().length;
   const booking = await subscribed.booking();
   await eventually(async () => expect(await figure('notifications_held_for_replication')).toBe(1));

@@ -7,7 +7,7 @@ import { UnitOfWork } from '../../src/platform/unit-of-work/unit-of-work';
 import { startApp, type TestApp } from '../support/app';
 import { callerOf } from '../support/callers';
 
-/** Callers share the database connections fairly: a flood of one caller does not block others. */
+/** Tests that callers share the database connections fairly: a flood of one caller does not block others. */
 let app: TestApp;
 
 beforeAll(async () => {
@@ -76,7 +76,7 @@ it("updates a record of one tenant while most of another tenant's flood of updat
   expect(statuses.filter((status) => status !== 204 && status !== 503)).toEqual([]);
 });
 
-it('opens a database connection once more if the first one opened while the process was too busy to notice', async () => {
+it('tries to open a database connection again if the process was too busy to notice in time that the first had opened', async () => {
   const pool = new pg.Pool({ connectionString: app.databaseUrl, connectionTimeoutMillis: 1_000, max: 1 });
   shareFairly(pool);
   const connected = pool.connect();

@@ -80,7 +80,7 @@ describe('a pooler in session mode', () => {
 });
 
 describe('a pooler in transaction mode', () => {
-  it('a pooler in transaction mode prevents the start with one line of explanation, and leaves no lock behind', async () => {
+  it('behind a pooler in transaction mode, the service refuses to start with one line of explanation, and leaves no lock behind', async () => {
     const pooler = await Pooler.before(database.url, 'transaction');
     const faults = await faultsOf(migrate(pooler.url));
     expect(faults).toHaveLength(1);

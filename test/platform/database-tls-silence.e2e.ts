@@ -4,7 +4,7 @@ import { Authority } from '../support/certificates';
 import { eventually } from '../support/eventually';
 import { PostgresServer } from '../support/servers';
 
-/** Contract section 1, over TLS: a silent server leads to a quick refusal, also when TLS has replaced the socket. */
+/** Tests section 1 of the contract over TLS: requests are refused quickly while the database server is silent. */
 let server: PostgresServer;
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
@@ -33,7 +33,7 @@ async function timed(): Promise<{ status: number; ms: number }> {
   return { status, ms: performance.now() - begun };
 }
 
-it('ends running requests before their statement timeout and refuses new requests immediately while the server is silent over TLS, and recovers', async () => {
+it('ends running requests before their statement timeout and refuses new requests immediately while the database server is silent over TLS, and recovers', async () => {
   const rows = await app.given.sql(
     'SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE datname IS NOT NULL',
   );

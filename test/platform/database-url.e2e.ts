@@ -8,7 +8,10 @@ import { Authority } from '../support/certificates';
 import { cloneDatabase } from '../support/database';
 import { PostgresServer } from '../support/servers';
 
-/** Contract section 13: DATABASE_URL has the same meaning as for libpq, and an error in it is reported in one line. */
+/**
+ * Tests section 13 of the contract: DATABASE_URL has the same meaning as for libpq, and one line reports an error in
+ * it.
+ */
 async function faultOf(url: string): Promise<string> {
   const error: unknown = await connectUsable(url).then(
     (client) => client.end(),

@@ -8,11 +8,11 @@ import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 
 /**
- * Contract section 13: while nothing can be written, readiness is red. A tablespace on a small file system becomes
- * full.
+ * Tests section 13 of the contract: readiness is red while the disk is full. A tablespace on a small file system
+ * becomes full.
  */
 const folder = mkdtempSync(join(tmpdir(), 'disk-full-'));
-// Only root may mount, and in a container perhaps not even root.
+// Only root can mount a file system, and in some containers not even root.
 const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', folder]).status === 0;
 const MIB = 1024 * 1024;
 

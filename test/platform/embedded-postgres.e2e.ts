@@ -33,8 +33,8 @@ const isRoot = process.getuid?.() === 0;
 const asRoot = isRoot ? it : it.skip;
 
 /**
- * A small program that replaces the service in these tests: it starts the embedded PostgreSQL, reports that, and
- * follows commands on its standard input.
+ * A small program that replaces the service in these tests: it starts the embedded PostgreSQL, reports the start, and
+ * executes commands from its standard input.
  */
 const SERVICE = `
 const { startEmbeddedPostgres } = require('./embedded-postgres.js');
@@ -303,7 +303,7 @@ describe('starting an embedded PostgreSQL', () => {
     expect(readFileSync(join(data, 'postgres.log'), 'utf8')).toContain('shut down');
   });
 
-  it('creates the cluster again after an initdb that was killed in the middle', async () => {
+  it('creates the cluster again after its initdb was killed', async () => {
     const data = join(room, 'data');
     const first = run(data);
     const draft = () =>
@@ -322,8 +322,8 @@ describe('starting an embedded PostgreSQL', () => {
   });
 });
 
-describe('the programs of PostgreSQL', () => {
-  asRoot('runs the server as postgres or nobody when root', async () => {
+describe('the programs and the user of PostgreSQL', () => {
+  asRoot('the service runs PostgreSQL as the user postgres or nobody when root starts it', async () => {
     const data = join(room, 'data');
     await run(data).started();
     const passwd = readFileSync('/etc/passwd', 'utf8');
@@ -333,7 +333,7 @@ describe('the programs of PostgreSQL', () => {
     expect(statSync(data).uid).toBe(0);
   });
 
-  asRoot('gives a restored cluster that root owns back to the server user', async () => {
+  asRoot('a restored cluster that root owns is given back to the user that runs PostgreSQL', async () => {
     const data = join(room, 'data');
     const first = run(data);
     await first.started();
@@ -348,47 +348,53 @@ describe('the programs of PostgreSQL', () => {
     expect(uidOf(postmasterPid(data))).toBe(uid);
   });
 
-  asRoot('runs as itself when not root, and root later keeps to that user', async () => {
-    const data = join(room, 'data');
-    mkdirSync(data);
-    chownSync(data, NOBODY.uid, NOBODY.gid);
-    const first = run(data, NOBODY);
-    const { url } = await first.started();
-    expect(uidOf(postmasterPid(data))).toBe(NOBODY.uid);
-    await first.stop();
-    const second = run(data);
-    expect((await second.started()).url).toBe(url);
-    expect(uidOf(postmasterPid(data))).toBe(NOBODY.uid);
-  });
+  asRoot(
+    'a service without root runs PostgreSQL as its own user, and keeps this user when root starts it later',
+    async () => {
+      const data = join(room, 'data');
+      mkdirSync(data);
+      chownSync(data, NOBODY.uid, NOBODY.gid);
+      const first = run(data, NOBODY);
+      const { url } = await first.started();
+      expect(uidOf(postmasterPid(data))).toBe(NOBODY.uid);
+      await first.stop();
+      const second = run(data);
+      expect((await second.started()).url).toBe(url);
+      expect(uidOf(postmasterPid(data))).toBe(NOBODY.uid);
+    },
+  );
 
-  asRoot('works below a folder that only its owner may enter, without opening it', async () => {
-    const home = join(room, 'home');
-    mkdirSync(home, { mode: 0o700 });
-    const project = join(home, 'project');
-    renameSync(join(room, 'project'), project);
-    installWithoutScripts(project);
-    const data = join(project, 'data');
-    const first = run(data, { project });
-    const { url, ms } = await first.started();
-    console.log(`first start below 0700 ${ms.toFixed()} ms`);
-    await ask(url, 'CREATE TABLE kept AS SELECT 42 AS answer');
-    const target = readlinkSync(join(data, 'postgres'));
-    expect(target).toMatch(/^\/(var\/lib|opt|srv|usr\/local\/var)\/candidate-eligibility-service\//);
-    const executable = realpathSync(`/proc/${postmasterPid(data)}/exe`);
-    expect(executable.startsWith(home)).toBe(false);
-    expect(executable).toContain('18.4.0-beta.17');
-    expect(statSync(home).mode & 0o777).toBe(0o700);
-    await first.stop();
-    const second = run(data, { project });
-    const again = await second.started();
-    expect(await ask(again.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
-    await second.stop();
+  asRoot(
+    'the embedded PostgreSQL works below a folder that only its owner may enter, and keeps its permissions',
+    async () => {
+      const home = join(room, 'home');
+      mkdirSync(home, { mode: 0o700 });
+      const project = join(home, 'project');
+      renameSync(join(room, 'project'), project);
+      installWithoutScripts(project);
+      const data = join(project, 'data');
+      const first = run(data, { project });
+      const { url, ms } = await first.started();
+      console.log(`first start below 0700 ${ms.toFixed()} ms`);
+      await ask(url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+      const target = readlinkSync(join(data, 'postgres'));
+      expect(target).toMatch(/^\/(var\/lib|opt|srv|usr\/local\/var)\/candidate-eligibility-service\//);
+      const executable = realpathSync(`/proc/${postmasterPid(data)}/exe`);
+      expect(executable.startsWith(home)).toBe(false);
+      expect(executable).toContain('18.4.0-beta.17');
+      expect(statSync(home).mode & 0o777).toBe(0o700);
+      await first.stop();
+      const second = run(data, { project });
+      const again = await second.started();
+      expect(await ask(again.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
+      await second.stop();
 
-    rmSync(target, { recursive: true });
-    await expect(run(data, { project }).started()).rejects.toThrow(/does not exist/);
-  });
+      rmSync(target, { recursive: true });
+      await expect(run(data, { project }).started()).rejects.toThrow(/does not exist/);
+    },
+  );
 
-  it('creates the library links that blocked install scripts did not create', async () => {
+  it("creates the links to PostgreSQL's libraries if npm was not allowed to run install scripts", async () => {
     const project = join(room, 'project');
     installWithoutScripts(project);
     const data = [join(room, 'one'), join(room, 'two')];
@@ -398,7 +404,7 @@ describe('the programs of PostgreSQL', () => {
     expect(lstatSync(join(project, 'node_modules', PACKAGE, 'native/lib/libpq.so.5')).isSymbolicLink()).toBe(true);
   });
 
-  asRoot('uses a copy when the links cannot be made', async () => {
+  asRoot('runs a copy of PostgreSQL when the links to its libraries cannot be created', async () => {
     const project = join(room, 'project');
     installWithoutScripts(project);
     const data = join(room, 'data');
@@ -426,7 +432,7 @@ describe('the programs of PostgreSQL', () => {
   });
 });
 
-describe('a killed predecessor', () => {
+describe('starting after a killed process', () => {
   it.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)(
     'a process that ends by %s leaves its PostgreSQL running for the next process',
     async (signal) => {
@@ -480,7 +486,7 @@ describe('a killed predecessor', () => {
     expect(again).toMatchObject({ url, adopted: false });
   });
 
-  it('loses no acknowledged row when both processes are killed under writes', async () => {
+  it('no acknowledged row is lost when the service and its PostgreSQL are killed during writes', async () => {
     const data = join(room, 'data');
     const { url } = await run(data).started();
     await ask(url, 'CREATE TABLE written (id int PRIMARY KEY)');
@@ -510,7 +516,7 @@ describe('a killed predecessor', () => {
   });
 });
 
-describe('supervision of the server', () => {
+describe('supervision of the embedded PostgreSQL', () => {
   it('restarts a killed PostgreSQL on the same port, whether the process had started or adopted the server', async () => {
     const data = join(room, 'data');
     const first = run(data);
@@ -530,7 +536,7 @@ describe('supervision of the server', () => {
     expect(await answers(url)).toBe(false);
   });
 
-  it('waits for the backends of a killed postmaster before it restarts PostgreSQL', async () => {
+  it('waits until the backends of a killed postmaster have ended before it restarts PostgreSQL', async () => {
     const data = join(room, 'data');
     const service = run(data);
     const { url } = await service.started();
@@ -575,7 +581,7 @@ describe('supervision of the server', () => {
   });
 });
 
-describe('several processes', () => {
+describe('several processes with one data folder', () => {
   it('processes that start at the same moment with a new data folder share one PostgreSQL until the last of them stops', async () => {
     const data = join(room, 'data');
     const all = [run(data), run(data), run(data)];
@@ -618,7 +624,7 @@ describe('several processes', () => {
   });
 });
 
-describe('stopping', () => {
+describe('stopping an embedded PostgreSQL', () => {
   it('kills the embedded PostgreSQL when its fast shutdown hangs', async () => {
     const data = join(room, 'data');
     const service = run(data);

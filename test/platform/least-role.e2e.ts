@@ -12,12 +12,15 @@ import { eventually } from '../support/eventually';
 import { dateTime } from '../support/given';
 import { Subscribed } from '../support/subscribed';
 
-/** Contract section 13: tests the role that `npm run admin -- grants` creates, over two months. */
+/**
+ * Tests section 13 of the contract: the role that `npm run admin -- grants` creates suffices for two months of
+ * operation.
+ */
 const DAY_MS = 86_400_000;
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let admin: pg.Client;
-/** The name of the database role that owns the tables and has no other right. */
+/** The database role that owns the tables and has no other right. */
 let owner: string;
 let role: string;
 const urlOf = (user: string) => {
@@ -72,7 +75,7 @@ it("grants the rights of the service's role when the owner may not create roles 
   await migrate(urlOf(role));
 });
 
-it('grants the rights by `npm run migrate -- --grant-to`, or says in one line that the owner may not create the role', async () => {
+it('`npm run migrate -- --grant-to` grants the rights, or says in one line that the owner may not create the role', async () => {
   await asOwner([`REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ${role}`]);
   await expect(migrate(urlOf(role))).rejects.toThrow('lacks rights');
   await grantTo(role, urlOf(owner));

@@ -70,11 +70,11 @@ async function fill(): Promise<void> {
 }
 
 describe('while the NOTIFY queue of the server is full', () => {
-  it('NOTIFY fails while the NOTIFY queue of the server is full', async () => {
+  it('PostgreSQL refuses a NOTIFY while its NOTIFY queue is full', async () => {
     await expect(app.given.sql(`SELECT pg_notify('deliveries', 'due x')`)).rejects.toMatchObject({ code: FULL });
   });
 
-  it('the partner is notified of a booking of a process without delivery while the NOTIFY queue is full', async () => {
+  it('while the NOTIFY queue is full, the partner is notified of a booking made in a process without the role delivery', async () => {
     const { scene } = subscribed;
     const record = await api.given.eligibility(scene);
     await api.given.booking(scene, record);
@@ -100,7 +100,7 @@ describe('while the NOTIFY queue of the server is full', () => {
     },
   );
 
-  it('an operator can resend an event, singly and by a job, while the NOTIFY queue is full', async () => {
+  it('while the NOTIFY queue is full, an operator can resend an event, both singly and with a bulk job', async () => {
     subscribed.partner.answer({ status: 404 });
     const codes = [await subscribed.booking(), await subscribed.booking()];
     const queued = await eventually(async () => {

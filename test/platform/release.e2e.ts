@@ -38,7 +38,7 @@ function release(...options: string[]) {
 describe('the command of a release', () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 
-  it('a dry run of a release sets the version of the newest changelog section in every file of a copy of the repository', () => {
+  it('a dry run of a release sets the version of the newest changelog section only in a copy of the repository', () => {
     const before = readFileSync(join(repository, 'package.json'), 'utf8');
     edit('CHANGELOG.md', (text) => text.replace(/^## .*$/m, '## 7.8.9 (unreleased)'));
     const { status, stdout } = release('--only', 'versions,changelog,licence');
@@ -58,7 +58,7 @@ describe('the command of a release', () => {
     ['clients/php/composer.json', /("version": )"[^"]+"/],
     ['clients/python/pyproject.toml', /(version = )"[^"]+"/],
     ['clients/java/pom.xml', /( {2}<version>)[^<]+/],
-  ])('refuses a kit with another version in %s', (path, place) => {
+  ])('refuses a release when the partner kit has another version in %s', (path, place) => {
     edit(path, (text) => text.replace(place, path.endsWith('.xml') ? '$19.9.9' : '$1"9.9.9"'));
     expect(release(version, '--only', 'versions')).toMatchObject({
       status: 1,

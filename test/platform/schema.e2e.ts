@@ -5,7 +5,7 @@ import { dataSourceOptions } from '../../src/schema';
 import { migrate } from '../../src/platform/database/migrate';
 import { cloneDatabase } from '../support/database';
 
-// Only migrations define constraints, indexes and identities; entities define tables and columns.
+// Expected differences between the schema and the entities: only migrations define constraints, indexes and identities.
 const MIGRATIONS_ALONE = [
   /^ALTER TABLE "\w+" DROP CONSTRAINT/,
   /^ALTER TABLE "\w+" ADD CONSTRAINT "\w+" PRIMARY KEY/,

@@ -9,7 +9,7 @@ const PHOTO = Buffer.from('a photograph that nobody else may see').toString('bas
 const VIDEO = 'https://videos.example/review/unguessable-4711';
 const BASIC_PASSWORD = 'partner-basic-password-4711';
 
-describe('after the whole flow', () => {
+describe('secrets after the main flow', () => {
   const folder = dataFolder();
   const secrets: Record<string, string> = {};
   let service: ServiceProcess;

@@ -11,8 +11,8 @@ import { importsOf } from '../support/imports';
 import { Subscribed } from '../support/subscribed';
 
 /**
- * Contract section 13: tests the service under a database role for which an administrator has changed every possible
- * setting.
+ * Tests section 13 of the contract: the service works under a database role for which an administrator has changed
+ * every possible setting.
  */
 const PRESCRIBED: Record<string, string> = {
   DateStyle: 'German, DMY',
@@ -86,7 +86,7 @@ const call = (method: string, path: string, body?: unknown) =>
   app.call(method, `/accounts/${scene.account}/${path}`, { token: scene.token, body });
 
 describe('under a role with other settings', () => {
-  it('gives a connection of each kind the settings that the service requires', async () => {
+  it('each kind of database connection has the settings that the service requires', async () => {
     const client = await connectTo(url);
     try {
       const { rows } = await client.query<Record<string, string>>(

@@ -118,7 +118,7 @@ describe('statements that a unit of work sends without waiting', () => {
 describe('rows that a unit of work buffers', () => {
   const seen = () => database.query<{ name: string }>(ALL);
 
-  it('commits buffered rows by one statement, and shows them to later queries of the unit', async () => {
+  it('a unit of work commits its buffered rows with one statement, and shows them to its later queries', async () => {
     await unitOfWork.run(async () => {
       for (const name of ['a', 'b']) unitOfWork.keep(KEEP, { name });
       expect(await seen()).toEqual([{ name: 'a' }, { name: 'b' }]);
@@ -173,7 +173,7 @@ describe('units of work that share a transaction', () => {
     for (const name of ['a', 'b', 'c', 'd']) expect(await actorOf(name)).toEqual([name]);
   });
 
-  it('commits the other units of a transaction when one unit is refused, and stores no rows of the refused unit', async () => {
+  it('commits the other units of a shared transaction when one unit is refused, and stores no rows of the refused unit', async () => {
     const called: string[] = [];
     const refuse = () => {
       keep('refused');
@@ -194,7 +194,7 @@ describe('units of work that share a transaction', () => {
     expect(called).toEqual(['a', 'b']);
   });
 
-  it('repeats each unit of a transaction alone when the database refuses the rows of one unit, so that only that unit fails', async () => {
+  it('repeats each unit of a shared transaction alone when the database refuses the rows of one unit, so that only that unit fails', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     const outcomes = await Promise.allSettled(['a', 'b', 'taken', 'c'].map((name) => shared(name)));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
@@ -203,7 +203,7 @@ describe('units of work that share a transaction', () => {
     for (const name of ['a', 'b', 'c']) expect(await actorOf(name)).toEqual([name]);
   });
 
-  it('repeats each unit of a transaction alone when one unit breaks the transaction', async () => {
+  it('repeats each unit of a shared transaction alone when one unit breaks the transaction', async () => {
     const broken = () => database.query({ text: 'SELECT 1 / 0' });
     const outcomes = await Promise.allSettled([shared('a'), shared('b'), shared('broken', broken), shared('c')]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
@@ -211,7 +211,7 @@ describe('units of work that share a transaction', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('repeats each unit of a transaction alone when writing the rows of one unit takes longer than allowed', async () => {
+  it('repeats each unit of a shared transaction alone when writing the rows of one unit takes longer than allowed', async () => {
     const release = await app.given.lock(`INSERT INTO names VALUES ('waited for')`);
     const waits = async () => {
       if (unitOfWork.isShared) await database.query({ text: `SET LOCAL statement_timeout = '100ms'` });
@@ -249,7 +249,7 @@ describe('units of work that share a transaction', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('commits the other units of a transaction whole when one unit is refused after it has written', async () => {
+  it('commits all changes of the other units of a shared transaction when one unit is refused after it has written', async () => {
     const write = async () => {
       await database.execute({ text: `INSERT INTO names VALUES ('written')` });
       throw validationError.error();

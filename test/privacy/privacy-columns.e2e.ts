@@ -5,8 +5,8 @@ import { dataSourceOptions } from '../../src/schema';
 import { cloneDatabase } from '../support/database';
 
 /**
- * Checks the effect of an erasure on every column. K: kept, without data about a candidate; P: replaced by a pseudonym
- * or a word; R: removed. A table that is listed by its name alone contains no data about candidates.
+ * The effect of an erasure on each column. K: kept, without data about a candidate; P: replaced by a pseudonym or a
+ * word; R: removed. A table that is listed by its name alone contains no data about candidates.
  */
 const COLUMNS = readFileSync(join(__dirname, 'privacy-columns.txt'), 'utf8');
 

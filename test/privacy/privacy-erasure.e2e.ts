@@ -346,7 +346,7 @@ describe('the data of a candidate', () => {
     }
   });
 
-  it('refuses an erasure while a booking of the candidate is open, and changes nothing', async () => {
+  it('an erasure is refused while the candidate has an open booking, and changes nothing', async () => {
     const eligibility = await app.given.eligibility(subscribed.scene);
     const { booking_code } = await app.given.booking(subscribed.scene, eligibility);
     const id = eligibility['candidate'].candidate_id;
@@ -416,7 +416,7 @@ describe('the data of a candidate', () => {
       ).toBe(403);
   });
 
-  it('does not create an erased candidate anew from waiting rows of an import', async () => {
+  it('waiting rows of an import do not create an erased candidate again', async () => {
     const receiver = await startApp({
       databaseUrl: app.databaseUrl,
       env: { ROLES: 'api', SECRETS_KEY: app.config.secrets.keys[0].toString('base64') },
@@ -484,7 +484,7 @@ describe('the retention of an account', () => {
     );
   });
 
-  it('deletes photos, video links and candidates when their retention ends, and nothing else', async () => {
+  it('the sweep deletes photos, video links and candidates when their retention ends, and nothing else', async () => {
     const operator = await app.given.operator();
     const scene = await app.given.scene();
     const old = await app.given.eligibility(scene, { candidate: { candidate_id: 'old' } });
@@ -512,7 +512,7 @@ describe('the retention of an account', () => {
       token: operator,
       body: { photo_retention_days: 30 },
     });
-    // Creates newer records, more than one statement reads, which are sorted before the records whose retention has
+    // Creates more newer records than one statement reads. They are sorted before the records whose retention has
     // ended.
     await app.given.records(5100, scene, {
       candidate_id: `'0-' || n`,
@@ -548,7 +548,7 @@ describe('the retention of an account', () => {
     await app.given.sql(`DELETE FROM eligibilities WHERE first_name = 'Recent'`);
   });
 
-  it('also deletes photos and video links of unmatched results at the end of their retention', async () => {
+  it('deletes photos and video links of unmatched results, too, at the end of their retention', async () => {
     const operator = await app.given.operator();
     const scene = await app.given.scene();
     const other = await app.given.scene();

@@ -1,7 +1,10 @@
 import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** Tests contract section 7, "Of the candidate's exams without an account result", for PUT /accounts/{account_code}. */
+/**
+ * Tests the part "Of the candidate's exams without an account result" of section 7 of the contract, for PUT
+ * /accounts/{account_code}.
+ */
 let app: TestApp;
 let deliveries: Deliveries;
 let scene: Scene;
@@ -67,7 +70,7 @@ async function deliver(changes: Record<string, unknown> = {}, candidateId: strin
 }
 
 describe('the result_id of an account result', () => {
-  it('finds the exam of a result_id that this account has accepted before, if the candidate is the same or is omitted', async () => {
+  it('finds the exam of a result_id that the account has accepted before, if the candidate is the same or omitted', async () => {
     const id = await anExam();
     const result_id = app.given.unique('R-');
     expect(await deliver({ result_id })).toBe(id);
@@ -87,7 +90,7 @@ describe('the result_id of an account result', () => {
     expect(await deliver({ result_id }, 'UNKNOWN')).toBe('result_id_conflict');
   });
 
-  it('treats a result_id that only another account has used as unknown', async () => {
+  it('a result_id that only another account has used counts as unknown', async () => {
     const result_id = app.given.unique('R-');
     await anExam();
     await deliver({ result_id });
@@ -97,7 +100,7 @@ describe('the result_id of an account result', () => {
     expect(await deliver({ result_id })).toBe(id);
   });
 
-  it('compares the result_id of an account result exactly, with regard to case', async () => {
+  it('compares the result_id of an account result exactly, including upper and lower case', async () => {
     const first = await anExam();
     const second = await anExam({ bookedAt: hoursFromNow(5) });
     const result_id = app.given.unique('r-');
@@ -137,7 +140,7 @@ describe('the candidate_id of an account result', () => {
   });
 });
 
-describe("the candidate's exams are searched group by group", () => {
+describe("the order in which the candidate's exams are searched", () => {
   it("searches the candidate's exams in the order (a) COMPLETED, (b) SCHEDULED in the past, (c) SCHEDULED in the future, (d) all others", async () => {
     const future = await anExam({ bookedAt: hoursFromNow(2) });
     const open = await anExam();
@@ -189,7 +192,7 @@ describe("the candidate's exams are searched group by group", () => {
 });
 
 describe('an account result without result_id', () => {
-  it('compares the hash of an account result without result_id first, so that a second delivery of the same body is 200', async () => {
+  it('compares the hash of an account result without result_id first, so that a second delivery of the same body is answered with 200', async () => {
     const first = await anExam();
     const body = accountBody(candidate);
     expect((await deliveries.put(scene, body)).status).toBe(200);
@@ -209,7 +212,7 @@ describe('an account result without result_id', () => {
   });
 });
 
-it('answers 200 to twenty identical simultaneous PUTs, and stores one result and one event', async () => {
+it('answers 200 to twenty identical simultaneous account results, and stores one result and one event', async () => {
   for (const result_id of [undefined, app.given.unique('R-')]) {
     const id = await anExam({ bookedAt: hoursFromNow(-1) });
     await anExam();
@@ -223,7 +226,7 @@ it('answers 200 to twenty identical simultaneous PUTs, and stores one result and
   expect(await accountResults()).toHaveLength(2);
 });
 
-it('stores twenty simultaneous PUTs of different bodies with one result_id, and raises one event', async () => {
+it('stores twenty simultaneous account results with one result_id and different bodies, and raises one event', async () => {
   const id = await anExam();
   const result_id = app.given.unique('R-');
   const answers = await Promise.all(

@@ -35,7 +35,7 @@ const audited = async (action: string, subject: string) =>
   (await app.call('GET', `/admin/audit?action=${action}&subject=${subject}`, { token: operator })).body as object[];
 
 describe('examPassword and extExamToken', () => {
-  it('stores examPassword and extExamToken apart from the body, and shows them only to callers with the scope results', async () => {
+  it('stores examPassword and extExamToken separately from the body, and shows them only to callers with the scope results', async () => {
     const scene = await app.given.scene();
     const record = await app.given.eligibility(scene);
     const id = record['svc_eligiblity_id'] as string;
@@ -59,7 +59,7 @@ describe('examPassword and extExamToken', () => {
     expect(await audited('result.read-video-link', id)).toHaveLength(1);
   });
 
-  it('stores examPassword and extExamToken of an unmatched result apart from its body, and audits each read of them', async () => {
+  it('stores examPassword and extExamToken of an unmatched result separately from its body, and audits each read of them', async () => {
     const scene = await app.given.scene();
     const body = bodyFor('NOWHERE');
     expect((await deliveries.register(scene.token, body)).status).toBe(400);
@@ -78,12 +78,12 @@ describe('examPassword and extExamToken', () => {
         examMetaData: { examCode: 'NOWHERE' },
       });
     }
-    // The audit log has a row for each reading of the photo and of the link.
+    // The audit log has a row each time a caller reads the photo or the link.
     expect(await audited('unmatched-result.read-photo', listed.id as string)).toHaveLength(1);
     expect(await audited('unmatched-result.read-video-link', listed.id as string)).toHaveLength(1);
   });
 
-  it('leaves the credentials, photo and video link of a result out for operators without the scope results, and writes no audit row', async () => {
+  it('omits the credentials, photo and video link of a result for operators without the scope results, and writes no audit row', async () => {
     const scene = await app.given.scene();
     const record = await app.given.eligibility(scene);
     const id = record['svc_eligiblity_id'] as string;
@@ -97,7 +97,7 @@ describe('examPassword and extExamToken', () => {
     expect(await audited('result.read-photo', id)).toHaveLength(1);
   });
 
-  it('stores credentials, photos and links apart at every place of the body, in both kinds of results, matched or not', async () => {
+  it('stores credentials, photos and links separately wherever they occur in the body, in both kinds of results, matched or not', async () => {
     const scene = await app.given.scene();
     const inside = {
       list: [{ a: 1, examPassword: PASSWORD, b: [{ extExamToken: TOKEN }] }],
@@ -137,7 +137,7 @@ describe('examPassword and extExamToken', () => {
   });
 });
 
-describe('the unmatched results that support sees', () => {
+describe('unmatched results for support staff', () => {
   it('support staff see unmatched results of their accounts, and registration results that the accounts’ users sent or that name the accounts’ exams', async () => {
     const mine = await app.given.scene();
     const foreign = await app.given.scene();

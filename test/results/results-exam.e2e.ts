@@ -3,7 +3,7 @@ import { Logger } from '../../src/platform/observability/logger';
 import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** The state of an exam after an accepted body: contract section 7, first and last paragraphs. */
+/** Tests the first and last paragraphs of section 7 of the contract: the state of an exam after an accepted body. */
 let app: TestApp;
 let deliveries: Deliveries;
 let scene: Scene;
@@ -220,7 +220,7 @@ describe('results of both sources for one exam', () => {
   });
 });
 
-describe('results in parallel for one exam', () => {
+describe('simultaneous results for one exam', () => {
   it('20 identical simultaneous results create one revision and one event', async () => {
     const body = registrationBody({ examMetaData: { examCode: id, extRecordLocator: app.given.unique('L-') } });
     const answers = await Promise.all(Array.from({ length: 20 }, () => deliveries.register(scene.token, body)));
@@ -330,7 +330,7 @@ describe('reading results', () => {
     ]);
   });
 
-  it('shows photo and video link in the body only to callers with the scope results', async () => {
+  it('the body of a result contains photo and video link only for callers with the scope results', async () => {
     await register(photo);
     const whole = await deliveries.read(scene, candidate);
     expect(whole.body[0].body).toEqual(registrationBody({ examMetaData: { examCode: id }, ...photo }));
@@ -365,7 +365,7 @@ describe('reading results', () => {
 });
 
 describe('photos and video links', () => {
-  it('stores the photos and video links of results encrypted, apart from the body', async () => {
+  it('stores the photos and video links of results encrypted and separately from the body', async () => {
     await register({ userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' });
     const [row] = await deliveries.revisions(id);
     expect(row['body']).not.toMatch(/userPhotoBase64String|videoReviewLink|SECRETPHOTO|secret/);

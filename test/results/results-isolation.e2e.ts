@@ -106,7 +106,7 @@ describe('an account result sent by a driver of two accounts', () => {
 });
 
 describe('a registration result', () => {
-  it('shows a registration result that names no exam, sent by a user of two accounts, only to operators', async () => {
+  it('if a user of two accounts sends a registration result that names no exam, only operators can see it', async () => {
     const id = await registrationResult('NOWHERE');
     await expectHidden(id, staffOfA);
     await expectHidden(id, staffOfZ);

@@ -5,7 +5,7 @@ import { startApp, type TestApp } from '../support/app';
 import { keptMembers } from '../proof/results/bodies';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** Contract section 7: "nothing that a driver sends with a valid token is ever lost". */
+/** Tests section 7 of the contract: "nothing that a driver sends with a valid token is ever lost". */
 const SEED = Number(process.env['RESULTS_SEED'] ?? 20_270_131);
 const RUNS = Number(process.env['RESULTS_RUNS'] ?? 150);
 
@@ -61,7 +61,7 @@ describe('a wrong type in a member that identifies the exam or is a score', () =
       ['/overall_score_scaled', '/result'],
     ],
   ])(
-    'refuses a wrongly typed result of the source %s with all faults, and stores the result for an operator to accept',
+    'refuses a result of the source %s that has wrong types, reports all faults, and stores it for an operator to accept',
     async (route, body, pointers) => {
       const sent = { ...body, marker: app.given.unique('m') };
       const { status, body: problem } = await send(route, JSON.stringify(sent));
@@ -204,7 +204,7 @@ describe('a body that is not a JSON object', () => {
     expect((await app.call('GET', path, { token })).body.code).toBe('insufficient_scope');
   });
 
-  it('also stores a valid result that is refused because of its query string', async () => {
+  it('stores even a valid result that is refused because of its query string', async () => {
     const data = accountBody(candidate, { marker: app.given.unique('m') });
     const answer = await app.call('PUT', `/accounts/${scene.account}?mistyped=1`, { token: scene.token, body: data });
     expect([answer.status, answer.body.errors[0].code]).toEqual([400, 'unknown_parameter']);
@@ -212,7 +212,7 @@ describe('a body that is not a JSON object', () => {
   });
 });
 
-it('shows an operator the exam to which a typed code belongs before the result is accepted for it', async () => {
+it('shows an operator the exam with the entered code before the result is accepted for it', async () => {
   const { body: problem } = await send('REGISTRATION', JSON.stringify({ marker: app.given.unique('m') }));
   const exam = (code: string, token = operator) =>
     app.call('GET', `/admin/unmatched-results/${problem['unmatched_result_id']}/exam?code=${code}`, { token });
@@ -243,7 +243,7 @@ it('shows an operator the exam to which a typed code belongs before the result i
   expect((await exam('')).status).toBe(400);
 });
 
-describe('one body of a result', () => {
+describe('a result body that is accepted once', () => {
   it('one result body completes one exam, whether the test driver’s retry or an operator’s acceptance for a different exam comes first', async () => {
     for (let round = 0; round < 8; round++) {
       const code = app.given.unique('LATE-');

@@ -9,7 +9,10 @@ import { ResultReader } from '../../src/results/body/result-reader';
 import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** Large bodies share a limited amount of memory. Slow or disconnected senders must not block other senders. */
+/**
+ * Tests that slow or disconnected senders of large bodies, which share a limited amount of memory, do not block other
+ * senders.
+ */
 let app: TestApp;
 let deliveries: Deliveries;
 let scene: Scene;

@@ -8,7 +8,9 @@ import { startApp, type Answer, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 import { eventually } from '../support/eventually';
 
-/** Contract section 7: "500 when a component is down; the driver sends again and nothing is counted twice." */
+/**
+ * Tests section 7 of the contract: "500 when a component is down; the driver sends again and nothing is counted twice."
+ */
 let dataDir: string;
 let server: EmbeddedPostgres;
 let app: TestApp;

@@ -5,7 +5,7 @@ const MIB = 1024 * 1024;
 
 let app: TestApp;
 
-/** The daily quota: one MiB for an account, a quarter of which may be results that match no exam. */
+/** The daily quota of an account is 1 MiB, a quarter of which may be results that match no exam. */
 beforeAll(async () => {
   app = await startApp({ env: { RESULT_MIB_PER_DAY: '1' } });
 });
@@ -31,7 +31,7 @@ function expectQuota(answer: Answer): void {
   expect(Math.abs(((seconds - left + 43_200) % 86_400) - 43_200)).toBeLessThan(60);
 }
 
-it('stores unmatched results, each once, up to their share of the daily quota', async () => {
+it('stores unmatched results up to their share of the daily quota, and counts a repeated result once', async () => {
   const scene = await app.given.scene();
   expect(refusal(await deliver(scene, 'nowhere', 'first'))).toEqual([400, 'registration_not_found']);
   // A second delivery of the same body does not count towards the quota.
@@ -50,7 +50,7 @@ it('counts the quota of each account separately, and matched results separately 
   expect((await deliver(scene, record['svc_eligiblity_id'], 'found')).status).toBe(200);
 });
 
-it('stores result revisions of an account up to its daily quota, however many arrive at once, and no part of the next', async () => {
+it('stores result revisions of an account up to its daily quota, however many arrive at once, and stores no part of the next one', async () => {
   const scene = await app.given.scene();
   const record = await app.given.eligibility(scene);
   const id = record['svc_eligiblity_id'] as string;

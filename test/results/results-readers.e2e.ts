@@ -6,8 +6,8 @@ import { Deliveries, registrationBody, type Scene } from '../support/deliveries'
 import { eventually } from '../support/eventually';
 
 /**
- * Clients that stop reading a response occupy only slots of their own application. They use up neither the memory nor
- * the connections of other clients.
+ * Tests that clients which stop reading a response occupy only slots of their own application. They use up neither the
+ * memory nor the connections of other clients.
  */
 let app: TestApp;
 
@@ -51,8 +51,8 @@ it('serves other tenants, and holds no database connection, while 110 clients do
     'service_unavailable',
     '5',
   ]);
-  // Requests that waited for a slot had queried nothing, because a result that was never sent must not have been read.
-  // Six requests at a time are served, and as many again if the sockets' buffers can hold a whole response.
+  // Requests that waited for a slot have not queried the database, because a result that is never sent must not be
+  // read. Six requests at a time are served, and as many again if the sockets' buffers can hold a whole response.
   const read = `SELECT count(*)::int AS rows FROM audit_log WHERE action = 'result.read-photo' AND account_code = $1`;
   const [{ rows }] = await app.given.sql(read, [hostile.account]);
   expect(rows).toBeGreaterThanOrEqual(6);

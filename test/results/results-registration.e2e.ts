@@ -1,7 +1,10 @@
 import { startApp, type TestApp } from '../support/app';
 import { Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** Tests contract section 7, "Match, among the caller's accounts", for POST /registrations/registration/results. */
+/**
+ * Tests the part "Match, among the caller's accounts" of section 7 of the contract, for POST
+ * /registrations/registration/results.
+ */
 let app: TestApp;
 let deliveries: Deliveries;
 let scene: Scene;
@@ -126,7 +129,7 @@ describe('the exam code of a registration result', () => {
 });
 
 describe('the record locator of a registration result', () => {
-  it('finds the registration by its record locator, in upper or lower case', async () => {
+  it('finds the registration of a result by its record locator, in upper or lower case', async () => {
     const id = await anExam();
     const locator = aLocator();
     expect(await deliver(meta(null, locator))).toBe('registration_not_found');
@@ -136,7 +139,7 @@ describe('the record locator of a registration result', () => {
     expect(await deliver(meta(null, locator.toLowerCase()))).toBe(id);
   });
 
-  it('finds the registration when its record locator and its exam code agree', async () => {
+  it('finds the registration of a result when its record locator and its exam code agree', async () => {
     const id = await anExam();
     const locator = aLocator();
     await deliver(meta(id, locator));
@@ -159,7 +162,7 @@ describe('the record locator of a registration result', () => {
     expect(await deliver(meta(id))).toBe(id);
   });
 
-  it('finds the registration by the record locator alone when the exam code is unknown', async () => {
+  it('finds the registration of a result by the record locator alone when the exam code is unknown', async () => {
     const id = await anExam();
     const locator = aLocator();
     await deliver(meta(id, locator));
@@ -187,7 +190,7 @@ describe('when neither code nor locator finds a registration', () => {
     expect(await deliver(byTest(email.toUpperCase()))).toBe(id);
   });
 
-  it('a second delivery of the same registration result is 200, even if the record is no longer live', async () => {
+  it('a second delivery of the same registration result is answered with 200, even if the record is no longer live', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     const id = await anExam({ candidate: { email } });
     const body = registrationBody({ ...byTest(email) });
@@ -289,7 +292,7 @@ describe('a simulatedExam', () => {
     },
   );
 
-  it('accepts the result of the real exam after that of a simulated exam', async () => {
+  it('accepts the result of the real exam after the result of a simulated exam', async () => {
     const id = await anExam();
     await deliver({ examMetaData: { examCode: id, extRecordLocator: aLocator(), simulatedExam: 'True' } });
     expect(

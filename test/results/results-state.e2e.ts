@@ -43,15 +43,22 @@ describe('the state of a result', () => {
   it.each([
     ['hold', 'HELD'],
     ['revoke', 'REVOKED'],
-  ])('hides the body after %s from callers without the scope results', async (decision, state) => {
-    const { id, path } = await examWithResult();
-    expect((await decide(id, decision)).status).toBe(204);
-    const [hidden] = await read(path);
-    expect(hidden).toMatchObject({ revision: 1, state, state_reason: reason });
-    expect('body' in hidden).toBe(false);
-    const [shown] = await read(path, scene.token);
-    expect(shown).toMatchObject({ state, state_reason: reason, body: { videoReviewLink: 'https://video.example/1' } });
-  });
+  ])(
+    'hides the body of a result after the decision %s from callers without the scope results',
+    async (decision, state) => {
+      const { id, path } = await examWithResult();
+      expect((await decide(id, decision)).status).toBe(204);
+      const [hidden] = await read(path);
+      expect(hidden).toMatchObject({ revision: 1, state, state_reason: reason });
+      expect('body' in hidden).toBe(false);
+      const [shown] = await read(path, scene.token);
+      expect(shown).toMatchObject({
+        state,
+        state_reason: reason,
+        body: { videoReviewLink: 'https://video.example/1' },
+      });
+    },
+  );
 
   it('shows the body of a held result again after the result is released', async () => {
     const { id, path } = await examWithResult();

@@ -3,7 +3,7 @@ import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 import { UnmatchedSweep } from '../../src/results/unmatched/unmatched-sweep';
 
-/** Contract section 7: "A body refused by the matching is kept 30 days and read by operators". */
+/** Tests section 7 of the contract: "A body refused by the matching is kept 30 days and read by operators". */
 let app: TestApp;
 let deliveries: Deliveries;
 let operator: string;
@@ -67,7 +67,7 @@ describe('a body that matched no exam', () => {
     expect(Date.parse(first['received_datetime'] as string)).toBeGreaterThanOrEqual(begun);
   });
 
-  it('stores the body of a refused result whatever the code of the refusal is', async () => {
+  it('stores the body of a refused result, whatever the reason for the refusal is', async () => {
     const locator = app.given.unique('L-');
     const other = (await app.given.eligibility(scene))['svc_eligiblity_id'] as string;
     await deliveries.register(
@@ -104,7 +104,7 @@ describe('a body that matched no exam', () => {
     expect((await list()).filter((row) => row['body']?.marker === body['marker'])).toHaveLength(1);
   });
 
-  it('shows photo and link of an unmatched result in the single result but not in the list, and stores both encrypted', async () => {
+  it('GET of an unmatched result contains photo and link, but the list omits them, and both are stored encrypted', async () => {
     const photo = { userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' };
     const unmatched = await refused(photo);
     expect((await list())[0]['body']).not.toHaveProperty('userPhotoBase64String');
@@ -121,7 +121,7 @@ describe('a body that matched no exam', () => {
     );
   });
 
-  it('can show an unmatched result without personal members, which writes no audit row', async () => {
+  it('GET of an unmatched result can omit personal members, and then writes no audit row', async () => {
     const photo = { userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' };
     const unmatched = await refused({ ...photo, examApiData: { examCode: 'NOWHERE', examPassword: 'hunter2' } });
     const { body, status } = await get(`${unmatched}?media=false`);
@@ -308,7 +308,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect((await list())[0]['id']).toBe(unmatched);
   });
 
-  it('answers 403 forbidden_operation when an operator accepts a result for an exam of another account than that of the delivery', async () => {
+  it('answers 403 forbidden_operation when an operator accepts a result for an exam of an account other than that of the delivery', async () => {
     const unmatched = await refusedAccount('TYPO', { marker: app.given.unique('m') });
     const other = (await app.given.eligibility(await app.given.scene()))['svc_eligiblity_id'] as string;
     expect((await accept(unmatched, { svc_eligiblity_id: other })).body.code).toBe('forbidden_operation');
@@ -331,7 +331,7 @@ describe('accepting an unmatched result as an operator', () => {
     });
   });
 
-  it('accepting a result requires exactly one of booking_code and svc_eligiblity_id, otherwise it is 400', async () => {
+  it('accepting a result requires exactly one of booking_code and svc_eligiblity_id, and is otherwise answered with 400', async () => {
     const unmatched = await refused();
     for (const body of [
       {},
@@ -368,7 +368,7 @@ describe('rejecting an unmatched result as an operator', () => {
     expect((await reject(unmatched)).body).toMatchObject({ status: 409, code: 'unmatched_result_accepted' });
   });
 
-  it("rejects results of the operator's own accounts only", async () => {
+  it('support staff can reject only unmatched results of their own accounts', async () => {
     const unmatched = await refusedAccount('TYPO', { marker: app.given.unique('m') });
     const support = await app.given.token([(await app.given.scene()).account], ['support']);
     expect((await reject(unmatched, { reason: 'x' }, support)).body.code).toBe('unmatched_result_not_found');

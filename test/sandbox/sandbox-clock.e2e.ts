@@ -69,7 +69,7 @@ describe('the clock of the sandbox', () => {
     }
   });
 
-  it('refuses to move the clock of the sandbox back or beyond its end, and refuses ambiguous bodies', async () => {
+  it('refuses to move the sandbox’s clock back or beyond its last moment, and refuses ambiguous bodies', async () => {
     const before = dateTime((await timeOf(one)) - 10_000);
     const faults = async (body: object) => {
       const answer = await move(body);

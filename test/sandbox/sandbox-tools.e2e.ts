@@ -163,7 +163,7 @@ describe('the tools of the sandbox', () => {
     expect((await app.call('GET', '/sandbox/received', { token: scene.token })).status).toBe(403);
   });
 
-  it('deletes the received notifications of a candidate who is erased', async () => {
+  it('the partner of the sandbox deletes the notifications of a candidate who is erased', async () => {
     await subscribe();
     const eligibility = await app.given.eligibility(scene);
     const { booking_code } = await app.given.booking(scene, eligibility);

@@ -58,7 +58,7 @@ async function delivered(bodyOf: (record: Record<string, any>) => object, byAcco
 }
 
 /**
- * Tests the rows of the specification that say "optional, kept as sent": the value of each member is read back
+ * Tests the rows of the specification that say "optional, kept as sent": the value of each member must be returned
  * unchanged.
  */
 function rowsOf(

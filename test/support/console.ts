@@ -80,7 +80,7 @@ export class ConsoleDriver {
     await this.page.getByRole('navigation', { name: 'Areas' }).or(this.page.getByRole('alert')).first().waitFor();
   }
 
-  /** Ends the operator's session as its idle timeout would. The page notices that at its next request. */
+  /** Ends the operator's session as its idle timeout would. The page detects the end at its next request. */
   async expire(): Promise<void> {
     await this.app.given.sql(
       `UPDATE access_tokens SET expires_at = now() - interval '1 second'
@@ -169,7 +169,7 @@ export class ConsoleDriver {
   }
 
   private async violations(): Promise<string[]> {
-    // The page's policy forbids foreign scripts, so axe is injected by the debugger's connection.
+    // The page's policy forbids foreign scripts, so axe is injected through the debugger's connection.
     if (await this.page.evaluate('window.axe === undefined')) await this.page.evaluate(AXE);
     // The live announcer is excluded, because it may refer to a button that has disappeared.
     return this.page.evaluate<string[]>(`

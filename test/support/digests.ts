@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A notification as a partner keeps it. */
+/** A notification as a partner stores it. */
 export interface Kept {
   readonly id: string;
   readonly event_sequence: number;

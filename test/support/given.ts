@@ -87,7 +87,8 @@ export class Given {
       updated_datetime: 'now()',
       ...values,
     };
-    // The service's connections have a statement timeout, which many records exceed on a busy machine.
+    // The service's connections have a statement timeout, which the insertion of many records exceeds on a busy
+    // machine.
     const client = new pg.Client({ connectionString: this.app.databaseUrl });
     await client.connect();
     try {
@@ -213,7 +214,7 @@ export class Given {
     return token;
   }
 
-  /** Returns a valid body for create, with the given changes. */
+  /** Returns a valid request body for creating a record, with the given changes. */
   eligibilityBody(
     testCode: string,
     changes: { candidate?: object } & Record<string, unknown> = {},
@@ -277,7 +278,7 @@ export class Given {
   }
 
   /**
-   * Waits until every transaction of the server that runs now has ended: such a transaction may hold back entries of
+   * Waits until all transactions that are now running on the server have ended, because they may hold back entries of
    * the change feed.
    */
   async settled(): Promise<void> {

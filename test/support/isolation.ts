@@ -205,8 +205,8 @@ export class Isolation {
   }
 
   /**
-   * Adds the partners of other subscriptions, as users and as applications. A neighbour's subscription is of the account
-   * Z; it is not verified, so that it has no notifications.
+   * Adds the partners of other subscriptions, as users and as applications. A neighbour's subscription belongs to the
+   * account Z, and is not verified, so that it has no notifications.
    */
   private async addPartners(): Promise<void> {
     const { given } = this.app;
@@ -272,7 +272,7 @@ export class Isolation {
     return faults;
   }
 
-  /** Waits until the jobs that callers have started are at rest, so that lists of jobs can be compared. */
+  /** Waits until no job that a caller has started is preparing or running, so that lists of jobs can be compared. */
   private async jobsEnded(): Promise<void> {
     const known = [...this.a.marks, ...this.z.marks];
     await eventually(async () => {
@@ -427,7 +427,7 @@ export class Isolation {
     return `${status} ${told.replace(UUIDS, '<uuid>').replace(TIMES, '<time>')}`;
   }
 
-  /** Returns a hash of all rows that belong to Z, except what its neighbours did in their own names. */
+  /** Returns a hash of all rows that belong to Z, except rows that its neighbours wrote in their own names. */
   private async stateOfZ(): Promise<string> {
     const tables = await this.app.given.sql(
       `SELECT table_name AS name FROM information_schema.tables

@@ -24,7 +24,8 @@ const provider = new Provider(issuer, {
     },
   ],
   pkce: { required: () => true },
-  // OpenID Connect Core §5.4: with a code, the user information contains the claims of scopes, not the ID token.
+  // OpenID Connect Core §5.4: when a code is used, the claims of scopes are in the UserInfo response instead of the ID
+  // token.
   conformIdTokenClaims: true,
   scopes: ['openid', 'profile', 'email', 'groups'],
   claims: { openid: ['sub'], profile: ['preferred_username'], email: ['email'], groups: ['groups', '_claim_names'] },

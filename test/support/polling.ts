@@ -30,7 +30,7 @@ export class Polling {
     return this.subscribed.app.call(method, path, { token, body });
   }
 
-  /** Polls; without `return_immediately` in `order`, the poll does not wait. */
+  /** Polls without waiting, unless `order` contains `return_immediately: false`. */
   async poll(order: Record<string, unknown> = {}, token = this.token): Promise<Record<string, any>> {
     const body = { return_immediately: true, ...order };
     const answer = await this.call('POST', '/partner/notifications/poll', body, token);
@@ -49,7 +49,7 @@ export class Polling {
     }
   }
 
-  /** Lets the leases of all offers lapse, as if their time were over. */
+  /** Makes the leases of all offers expire. */
   async lapse(): Promise<void> {
     const { given } = this.subscribed.app;
     await given.sql(

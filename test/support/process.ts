@@ -23,7 +23,7 @@ export interface SandboxContent {
 
 const root = join(__dirname, '../..');
 
-/** Creates a data folder for a service with its cluster; `remove` deletes both. */
+/** Creates a data folder for a service and its PostgreSQL cluster; `remove` deletes both. */
 export function dataFolder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'eligibility-process-'));
   chmodSync(path, 0o755);

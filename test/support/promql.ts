@@ -26,7 +26,7 @@ export function exportedBy(metrics: object[]): Exported {
 
 /** Returns the faults of a query: invalid PromQL, a metric that is not exported, or a label that its metrics lack. */
 export function unknownIn(query: string, exported: Exported): string[] {
-  // Grafana replaces the variable `$__rate_interval` by a duration; other variables may have any value.
+  // Grafana replaces the variable `$__rate_interval` with a duration; other variables may have any value.
   const text = query.replaceAll('$__rate_interval', '5m');
   const unknown: string[] = [];
   const textOf = (node: { from: number; to: number }) => text.slice(node.from, node.to);

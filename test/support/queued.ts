@@ -4,7 +4,7 @@ import type { Subscribed } from './subscribed';
 
 /**
  * Creates the given number of bookings whose events the partner refuses with 400. Then the partner forgets the
- * requests, and answers 200 from now on.
+ * requests, and answers 200 from then on.
  */
 export async function refused(subscribed: Subscribed, n: number): Promise<Record<string, any>[]> {
   subscribed.partner.answer({ status: 400, body: 'unknown candidate' });

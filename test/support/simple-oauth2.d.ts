@@ -1,4 +1,4 @@
-/** The part of simple-oauth2 that the tests use; the package has no types. */
+/** Declares the types of the part of simple-oauth2 that the tests use, because the package has none. */
 declare module 'simple-oauth2' {
   export interface AccessToken {
     readonly token: { access_token: string; refresh_token: string; scope: string; expires_at: Date };

@@ -1,4 +1,5 @@
-// How TypeScript is compiled for tests, by Jest (jest.config.cjs) and in threads of the service (run-typescript.cjs).
+// Defines how TypeScript is compiled for tests, by Jest (jest.config.cjs) and in threads of the service
+// (run-typescript.cjs).
 module.exports = {
   jsc: {
     parser: { syntax: 'typescript', decorators: true },

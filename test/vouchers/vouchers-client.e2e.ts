@@ -103,7 +103,7 @@ describe('§5 Vouchers', () => {
     expect(await uses(code)).toBe(1);
   });
 
-  it('max_uses limits the records that have a voucher at once, and removing the voucher from a record returns the use', async () => {
+  it('max_uses limits the records that have a voucher at the same time, and removing the voucher from a record frees a use', async () => {
     const code = await app.given.voucher(scene.account, { max_uses: 2, test_codes: ['X', scene.testCode] });
     const records: Record_[] = [];
     for (let at = 0; at < 3; at++) records.push(await app.given.eligibility(scene));
@@ -128,7 +128,7 @@ describe('§5 Vouchers', () => {
     ],
     [[['A']], ['/0 type_invalid']],
     [Array.from({ length: 21 }, (_, at) => `V${at}`), [' too_many']],
-  ])('PUT of vouchers with the body %j is 400', async (body, faults) => {
+  ])('PUT of vouchers with the body %j is answered with 400', async (body, faults) => {
     const record = await app.given.eligibility(scene);
     const answer = await put(record, body);
     expect([answer.status, faultsOf(answer)]).toEqual([400, faults]);
@@ -162,7 +162,7 @@ describe('§5 Vouchers', () => {
     ]);
   });
 
-  it('PUT of vouchers is 404 for an unknown record, and 403 eligibility_booked for a SCHEDULED record', async () => {
+  it('PUT of vouchers answers 404 for an unknown record, and 403 eligibility_booked for a SCHEDULED record', async () => {
     const nobody = { test_code: scene.testCode, candidate: { candidate_id: 'nobody' } };
     expect((await put(nobody, [])).body).toMatchObject({ status: 404, code: 'eligibility_not_found' });
     const record = await app.given.eligibility(scene);

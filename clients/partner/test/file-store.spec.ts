@@ -18,7 +18,7 @@ const once = (store: FileStore, id: string, sequence: number) =>
   store.once(received(id, sequence), () => Promise.resolve());
 
 describe('FileStore', () => {
-  it('FileStore knows the ids, sequences and digests of processed notifications after it was opened again', async () => {
+  it('FileStore knows the ids, sequences and digests of processed notifications after it is reopened', async () => {
     const first = new FileStore(file);
     expect(await once(first, 'a', 2)).toBe('applied');
     first.close();
@@ -36,7 +36,7 @@ describe('FileStore', () => {
     third.close();
   });
 
-  it('FileStore discards the incomplete last line that a crash left, and writes the next notification behind the others', async () => {
+  it('FileStore discards the incomplete last line that a crash left, and appends the next notification', async () => {
     appendFileSync(file, '{"id":"d","seq');
     const first = new FileStore(file);
     expect(await once(first, 'd', 4)).toBe('applied');
@@ -46,7 +46,7 @@ describe('FileStore', () => {
     second.close();
   });
 
-  it('FileStore stores nothing when the work fails', async () => {
+  it('FileStore does not record a notification whose processing fails', async () => {
     const store = new FileStore(file);
     await expect(store.once(received('e', 5), () => Promise.reject(new Error('planned')))).rejects.toThrow('planned');
     expect(await once(store, 'e', 5)).toBe('applied');

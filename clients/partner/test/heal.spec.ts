@@ -22,7 +22,7 @@ const storeOf = (all: readonly KeptNotification[]) => ({
 });
 
 describe('heal', () => {
-  it('heal finds ten omissions among many notifications in at most twenty calls each, and replays exactly these', async () => {
+  it('heal finds ten missing notifications among 50,000 with at most twenty calls for each, and replays exactly these ten', async () => {
     for (let number = 0; number < 50_000; number += 1) service.add(FROM_S + Math.floor((number * 30 * DAY_S) / 50_000));
     const missing = new Set(Array.from({ length: 10 }, (_value, index) => service.delivered[index * 4999 + 7].id));
     const result = await heal(api, storeOf(service.delivered.filter(({ id }) => !missing.has(id))), MONTH);
@@ -33,7 +33,7 @@ describe('heal', () => {
     expect(await heal(api, storeOf(service.delivered), MONTH)).toEqual({ missing: [], jobs: [], calls: 1 });
   });
 
-  it('heal orders no replay when the partner has more notifications than the service delivered', async () => {
+  it('heal requests no replay when the partner has more notifications than the service delivered', async () => {
     for (let second = 0; second < 10; second += 1) service.add(FROM_S + second);
     const own = [...service.delivered];
     service.delivered.splice(3, 1);
@@ -42,33 +42,33 @@ describe('heal', () => {
     expect(service.replayed).toEqual([]);
   });
 
-  it('heal does not consider a notification missing that arrives while the service lists its notifications', async () => {
+  it('heal does not replay a notification that reaches the partner while heal reads the list of notifications', async () => {
     const late = service.add(FROM_S + 5);
     const listed = () => service.requests.some((request) => request.startsWith('/v1/partner/notifications?'));
     const store = { kept: () => Promise.resolve(listed() ? [late] : []) };
     expect((await heal(api, store, MONTH)).missing).toEqual([]);
   });
 
-  it('heal finds an omission in a second with more notifications than one page of the list', async () => {
+  it('heal finds a missing notification in a second with more notifications than fit on one page of the list', async () => {
     for (let number = 0; number < 450; number += 1) service.add(FROM_S + 5);
     const [first, ...others] = service.delivered;
     expect((await heal(api, storeOf(others), MONTH)).missing).toEqual([first.id]);
   });
 
-  it('heal finds a notification that the service created long after its event', async () => {
+  it('heal finds a missing notification that the service created long after its event', async () => {
     const late = service.add(FROM_S + 5, FROM_S + 2 * 3600);
     service.add(FROM_S + 6);
     expect((await heal(api, storeOf(service.delivered.slice(1)), MONTH)).missing).toEqual([late.id]);
   });
 
-  it('heal compares a time of less than an hour by seconds', async () => {
+  it('heal compares the counts of each second when the period is shorter than an hour', async () => {
     const one = service.add(FROM_S + 59);
     const result = await heal(api, storeOf([]), { from: '2026-11-01T00:00:50Z', to: '2026-11-01T00:01:00Z' });
     expect(result.missing).toEqual([one.id]);
     expect(service.requests[0]).toContain('step_s=1');
   });
 
-  it('heal replays more than a thousand missing notifications by several jobs', async () => {
+  it('heal replays more than a thousand missing notifications with several jobs', async () => {
     for (let number = 0; number < 1500; number += 1) service.add(FROM_S + number);
     const { missing, jobs } = await heal(api, storeOf([]), MONTH);
     expect([missing.length, jobs.length]).toEqual([1500, 2]);
@@ -82,7 +82,7 @@ describe('heal', () => {
     expect(service.tokens).toBeGreaterThan(2);
   });
 
-  it('heal fails with the status and the code of the service when it does not answer with success', async () => {
+  it('heal throws a PartnerApiError with the status and the code of a response that is not successful', async () => {
     service.validFor = 0;
     const failing = heal(api, storeOf([]), MONTH);
     await expect(failing).rejects.toBeInstanceOf(PartnerApiError);

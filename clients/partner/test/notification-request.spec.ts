@@ -24,7 +24,7 @@ const schema = components.schemas['NotificationRequest'];
 const sample = sampleNotificationRequest(new Date());
 
 describe('the package’s NotificationRequest', () => {
-  it('NotificationRequest of the package has the members of the service’s class and of the OpenAPI document', () => {
+  it('NotificationRequest in the partner package has the same members as in the service and in the OpenAPI document', () => {
     expect(same).toBe(true);
     expect(Object.keys(REQUIRED_MEMBERS).sort()).toEqual([...schema.required].sort());
     expect(Object.keys({ ...REQUIRED_MEMBERS, ...OPTIONAL_MEMBERS }).sort()).toEqual(
@@ -33,16 +33,16 @@ describe('the package’s NotificationRequest', () => {
     expect([...CHANGE_REASONS].sort()).toEqual([...schema.properties['change_reason'].enum!].sort());
   });
 
-  it('the package parses the body that the service sends', () => {
+  it('the partner package parses the body of a notification that the service sends', () => {
     expect(parseNotification(JSON.parse(JSON.stringify(sample)))).toEqual(sample);
     expect(isSample(parseNotification(sample))).toBe(true);
   });
 
-  it('the package accepts and keeps unknown members of a notification', () => {
+  it('the partner package accepts and keeps unknown members of a notification', () => {
     expect(parseNotification({ ...sample, seat: 7 })).toHaveProperty('seat', 7);
   });
 
-  it.each(Object.keys(REQUIRED_MEMBERS))('the package refuses a notification without %s', (name) => {
+  it.each(Object.keys(REQUIRED_MEMBERS))('the partner package refuses a notification without %s', (name) => {
     expect(() => parseNotification({ ...sample, [name]: undefined })).toThrow(MalformedNotification);
   });
 
@@ -55,7 +55,7 @@ describe('the package’s NotificationRequest', () => {
     null,
     [],
     'text',
-  ])('the package refuses to parse %j as a notification', (value) => {
+  ])('the partner package refuses to parse %j as a notification', (value) => {
     expect(() => parseNotification(value)).toThrow(MalformedNotification);
   });
 });

@@ -18,7 +18,7 @@ describe('vectors.json', () => {
   });
 
   it.each(kept.signatures)(
-    'the package verifies or refuses the signature as the vector says: $title',
+    'the partner package verifies or refuses a signature as the test vector says: $title',
     ({ headers, body, secrets, now, fault }) => {
       const judged = () => verifySignature(headers, Buffer.from(body), secrets, { now: now * 1000 });
       if (fault === undefined) expect(judged).not.toThrow();
@@ -27,7 +27,7 @@ describe('vectors.json', () => {
   );
 
   it.each(kept.signatures)(
-    'the library of Standard Webhooks verifies or refuses the signature as the vector says: $title',
+    'the library of Standard Webhooks verifies or refuses a signature as the test vector says: $title',
     ({ headers, body, secrets, now, genuine }) => {
       jest.useFakeTimers({ now: now * 1000 });
       const accepts = (secret: string) => {
@@ -44,7 +44,7 @@ describe('vectors.json', () => {
   );
 
   it.each(kept.ordering)(
-    'the store applies or skips the received notifications as the vector says: $title',
+    'the store of the partner package applies or skips notifications as the test vector says: $title',
     async ({ received, outcomes, newest }) => {
       const store = new MemoryStore();
       const said: string[] = [];
@@ -65,7 +65,7 @@ describe('vectors.json', () => {
   );
 
   it.each(kept.digests)(
-    'the package computes the digest of each step as the vector says: $title',
+    'the partner package computes the digest of each notification in the test vector: $title',
     ({ from, to, step_s, kept: notifications, steps }) => {
       const all = notifications.map(({ id, event_sequence, body }) => ({
         id,
@@ -76,7 +76,7 @@ describe('vectors.json', () => {
     },
   );
 
-  it('the package computes the same signature as the service', () => {
+  it('the partner package computes the same signature as the service', () => {
     const [{ headers, body, secrets, now }] = kept.signatures;
     expect(sign(secrets, headers['webhook-id'], now, Buffer.from(body))).toBe(headers['webhook-signature']);
   });

@@ -50,7 +50,7 @@ describe('Passwords', () => {
     expect(nice).toEqual(expect.arrayContaining([getPriority(), 10]));
   });
 
-  it('when the queue of password checks is full, refuses checks for the caller with the most queued checks, and keeps the entries of the other callers', async () => {
+  it('a full queue of password checks refuses checks of the caller with the most queued checks, and keeps those of other callers', async () => {
     const hashed = await passwords.hash('correct horse battery');
     const held = holdHashing();
     const refused: DomainError[] = [];

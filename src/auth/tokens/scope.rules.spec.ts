@@ -4,7 +4,7 @@ describe('grantedScopes', () => {
   const user = ['update', 'read', 'admin'] as const;
   const application = ['read', 'update', 'create'] as const;
 
-  it('grants every scope that both user and application have, sorted, when no scope is requested', () => {
+  it('when no scope is requested, grants in sorted order every scope that both user and application have', () => {
     expect(grantedScopes(undefined, application, user)).toEqual(['read', 'update']);
   });
 

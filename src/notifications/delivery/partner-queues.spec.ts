@@ -42,7 +42,7 @@ test('a share of the worker’s concurrent attempts is reserved for partners wit
   expect(startAll(queues)).toEqual(['f', 'f']);
 });
 
-describe('however many partners hang', () => {
+describe('partners that hang', () => {
   const hanging = Array.from({ length: 1000 }, (_, number) => `hanging ${number}`);
 
   test('however many partners hang, slots remain for a responsive partner and, within a second, for a partner that was never tried', () => {
@@ -58,7 +58,7 @@ describe('however many partners hang', () => {
     expect(startAll(queues)[0]).toBe('new');
   });
 
-  test('partners that all stop answering at the same moment delay other partners only until the worker notices it', () => {
+  test('partners that all stop answering at the same moment delay other partners only until the worker detects this', () => {
     const queues = new ProvenQueues(64, 16);
     answering(queues, ...hanging, 'healthy');
     for (const id of hanging.slice(0, 200)) fill(queues, id, 1);
@@ -215,7 +215,7 @@ describe('a partner that can receive a new notification without a claim', () => 
   });
 });
 
-describe('the mode of a queue', () => {
+describe('the state of a queue', () => {
   const queueOf = () => new ProvenQueues(64, 16).of('a');
 
   test('a wake-up of a partner’s queue during a claim is not lost', () => {
@@ -226,7 +226,7 @@ describe('the mode of a queue', () => {
     expect(queue.mode).toBe('ASKING');
   });
 
-  test('a partner’s queue repeats a claim that found nothing after the outcomes of running attempts are recorded', () => {
+  test('after the outcomes of running attempts are recorded, a partner’s queue repeats a claim that found nothing', () => {
     const queue = queueOf();
     queue.claiming();
     queue.fill([], 32, true);

@@ -155,7 +155,7 @@ describe('the address guard', () => {
     '2606:4700::1111',
     '2001:200::1',
     '2a00:1450::1',
-  ])('lets the public address %s through', (address) => {
+  ])('the address guard allows the public address %s', (address) => {
     expect(closed.isAllowed(address)).toBe(true);
   });
 
@@ -183,7 +183,7 @@ describe('the address guard', () => {
     expect(guard.isAllowed('64:ff9b::')).toBe(false);
   });
 
-  it('allows a configured address without a prefix length, and none of its neighbours', () => {
+  it('an allowed network without a prefix length allows only one address', () => {
     const guard = new PartnerAddressGuard(['10.1.2.3', ' fd00::/8 ']);
     expect(['10.1.2.3', '10.1.2.4', 'fd12::1', 'fc00::1'].map((address) => guard.isAllowed(address))).toEqual([
       true,
@@ -201,7 +201,7 @@ describe('the address guard', () => {
   });
 
   it.each(['', 'localhost', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '::/129', '10.0.0.0/-1', '10.0/8'])(
-    'does not accept %j as an allowed network',
+    'the address guard refuses the setting %j for its allowed networks',
     (network) => {
       expect(() => new PartnerAddressGuard([network])).toThrow(/is not a network/);
     },

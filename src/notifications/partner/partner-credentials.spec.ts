@@ -46,7 +46,7 @@ describe('the certificates of a subscription', () => {
   });
 });
 
-it('a client id and secret are form-encoded before base64 (RFC 6749 §2.3.1)', () => {
+it('a client id and secret are form-encoded before they are encoded in base64 (RFC 6749 §2.3.1)', () => {
   const decoded = Buffer.from(clientAuthorization('a b', 'c:d%').slice(6), 'base64').toString();
   expect(decoded).toBe('a+b:c%3Ad%25');
 });

@@ -75,7 +75,7 @@ describe('PartnerNames', () => {
     await expect(names.lookup('nowhere.example')).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it('reads the hosts file first, and knows localhost without it', async () => {
+  it('looks a host name up in the hosts file first, and resolves localhost without the file', async () => {
     expect(await names.lookup('Listed.example')).toEqual(['127.0.0.9', '::9']);
     expect(await names.lookup('localhost')).toEqual(['127.0.0.1', '::1']);
     expect(server.questions).toEqual([]);
@@ -93,7 +93,7 @@ describe('PartnerNames', () => {
     expect((await failures).every(({ status }) => status === 'rejected')).toBe(true);
   });
 
-  it('stops resolving a host name whose name server does not answer', async () => {
+  it('fails the look-up of a host name whose name server does not answer', async () => {
     await expect(names.lookup('silent.example')).rejects.toMatchObject({ code: 'ETIMEOUT' });
   }, 20_000);
 });

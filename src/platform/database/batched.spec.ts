@@ -37,7 +37,7 @@ describe('Batched', () => {
   const ask = (count: number) => Array.from({ length: count }, (_, number) => batched.ask(`question ${number}`));
   const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('sends a query immediately when no statement is running, and batches the queries that arrive in the meantime', async () => {
+  it('the query batcher sends a query immediately when no statement is running, and batches the queries that arrive in the meantime', async () => {
     const answers = ask(50);
     expect(pool.sizes).toEqual([1]);
     pool.batches[0].end();
@@ -49,7 +49,7 @@ describe('Batched', () => {
     );
   });
 
-  it('sends the statement that the queries of a batch share once, and returns to each query its own rows', async () => {
+  it('the query batcher sends equal queries of a batch once, and returns the rows to each of them', async () => {
     batched = new Batched({ pool } as unknown as Database, { text: '' }, (questions) => [questions], String);
     const answers = ['first', 'same', 'other', 'same'].map((question) => batched.ask(question));
     pool.batches[0].end();
@@ -59,7 +59,7 @@ describe('Batched', () => {
     expect((await Promise.all(answers)).map(([row]) => row.answer)).toEqual(['first', 'same', 'other', 'same']);
   });
 
-  it('never answers a query from a statement that was sent before the query arrived', async () => {
+  it('the query batcher never answers a query with the rows of a statement that was sent before the query arrived', async () => {
     const early = batched.ask('same');
     let answered = false;
     const late = batched.ask('same').then(() => (answered = true));
@@ -71,7 +71,7 @@ describe('Batched', () => {
     await late;
   });
 
-  it('sends at most the maximum number of queries in one batch', async () => {
+  it('a batch of the query batcher contains at most the maximum number of queries', async () => {
     const answers = ask(451);
     for (let at = 0; at < pool.batches.length; at++) {
       pool.batches[at].end();
@@ -81,11 +81,11 @@ describe('Batched', () => {
     await Promise.all(answers);
   });
 
-  describe('behind a slow statement', () => {
+  describe('while a slow statement is running', () => {
     beforeEach(() => void jest.useFakeTimers({ doNotFake: ['setImmediate'] }));
     afterEach(() => void jest.useRealTimers());
 
-    it('sends up to four further batches while a slow statement is running, each after a short wait', async () => {
+    it('while a slow statement is running, the query batcher sends up to four further batches, each after a short wait', async () => {
       const answers = ask(1);
       for (let number = 0; number < 5; number++) {
         answers.push(batched.ask(`behind ${number}`));
@@ -104,7 +104,7 @@ describe('Batched', () => {
       await Promise.all(answers);
     });
 
-    it('sends the next batch immediately when the slow statement has ended', async () => {
+    it('the query batcher sends the next batch immediately when a slow statement has ended', async () => {
       const answers = ask(1);
       jest.advanceTimersByTime(1_000);
       pool.batches[0].end();
@@ -118,7 +118,7 @@ describe('Batched', () => {
     });
   });
 
-  it('sends the queries one by one when PostgreSQL refuses a batch, so that only the faulty query fails', async () => {
+  it('when PostgreSQL refuses a batch, the query batcher sends the queries one by one, so that only the faulty query fails', async () => {
     const outcomes = Promise.allSettled(ask(4));
     pool.batches[0].end();
     await settled();

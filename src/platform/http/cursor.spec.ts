@@ -6,17 +6,17 @@ const [old, young] = [randomBytes(32), randomBytes(32)];
 describe('a cursor', () => {
   beforeEach(() => useCursorKeys([old]));
 
-  it('decodes a cursor to the position in a list that it encodes, and encodes the same position as the same cursor', () => {
+  it('a cursor is decoded to the list position that it encodes, and the same position always gives the same cursor', () => {
     expect(openCursor(sealCursor('4711'))).toBe('4711');
     expect(sealCursor('4711')).toBe(sealCursor('4711'));
   });
 
-  it('does not reveal the position in a cursor', () => {
+  it('a cursor does not reveal the list position that it encodes', () => {
     expect(Buffer.from(sealCursor('4711'), 'base64url').includes('4711')).toBe(false);
     expect(sealCursor('4712').slice(0, 20)).not.toBe(sealCursor('4711').slice(0, 20));
   });
 
-  it('refuses a cursor of which a single bit was changed, and a text that is no cursor', () => {
+  it('refuses a cursor with a single changed bit, and a text that is not a cursor', () => {
     const bytes = Buffer.from(sealCursor('4711'), 'base64url');
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const changed = Buffer.from(bytes);
@@ -27,7 +27,7 @@ describe('a cursor', () => {
       expect(openCursor(text)).toBeNull();
   });
 
-  it('accepts a cursor under a new key as long as the old key is configured', () => {
+  it('a cursor stays valid after a change of the key as long as the old key is configured', () => {
     const cursor = sealCursor('4711');
     useCursorKeys([young, old]);
     expect(openCursor(cursor)).toBe('4711');

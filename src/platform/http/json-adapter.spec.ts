@@ -6,7 +6,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { JsonAdapter } from './json-adapter';
 
 describe('the HTTP adapter', () => {
-  it('creates request and response objects with the prototypes of Express, before Express receives them', async () => {
+  it('the HTTP adapter creates request and response objects with the prototypes of Express, before Express receives them', async () => {
     const adapter = new JsonAdapter();
     adapter.initHttpServer({});
     const server: Server = adapter.getHttpServer();
@@ -59,7 +59,7 @@ describe('the HTTP adapter', () => {
   });
 
   it.each([{ httpsOptions: {} }, { forceCloseConnections: true }, { return503OnClosing: true }])(
-    'refuses the option %o of NestJS, which the adapter’s own server would ignore',
+    'the HTTP adapter refuses the option %o of NestJS, which its server would ignore',
     (options) => {
       expect(() => new JsonAdapter().initHttpServer(options)).toThrow('creates its own server');
     },

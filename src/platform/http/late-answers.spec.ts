@@ -1,6 +1,6 @@
 import { answerLate } from './late-answers.js';
 
-describe('refusals for too many requests', () => {
+describe('429 responses', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 

@@ -42,7 +42,7 @@ describe('the network of an address', () => {
     expect(networkIn(address)).toBe(network);
   });
 
-  it('a limit for each address accepts the network of an address, which has a type of its own, but no plain string', () => {
+  it('TypeScript does not accept a plain string as the network of a client address', () => {
     // @ts-expect-error a plain text is not accepted as the network of an address
     const made: ClientNetwork = '192.0.2.7';
     expect(made).toBe('192.0.2.7');

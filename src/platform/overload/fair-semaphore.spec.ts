@@ -22,7 +22,7 @@ describe('the fair semaphore', () => {
     expect([inside, semaphore.waiting]).toEqual([['a1', 'a2', 'b1', 'a3', 'a4'], 0]);
   });
 
-  it('admits a request larger than the limit when no other request is running, and refuses a request that waits too long', async () => {
+  it('the fair semaphore admits a request larger than the limit when no other is running, and refuses a request that waits too long', async () => {
     const semaphore = new FairSemaphore(10, 20, tooLate);
     expect(semaphore.enter('a', 25)).toBeNull();
     await expect(semaphore.enter('b', 1)).rejects.toThrow('too late');
@@ -30,7 +30,7 @@ describe('the fair semaphore', () => {
     expect(semaphore.enter('b', 1)).toBeNull();
   });
 
-  it('a refused request does not delay the next request in the queue', async () => {
+  it('a request that the fair semaphore refuses does not delay the next request in the queue', async () => {
     const semaphore = new FairSemaphore(1, 40, tooLate);
     expect(semaphore.enter('a', 1)).toBeNull();
     const refused = semaphore.enter('b', 1)!.catch((error: Error) => error.message);

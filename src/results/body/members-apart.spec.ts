@@ -14,21 +14,24 @@ describe('the stored text of a result', () => {
     ['with blanks around it', '{"a" : { "NAME" : "x" , "b" : "y" }}', '{"a" : {"b" : "y"}}'],
     ['under a name with escapes', '{"a":{"\\u0045SCAPED":"x"}}', '{"a":{}}'],
     ['twice', '{"a":{"NAME":"x","b":1,"NAME":"y","c":2}}', '{"a":{"b":1,"c":2}}'],
-  ])('leaves members that are stored separately out of the text, and can put them back: %s', (_title, json, text) => {
-    for (const dto of [CandidateResultData, CandidateResultsDetails])
-      for (const name of ['examPassword', 'extExamToken', PHOTO, VIDEO_LINK]) {
-        const escaped = `\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}`;
-        const whole = json.replaceAll('NAME', name).replaceAll('\\u0045SCAPED', escaped);
-        const apart = kept(whole, dto);
-        expect(apart.text).toBe(text);
-        expect(JSON.parse(wholeText(apart.text, apart))).toEqual(JSON.parse(whole));
-        expect(apart.photo !== null).toBe(name === PHOTO);
-        expect(apart.videoLink !== null).toBe(name === VIDEO_LINK);
-        expect(apart.credentials !== null).toBe(name.startsWith('ex'));
-      }
-  });
+  ])(
+    'the stored text of a result omits the members that are stored separately, and they can be put back: %s',
+    (_title, json, text) => {
+      for (const dto of [CandidateResultData, CandidateResultsDetails])
+        for (const name of ['examPassword', 'extExamToken', PHOTO, VIDEO_LINK]) {
+          const escaped = `\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}`;
+          const whole = json.replaceAll('NAME', name).replaceAll('\\u0045SCAPED', escaped);
+          const apart = kept(whole, dto);
+          expect(apart.text).toBe(text);
+          expect(JSON.parse(wholeText(apart.text, apart))).toEqual(JSON.parse(whole));
+          expect(apart.photo !== null).toBe(name === PHOTO);
+          expect(apart.videoLink !== null).toBe(name === VIDEO_LINK);
+          expect(apart.credentials !== null).toBe(name.startsWith('ex'));
+        }
+    },
+  );
 
-  it('removes credentials also at the top level of a result, but keeps a member that is null', () => {
+  it('removes a credential at the top level of a result, but keeps it when its value is null', () => {
     const { text, credentials } = kept('{"examPassword":"x","a":null,"extExamToken":null}');
     expect(text).toBe('{"a":null,"extExamToken":null}');
     expect(credentials?.toString()).toContain('examPassword');

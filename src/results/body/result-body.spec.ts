@@ -241,7 +241,7 @@ describe('a tolerant reader', () => {
       { candidate_id: {}, result_id: 1e20 },
       ['/candidate_id type_invalid', '/result_id type_invalid'],
     ],
-  ])('refuses %s of an account result', (_title, body, expected) => {
+  ])('refuses an account result with %s', (_title, body, expected) => {
     expect(faults(JSON.stringify(body), CandidateResultData).sort()).toEqual(expected);
   });
 

@@ -162,13 +162,10 @@ describe('the registration of a result', () => {
         'A',
       ],
     ),
-  ])(
-    'the registration to which a result belongs is chosen correctly: %s',
-    (_title, registrations, locator, expected) => {
-      expect(codesOf(matchRegistration(registrations, locator))).toBe(expected);
-      expect(codesOf(matchRegistration([...registrations].reverse(), locator))).toBe(expected);
-    },
-  );
+  ])('a result is matched to the right registration: %s', (_title, registrations, locator, expected) => {
+    expect(codesOf(matchRegistration(registrations, locator))).toBe(expected);
+    expect(codesOf(matchRegistration([...registrations].reverse(), locator))).toBe(expected);
+  });
 });
 
 describe('the exam of an account result', () => {
@@ -234,7 +231,7 @@ describe('the exam of an account result', () => {
       [exam('B', 'COMPLETED', at(-1), true), exam('A', 'ELIGIBLE')],
       'A',
     ],
-  ])('the exam to which an account result belongs is chosen correctly: %s', (_title, exams, expected) => {
+  ])('an account result is matched to the right exam: %s', (_title, exams, expected) => {
     expect(codesOf(matchCandidateExam(exams, NOW))).toBe(expected);
     expect(codesOf(matchCandidateExam([...exams].reverse(), NOW))).toBe(expected);
   });
@@ -275,7 +272,7 @@ describe('the members that identify an exam', () => {
     expect(registrationFacts({ examMetaData: { simulatedExam } }).simulated).toBe(simulated);
   });
 
-  it('empty texts in the members of a result for locator, e-mail, candidate and result_id are treated as missing', () => {
+  it('an empty locator, e-mail, candidate or result_id in a result is treated as missing', () => {
     expect(registrationFacts({ examMetaData: { extRecordLocator: '' }, examTakerEmail: '' })).toMatchObject({
       locator: null,
       email: null,

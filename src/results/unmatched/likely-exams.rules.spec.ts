@@ -45,7 +45,7 @@ test('treats two ids as similar if one character is missing, added or replaced, 
   expect(oneCharacterFrom('r'.repeat(33))).toEqual([]);
 });
 
-test('suggests exams by a similar spelling of an id only when no exam has the exact id', () => {
+test('suggests an exam with a similar id only when no exam has the exact id', () => {
   const of = (...likenesses: Likeness[]) => [...withoutWeakerIds(new Set(likenesses))];
   expect(of('CANDIDATE_ID', 'ID_SPELLING', 'ID_ONE_CHARACTER', 'EMAIL')).toEqual(['CANDIDATE_ID', 'EMAIL']);
   expect(of('ID_SPELLING', 'ID_ONE_CHARACTER')).toEqual(['ID_SPELLING']);

@@ -32,7 +32,7 @@ export async function judge(url: string, account: string, load: BookingLoad, led
   for (const { booking, sequence, at } of ledger.accepted.values()) {
     if (sequence > (committed.get(booking) ?? 0)) phantom += 1;
     const seen = sequences.get(booking) ?? new Set();
-    // A second notification of the same event also counts as a phantom.
+    // A second notification id for the same event also counts as a phantom.
     if (seen.has(sequence)) phantom += 1;
     sequences.set(booking, seen.add(sequence));
     for (let i = 1; i < at.length; i++) {

@@ -2,19 +2,20 @@
  * Tests that crashes lose nothing and invent nothing.
  *
  * Three processes of the service (two `api,delivery`, one `delivery`) share one PostgreSQL. Records are created and
- * changed, and bookings are created, moved and cancelled continuously, while the partner alternates between 200 and 500. In each round one process, or
- * PostgreSQL, is killed with SIGKILL at a random moment and restarted. In the end everything must have settled:
+ * changed, and bookings are created, moved and cancelled continuously, while the partner alternates between 200 and
+ * 500. In each round one process, or PostgreSQL, is killed with SIGKILL at a random moment and restarted. In the end
+ * everything must have settled:
  *
  * - lost: a change that was acknowledged, or is in the database, whose event the partner never accepted;
  * - phantom: an event at the partner of a change that is not in the database;
- * - gap: an event-sequence of a booking or record that is missing between others;
+ * - gap: a missing event-sequence of a booking or record between two existing ones;
  * - overtaken: an event of a booking that arrived before an earlier one was accepted, or while another was in flight;
  * - unexplained: a booking with deliveries that the model of the protocol (../model/) cannot explain;
  * - in flight twice: one event in flight to the partner twice at the same moment;
  * - duplicate: an event accepted more than once, which may happen only after a kill in between.
  *
- * usage: npm run chaos [-- --rounds N]   (default 50; the exit code is 1 when anything but a duplicate after a kill is
- * found)
+ * usage: npm run chaos [-- --rounds N]   (default 50; the exit code is 1 when it finds anything except a duplicate
+ * after a kill)
  */
 import 'reflect-metadata';
 import { randomBytes, randomInt } from 'node:crypto';

@@ -3,7 +3,8 @@
  * with a synchronous standby, pgbouncer, HAProxy and four processes of the service, each by the script or configuration
  * of deploy/. The owner of the tables migrates; the processes run with a least-privilege role.
  *
- * 1. Behind pgbouncer in transaction mode a start ends with one line; in session mode the shipped service works.
+ * 1. Behind pgbouncer in transaction mode, the service refuses to start with one line; in session mode, it works as
+ *    shipped.
  * 2. `pg_dump` runs while bookings are created, moved and cancelled and a client follows the change feed.
  * 3. All servers are lost. The dump is restored into a new server, and the processes start again.
  * 4. The audit log matches its seals, and everything acknowledged before the dump exists. The partner has every event

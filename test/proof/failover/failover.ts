@@ -1,23 +1,23 @@
 /**
  * Measures the duration of a failover, and proves that it loses nothing.
  *
- * The stage has three machines (network namespaces) with etcd, Patroni and PostgreSQL each, HAProxy, pgbouncer, three
- * processes of the service (two of them with the API), a partner, and traffic. HAProxy and pgbouncer have the
- * configurations of deploy/. Two processes list the servers in DATABASE_URL; the third connects through pgbouncer and
- * HAProxy. Each round causes one kind of failure (harm.ts), repairs it, and checks:
+ * The test environment has three machines (network namespaces) with etcd, Patroni and PostgreSQL each, HAProxy,
+ * pgbouncer, three processes of the service (two of them with the API), a partner, and traffic. HAProxy and pgbouncer
+ * have the configurations of deploy/. Two processes list the servers in DATABASE_URL; the third connects through
+ * pgbouncer and HAProxy. Each round causes one kind of failure (harm.ts), repairs it, and checks:
  *
- * - lost: acknowledged and missing, or stored and never notified;
- * - invented: notified to the partner, and not stored;
- * - disorder: gaps in a booking's events, one overtaken, in flight twice, duplicated without a cause, or a sequence
- *   that the model cannot explain;
- * - feed: acknowledged and not in the change feed, missed by a client that followed it, or shown twice.
+ * - lost: changes that were acknowledged and are missing, or were stored and never notified to the partner;
+ * - invented: changes that were notified to the partner and are not stored;
+ * - disorder: bookings with a gap between events, with an event that was overtaken, in flight twice or duplicated
+ *   without a cause, or with a sequence that the model cannot explain;
+ * - feed: acknowledged changes that the change feed lacks or shows twice, or that a client following the feed missed.
  *
  * usage: npm run failover [-- --rounds N] [--replication synchronous|asynchronous] [--behind MS] [--confirm N] [--kind
  * KIND]
  *
- * With asynchronous replication only failures that promote a standby are caused, and the standbys lag by `--behind`
- * (1000) ms at that moment. The exit code is 1 when a round with synchronous replication finds anything. Needs root on
- * Debian 12.
+ * With asynchronous replication, the program causes only failures that promote a standby, and the standbys lag by
+ * `--behind` (1000) ms at that moment. The exit code is 1 when a round with synchronous replication finds anything.
+ * Needs root on Debian 12.
  */
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';

@@ -11,9 +11,9 @@ interface Entry {
 export interface FeedFaults {
   /** The number of acknowledged changes that are in no page of the feed. */
   readonly missing: number;
-  /** The number of entries that a read from the beginning returns and the follower's pages lack. */
+  /** The number of entries that a read from the beginning returns, but the follower's pages lack. */
   readonly skipped: number;
-  /** The number of entries in the follower's pages that a read from the beginning lacks. */
+  /** The number of entries that the follower's pages contain, but a read from the beginning lacks. */
   readonly vanished: number;
   readonly twice: number;
   readonly expired: number;
@@ -90,7 +90,7 @@ export class FeedFollower {
           this.seen = [];
           this.next = this.beginning;
         }
-        // A failed request for a page is repeated after a pause, as a client would do it.
+        // A failed request for a page is repeated after a pause, as a client would do.
         await pause(200);
       }
     }

@@ -3,7 +3,7 @@ import type { Daemon } from '../daemon.js';
 import type { ServiceProcess } from '../../../bench/service-process.js';
 import type { DatabaseCluster, DatabaseMachine } from './patroni.js';
 
-/** The parts of the stage that a failure can affect. */
+/** The parts of the test environment that a failure can affect. */
 export interface Stage {
   readonly cluster: DatabaseCluster;
   readonly proxy: Daemon;

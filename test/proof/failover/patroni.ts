@@ -72,7 +72,7 @@ export class DatabaseMachine {
     rmSync(this.etcdData, { recursive: true, force: true });
   }
 
-  /** Kills only PostgreSQL: Patroni notices this immediately. */
+  /** Kills only PostgreSQL, which Patroni detects immediately. */
   killPostgres(): void {
     process.kill(postmasterIn(this.data), 'SIGKILL');
   }

@@ -19,8 +19,8 @@ export const TRIGGER = { NONE: 0, FIRST: 1, AUTO: 2, MANUAL: 3, REPLAY: 4 } as c
 export const LEASE = { NONE: 0, FRESH: 1, OLD: 2, LAPSED: 3 } as const;
 /**
  * The progress of a worker with a notification, or of a caller that has polled it. ASKED: a claim has read the row and
- * not yet written it, which happens only in a mutation. LATE: the lease of a caller has lapsed, which is not yet
- * recorded.
+ * not yet written it, which happens only in a mutation. LATE: the lease of a caller has expired, and the expiry is not
+ * yet recorded.
  */
 export const HOLD = {
   NONE: 0,
@@ -33,7 +33,10 @@ export const HOLD = {
   BUSY: 7,
   LATE: 8,
 } as const;
-/** The way in which a partner gets notifications. TURNING: the change to POLL is committed, and not yet answered. */
+/**
+ * The way in which a partner gets notifications. TURNING: the change to POLL is committed, but the request for it is
+ * not yet answered.
+ */
 export const WAY = { PUSH: 0, TURNING: 1, POLL: 2 } as const;
 export const SUBSCRIPTION = { ACTIVE: 0, SUSPENDING: 1, SUSPENDED: 2 } as const;
 /** The next probe of a DOWN partner; HELD + position: a worker has claimed it. NEVER occurs only in a mutation. */
@@ -55,7 +58,7 @@ export const FLAG = { PROBE: 1, CLAIMED_DOWN: 2, BEGUN_LATE: 4, BY_OPERATOR: 8, 
 /** Calculates the offset of each byte in the states of a model with the given size. */
 export class Layout {
   readonly size: number;
-  /** The number of holders of leases: first the processes, then the callers that poll. */
+  /** The number of possible lease holders: first the processes, then the callers that poll. */
   readonly workers: number;
   private readonly siblingsOf: readonly (readonly number[])[];
   private readonly eventOf: readonly (readonly number[])[];
@@ -97,7 +100,7 @@ export class Layout {
 
   /**
    * The time for which the partner has answered only "busy", as the protocol counts it (low two bits), and in reality
-   * (next two bits); `ONLY_BUSY`: the protocol counts it.
+   * (next two bits); `ONLY_BUSY` means that the protocol counts it.
    */
   readonly busyFor = (partner: number) => partner * OF_PARTNER + 8;
   readonly way = (partner: number) => partner * OF_PARTNER + 9;
@@ -121,10 +124,10 @@ export class Layout {
   readonly item = (n: number) => this.own(n) + 7;
   /**
    * The time for which the notification has waited, as the protocol counts it (low two bits), and in reality (next two
-   * bits). The bit 16 means that the row belongs to the bulk job.
+   * bits). Bit 16 means that the row belongs to the bulk job.
    */
   readonly waited = (n: number) => this.own(n) + 8;
-  /** Consecutive 500s, at most `SUSPECT`; `SUSPECT + 1`: another event was answered 200 since. */
+  /** Consecutive 500s, at most `SUSPECT`; `SUSPECT + 1`: another event has since been answered 200. */
   readonly failures = (n: number) => this.own(n) + 9;
 
   // The following functions return the offsets of the bytes that describe a worker.

@@ -1,6 +1,6 @@
 /**
- * The mutations: each removes a part of the protocol, and names the configuration that reveals the removal. A test
- * checks that the model finds each of them.
+ * Each mutation removes a part of the protocol, and names the configuration that reveals the removal. A test checks
+ * that the model finds each of them.
  */
 export const MUTATIONS = {
   'translation settles before it makes': {

@@ -1,7 +1,7 @@
 import { EVENT, ITEM, JOB, PROBE, ROW_OF_JOB, STATE, SUBSCRIPTION, TRIGGER } from './delivery-state.js';
 import { labelOf, type Step } from './delivery-step.js';
 
-/** Steps of operators on single events and on subscriptions. */
+/** Models the actions of operators on single events and on subscriptions. */
 export function operatorSteps(step: Step): void {
   const { layout, from, world } = step;
   for (let n = 0; n < layout.count; n++) {

@@ -3,9 +3,9 @@ import { labelOf, type Step } from './delivery-step.js';
 import { faultOfBeginning, faultOfClaim, faultOfSettling } from './promises.js';
 
 /**
- * Steps of partners that poll: `poll-offers.ts` and `poll-statements.ts`. Each caller that polls has a hold on a
- * notification, as a worker has. The caller's lease begins with its attempt, because the answer of the poll contains the
- * notification.
+ * Models the steps of partners that poll (`poll-offers.ts` and `poll-statements.ts`). Each caller that polls can hold a
+ * notification, as a worker can. The caller's lease begins with its attempt, because the answer of the poll contains
+ * the notification.
  */
 export function pollSteps(step: Step): void {
   const { layout, from } = step;
@@ -41,7 +41,9 @@ function poll(step: Step, c: number, n: number): void {
   step.take(labelOf('poll', n, c), true, faultOfClaim(step, n) ?? faultOfBeginning(step, n, flags));
 }
 
-/** Sends an acknowledgement, or a refusal, with the caller's next poll. The lease may lapse before it arrives. */
+/**
+ * Sends an acknowledgement, or a refusal, with the caller's next poll. The lease may expire before the call arrives.
+ */
 function answer(step: Step, c: number, n: number): void {
   const { layout, world } = step;
   const to = step.copy();
@@ -83,7 +85,7 @@ function settle(step: Step, c: number, n: number): void {
   step.take(labelOf('settle', n, c), true, counts ? faultOfSettling(step, n) : null);
 }
 
-/** Records a lapsed lease as a failed attempt. A row that was claimed meanwhile stays as it is. */
+/** Records an expired lease as a failed attempt. A row that was claimed meanwhile stays as it is. */
 function recordLapse(step: Step, c: number, n: number): void {
   const { layout, from } = step;
   const to = step.copy();

@@ -17,7 +17,7 @@ import type { Step } from './delivery-step.js';
 
 /**
  * The promises of delivery, in terms that partners and operators can observe, without the protocol's own conditions;
- * docs/delivery.md has them in prose.
+ * docs/delivery.md describes them in prose.
  */
 
 /**
@@ -66,7 +66,9 @@ export function faultOfSettling({ layout, from }: Step, n: number): string | nul
   return from[layout.lease(n)] === LEASE.LAPSED ? 'an acknowledgement counts after its lease' : null;
 }
 
-/** Returns whether notification `n` is neither delivered nor waiting for an operator, nor resent by an operator. */
+/**
+ * Returns whether notification `n` is neither delivered nor waiting for an operator nor being resent by an operator.
+ */
 function isOutstanding({ layout, from }: Step, n: number): boolean {
   if (from[layout.accepted(n)] || from[layout.event(n)] === EVENT.NONE) return false;
   const [state, trigger] = [from[layout.state(n)], from[layout.trigger(n)]];
@@ -122,7 +124,8 @@ function isBeingMade(layout: Layout, state: Uint8Array, n: number): boolean {
 
 /**
  * Returns whether every committed event of an active partner is delivered or waits for an operator, and operators'
- * requests are fulfilled. Nothing gets stuck if such a state is reachable from everywhere without an operator.
+ * requests are fulfilled. No notification gets stuck if such a state can be reached from every state without an
+ * operator.
  */
 export function isSettled(layout: Layout, state: Uint8Array, oneBadEvent = false): boolean {
   const job = state[layout.job];

@@ -39,7 +39,7 @@ export function record(step: Step, w: number, n: number): void {
     step.take(labelOf('record', n, w));
     return;
   }
-  // An operator asked for a resend during the attempt: after a failure, the request for a resend stays.
+  // An operator asked for a resend during the attempt: after a failure, the request for a resend remains.
   const askedFor = from[layout.trigger(n)] === TRIGGER.MANUAL && !(flags & FLAG.BY_OPERATOR);
   const replay = from[layout.trigger(n)] === TRIGGER.REPLAY;
   if (from[layout.item(n)] === ITEM.BEGUN) to[layout.item(n)] = ITEM.ENDED;
@@ -95,7 +95,7 @@ export function record(step: Step, w: number, n: number): void {
 
 /**
  * Applies a successful response: it ends the time for which the partner answered only "busy", raises a slow pace, and
- * shows that events which keep failing are at fault.
+ * shows that repeatedly failing events are themselves at fault.
  */
 function answeredWell(step: Step, to: Uint8Array, n: number): void {
   const { layout, from } = step;

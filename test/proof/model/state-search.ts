@@ -1,5 +1,5 @@
 /**
- * A breadth-first search of all behaviour of a protocol.
+ * Searches all behaviour of a protocol, breadth first.
  *
  * States are byte arrays of one length, stored consecutively in one buffer and found by an open-addressed table of
  * their numbers. Breadth-first order makes the displayed path to a fault a shortest one.

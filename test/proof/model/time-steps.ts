@@ -1,7 +1,7 @@
 import { FLAG, HOLD, LEASE, ONLY_BUSY, PROBE, STATE, TRIGGER } from './delivery-state.js';
 import { labelOf, type Step } from './delivery-step.js';
 
-/** Steps without an operator: time, crashes, and the upkeep of the queue. */
+/** Models the steps without an operator: time, crashes, and the upkeep of the queue. */
 export function timeSteps(step: Step): void {
   const { layout, from, world } = step;
   for (let n = 0; n < layout.count; n++) {

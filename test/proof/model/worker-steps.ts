@@ -4,8 +4,8 @@ import { record } from './record-steps.js';
 import { faultOfClaim, faultOfPut } from './promises.js';
 
 /**
- * Steps from the event to the record of the last attempt: `delivery-statements.ts`, `translation.ts` and
- * `delivery-loop.ts`.
+ * Models the steps from the event to the record of the last attempt (`delivery-statements.ts`, `translation.ts` and
+ * `delivery-loop.ts`).
  */
 export function workerSteps(step: Step): void {
   const { layout, from } = step;
@@ -65,7 +65,7 @@ function translate(step: Step, w: number, n: number): void {
   );
   const halves = step.is('translation settles before it makes');
   if (halves && from[layout.event(n)] === EVENT.SETTLED && from[layout.state(n)] === STATE.NONE) {
-    // Only the worker that has done the first half of the claim (ASKED) does the second half.
+    // Only the worker that has performed the first half of the claim (ASKED) performs the second half.
     if (from[layout.hold(w, n)] !== HOLD.ASKED) return;
     const to = step.copy();
     step.letGo(to, w, n);
@@ -83,7 +83,8 @@ function translate(step: Step, w: number, n: number): void {
   }
   make(step, to, step.is('translation settles after the first partner') ? [n] : layout.ofEvent(n));
   step.take(labelOf('translate', n, w));
-  // A notification that can be sent immediately is created claimed, when no event of the booking can precede it.
+  // A notification that can be sent immediately is claimed when it is created, if no event of the booking can precede
+  // it.
   const atOnce = layout.ofEvent(n).filter((m) => mayBeSent(step, step.partnerOf(m)));
   if (atOnce.length === 0 || (sequence > 1 && !step.is('later events are born claimed'))) return;
   for (const m of atOnce) step.giveLease(to, w, m, 0);
@@ -133,7 +134,7 @@ function claim(step: Step, w: number, n: number): void {
   step.take(labelOf('claim', n, w), true, faultOfClaim(step, n));
 }
 
-/** Claims a row, of which only the row itself is checked again when it is locked. */
+/** Claims a row according to an earlier read; only the row itself is checked again when it is locked. */
 function claimAsSeen(step: Step, w: number, n: number): void {
   if (!step.is('claim goes by what it saw before')) return;
   const { layout, from } = step;

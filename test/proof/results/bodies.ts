@@ -110,14 +110,14 @@ export function sentOf(
   return { source, marker, type, text: wellFormed(JSON.stringify(body).slice(0, cut === null ? undefined : -cut)) };
 }
 
-/** Returns those outermost members of a body that must be stored: a photo or link that is null counts as omitted. */
+/** Returns those top-level members of a body that must be stored: a photo or link that is null counts as omitted. */
 export function keptMembers(body: Record<string, unknown>): [string, unknown][] {
   return Object.entries(body).filter(
     ([name, member]) => member !== null || !['userPhotoBase64String', 'videoReviewLink'].includes(name),
   );
 }
 
-/** Returns whether the read text contains each outermost member of the sent body unchanged, and nothing else. */
+/** Returns whether the read text contains each top-level member of the sent body unchanged, and nothing else. */
 export function isSame(sent: string, read: string): boolean {
   const members = (JSON.parse(sent) ?? {}) as Record<string, unknown>;
   const texts = keptMembers(members).map(([name, member]) => `${JSON.stringify(name)}:${JSON.stringify(member)}`);
@@ -125,7 +125,7 @@ export function isSame(sent: string, read: string): boolean {
   return body.endsWith('}') && texts.every((text) => body.includes(text));
 }
 
-/** Returns the text in the form in which it is sent: UTF-8 has a replacement character for an unpaired surrogate. */
+/** Returns the text in the form in which it is sent: an unpaired surrogate becomes a replacement character in UTF-8. */
 function wellFormed(text: string): string {
   return Buffer.from(text).toString('utf8');
 }

@@ -3,15 +3,15 @@
  *
  * Bodies that randomly vary the formats of the specification and edX are delivered by both routes during a series of
  * faults: a lock on the tables of results, no free connection, SIGKILL of the service, SIGKILL of PostgreSQL, a full
- * disk. A body that is answered with 500, or whose connection breaks, is sent again half of the times. In the end:
+ * disk. A body that is answered with 500, or whose connection breaks, is sent again in half of the cases. In the end:
  *
  * - lost: a body that was answered with 200, 400 or 415 and that the API does not return byte for byte (in each
- *   outermost member);
+ *   top-level member);
  * - twice: a body that is found more than once;
- * - torn: a body that was answered with 500 or cut off, and of which the stored content differs;
+ * - torn: a body that was answered with 500 or cut off, and whose stored content differs from the sent content;
  * - other: a response other than 200, 400, 415 and 500.
  *
- * usage: npm run results [-- --bodies N]   (default 20000; the exit code is 1 when one of the four is found)
+ * usage: npm run results [-- --bodies N]   (default 20000; the exit code is 1 when the program finds one of the four)
  */
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';

@@ -2,9 +2,10 @@
  * Tests that two successive releases can use one database at the same time.
  *
  * Six processes of the earlier release share one PostgreSQL. Bookings are created, moved and cancelled continuously.
- * The processes are replaced one after another by those of the later release, whose first one migrates the database
- * while the others write, and back again. A new process starts at the lowest priority, as if it had a machine of its
- * own. An old process gets no new request from the moment in which it is asked to end, as behind a proxy.
+ * One after another, processes of the later release replace them, the first of which migrates the database while the
+ * others write. Then the earlier release replaces the later one in the same way. A new process starts at the lowest
+ * priority, as if it had a machine of its own. As behind a proxy, an old process gets no new request once it has been
+ * asked to end.
  *
  * A second partner gets the same notifications. It polls them as soon as the first process of the later release runs, and
  * cannot poll while all processes are of the earlier one. A third partner fails again and again, so that mails of an alert
@@ -19,8 +20,8 @@
  * - mails: the mails of the alert that were sent; each must be sent exactly once;
  * - p99: of the calls during the rolls, as a multiple of that before.
  *
- * usage: npm run rolling [-- --rolls N --earlier FOLDER]   (default 2 rolls, forth and back; the exit code is 1 when
- * anything is found, or the p99 is more than 1.5 times that before; needs root on Linux)
+ * usage: npm run rolling [-- --rolls N --earlier FOLDER]   (default: 2 rolls, forward and back; the exit code is 1 when
+ * anything is found, or the p99 is more than 1.5 times the p99 before; needs root on Linux)
  */
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';

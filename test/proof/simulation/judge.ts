@@ -2,7 +2,9 @@ import type { Story } from './story.js';
 
 /** The SQL condition that a subscription `s` has selected the event `e`. */
 const IS_SELECTED = `(e.data->>'change_reason' = ANY (s.change_reasons) OR e.data->>'change' = ANY (s.record_changes))`;
-/** SQL: the entries of the change feed about an account's records, each with its number among those of its record. */
+/**
+ * SQL: the entries of the change feed about an account's records, each with its number among the entries of its record.
+ */
 const NUMBERED = `SELECT svc_eligiblity_id, change,
     row_number() OVER (PARTITION BY svc_eligiblity_id ORDER BY position) AS sequence,
     lag(change) OVER (PARTITION BY svc_eligiblity_id, change ~ '^RESULT', change ~ 'HELD|RELEASED' ORDER BY position) AS before
@@ -32,8 +34,8 @@ export class Judge {
   }
 
   /**
-   * Checks that every event has reached each partner that selected it or waits for an operator, that delivered events
-   * were delivered, and that jobs end with correct sums.
+   * Checks that every event has reached each partner that selected it or waits for an operator, that the partner
+   * received every event that is stored as delivered, and that the counts of jobs are correct.
    */
   async judge(): Promise<void> {
     const { partners, service } = this.story;
@@ -65,7 +67,9 @@ export class Judge {
     if (stored.size !== events.length) partners.breaks('a partner got an event that it has not selected');
   }
 
-  /** Checks that each change of a record raised its event, in the order of the changes, and none was made twice. */
+  /**
+   * Checks that each change of a record raised its event, in the order of the changes, and that none was raised twice.
+   */
   private async judgeRecords(): Promise<void> {
     const { account, partners, service } = this.story;
     const [{ lost, twice }] = await service.rows(

@@ -16,7 +16,7 @@ interface Subject {
 
 /** Simulates the operators: their actions on partners, waiting events and jobs, and the promises made to them. */
 export class SimulatedOperators {
-  /** The subscriptions and jobs about which an operator's request is unanswered. */
+  /** The subscriptions and jobs for which a request of an operator is unanswered. */
   private readonly asked = new Set<string>();
   /** Jobs whose pause or abort was answered, with the number of attempts that had started by then. */
   private readonly stopped = new Map<string, number>();

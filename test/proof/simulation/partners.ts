@@ -37,7 +37,6 @@ export interface Suspicion {
   readonly promise: string;
 }
 
-/** A broken promise. */
 export class Broken extends Error {}
 
 /** Simulates the partners and the network: the partners' responses, and their observations. */
@@ -46,7 +45,7 @@ export class SimulatedPartners {
   /** Addresses of subscriptions whose suspension has been answered. */
   private readonly suspended = new Map<string, number>();
   private suspensions = 0;
-  /** The way in which a partner gets notifications, while no change of it is unanswered. */
+  /** The mode in which a partner gets notifications; it has no value while a change of the mode is unanswered. */
   readonly ways = new Map<string, { readonly delivery: 'PUSH' | 'POLL' }>();
   /** Whether a process was stopped or a response lost, after which an event may arrive twice. */
   disturbed = false;

@@ -33,18 +33,18 @@ interface Call {
 }
 
 /**
- * Simulates the partner that polls, with two callers. It acknowledges late or never, refuses, uses the wrong caller,
- * and disconnects.
+ * Simulates the partner that polls, with two callers. At random, it acknowledges late or never, refuses, uses the wrong
+ * caller, or disconnects.
  */
 export class SimulatedPollers {
   private polled: Polled[] = [];
   /** The unanswered call of each caller, with its connection. */
   private readonly calls = new Map<number, { call: Call; connection: EventEmitter }>();
-  /** The callers of which an answer was lost, so that they may hold leases without knowing it. */
+  /** The callers for whom a response was lost, so that they may hold leases without knowing it. */
   private readonly uncertain = new Set<number>();
   /**
-   * The latest time at which each caller's last lease of each notification can end. An answer that arrives late does not
-   * tell that another caller has leased its notifications meanwhile, so that `polled` may name the wrong one of the two.
+   * The latest time at which each caller's last lease of each notification can end. A late answer does not show whether
+   * the other caller has leased its notifications in the meantime, so `polled` may name the wrong caller.
    */
   private readonly lapses = new Map<string, number>();
 
@@ -123,7 +123,7 @@ export class SimulatedPollers {
       .finally(() => this.calls.delete(caller));
   }
 
-  /** Notes that the partner settles a notification, which may count from now on. */
+  /** Records that the partner settles a notification; the service may count this from now on. */
   private settles({ caller, refused, sentAt }: Call, one: Polled): void {
     if (one.caller !== caller || sentAt > one.lapsedAfter) return;
     one.end();

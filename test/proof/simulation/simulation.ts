@@ -25,7 +25,7 @@ const SWEEP_MS = 1_000;
 /** The length of a leap in time, which exceeds any lease (the wait time and 20 s). */
 const LEAP_MS = 26_000;
 const HEAL_MS = 15 * 60_000;
-/** The partner that polls at the beginning. */
+/** The index of the partner that polls when a run begins. */
 const POLLING = 2;
 
 /** The changes of records that each subscription selects, in the order of the addresses: all, or a few. */

@@ -92,8 +92,8 @@ export class FairSemaphore {
 
   /**
    * Resolves when the seed chooses the caller.
-   * @param label orders the waiting callers. The end of a lock's wait lets two go on, and PostgreSQL's answers to them
-   * arrive in any order.
+   * @param label orders the waiting callers. When a lock is released, two callers may continue, and PostgreSQL's
+   *   responses to them arrive in any order.
    */
   wait(label: string): Promise<void> {
     const process = processOf.getStore();

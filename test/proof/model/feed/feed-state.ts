@@ -34,7 +34,7 @@ const DATABASE = [
   'backupSequence',
   'backupTimeline',
 ] as const;
-/** The names of the values of the reader's request, which include the horizon at its first statement. */
+/** The values that a reader's request remembers from its first statement, such as the horizon at that moment. */
 export const REQUEST = [
   'asksNow',
   'askedGeneration',

@@ -2,10 +2,7 @@ import type { Emit } from '../state-search.js';
 import { decode, encode, isRunning, PHASE, type FeedState, type Transaction } from './feed-state.js';
 import type { FeedMutation } from './feed-mutations.js';
 
-/**
- * The number of ticks of a month; then the number for which entries are kept, and the number after which every
- * transaction has ended.
- */
+/** The length of a month, the retention of entries, and the maximum duration of a transaction, each in ticks. */
 export const MONTH = 2;
 export const RETENTION = 2;
 export const LATE = 1;

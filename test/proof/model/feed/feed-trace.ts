@@ -7,7 +7,7 @@ export type Operation = { readonly start: number; readonly end: number } & (
   | { readonly what: 'begin'; readonly n: number; readonly xid: number }
   | { readonly what: 'lock' | 'commit' | 'roll back'; readonly n: number }
   | { readonly what: 'write'; readonly n: number; readonly place: number; readonly position: number }
-  /** A page, with the numbers of its transactions in its order. */
+  /** A page of the feed: the numbers of its transactions, in the order of the page. */
   | { readonly what: 'page' | 'page from now'; readonly entries: readonly number[] }
 );
 
@@ -18,10 +18,10 @@ interface Possible {
 }
 
 /**
- * Finds the first operation that the model cannot explain. Of concurrent operations, every order is tried.
+ * Finds the first operation that the model cannot explain. It tries every order of concurrent operations.
  *
- * @param operations those of all writers and of one reader; transactions are numbered in the order of their ids, from
- *   0, and ids and positions count from 1
+ * @param operations the operations of all writers and of one reader; transactions are numbered in the order of their
+ *   ids, from 0, and ids and positions count from 1
  * @returns null when the run is a path of the model
  */
 export function firstUnexplained(configuration: FeedConfiguration, operations: readonly Operation[]): Operation | null {
@@ -54,7 +54,7 @@ export function firstUnexplained(configuration: FeedConfiguration, operations: r
   return null;
 }
 
-/** Adds every state that the running operations reach. */
+/** Adds every state that the running operations can reach. */
 function closed(
   model: FeedModel,
   possible: readonly Possible[],

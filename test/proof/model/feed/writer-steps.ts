@@ -5,8 +5,8 @@ import { feedLabel, generationOf, LATE, MONTH, RETENTION, type FeedStep, type Fe
 export function writerSteps(step: FeedStep): void {
   const { transactions } = step.state;
   for (const [n, { phase }] of transactions.entries()) {
-    // Transactions begin in the order of their numbers. No other order must be tried, because only their records and
-    // kinds distinguish them.
+    // Transactions begin in the order of their numbers. No other order needs to be tried, because transactions differ
+    // only in their records and kinds.
     if (phase === PHASE.NONE && (n === 0 || transactions[n - 1].phase !== PHASE.NONE)) begin(step, n);
     if (phase === PHASE.BEGUN && !isLocked(step, n))
       step.take(feedLabel('lock', n), (to) => void (to.transactions[n].phase = PHASE.LOCKED));
@@ -104,8 +104,8 @@ function continueAt({ database }: FeedState, nextXid: number): void {
 }
 
 /**
- * Simulates a crash or a promotion. The ids of transactions without a trace in the log are used again. The log has the
- * end of every transaction that gave a stored entry its place, because the entry was written later.
+ * Simulates a crash or a promotion. The ids of transactions without a trace in the log are used again. The log contains
+ * the end of every transaction that determined the position of a stored entry, because the entry was written later.
  */
 function fail(step: FeedStep, name: FeedStepName): void {
   const { database, transactions } = step.state;
