@@ -81,7 +81,7 @@ final class Json {
         }
     }
 
-    /** Skips white space and returns the next character without taking it; NUL at the end. */
+    /** Skips white space and returns the next character without consuming it; NUL at the end of the text. */
     private char next() {
         while (at < text.length() && " \t\r\n".indexOf(text.charAt(at)) >= 0) at++;
         return at < text.length() ? text.charAt(at) : '\0';

@@ -10,7 +10,7 @@ export interface DigestStep {
   digest: string;
 }
 
-/** Returns the share of one notification in the digest of its step, in hexadecimal digits. */
+/** Returns the contribution of one notification to the digest of its step, in hexadecimal digits. */
 export function digestOf(id: string, sequence: number, body: Uint8Array): string {
   return createHash('sha256').update(`${id}\n${sequence}\n`).update(body).digest('hex');
 }

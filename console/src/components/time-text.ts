@@ -87,7 +87,8 @@ function aheadOf(zone: string, at: number): number {
 export function toUtcText(value: string, zone = HERE): string {
   const asUtc = Date.parse(`${value}Z`);
   if (Number.isNaN(asUtc)) return value;
-  // The offset at the resulting moment counts. It differs from the first one near a change of daylight saving time.
+  // The offset at the resulting moment is used. Near a change of daylight saving time, it differs from the first
+  // offset.
   const near = asUtc - aheadOf(zone, asUtc);
   return `${new Date(asUtc - aheadOf(zone, near)).toISOString().slice(0, 19)}Z`;
 }

@@ -10,7 +10,7 @@ interface Props {
   short?: boolean;
   /** Whether seconds are shown. Only the times of technical events need them. */
   exact?: boolean;
-  /** The time zone of the place at which something happens. The time is then shown as the clocks there show it. */
+  /** The time zone of the place at which something happens. The time is then shown in the local time of that place. */
   zone?: string | null;
 }
 
