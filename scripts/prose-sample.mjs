@@ -140,7 +140,8 @@ const kinds = {
 };
 
 /**
- * Sorts passages by the hash of the seed and their own text. A new passage therefore changes the order of no others.
+ * Sorts passages by the hash of the seed and their own text. A new passage therefore does not change the order of the
+ * others.
  */
 const chosen = (passages, count) =>
   passages

@@ -89,7 +89,7 @@ export interface RetentionRule {
 /** Asks for the retention rules of all accounts that have such rules. */
 export class FindRetentionRules extends Query<RetentionRule[]> {}
 
-/** The days before the end of a record's window at which the change EXPIRING occurs in an account. */
+/** The numbers of days before the end of a record's window at which the change EXPIRING occurs in an account. */
 export interface ExpiringDays {
   account_code: string;
   expiring_days: number[];

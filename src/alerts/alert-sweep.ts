@@ -35,8 +35,8 @@ const BEGIN = prepared(
  * 1. Every few seconds, each process with the role `delivery` tries to take an advisory lock. The process that gets the
  *    lock runs the round; the others skip it.
  * 2. In the transaction of the lock, the conditions are surveyed and compared with the stored occurrences.
- * 3. The same transaction stores the new occurrences and a message for each condition to report. A message that is
- *    decided is therefore stored, and is decided once.
+ * 3. The same transaction stores the new occurrences and a message for each condition to report. Each report is
+ *    therefore decided only once, and no decided message is lost.
  * 4. The sender (alert-sender.ts) sends the stored messages.
  *
  * Never survey before the lock is taken: an older survey would end occurrences that a newer one has found.

@@ -19,7 +19,7 @@ interface Words {
   readonly title: string;
   readonly remedy: string;
   readonly path: string;
-  /** A further sentence of the message, after the one with the time. */
+  /** A further sentence of the message, after the sentence that states the time. */
   readonly more?: string;
   /** Whether the time in the message is the time of an event, instead of the beginning of a state. */
   readonly isEvent?: boolean;

@@ -137,7 +137,7 @@ export class CatalogueCheck {
     const known = changed ?? NOTHING_KNOWN;
     const candidate = faults.member('/candidate', body.candidate) ?? ({} as Partial<EligibilityModel['candidate']>);
     const school = faults.member('/candidate/school_code', candidate.school_code);
-    // An update must not change the accommodations, even to others that the account has.
+    // An update must not change the accommodations, even to others in the account's catalogue.
     const accommodations =
       changed === null ? faults.entries('/candidate/special_accommodations', candidate.special_accommodations) : [];
     const attributeKeys = attributeKeysOf(faults, candidate);

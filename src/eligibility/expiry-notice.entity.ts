@@ -1,6 +1,6 @@
 import { Entity, PrimaryColumn } from 'typeorm';
 
-/** An announcement of the end of a record's window (EXPIRING). The row keeps it from being made twice. */
+/** An announcement of the end of a record's window (EXPIRING). The row prevents a second announcement. */
 @Entity('expiry_notices')
 export class ExpiryNotice {
   @PrimaryColumn('text')

@@ -9,8 +9,8 @@ import type { Identity } from '../administration/operator-identities.js';
 import { groupsIn } from '../tokens/operator-rights.js';
 
 /**
- * The time after which the metadata of the identity provider is read again, because the provider's keys and addresses
- * may change.
+ * The time, in milliseconds, after which the metadata of the identity provider is read again, because the provider's
+ * keys and addresses may change.
  */
 const REMEMBERED_MS = 3600_000;
 const TIMEOUT_S = 10;

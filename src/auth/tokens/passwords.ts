@@ -101,7 +101,7 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
     await Promise.all(this.threads.map((thread) => thread.end()));
   }
 
-  /** Hashes a new password. The hash waits in the queue under the operator who sets the password. */
+  /** Hashes a new password. In the queue, the hash counts for the operator who sets the password. */
   async hash(password: string): Promise<string> {
     const member = requestContext().caller?.username ?? '';
     return (await this.inTurn({ group: ADMINISTRATION, member }, { password, cost: COST })) as string;

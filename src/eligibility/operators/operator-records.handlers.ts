@@ -146,7 +146,10 @@ export class OperatorRecords {
     }));
   }
 
-  /** Returns the names of the records' special accommodations by account and code, separated by a blank. */
+  /**
+   * Returns the names of the records' special accommodations. The keys are the account and the code, separated by a
+   * blank.
+   */
   private async accommodationNames(records: readonly Eligibility[]): Promise<Map<string, string>> {
     const keys = records.flatMap(({ account_code, special_accommodations }) =>
       special_accommodations.map((accommodation_code) => ({ account_code, accommodation_code })),
