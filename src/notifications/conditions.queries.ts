@@ -35,8 +35,8 @@ export interface ExamsSoon extends NamedPartner {
 }
 
 /**
- * Asks for the partners that have not received notifications of exams that start within these hours. A notification
- * counts as undelivered after a failed attempt, and otherwise after a minute.
+ * Asks for the partners with undelivered notifications about exams that start within the given number of hours. A
+ * notification counts as undelivered after a failed attempt, or after a minute without an attempt.
  */
 export class SurveyExamsSoon extends Query<readonly ExamsSoon[]> {
   constructor(readonly hours: number) {
@@ -45,7 +45,7 @@ export class SurveyExamsSoon extends Query<readonly ExamsSoon[]> {
 }
 
 /**
- * Asks since when the delivery of notifications stands still, because due notifications are not sent or events are not
- * translated into notifications; null if it does not.
+ * Asks since when delivery has been stalled, because due notifications are not sent or events are not translated into
+ * notifications; null if it is not stalled.
  */
 export class FindDeliveryStall extends Query<Date | null> {}

@@ -46,9 +46,9 @@ interface Lease {
  *
  * 1. A forward jump must not age notifications. The time after which they are given up is extended by the jump, until
  *    the clock has jumped back or that time has passed.
- * 2. After a backward jump, and at the start, leases are found that end too late. The process measures their remaining
- *    time on its own clock, and released when their attempts must have ended. Never release such a lease immediately:
- *    its worker may be sending.
+ * 2. After a backward jump, and at its start, the process finds leases that end too late. It measures their remaining
+ *    time on its own clock, and releases them when their attempts must have ended. Never release such a lease
+ *    immediately: its worker may be sending.
  */
 @Injectable()
 export class ClockWatch {

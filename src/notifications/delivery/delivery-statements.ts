@@ -9,14 +9,15 @@
  * 3. An attempt may start only in the first part of the lease (`MAY_START_MS`) and is limited by the wait time. It has
  *    therefore ended and been recorded before the lease expires.
  * 4. Every later write checks the token. A worker that was paused until its lease expired writes nothing.
- * 5. After a kill the leases expire at most wait time + 20 s later, and any worker claims the rows again.
+ * 5. When a process was killed, its leases expire at most wait time + 20 s later, and any worker claims the rows again.
  * 6. Only one row of a booking is leased at a time, and only its first remaining row can be claimed, for first
  *    attempts, probes and retries alike. A later event waits until the earlier one is delivered or waits for an
  *    operator. An operator's resend has priority; it waits only for a running attempt of its booking and for earlier
  *    resends of an operator.
- * 7. A claim sees the database as it was when the claim began. It therefore takes no row that was changed since. An
- *    operator's resend, a retry or a repaired event may precede existing rows. Such a row is claimed only when the
- *    claim can lock those other rows unchanged. The claim then updates them, so that no earlier claim can take them.
+ * 7. A claim sees the database as it was when the claim began. It therefore does not claim a row that was changed since
+ *    then. An operator's resend, a retry or a repaired event may precede existing rows. Such a row is claimed only when
+ *    the claim can lock those other rows unchanged. The claim then updates them, so that no earlier claim can take
+ *    them.
  * 8. A claim locks the partners' rows, weakly, in the statement that reads their state: a change that locks these rows
  *    is ordered before or after the claim. A suspension therefore sees a lease for everything that could still start.
  *    It waits until each of these leases is released, or its attempt has ended or is marked as begun.
@@ -24,7 +25,7 @@
  *    a time for all processes (`next_probe_at` moves in the same statement). Recording a probe moves `next_probe_at`
  *    again only if no other probe was claimed (`probe_token`).
  * 10. The rows of a partner that polls are claimed only by its polls (poll-statements.ts). For all other claims, the
- *    database keeps such a partner paused (migration poll-delivery).
+ *     database keeps such a partner paused (migration poll-delivery).
  *
  * Never write to a row of `deliveries` without its token, unless its lease has expired or was never granted.
  */

@@ -14,7 +14,7 @@ const QUERY_CANCELED = '57014';
  */
 const SUBJECT = (kind: JobKind, { ids }: NotificationConditions, since: string): string => {
   if (kind !== 'REPLAY') return `n.queued_datetime IS NOT NULL AND n.queued_datetime <= ${since}`;
-  // A partner that names notifications by their ids misses them, whether they were delivered or failed.
+  // A partner that requests notifications by their ids misses them, whether they were delivered or failed.
   return ids == null
     ? `n.delivered_datetime <= ${since}`
     : `(n.state = 'DELIVERED' AND n.delivered_datetime <= ${since} OR n.retry = 'MANUAL' AND n.queued_datetime <= ${since})`;

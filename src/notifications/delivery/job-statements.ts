@@ -1,6 +1,6 @@
 /**
- * The steps of a bulk job. Each step is one statement that locks the job's row. Only one process at a time therefore
- * runs a step, and none runs after an operator's action on the job was answered.
+ * The steps of a bulk job. Each step is one statement that locks the job's row. Therefore, only one process at a time
+ * runs a step, and no step runs after an operator's action on the job was answered.
  */
 import { acrossAccounts, expectingFew, unestimated, prepared } from '../../platform/database/database.js';
 import { FREE } from './delivery-lease.js';
@@ -17,9 +17,9 @@ const RESOLVE_BATCH = 500;
 /**
  * SQL: the waiting items of job $1 in the order of the index, for one partner or after a position.
  *
- * Two bounds replace an equality: the planner's statistics only know older jobs, so that it would expect hardly any
- * items and sort up to a million. CASE hides the outcome for the same reason. From a small batch, an item is looked up
- * by a job column: with $1, each item of the job would be compared with the whole batch.
+ * Two bounds replace an equality: the planner's statistics only cover older jobs, so it would expect hardly any items
+ * and sort up to a million. CASE hides the outcome for the same reason. A small batch is joined by its job column
+ * instead of $1: with $1, PostgreSQL would compare each item of the job with the whole batch.
  */
 const WAITING_OF = (subscription: string) => `outcome = 'WAITING'
   AND (job_id, subscription_id, notification_position) > ($1, ${subscription}, 0)
@@ -58,7 +58,7 @@ const DUE = `part AS MATERIALIZED (
     SELECT next.*, n.state, n.booking_code, n.event_sequence
     FROM next JOIN notifications n ON n.position = next.position FOR UPDATE OF n SKIP LOCKED)`;
 
-/** SQL: skips the items whose notification is in none of these states any more, or deleted. */
+/** SQL: skips the items whose notification was deleted, or is no longer in any of these states. */
 const SKIP = (...states: string[]) => `skipped AS (
     UPDATE job_items i SET outcome = 'SKIPPED'
     FROM next LEFT JOIN notifications n ON n.position = next.position

@@ -42,8 +42,8 @@ const GATHER_MOST = 256;
  * them. While the database is unavailable, all outcomes are kept in memory and written again later; the fencing token
  * decides whether they are still accepted.
  *
- * A batch that waits too long for a lock (of one partner's rows, say) is split by partner, and the parts are written
- * separately. Only later outcomes of a partner whose part is still being written wait for it.
+ * A batch that waits too long for a lock (for example, of one partner's rows) is split by partner, and the parts are
+ * written separately. Only later outcomes of a partner whose part is still being written wait for it.
  */
 export class OutcomeWriter {
   private delivered: Outcome[] = [];

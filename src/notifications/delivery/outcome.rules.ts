@@ -50,7 +50,7 @@ export function isPartnerLevel({ failure }: AttemptOutcome): boolean {
   return failure !== null && failure !== 'client_error';
 }
 
-/** The reasons of failed token requests to a token endpoint that did not answer in time or was unreachable. */
+/** Matches the reasons of failed token requests to a token endpoint that did not answer in time or was unreachable. */
 const TOKEN_OVERDUE = /^token_(late|answer_late|(timeout|connect|dns)_)/;
 
 /**

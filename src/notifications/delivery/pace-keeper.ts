@@ -9,7 +9,7 @@ const ASK_AGAIN_MS = 250;
 const EARLY_MS = 1;
 /** The age, in milliseconds, at which a send time can still be used. It is less than the age at which one expires. */
 const USABLE_MS = 100;
-/** The longest time, in milliseconds, after which the database is asked again for send times. */
+/** The maximum interval, in milliseconds, between requests to the database for send times. */
 const LONGEST_MS = 15_000;
 
 /**

@@ -2,8 +2,8 @@
  * Statements for the pace of a partner, which the database stores for all processes.
  *
  * 1. A "busy" answer (429, or 503 if the partner's 503 is retried) pauses the partner: until `paused_until`, nothing is
- *    claimed or reserved. The successful responses of the last second tell the partner's throughput, the ceiling. The
- *    pace becomes half of it.
+ *    claimed or reserved. The number of successful responses in the last second is the partner's throughput, called the
+ *    ceiling. The pace becomes half of the ceiling.
  * 2. A partner with a pace, or with an operator's upper limit, gets its requests evenly spaced. Each process reserves
  *    its send times (`RESERVE`); `paced_to` is the end of all reservations.
  * 3. Successful responses raise the pace: quickly to nearly the ceiling and, after a waiting period, exponentially
@@ -13,7 +13,7 @@
  *    only a few of a slow partner's responses are "busy".
  *
  * Never compare a stored time with the current time without the time at which it was stored: the clock may have been
- * set since.
+ * changed since then.
  */
 import { acrossAccounts, prepared } from '../../platform/database/database.js';
 
@@ -50,7 +50,7 @@ const PATIENCE_S = 7.5;
 const DOUBLINGS = 1;
 /**
  * The number of doublings of that period for the first ceiling. That ceiling is a guess, because other processes have
- * yet to record their responses.
+ * not yet recorded their responses.
  */
 const GUESSED = -2;
 /**
@@ -135,9 +135,9 @@ export interface Reserved {
 }
 
 /**
- * The SQL expression for the ceiling of a subscription `s` at the first reservation after a pause; null if the stored one
- * is about right: at a slow pace, one answer more proves nothing. Only now have all processes recorded the responses that
- * they got before the pause.
+ * The SQL expression for the ceiling of a subscription `s` at the first reservation after a pause; null if the stored
+ * ceiling is about right, because at a slow pace one more response proves nothing. Only now have all processes recorded
+ * the responses that they received before the pause.
  */
 const RECOUNTED = `(SELECT CASE WHEN s.pace_ceiling < least(0.9 * counted.a_second, counted.a_second - 1.5) THEN counted.a_second END FROM (
     SELECT count(*) / greatest(1, 0.5 / s.pace) AS a_second FROM notification_attempts a

@@ -1,4 +1,7 @@
-/** The age at which an unused send time expires. If unused send times were kept, a burst of requests could follow. */
+/**
+ * The age, in milliseconds, at which an unused send time expires. If unused send times were kept, a burst of requests
+ * could follow.
+ */
 const LOST_MS = 300;
 const BUCKET_MS = 100;
 const BUCKETS = 10;

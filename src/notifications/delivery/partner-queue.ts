@@ -13,8 +13,8 @@ export const PACED_S = 4;
  */
 const FIRST_GROWTH = 0.5;
 /**
- * A partner counts as hanging if an attempt has had no response for this time and for this multiple of its typical
- * response time.
+ * A partner counts as hanging if an attempt has had no response for this time, in milliseconds, and for this multiple
+ * of its typical response time.
  */
 const SILENT_MS = 1_000;
 const SILENT_TIMES = 3;

@@ -6,7 +6,7 @@ const GUARANTEED = 2;
 /**
  * Shares the concurrent attempts (slots) of a worker fairly among partners.
  *
- * 1. No partner gets more than `perPartner`. Some slots are reserved for partners with hardly any running attempt.
+ * 1. No partner gets more than `perPartner`. Some slots are reserved for partners with hardly any running attempts.
  * 2. All hanging partners together may start attempts while they use less than a quarter of the slots. A partner that
  *    does not answer in time immediately counts as hanging, until its next answer.
  * 3. Running attempts of hanging partners use none of the others' slots. When many partners begin to hang at once, the

@@ -35,13 +35,13 @@ export interface Refusal {
   readonly detail: string | null;
 }
 
-/** The notifications that a poll has leased. `more` tells whether further ones could be leased. */
+/** The notifications that a poll has leased. `more` says whether more notifications could be leased. */
 export interface Offer {
   readonly rows: readonly Offered[];
   readonly more: boolean;
 }
 
-/** The outcome of an attempt that failed, in the words of {@link RECORD_FAILED}. */
+/** The outcome of an attempt that failed, in the form that {@link RECORD_FAILED} expects. */
 interface Failure {
   readonly retry: Retry;
   readonly failure: 'client_error' | 'timeout';
@@ -50,7 +50,7 @@ interface Failure {
   readonly excerpt: string | null;
 }
 
-/** Leases notifications to partners that poll, and records what became of them; see poll-statements.ts. */
+/** Leases notifications to partners that poll, and records the outcomes; see poll-statements.ts. */
 @Injectable()
 export class PollOffers {
   private readonly gate: JobGate;
@@ -90,7 +90,7 @@ export class PollOffers {
     return items.filter((_, index) => !mayBegin[index]);
   }
 
-  /** Returns the leases of a poll whose client has disconnected. They leave no attempt. */
+  /** Releases the leases of a poll whose client has disconnected. No attempt is recorded for them. */
   async withdraw(rows: readonly Offered[]): Promise<void> {
     if (rows.length === 0) return;
     const tokens = rows.map((row) => row.lease_token);
@@ -182,7 +182,7 @@ export class PollOffers {
           failure,
           http_status: httpStatus,
           reason,
-          // A lapsed lease says nothing about the partner's address, and leaves an item in its bulk job.
+          // A lapsed lease says nothing about the partner's address, and the item stays in its bulk job.
           probe: false,
           partner_level: false,
           busy: retry === 'AUTO',

@@ -1,9 +1,10 @@
 /**
  * Statements of poll delivery. A poll claims the same rows of `deliveries` as a worker, by the same rules
- * (delivery-statements.ts), and the partner's next call takes the place of its answer.
+ * (delivery-statements.ts), and the partner's next request replaces the response to a push.
  *
  * 1. A poll leases rows for the time that the partner has asked for, and writes a row of `poll_offers` for each. The
- *    lease is marked as begun, because the partner has the notification: a change of the subscription does not wait.
+ *    lease is marked as begun, because the partner has the notification. A change of the subscription therefore does
+ *    not wait for it.
  * 2. An acknowledgement or a refusal removes the offer and records the outcome of the attempt, in one transaction. It
  *    counts only for the caller that has polled, and only while both rows have the same, valid lease.
  * 3. A lapsed offer is removed in the same way. Its attempt failed as `timeout`, and the notification is offered again.
@@ -21,7 +22,7 @@ const LAPSED_BATCH = 500;
 /** The SQL condition that the partner of a subscription `s` may poll its notifications. */
 const POLLED = `s.delivery = 'POLL' AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL`;
 
-/** A notification that a poll has claimed. `more` tells whether further notifications could be claimed. */
+/** A notification that a poll has claimed. `more` says whether more notifications could be claimed. */
 export interface Offered {
   position: number;
   subscription_id: string;
@@ -69,7 +70,7 @@ export const OFFER = prepared(
   acrossAccounts.workers,
 );
 
-/** An offer that was removed, with the facts of its attempt. */
+/** An offer that was removed, with the data for recording its attempt. */
 export interface Ended {
   notification_id: string;
   subscription_id: string;

@@ -74,10 +74,10 @@ const MAY_BE_POLLED = `s.delivery = 'POLL' AND s.state = 'ACTIVE'`;
  *    for a claim, and the partner must have neither a pace nor a pause. Never claim a later event here: its predecessor
  *    may be created at this moment, not yet visible.
  *
- * Positions and ids are drawn before the rows are written, so that written rows need no join with themselves: the cost
- * is linear. Each event is locked by key, because the planner would otherwise compare each with all. The body is the
- * event's own text, so that the event can be sent after one round trip. Only the id of a change feed's entry is replaced,
- * and an event of a record whose id is not given is left.
+ * Positions and ids are generated before the rows are written, so that the new rows need not be joined with themselves:
+ * the cost is linear. Each event is locked by key, because the planner would otherwise compare each event with all
+ * others. The body is the event's own text, so that the event can be sent after one round trip. Only the id of a change
+ * feed entry is replaced. An event of a record is not translated if no id is given for it.
  */
 export const TRANSLATE = prepared(
   'notifications-translate',

@@ -35,10 +35,7 @@ interface Progress {
 type Row = Progress & (Made | { position: null });
 
 const MOST_BOOKINGS = 500;
-/**
- * The number of concurrent translations. The purpose of the second one is not speed: it serves other bookings while the
- * first one waits for a lock.
- */
+/** The number of concurrent translations. The second one serves other bookings while the first one waits for a lock. */
 const AT_ONCE = 2;
 const SETTLING_MS = 50;
 
@@ -174,7 +171,7 @@ export class TranslateEventsHandler implements ICommandHandler<TranslateEvents> 
 
   /**
    * Returns the untranslated events of records, each with the position of its entry in the change feed. Only this
-   * process can encrypt the position, so the statement that translates gets the encrypted ones.
+   * process can encrypt the positions, so the translation statement gets encrypted positions.
    */
   private entriesOf(streams: string[], upTo: number[]): Promise<{ event_id: string; entry_id: string }[]> {
     return this.database.query(FIND_ENTRIES, [streams, upTo]);

@@ -19,12 +19,13 @@ export const CANDIDATE_ID = `n.body::json->>'candidate_id'`;
 export const BOOKING_ON = `n.body::json->>'booking_on'`;
 
 const IS_OF_RECORD = `n.change_reason = ANY ('{${RECORD_CHANGES.join(',')}}')`;
-/** SQL: the columns of the booking or record that a notification is about. The other one is null. */
+/**
+ * SQL: the columns for the booking or the record that a notification is about. The column that does not apply is null.
+ */
 export const ABOUT = `CASE WHEN NOT ${IS_OF_RECORD} THEN n.booking_code END AS booking_code,
   CASE WHEN ${IS_OF_RECORD} THEN n.booking_code END AS svc_eligiblity_id`;
 
-// SQL: the start of the exam that the partner knew before the exam was moved, from the event before in the same
-// booking.
+// SQL: the start of the exam that the partner knew before the exam was moved, from the previous event of the booking.
 const PREVIOUS_BOOKING_ON = `CASE n.change_reason WHEN 'BOOKING_RESCHEDULED' THEN (
     SELECT before.body::json->>'booking_on' FROM notifications before
     WHERE before.booking_code = n.booking_code AND before.subscription_id = n.subscription_id

@@ -6,7 +6,7 @@ import { SubscriptionModel } from '../subscriptions/subscriptions.dto.js';
 
 const MOST_IDS = 1000;
 
-/** A subscription as its partner reads it alone. */
+/** A single subscription, as its partner sees it. */
 export class OwnSubscription extends SubscriptionModel {
   @ObjectField(() => SubscriptionStatistics, { required: true, description: 'The statistics of its delivery.' })
   statistics: SubscriptionStatistics;

@@ -106,8 +106,8 @@ export class Puts {
   }
 
   /**
-   * The start of the last request. For the first request, it is 0, because the time of this request includes the name
-   * look-up, the connection and the token.
+   * The start of the last request. For the first request, it is 0, because its time includes the name look-up, the
+   * connection and the token request.
    */
   private get beganMs(): number {
     const puts = this.earlier.length;

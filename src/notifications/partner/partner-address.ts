@@ -46,7 +46,7 @@ function inOneSpelling(encoded: string): string {
 
 /**
  * Returns the one spelling of a partner's address. An invalid address is returned unchanged: addresses are checked when
- * they are saved, so that an invalid one was written directly into the database.
+ * they are saved, so an invalid one was written directly into the database.
  */
 export function spellingOf(address: string): string {
   try {
