@@ -238,8 +238,8 @@ interface Parameter extends Described {
 }
 
 /**
- * Adds a description to every member of every model, and to every parameter. If the code has a description, that one is
- * used.
+ * Adds a description to every member of every model, and to every parameter. A description in the code takes
+ * precedence.
  */
 export function describeMembers(document: OpenAPIObject): void {
   const schemas = (document.components?.schemas ?? {}) as Record<string, Model>;

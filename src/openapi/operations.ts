@@ -236,7 +236,7 @@ interface Operation {
   tags?: string[];
 }
 
-/** Adds a description to every operation and every tag. If the controller has a description, that one is used. */
+/** Adds a description to every operation and every tag. A description in the controller takes precedence. */
 export function describeOperations(document: OpenAPIObject): void {
   const spoken = new Set<string>();
   for (const [path, item] of Object.entries(document.paths))

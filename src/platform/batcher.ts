@@ -1,10 +1,13 @@
 import { currentSpan, type CurrentSpan } from './context/current-span.js';
 import { outsideOfRequests, requestContext } from './context/request-context.js';
 
-/** The time after which a running batch no longer delays the start of the next batch. */
+/** The time, in milliseconds, after which a running batch no longer delays the start of the next batch. */
 const PATIENCE_MS = 20;
 const MOST_IN_FLIGHT = 4;
-/** The maximum time for which a request waits for its batch. The waiting times are checked once a second. */
+/**
+ * The maximum time for which a request waits for its batch, in milliseconds. The waiting times are checked once a
+ * second.
+ */
 const MOST_WAIT_MS = 5_000;
 const CHECK_MS = 1_000;
 

@@ -127,8 +127,8 @@ export function dialledHost(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
 
-// Everything that is not globally reachable in IANA's special-purpose registry (RFC 6890), and the address of cloud
-// metadata.
+// All networks that IANA's special-purpose registry does not list as globally reachable (RFC 6890), and the address of
+// cloud metadata.
 const refusedIPv4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -154,7 +154,7 @@ const refusedIPv6 = [
   '::/3',
   '4000::/2',
   '8000::/1',
-  '2001::/23', // the addresses of Teredo, of benchmarks and of ORCHID
+  '2001::/23', // addresses for Teredo, benchmarks and ORCHID
   '2001:db8::/32',
   '2002::/16', // 6to4 addresses
   '3fff::/20',
@@ -217,7 +217,7 @@ export class PartnerAddressGuard {
   isAllowed(ip: string): boolean {
     const address = ip.replace(/%.*$/, '');
     if (isIP(address) === 0) return false;
-    // An IPv4-mapped address is dialled over IPv4, so that the rules of IPv4 apply.
+    // An IPv4-mapped address is dialled over IPv4, so the rules for IPv4 apply.
     if (isIPv6(address) && mapped.has(address)) return this.isAllowed(embeddedIPv4(address));
     if (!refused.has(address)) return true;
     if (!this.allowed.has(address)) return false;

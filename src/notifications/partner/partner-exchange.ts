@@ -16,9 +16,9 @@ import {
 
 const MAX_BODY_BYTES = 64 * 1024;
 /**
- * The idle time after which a kept connection is closed, unless `Keep-Alive: timeout` is shorter. With many partners,
- * the requests to each are seconds apart, and a handshake costs more than a request. Load balancers keep a connection
- * for a minute.
+ * The idle time, in milliseconds, after which a kept connection is closed, unless `Keep-Alive: timeout` is shorter.
+ * With many partners, the requests to each are seconds apart, and a handshake costs more than a request. Load balancers
+ * keep a connection for a minute.
  */
 const KEPT_MS = 60_000;
 
@@ -33,11 +33,20 @@ export type PartnerRequest = Dispatcher.DispatchOptions & {
   onRenewed?: ((fault: PartnerFault) => void) | undefined;
 };
 
-/** The maximum age of a connection's certificate check when a request begins: names and certificates change. */
+/**
+ * The maximum age, in milliseconds, of a connection's certificate check when a request begins: names and certificates
+ * change.
+ */
 const OLDEST_MS = 60_000;
-/** The time without a request after which a load balancer or NAT may have silently dropped a connection. */
+/**
+ * The time without a request, in milliseconds, after which a load balancer or NAT may have silently dropped a
+ * connection.
+ */
 const QUIET_MS = 10_000;
-/** If a kept connection closes within this time after a request was written, the partner was already closing it. */
+/**
+ * If a kept connection closes within this time, in milliseconds, after a request was written, the partner was already
+ * closing it.
+ */
 const CLOSED_BEFORE_MS = 100;
 
 /** The pool of a partner's connections, which gets each connection back when its exchange has ended. */

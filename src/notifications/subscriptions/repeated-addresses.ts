@@ -21,7 +21,7 @@ export class RepeatedAddresses {
 
   /**
    * Returns a warning for each subscription whose address another subscription of the account also has, by subscription
-   * id. A partner learns nothing of the subscriptions of others.
+   * id. The warnings for a partner do not reveal the subscriptions of other partners.
    */
   async warningsOf(subscriptions: readonly Subscription[]): Promise<ReadonlyMap<string, SubscriptionWarningModel[]>> {
     const accounts = [...new Set(subscriptions.map(({ account_code }) => account_code))];

@@ -150,8 +150,8 @@ export class Subscription {
   paused_until: Date | null;
 
   /**
-   * The requests per second that are currently sent to the partner at most; null if the partner never answered "busy",
-   * or not for a long time.
+   * The maximum number of requests per second that are currently sent to the partner; null if the partner has never
+   * answered "busy", or not for a long time.
    */
   @Column('float8', { nullable: true })
   pace: number | null;
@@ -174,7 +174,7 @@ export class Subscription {
   @Column('int', { default: 0 })
   pace_confirmed: number;
 
-  /** The time of the last send time that processes have reserved for this partner. */
+  /** The last send time that processes have reserved for this partner. */
   @Column('timestamptz', { nullable: true })
   paced_to: Date | null;
 

@@ -7,7 +7,7 @@ import { Secrets } from '../secrets.js';
 import { AT_TEXT, isSigned, signatureOf, SIGNED_COLUMNS, type SignedSeal, type Signature } from './audit-signature.js';
 
 const SEAL_EVERY_MS = 3_000;
-/** The maximum number of audit rows that one seal covers. Hashing so many rows blocks the event loop for 2 ms. */
+/** The maximum number of audit rows that one seal covers. Hashing that many rows blocks the event loop for 2 ms. */
 const BATCH = 250;
 const DIGEST_BYTES = 8;
 const COUNTERSIGN_ATTEMPTS = 20;

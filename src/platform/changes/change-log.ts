@@ -1,6 +1,6 @@
 import type { Change, ChangeKind } from './change.entity.js';
 
-/** A change of a record, from which an entry of the change feed is made. */
+/** A change of a record, from which an entry of the change feed is built. */
 export interface RecordChange {
   readonly kind: ChangeKind;
   readonly change: Change;

@@ -5,7 +5,8 @@ import { ServiceClient, type ServiceClientConfig } from './service-client.js';
 const APPLICATION_NAME = 'candidate-eligibility-service';
 
 /**
- * The lock timeout of a statement outside a transaction. It is short, because other requests wait for the connection.
+ * The lock timeout, in milliseconds, of a statement outside a transaction. It is short, because other requests wait for
+ * the connection.
  */
 export const LOCK_TIMEOUT_MS = 2_000;
 
