@@ -4,8 +4,8 @@ import { requestContext } from '../context/request-context.js';
 import { FairSemaphore } from '../overload/fair-semaphore.js';
 
 /**
- * The maximum time for which a request waits for a database connection. It is shorter than the statement timeout,
- * because all connections may be waiting for the same lock.
+ * The maximum time, in milliseconds, for which a request waits for a database connection. It is shorter than the
+ * statement timeout, because all connections may be waiting for the same lock.
  */
 const MOST_WAIT_MS = 5_000;
 const NO_CONNECTION_FREE = 'NO_CONNECTION_FREE';

@@ -65,8 +65,8 @@ const USERS_LOCK = 7_042_318;
 const CHECK_EVERY_MS = 500;
 const LAUNCH_PATIENCE_MS = 10_000;
 /**
- * The maximum time for which this process waits until a crashed server has recovered, or until another process has
- * stopped it.
+ * The maximum time, in milliseconds, for which this process waits until a crashed server has recovered, or until
+ * another process has stopped it.
  */
 const STATE_CHANGE_PATIENCE_MS = 60_000;
 const RESTARTS_A_MINUTE = 10;

@@ -9,7 +9,10 @@ const anyText: Rule = text({ max: 10_000, lines: true });
 
 /** The schema of an HTML page of the service. */
 export const PAGE = { type: 'string', maxLength: 1_000_000, pattern: '^<!doctype html>' } as const;
-/** The maximum length of a JSON Pointer into a body of the largest routes. Each character of a name may be escaped. */
+/**
+ * The maximum length of a JSON Pointer into the largest possible body, in which each character of a name may be
+ * escaped.
+ */
 const MOST_OF_POINTER = 16 * 1024 * 1024;
 /** The schema of a JSON Pointer. A pointer repeats names from the request's body exactly as they were sent. */
 export const POINTER = { type: 'string', format: 'json-pointer', maxLength: MOST_OF_POINTER } as const;
