@@ -11,7 +11,10 @@ import { assertSandboxFits } from './sandbox-database.js';
 import { ensureExamples, ensureSandbox, type Sandbox } from './sandbox.js';
 
 const EMBEDDED_DATABASE = 'candidate_eligibility';
-/** The interval, during shutdown, at which idle connections are closed while the last requests are still running. */
+/**
+ * The interval, in milliseconds, at which idle connections are closed during shutdown while the last requests are still
+ * running.
+ */
 const UNUSED_CLOSED_MS = 100;
 
 /** A running service, with its addresses and the function that stops it. */

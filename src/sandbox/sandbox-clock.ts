@@ -16,8 +16,8 @@ const CHANNEL = 'sandbox_clock';
 const LOCKS = 7_031_948;
 const ASK_AGAIN_MS = 10;
 /**
- * The maximum time for which a move of the clock waits for all processes. A process that needs longer is blocked, or
- * has lost its connection to the database.
+ * The maximum time, in milliseconds, for which a move of the clock waits for all processes. A process that needs longer
+ * is blocked, or has lost its connection to the database.
  */
 const LONGEST_WAIT_MS = 2_000;
 

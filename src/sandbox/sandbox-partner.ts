@@ -13,7 +13,7 @@ import { ReceivedRequests } from './received-requests.js';
 const FILE = 'sandbox-partner.json';
 const CERTIFICATE_MS = 10 * 365 * 86_400_000;
 const RENEW_MS = 30 * 86_400_000;
-/** The delay of the response to `/slow`. It is longer than the maximum `wait_ms` of a partner. */
+/** The delay of the response to `/slow`, in milliseconds. It is longer than the maximum `wait_ms` of a partner. */
 const SLOW_MS = 65_000;
 const MOST_BYTES = 256 * 1024;
 /** The booking code in a sample (notifications/notification-request.ts). */

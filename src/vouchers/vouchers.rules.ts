@@ -85,7 +85,7 @@ export interface VoucherChange {
 
 /**
  * Returns the changes after which a record has exactly the wanted vouchers.
- * @param vouchers all existing vouchers that the record has now or shall have
+ * @param vouchers all existing vouchers that the record has now or will have
  */
 export function changeOf(
   wanted: readonly string[],

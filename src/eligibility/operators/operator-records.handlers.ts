@@ -78,7 +78,10 @@ const COUNT_WAITING = prepared(
   acrossAccounts.figures,
 );
 
-/** $1: current time; $2: the number of hours that a record may wait. A record waits from its creation on. */
+/**
+ * Counts the records that wait for an approval. $1: current time; $2: the number of hours that a record may wait. A
+ * record waits from its creation on.
+ */
 const OVERDUE_APPROVALS = prepared(
   'operator-records-overdue-approvals',
   `SELECT account_code, count(*)::int AS count, min(created_datetime) AS oldest, max(created_datetime) AS newest

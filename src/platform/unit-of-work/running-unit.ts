@@ -18,7 +18,7 @@ export class RunningUnit implements Transaction {
   readonly events: DomainEvent[] = [];
   /** The events that were written in the transaction, and that will be published after COMMIT. */
   readonly recorded: DomainEvent[] = [];
-  /** The results of the statements that wrote changes: the events of records that somebody listens to. */
+  /** The results of the statements that wrote changes: the events of records to which a subscription listens. */
   readonly told: Promise<QueryResult<EventRow>>[] = [];
   readonly audit: AuditEntry[] = [];
   readonly changes: RecordChange[] = [];

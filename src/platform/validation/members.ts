@@ -33,8 +33,9 @@ export function readBody<T extends object>(dto: Dto<T>, value: unknown): T {
 }
 
 /**
- * Reads the body as an instance of the class, as far as possible. If the body is no JSON object, this is the only fault
- * that the result contains. If the class tolerates unknown members, the body is checked in place rather than copied.
+ * Reads the body as an instance of the class, as far as possible. If the body is not a JSON object, this is the only
+ * fault that the result contains. If the class tolerates unknown members, the body is checked in place rather than
+ * copied.
  */
 export function inspectBody<T extends object>(dto: Dto<T>, value: unknown, faults = new Faults()): Inspected<T> {
   if (value === undefined) faults.add(fault('required', 'A JSON body is required.'));
