@@ -168,7 +168,7 @@ export class CodeWarningModel {
 }
 
 export class RetakeModel {
-  @Field(integer(1, MOST_DAYS), { description: 'Days after an attempt until the next one.' })
+  @Field(integer(1, MOST_DAYS), { description: 'Number of days after an attempt before the next attempt is allowed.' })
   wait_days?: number | null;
 
   @Field(integer(1, MOST_ATTEMPTS), {

@@ -116,11 +116,11 @@ export class AlertBody {
   conditions?: ConditionName[] | null;
 
   @Field(quiet, {
-    description: `The number of seconds in which the same condition of the same subject is reported once at most. When left out, it is ${DEFAULT_QUIET_S}.`,
+    description: `The number of seconds in which the same condition of the same subject is reported at most once. When left out, it is ${DEFAULT_QUIET_S}.`,
   })
   quiet_s?: number | null;
 
-  @Field(boolean(), { description: 'Whether nothing is reported. When left out, it is false.' })
+  @Field(boolean(), { description: 'A disabled alert reports nothing. When left out, the value is false.' })
   disabled?: boolean | null;
 }
 
@@ -148,7 +148,7 @@ export class AlertModel {
 
   @Field(quiet, {
     required: true,
-    description: 'The number of seconds in which the same condition of the same subject is reported once at most.',
+    description: 'The number of seconds in which the same condition of the same subject is reported at most once.',
   })
   quiet_s: number;
 

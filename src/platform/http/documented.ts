@@ -113,7 +113,7 @@ const MEANING: Record<number, string> = {
   409: 'The state of the record does not allow the request, or an earlier request is still in progress.',
   410: 'The URL was already used, or has expired.',
   413: 'The body is too large.',
-  415: 'Not application/json.',
+  415: 'The content type is not application/json.',
   422: 'The idempotency key belongs to another request.',
   429: 'Too many requests.',
   500: 'Internal error.',
