@@ -78,7 +78,8 @@ const DESCRIPTIONS: Record<string, string> = {
   eventFinish: 'End of the event.',
   eventStart: 'Start of the event.',
   eventStatus: 'Status of the event.',
-  delivery: 'How notifications reach the partner: with PUSH, the service sends them; with POLL, the partner fetches them.',
+  delivery:
+    'How notifications reach the partner: with PUSH, the service sends them; with POLL, the partner fetches them.',
   event_sequence: 'Number of the event within its booking, counted from 1.',
   examApiData: 'The exam as the test driver received it.',
   examCode: 'The exam: a `svc_eligiblity_id`, a `booking_code`, a `client_eligibility_id` or a test code.',

@@ -8,7 +8,10 @@ const MOST_IDS = 1000;
 
 /** A single subscription, as its partner sees it. */
 export class OwnSubscription extends SubscriptionModel {
-  @ObjectField(() => SubscriptionStatistics, { required: true, description: 'The delivery statistics of the subscription.' })
+  @ObjectField(() => SubscriptionStatistics, {
+    required: true,
+    description: 'The delivery statistics of the subscription.',
+  })
   statistics: SubscriptionStatistics;
 }
 
