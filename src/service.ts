@@ -22,7 +22,7 @@ export interface Service {
   readonly app: NestExpressApplication;
   readonly config: Config;
   readonly metricsUrl: string;
-  /** The files with the sandbox's credentials; null if this service is no sandbox. */
+  /** The files with the sandbox's credentials; null if this service is not a sandbox. */
   readonly sandbox: Sandbox | null;
   stop(): Promise<void>;
 }

@@ -263,8 +263,9 @@ def poll(api, receiver, forever=False):
 def heal(api, store, start, end):
     """Finds the delivered notifications that the store does not have, and orders a replay of them.
 
-    A step whose digest differs is narrowed, until the service lists its notifications on one page. A step in which the
-    partner has more than the service is no fault. Returns the missing ids, and the number of calls that it took.
+        A step whose digest differs is narrowed, until the service lists its notifications on one page. A step in which
+        the partner has more notifications than the service is not a fault. Returns the missing ids, and the number of
+        calls that it took.
     """
     first, last = seconds(start), seconds(end)
     # Steps of whole hours cost the service the least, because it stores their digests.

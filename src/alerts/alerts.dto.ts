@@ -33,8 +33,8 @@ const shownHeaders: Rule = {
 };
 
 /**
- * The rule for the headers of an alert in a request. Headers without values, as responses show them, stand for the
- * stored ones; the handler refuses those that are not stored.
+ * The rule for the headers of an alert in a request. A header without a value, as in a response, keeps its stored
+ * value; the handler refuses it if no value is stored.
  */
 const givenHeaders: Rule = {
   schema: {

@@ -114,7 +114,7 @@ export class CatalogueCheck {
   /**
    * Checks the body of an update.
    * @param testCode the test in the path
-   * @param record the record to change; null if there is none, so that the request is refused in any case
+   * @param record the record to change; null if there is none, and the request is refused in any case
    */
   forChange(
     accountCode: string,
@@ -209,7 +209,10 @@ export class CatalogueCheck {
   }
 }
 
-/** Returns the portions of the record: the requested ones, or the current ones if the request omits or repeats them. */
+/**
+ * Returns the portions of the record: the requested portions, or the current portions if the request omits or repeats
+ * them.
+ */
 function portionsOf(
   body: EligibilityModel,
   faults: Faults,
@@ -250,7 +253,7 @@ function portionsOf(
 
 /**
  * Returns a fault if the address is in the United States and its province is not a USPS code. If the body has only the
- * country or only the province, the other one is taken from the stored record.
+ * country or only the province, the missing value is taken from the stored record.
  */
 function provinceFault(faults: Faults, candidate: Partial<EligibilityModel['candidate']>, known: Known): Fault[] {
   if (faults.concern('/candidate/country') || faults.concern('/candidate/province_state')) return [];

@@ -178,7 +178,7 @@ function lineEndsIn(piece: Buffer): number {
 
 /**
  * Returns the error that refuses a file which the CSV parser could not read. The parser's message may quote the file,
- * so that the error names only the line number. The parser would also count a CRLF within quotes as two lines.
+ * so the error names only the line number. The parser would also count a CRLF within quotes as two lines.
  */
 function refusalOf(error: CsvError, passed: PassedLines): DomainError {
   // The CSV parser reports the position at which the last complete cell ends. The faulty cell begins in the same line.

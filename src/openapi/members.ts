@@ -1,8 +1,8 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
 /**
- * Descriptions of the members and parameters that have none in the code. The key is the name of the member if the name
- * means the same everywhere, or `Model.member` for an exception.
+ * Descriptions of the members and parameters that have no description in the code. The key is the name of the member if
+ * the name means the same everywhere, or `Model.member` for an exception.
  */
 const DESCRIPTIONS: Record<string, string> = {
   '2h': 'The exam starts within 2 hours.',

@@ -48,8 +48,8 @@ export type Move = { advanceS: number } | { to: Date };
 /**
  * The sandbox's clock, shared by all its processes and stored in the database (clock-schema.ts).
  *
- * 1. Each process listens for clock moves on a connection of its own. On this connection, it holds a shared lock whose
- *    key is the generation of the clock that the process uses.
+ * 1. Each process listens for clock moves on its own connection. On this connection, it holds a shared lock whose key
+ *    is the generation of the clock that the process uses.
  * 2. A move is one transaction. It writes the clock's row, the SQL time functions, the rows that must exist at the new
  *    time, and the audit entry. A NOTIFY is sent after the commit. A process that misses it reads the clock's row when
  *    its listener polls the next time.

@@ -29,9 +29,9 @@ interface Kept {
 /**
  * The sandbox's own partner, which listens on loopback. The last segment of `partner_url` selects its response. After
  * `/400` or any other status, the response has that status. After `/slow`, it is 200 after a minute. After `/close`,
- * the partner closes the connection without a response. After `/samples`, it answers 200 to samples and 400 to all other
- * notifications, as a partner that knows none of the candidates. Without such a segment, the response is 200. Every request is
- * stored ({@link ReceivedRequests}).
+ * the partner closes the connection without a response. After `/samples`, it answers 200 to samples and 400 to all
+ * other notifications, like a partner that knows no candidate. Without such a segment, the response is 200. Every
+ * request is stored ({@link ReceivedRequests}).
  */
 @Injectable()
 export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {

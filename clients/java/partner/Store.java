@@ -73,7 +73,7 @@ public final class Store {
         // The mode of the file forces every write to the disk.
         file.write(line.getBytes(StandardCharsets.UTF_8));
         isTorn = false;
-        // The members are not kept in memory, so that many notifications fit.
+        // The members are not kept in memory, which leaves room for many notifications.
         remember(new Notification(one.id(), one.key(), one.record(), one.sequence(), one.at(), one.digest(), Map.of()));
         return isLate ? "late" : "applied";
     }

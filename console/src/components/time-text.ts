@@ -1,4 +1,4 @@
-/** The time zone of the browser, in which all times are shown that have no zone of their own. */
+/** The time zone of the browser, which applies to all times that are shown without a place. */
 export const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const FORMAT = {

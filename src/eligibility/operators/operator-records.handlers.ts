@@ -79,8 +79,8 @@ const COUNT_WAITING = prepared(
 );
 
 /**
- * Counts the records that wait for an approval. $1: current time; $2: the number of hours that a record may wait. A
- * record waits from its creation on.
+ * Counts, by account, the records that have waited too long for an approval. $1: current time; $2: the number of hours
+ * that a record may wait. A record waits from its creation on.
  */
 const OVERDUE_APPROVALS = prepared(
   'operator-records-overdue-approvals',

@@ -84,7 +84,7 @@ export class DeliveryInvariant {
     return this.untranslatedS > PATIENCE_S;
   }
 
-  /** Returns the time since which due work has been left undone; null if none has. */
+  /** Returns the time since which due work has been left undone; null if all due work is done. */
   async stalledSince(): Promise<Date | null> {
     const { overdue_since, untranslated_s } = await this.figures();
     if (untranslated_s <= PATIENCE_S) return overdue_since;

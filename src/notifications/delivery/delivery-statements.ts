@@ -19,10 +19,10 @@
  *    the claim can lock those other rows unchanged. The claim then updates them, so that no earlier claim can take
  *    them.
  * 8. A claim locks the partners' rows, weakly, in the statement that reads their state: a change that locks these rows
- *    is ordered before or after the claim. A suspension therefore sees a lease for everything that could still start.
- *    It waits until each of these leases is released, or its attempt has ended or is marked as begun.
+ *    is ordered before or after the claim. A suspension therefore sees a lease for every attempt that could still
+ *    start. It waits until each of these leases is released, or its attempt has ended or is marked as begun.
  * 9. While a partner is DOWN, its rows are claimed only by `CLAIM_PROBES` and by a manual resend. There is one probe at
- *    a time for all processes (`next_probe_at` moves in the same statement). Recording a probe moves `next_probe_at`
+ *    a time for all processes (the same statement changes `next_probe_at`). Recording a probe changes `next_probe_at`
  *    again only if no other probe was claimed (`probe_token`).
  * 10. The rows of a partner that polls are claimed only by its polls (poll-statements.ts). For all other claims, the
  *     database keeps such a partner paused (migration poll-delivery).
@@ -37,8 +37,8 @@ import type { Trigger } from './delivery.entity.js';
 import { PACED_S } from './partner-queue.js';
 
 /**
- * The SQL condition that an operator resends a single notification. Such a resend has priority over other deliveries,
- * but the resends of bulk jobs have none.
+ * The SQL condition that an operator resends a single notification. Such a resend has priority over other deliveries;
+ * resends by bulk jobs have no priority.
  */
 const BY_OPERATOR = (row: string) => `(${row}.trigger = 'MANUAL' AND ${row}.job_id IS NULL)`;
 
@@ -108,7 +108,7 @@ export interface Claimed {
   subscription_id: string;
   lease_token: number;
   trigger: Trigger;
-  /** The bulk job that sends the notification; null if none does. */
+  /** The bulk job that sends the notification; null if no job does. */
   job_id: string | null;
   id: string;
   body: string;

@@ -62,7 +62,7 @@ export class JobRunner implements OnApplicationBootstrap {
   private worked = false;
   /**
    * For each job that resolves notifications, the position up to which its notifications are resolved. Notifications
-   * with a running attempt were skipped, so that the search for them starts again at the beginning.
+   * with a running attempt are skipped, so the search later starts again at the beginning.
    */
   private readonly resolvedTo = new Map<string, number>();
   private readonly otherCalls = new OtherCalls(OWN_ROUTES);

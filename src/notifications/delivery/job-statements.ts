@@ -34,8 +34,8 @@ const JOB = `job AS MATERIALIZED (
 
 /**
  * Selects the oldest items of the partners that may get more. Items of partners that are DOWN, SUSPENDED or unverified
- * wait; those of a deleted partner are selected to be skipped. A DOWN partner without any other notification gets one
- * item as its next probe, because its recovery would otherwise never be noticed.
+ * wait; items of a deleted partner are selected so that they can be skipped. A DOWN partner without any other
+ * notification gets one item as its next probe, because its recovery would otherwise never be noticed.
  */
 const DUE = `part AS MATERIALIZED (
     SELECT p.job_id, p.subscription_id, s.deleted_datetime IS NOT NULL AS gone,
@@ -252,7 +252,10 @@ export const WITHDRAW = prepared(
   acrossAccounts.workers,
 );
 
-/** Resumes the parts of job $1, each with a single notification first: the cause of the pause may still exist. */
+/**
+ * Resumes the parts of job $1. Each part first sends a single notification, because the cause of the pause may still
+ * exist.
+ */
 export const TRY_AGAIN = prepared(
   'job-try-again',
   `UPDATE job_parts SET state = 'TRYING', paused_because = NULL, alike = 0 WHERE job_id = $1 AND state <> 'TRYING'`,
@@ -260,7 +263,7 @@ export const TRY_AGAIN = prepared(
 
 /**
  * Marks the notifications of bulk jobs that this process is about to send as sent. $1: jobs; $2: subscriptions; $3:
- * positions; $4: tokens. Returns those that may be sent, and takes the others out of `deliveries`.
+ * positions; $4: tokens. Returns the notifications that may be sent, and takes all others out of `deliveries`.
  */
 export const BEGIN_ITEMS = prepared(
   'job-begin-items',

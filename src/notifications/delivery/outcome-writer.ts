@@ -19,8 +19,8 @@ export interface Outcome {
   readonly result: AttemptOutcome;
   readonly retry: Retry | null;
   /**
-   * Set if the partner sent a "busy" response: the seconds for which nothing is sent to it, and the number of
-   * successful responses that this process got from it in the last second.
+   * Set if the partner sent a "busy" response: the seconds for which nothing is sent to the partner, and the number of
+   * successful responses from the partner to this process in the last second.
    */
   readonly busy: { readonly waitS: number; readonly good: number } | null;
   /** Whether other attempts were waiting for the partner's next send time when this attempt ended. */
@@ -31,7 +31,7 @@ const RETRY_PAUSE_MS = 300;
 const LARGEST_WRITE = 1000;
 /**
  * The limits of a batch of outcomes: the maximum time, in milliseconds, that a delivery waits until it is recorded, and
- * the maximum number of others for which it waits.
+ * the number of deliveries at which the batch no longer waits.
  */
 const GATHER_MS = 20;
 const GATHER_MOST = 256;

@@ -96,7 +96,7 @@ export const GROWN = (answers: string): string => {
  * The SQL expression for the new ceiling of a busy subscription `s`: the successful responses of the last second,
  * because the partner then accepted as much as it could. A pace above the ceiling was a trial, and a failed trial does
  * not lower the ceiling. A pace below it proved too high.
- * @param good SQL for the successful responses that the writing process got in the last second
+ * @param good SQL for the successful responses that the writing process received in the last second
  */
 export const CEILING = (good: string): string => {
   const since = (seconds: string) => `greatest(${good}, (SELECT count(*) FROM notification_attempts a
@@ -126,7 +126,7 @@ export const INDEBTED = `CASE WHEN s.pace_ceiling IS NULL THEN 0
 export interface Reserved {
   /** The allowed requests to the partner per second; null means no limit. */
   pace: number | null;
-  /** The number of reserved send times; 0 if none can be reserved now. */
+  /** The number of reserved send times; 0 if no time can be reserved now. */
   requests: number;
   /** The time of the first reserved request, or of the next reservation. */
   from_ms: number;

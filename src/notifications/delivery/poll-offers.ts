@@ -126,7 +126,7 @@ export class PollOffers {
         settled.filter((one) => refusalOf.has(one.notification_id)),
         (one) => refusalFailure(refusalOf.get(one.notification_id)!),
       );
-      // The next events of the bookings can now be polled or, if the subscription was changed meanwhile, sent.
+      // The next events of the bookings can now be polled or, if the subscription now pushes, sent.
       this.signals.due([...new Set([...freed, ...freedToo])]);
       return settled;
     });
@@ -157,7 +157,7 @@ export class PollOffers {
     }
   }
 
-  /** Returns those of the subscriptions for which a waiting poll may get a notification. */
+  /** Returns the given subscriptions for which a waiting poll may get a notification. */
   async offerable(subscriptionIds: readonly string[]): Promise<string[]> {
     const rows = await this.database.query<{ id: string }>(FIND_OFFERABLE, [subscriptionIds]);
     return rows.map(({ id }) => id);

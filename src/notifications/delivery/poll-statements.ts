@@ -86,8 +86,8 @@ const ENDED = `o.notification_id, o.subscription_id, o.notification_position AS 
   o.offered_datetime AS at`;
 
 /**
- * Removes the offers that a caller settles. $1: notifications; $2: the caller; $3: the caller's subscriptions. The row in
- * `deliveries` is locked first, so that it cannot be claimed again meanwhile.
+ * Removes the offers that a caller settles. $1: notifications; $2: the caller; $3: the caller's subscriptions. The row
+ * in `deliveries` is locked first, so that no other worker or poll can claim it at the same time.
  */
 export const SETTLE_OFFERS = prepared(
   'poll-settle',
@@ -114,7 +114,7 @@ export const FIND_LAPSED = prepared(
   acrossAccounts.workers,
 );
 
-/** Removes lapsed offers: those of the subscriptions in $1, or all if $1 is null. */
+/** Removes lapsed offers: the offers of the subscriptions in $1, or all offers if $1 is null. */
 export const LAPSE_OFFERS = prepared(
   'poll-lapse',
   `WITH lapsed AS MATERIALIZED (

@@ -141,9 +141,9 @@ const FOLD_CAUSES = prepared(
 );
 
 /**
- * Changes queued notifications when no attempt does so: it gives up old ones and moves others to the error queue. It
- * works in small batches, one kind of change after the other, so that neither deliveries nor other changes wait for a
- * large batch.
+ * Changes queued notifications when no attempt does so: it gives up old notifications, and moves notifications of DOWN
+ * partners to the error queue. It works in small batches, one kind of change after the other, so that neither
+ * deliveries nor other changes wait for a large batch.
  */
 @Injectable()
 export class QueueUpkeep {

@@ -29,7 +29,7 @@ const ITEMS = (outcome: string, unless = 'false') => `UPDATE job_items i SET out
 
 /**
  * SQL: inserts a row for each HTTP request of an attempt. The last request has the outcome of the attempt, and
- * `earlier` contains the others.
+ * `earlier` contains the requests before it.
  */
 const LOGGED = `INSERT INTO notification_attempts
        (notification_position, subscription_id, at, duration_ms, trigger, http_status, failure, reason, excerpt)

@@ -42,11 +42,11 @@ const SETTLING_MS = 50;
 /**
  * Translates the events of bookings and records into notifications.
  *
- * 1. Two translations can run at the same time, but never of the same booking. Commands that arrive meanwhile are
- *    batched into the next one.
+ * 1. Two translations can run at the same time, but never of the same booking. Commands that arrive in the meantime are
+ *    batched into the next translation.
  * 2. Each statement (translation-statement.ts) is a transaction of bounded size; it is repeated until no event is left.
  * 3. A failing batch is halved until the single faulty event is found. That event is set aside with an alarm: it delays
- *    no other event, and waits until somebody has corrected it (docs/operations.md).
+ *    no other event, and waits until an operator has corrected it (docs/operations.md).
  * 4. While the database is unavailable, events stay unsettled: the outbox's sweep publishes them again.
  */
 @CommandHandler(TranslateEvents)

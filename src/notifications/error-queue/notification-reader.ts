@@ -137,7 +137,10 @@ const IN_STATE: Record<NotificationState, string> = {
   RESOLVED: `n.resolved_datetime IS NOT NULL`,
 };
 
-/** The SQL expression by which notifications are sorted by their exam: its start in seconds. Unknown starts come last. */
+/**
+ * The SQL expression by which notifications are sorted by their exam: its start in seconds. Exams with an unknown start
+ * are last.
+ */
 const EXAM_KEY = `coalesce(extract(epoch FROM b.booking_on), 253402300800)::bigint`;
 
 type ListedRow = Omit<Notification, 'booking_code'> &

@@ -32,8 +32,8 @@ class Waiter {
  * The polls of this process that wait for a notification. A waiting poll is a promise and a timer: it uses neither a
  * database connection nor a delivery slot.
  *
- * 1. A signal about a partner wakes one of its polls, the one that has waited longest. If that poll finds more than it
- *    may take, it wakes the next one.
+ * 1. A signal about a partner wakes one of its polls, the one that has waited longest. If that poll finds more
+ *    notifications than it may take, it wakes the next poll.
  * 2. Once a second, one query looks for partners with waiting polls and notifications. A lost signal therefore delays a
  *    poll by at most a second.
  * 3. When the process stops, all polls are woken, and no poll waits any more.

@@ -148,8 +148,8 @@ const refusedIPv4 = [
   '240.0.0.0/4',
 ];
 // Only 2000::/3 is global unicast. The first three networks contain ::, ::1, IPv4-mapped, IPv4-compatible, NAT64,
-// unique local, link-local, site-local, multicast and all unassigned addresses. The others are special ranges inside
-// 2000::/3.
+// unique local, link-local, site-local, multicast and all unassigned addresses. The other networks are special ranges
+// inside 2000::/3.
 const refusedIPv6 = [
   '::/3',
   '4000::/2',

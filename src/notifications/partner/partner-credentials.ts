@@ -139,8 +139,8 @@ function formEncoded(text: string): string {
 }
 
 /**
- * Returns whether the token consists of visible ASCII characters, of which none can end a header line or a credential
- * (RFC 6750 §2.1).
+ * Returns whether the token consists of visible ASCII characters that cannot end a header line or a credential (RFC
+ * 6750 §2.1).
  */
 export function isHeaderSafeToken(token: unknown): token is string {
   return typeof token === 'string' && /^[\x21-\x7e]+$/.test(token);

@@ -26,10 +26,7 @@ export type PartnerRequest = Dispatcher.DispatchOptions & {
   body: string | Buffer;
   /** Called when the connection is open, before the first byte is written; false cancels the request. */
   mayBegin?: (() => boolean) | undefined;
-  /**
-   * Called before a request is written again over a new connection, with the failure of the connection on which it was
-   * lost.
-   */
+  /** Called before a request is written again over a new connection, with the failure of the previous connection. */
   onRenewed?: ((fault: PartnerFault) => void) | undefined;
 };
 
@@ -66,7 +63,7 @@ export interface ConnectionKeeper {
  */
 export class PartnerConnection {
   /**
-   * The number of complete answers over the current socket. If there was none, the connection is new, and a failure
+   * The number of complete answers over the current socket. Without any answer, the connection is new, and a failure
    * cannot mean that the connection was stale.
    */
   answers = 0;
@@ -225,7 +222,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   private breakOff(error: Error): void {
     this.syntax = syntaxReason(error);
-    // The error contains the bytes that are no valid chunk; the excerpt shows them to operators.
+    // The error contains the bytes that are not a valid chunk; the excerpt shows them to operators.
     const { data } = error as { data?: unknown };
     if (this.syntax !== null && this.length === 0 && typeof data === 'string') this.chunks.push(Buffer.from(data));
     this.answer('broken');

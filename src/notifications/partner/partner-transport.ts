@@ -11,7 +11,7 @@ import { type ConnectionKeeper, Exchange, PartnerConnection, type PartnerRequest
  */
 export interface PartnerRequestConfig {
   method: 'POST';
-  /** The path and the query of the URL, whose origin is that of the pool. */
+  /** The path and the query of the URL, which has the origin of the pool. */
   url: string;
   headers: Record<string, string>;
   data: string;

@@ -42,18 +42,21 @@ export class Subscription {
   @Column('text')
   account_code: string;
 
-  /** The name by which people call the partner; null if it has none. */
+  /** The name by which people call the partner; null if the partner has no name. */
   @Column('text', { nullable: true })
   name: string | null;
 
   @Column('text', { default: 'PUSH' })
   delivery: PartnerDelivery;
 
-  /** The address of the partner; an empty text if a partner that polls has none. */
+  /** The address of the partner; an empty text for a partner that polls and has no address. */
   @Column('text')
   partner_url: string;
 
-  /** The address that was verified before the partner began to poll; null if none was, or if it never polled. */
+  /**
+   * The address that was verified before the partner began to poll; null if no address was verified, or if the partner
+   * never polled.
+   */
   @Column('text', { nullable: true })
   verified_url: string | null;
 

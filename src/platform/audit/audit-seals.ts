@@ -130,7 +130,7 @@ export class AuditSeals {
 
   private async sealBatch(): Promise<number> {
     const last = await this.last();
-    // No seal is added: its signature would vouch for rows that somebody without a key may have inserted.
+    // No seal is added: its signature would vouch for rows that a person without a key may have inserted.
     if (last !== null && isSigned(this.secrets, last) !== true) {
       this.logger.warn(
         { seal: last.hash.toString('hex') },

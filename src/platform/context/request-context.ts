@@ -40,7 +40,7 @@ export function inTheNameOf<T>(caller: Caller, requestId: string | null, work: (
 }
 
 /**
- * Runs work that several requests share. The work belongs to none of the requests, and to no trace except the one of
+ * Runs work that several requests share. The work belongs to no single request, and to no trace except the trace of
  * `span`.
  */
 export function outsideOfRequests<T>(span: CurrentSpan | undefined, work: () => T): T {

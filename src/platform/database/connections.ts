@@ -58,11 +58,11 @@ export function listenerConfig(url: string): ServiceClientConfig {
 }
 
 /**
- * Divides the database connections of a process: some are for units of work and entities, and the others for statements
+ * Divides the database connections of a process: some are for units of work and entities, the rest for statements
  * outside transactions.
  *
  * In a burst of requests, commands wait before their BEGIN. Meanwhile, the events that are already committed can be
- * translated, sent and recorded, because that work has connections of its own. The division shortens the delay of
+ * translated, sent and recorded, because that work has its own connections. The division shortens the delay of
  * notifications under load.
  */
 export function connectionsFor(poolSize: number): { unitsOfWork: number; statements: number } {

@@ -68,8 +68,8 @@ export function shareFairly(pool: Pool): FairSemaphore {
 }
 
 /**
- * Returns a function that connects like the pool. If the connection timed out because this process itself was busy, the
- * function retries once.
+ * Returns a function that opens connections like the pool's own `connect`. If the connection timed out because this
+ * process itself was busy, the function retries once.
  */
 function patientConnect(pool: Pool): (callback: Connect) => void {
   const connect = pool.connect.bind(pool);

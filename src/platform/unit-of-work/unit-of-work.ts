@@ -89,7 +89,7 @@ export class UnitOfWork {
   }
 
   /**
-   * Runs the work of a command, if possible in a transaction that it shares with others.
+   * Runs the work of a command, if possible in a transaction that it shares with other commands.
    * @param key identifies the record that the work changes; commands with the same key do not share a transaction
    * @param work may be called again for a retry
    */

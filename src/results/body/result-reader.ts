@@ -87,8 +87,8 @@ export class ResultReader implements OnApplicationShutdown {
 }
 
 /**
- * Returns the underlying buffer of a body, which can be transferred without a copy, if it contains nothing but the
- * body. Otherwise, returns an empty list.
+ * Returns the underlying buffer of a body if it contains only the body, because such a buffer can be transferred
+ * without a copy. Otherwise, returns an empty list.
  */
 function own({ buffer, byteLength }: Buffer): ArrayBuffer[] {
   return byteLength === buffer.byteLength ? [buffer as ArrayBuffer] : [];

@@ -169,7 +169,10 @@ export class ResultPersonalData extends PersonalData {
       ]);
   }
 
-  /** Replaces the reasons of decisions on the candidate's results, and those of other decisions that name the person. */
+  /**
+   * Replaces the reasons of decisions on the candidate's results, and the reasons of other decisions if they name the
+   * person.
+   */
   private async eraseStateReasons({ accountCode, svcEligibilityIds, person }: Subject): Promise<void> {
     const states = await this.database.query<{ svc_eligiblity_id: string; reason: string }>(FIND_STATES, [accountCode]);
     const named = states.filter(({ reason }) => namesPerson(reason, person));

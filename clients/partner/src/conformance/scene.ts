@@ -81,7 +81,7 @@ export class Scene {
     }
   }
 
-  /** Expects that the partner accepts the notification: it must answer exactly 200. */
+  /** Expects that the partner accepts the notification: it must answer with status 200. */
   async taken(prepared: Prepared, sending: Sending = {}): Promise<EndpointAnswer> {
     const answer = await this.send(prepared, sending);
     if (answer.status === 200) return answer;
