@@ -11,7 +11,7 @@ const LEASE_S = SENDING_S + 10;
 const LEASE_END = `${MACHINE_TIME} + interval '${LEASE_S} seconds'`;
 const BATCH = 1000;
 /**
- * The numbers of days for which sent and unsent messages are kept. A message that could not be sent for so long is
+ * The numbers of days for which sent and unsent messages are kept. A message that could not be sent for that long is
  * outdated.
  */
 const MESSAGE_DAYS = 30;

@@ -191,8 +191,8 @@ export class CatalogueCheck {
   }
 
   /**
-   * Returns the faults of vouchers, for a request that is refused for other faults anyway. In a valid request, vouchers
-   * are checked under lock when they are redeemed.
+   * Returns the faults of vouchers, for a request that is refused anyway because of other faults. In a valid request,
+   * vouchers are checked under lock when they are redeemed.
    */
   private async voucherFaults(
     accountCode: string,

@@ -14,7 +14,7 @@ export interface PartnerSigns extends NamedPartner {
   readonly failing_since: Date | null;
   /** The time since which the partner is DOWN; null if it is UP. */
   readonly down_since: Date | null;
-  /** The time at which the last failures ended; null while the partner fails, and if it never failed. */
+  /** The time at which the last failures ended; null while the partner fails, and if it has never failed. */
   readonly recovered_at: Date | null;
   /** The expiry of the certificate that the partner showed last. */
   readonly certificate_not_after: Date | null;
@@ -25,7 +25,7 @@ export interface PartnerSigns extends NamedPartner {
 /** Asks for the signs of the partners that are not UNVERIFIED, in all accounts. */
 export class SurveyPartnerSigns extends Query<readonly PartnerSigns[]> {}
 
-/** The undelivered notifications of a partner whose exams start soon. */
+/** A partner's undelivered notifications about exams that start soon. */
 export interface ExamsSoon extends NamedPartner {
   readonly count: number;
   /** The creation time of the oldest notification that the count includes. */

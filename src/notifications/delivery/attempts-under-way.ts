@@ -83,8 +83,8 @@ export class AttemptsUnderWay {
   }
 
   /**
-   * Revokes the waiting attempts for which `concerned` returns true, and marks the begun ones in the database. Returns
-   * the notifications of the revoked attempts, whose claims must be released.
+   * Revokes the waiting attempts for which `concerned` returns true, and marks the attempts that have begun in the
+   * database. Returns the notifications of the revoked attempts, whose claims must be released.
    */
   revoke(concerned: (item: Held) => boolean): Held[] {
     const items = [...this.items].filter(concerned);

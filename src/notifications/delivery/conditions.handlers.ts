@@ -74,7 +74,7 @@ function expiryOf(pem: string): Date {
 
 /**
  * Counts undelivered notifications by partner. $1: the number of hours until the exam. A pending notification counts
- * after a minute, because a new notification of a healthy partner is delivered within this time.
+ * after a minute, because a new notification to a healthy partner is delivered within this time.
  */
 const EXAMS_SOON = prepared(
   'partners-exams-soon',

@@ -77,7 +77,7 @@ export class DeliveryInvariant {
   ) {}
 
   /**
-   * Whether delivery is broken: events are not translated. Overdue notifications of a partner do not count as broken,
+   * Whether delivery is broken: events are not translated. Overdue notifications to a partner do not count as broken,
    * because a lock on one row can cause them. They appear in the metrics.
    */
   get isBroken(): boolean {

@@ -262,7 +262,7 @@ export const TRY_AGAIN = prepared(
 );
 
 /**
- * Marks the notifications of bulk jobs that this process is about to send as sent. $1: jobs; $2: subscriptions; $3:
+ * Marks as sent the notifications of bulk jobs that this process is about to send. $1: jobs; $2: subscriptions; $3:
  * positions; $4: tokens. Returns the notifications that may be sent, and takes all others out of `deliveries`.
  */
 export const BEGIN_ITEMS = prepared(

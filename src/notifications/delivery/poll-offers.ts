@@ -23,7 +23,7 @@ import {
 import { RECORD_DELIVERED, RECORD_FAILED } from './record-statements.js';
 import { ReplicationGate } from './replication-gate.js';
 
-/** The reason of an attempt whose lease lapsed before the partner acknowledged or refused its notification. */
+/** The failure reason of an attempt whose lease lapsed before the partner acknowledged or refused the notification. */
 const LEASE_LAPSED = 'LEASE_LAPSED';
 
 export const REFUSAL_REASONS = [NO_MATCHING_RECORD, 'OTHER'] as const;

@@ -10,7 +10,7 @@ const ROUND_MS = 2_000;
 const GIVEN_UP = 'GIVEN_UP';
 
 /**
- * Moves notifications of DOWN partners to the error queue: those that were created just before the partner went DOWN,
+ * Moves notifications to DOWN partners to the error queue: those that were created just before the partner went DOWN,
  * or by transactions that did not yet see this change.
  */
 const QUEUE_PENDING = prepared(
@@ -64,8 +64,8 @@ const GIVE_UP = prepared(
 );
 
 /**
- * Gives up notifications of a partner that answered only "busy" for $1 hours (suspensions do not count). Its unsent
- * notifications are given up with the oldest one, behind which they have waited.
+ * Gives up the notifications to a partner that has answered only "busy" for $1 hours (suspensions do not count). All
+ * unsent notifications are given up together with the oldest, behind which they have waited.
  */
 const GIVE_UP_BUSY = prepared(
   'queue-give-up-busy',
@@ -141,7 +141,7 @@ const FOLD_CAUSES = prepared(
 );
 
 /**
- * Changes queued notifications when no attempt does so: it gives up old notifications, and moves notifications of DOWN
+ * Changes queued notifications when no attempt does so: it gives up old notifications, and moves notifications to DOWN
  * partners to the error queue. It works in small batches, one kind of change after the other, so that neither
  * deliveries nor other changes wait for a large batch.
  */

@@ -67,7 +67,8 @@ const MAY_BE_POLLED = `s.delivery = 'POLL' AND s.state = 'ACTIVE'`;
  *
  * 1. The unsettled events are locked. Events that another process has locked are left to it, together with later events
  *    of their booking: no later notification is created while the earlier one is not visible.
- * 2. Events are taken up to `MOST_NOTIFICATIONS` notifications; `events_left` is the number of remaining events.
+ * 2. Events are translated into at most `MOST_NOTIFICATIONS` notifications; `events_left` is the number of remaining
+ *    events.
  * 3. Each listening subscription gets one notification of each event. Those for a DOWN partner are created in the error
  *    queue, for automatic retry.
  * 4. Each notification gets its row in `deliveries` (delivery-statements.ts), and the events are settled.

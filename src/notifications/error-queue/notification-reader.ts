@@ -51,7 +51,7 @@ const ATTEMPTS = prepared(
 );
 
 /**
- * Returns the columns by which notifications of the error queue are grouped into causes; indexes begin with these
+ * Returns the columns by which notifications in the error queue are grouped into causes; indexes begin with these
  * columns.
  */
 const causeOf = (of: string, reason: string): string[] => [

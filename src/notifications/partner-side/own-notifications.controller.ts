@@ -24,7 +24,7 @@ import { OwnReplayBody } from './partner-side.dto.js';
 /** The reason that is stored for a job that a partner starts. Only operators enter their own reasons. */
 const REASON = 'Requested by the partner.';
 
-/** Serves the notifications of a partner to the partner itself. */
+/** Serves a partner the notifications to its own subscriptions. */
 @ApiTags('Partner')
 @Access('partner')
 @Controller('partner/notifications')

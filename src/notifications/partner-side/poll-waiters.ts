@@ -63,7 +63,7 @@ export class PollWaiters implements BeforeApplicationShutdown {
     return new Set([...this.waiting.values()].flatMap((waiters) => [...waiters])).size;
   }
 
-  /** Resolves when there may be a notification of the subscriptions, when the time is over, or when `gone` aborts. */
+  /** Resolves when there may be a notification for the subscriptions, when the time is over, or when `gone` aborts. */
   async wait(subscriptionIds: readonly string[], forMs: number, gone: AbortSignal): Promise<void> {
     if (this.isStopping || gone.aborted) return;
     // A process that delivers notifications is already listening.

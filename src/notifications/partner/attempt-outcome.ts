@@ -51,21 +51,21 @@ export class Puts {
     this.began = start;
   }
 
-  /** Notes that another HTTP request of the attempt begins. */
+  /** Records that another HTTP request of the attempt begins. */
   begin(): void {
     if (this.open) this.earlier.push({ ...this.result(this.open), durationMs: this.refusedAfterMs });
     if (this.open) this.began = performance.now();
     this.open = null;
   }
 
-  /** Notes a response with status 401, before a new token is requested. */
+  /** Records a response with status 401, before a new token is requested. */
   refused(answer: Answer): void {
     this.refusedAfterMs = this.durationMs;
     this.open = answer;
   }
 
   /**
-   * Notes a request that was lost because the partner closed the kept connection at that moment. The request is then
+   * Records a request that was lost because the partner closed the kept connection at that moment. The request is then
    * repeated on a new connection.
    */
   inVain({ failure, reason }: PartnerFault): void {

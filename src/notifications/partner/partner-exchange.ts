@@ -135,7 +135,7 @@ export class PartnerConnection {
     this.reader?.expectAnswer();
   }
 
-  /** Notes that a complete response has arrived over the connection. */
+  /** Records that a complete response has arrived over the connection. */
   answered(): void {
     this.answers += 1;
     this.answeredAt = performance.now();

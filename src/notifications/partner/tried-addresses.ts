@@ -17,7 +17,7 @@ export class TriedAddresses {
     for (const address of addresses) this.doubtedUntil.set(address, performance.now() + DOUBTED_MS);
   }
 
-  /** Notes that an address accepted the connection, and that the addresses that were dialled before it did not. */
+  /** Records that an address accepted the connection, and that the addresses that were dialled before it did not. */
   worked(address: string, before: readonly string[]): void {
     this.doubtedUntil.delete(address);
     this.failed(before);

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import type { Subscription } from './subscription.entity.js';
 
-/** The number of newest attempts that are checked to decide whether all attempts for a partner fail. */
+/** The number of newest attempts that are checked to decide whether all attempts to a partner fail. */
 const RECENT = 20;
 export const HOURS = 24;
 
-/** SQL: the time since which all attempts for a subscription `s` have failed. */
+/** SQL: the time since which all attempts to the partner of a subscription `s` have failed. */
 export const FAILING_SINCE = `CROSS JOIN LATERAL (
     SELECT CASE WHEN count(*) > 0 AND count(*) = count(failure) THEN min(at) END AS failing_since
     FROM (

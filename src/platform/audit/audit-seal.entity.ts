@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 
 /**
- * A seal of the audit log: digests of audit entries, which are taken soon after the entries were written. Each seal is
- * chained to the previous seal (audit-seals.ts).
+ * A seal of the audit log: digests of audit entries, which are computed soon after the entries were written. Each seal
+ * is chained to the previous seal (audit-seals.ts).
  */
 @Entity('audit_seals')
 export class AuditSeal {

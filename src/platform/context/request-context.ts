@@ -13,7 +13,10 @@ export interface RequestContext {
   accountCode: string | null;
   /** The limit of the request on a route for the scope `partner`, set by the access check; null on other routes. */
   partnerAccess: PartnerAccess | null;
-  /** The names of the body's members, once all of them were found to be declared; null without such a body. */
+  /**
+   * The names of the body's members, after the check that all of them are declared; null before the check, and without
+   * a body.
+   */
   members: readonly string[] | null;
 }
 

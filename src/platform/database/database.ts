@@ -119,7 +119,7 @@ export interface Transaction {
   readonly client: PoolClient;
   /** Sends the buffered writes, so that the next query sees their effects. */
   flush(): void;
-  /** Notes that a statement was written to the database without being buffered. */
+  /** Records that a statement was written to the database without being buffered. */
   writes(): void;
 }
 
