@@ -3,7 +3,7 @@
  * Receives the notifications of the candidate eligibility service: verifies each one, and processes it once and in
  * order.
  *
- * This file needs PHP 8.1 with OpenSSL, as every distribution builds it. Copy it into your program; sample.php shows
+ * This file needs PHP 8.1 with OpenSSL, which every distribution includes. Copy it into your program; sample.php shows
  * how to use it. A notification passes these steps, whether the service pushes it or you poll it:
  *
  * 1. Form: `application/json` without content coding. Otherwise 415.

@@ -1,6 +1,6 @@
 """Receives the notifications of the candidate eligibility service: verifies each one, and processes it once and in order.
 
-This file needs Python 3.9 and its standard library alone. Copy it into your program; sample.py shows how to use it. A
+This file needs Python 3.9 and only its standard library. Copy it into your program; sample.py shows how to use it. A
 notification passes these steps, whether the service pushes it or you poll it:
 
 1. Form: `application/json` without content coding. Otherwise 415.

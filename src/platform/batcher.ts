@@ -19,9 +19,9 @@ interface Waiting<T> {
 
 /**
  * Batches requests that arrive while a batch is running. A request that arrives while no batch is running starts a
- * batch immediately. Otherwise, the next batch starts when the running batch has ended, or when it takes long (behind a
- * lock, for example) and fewer than four batches are running. The work for a request therefore always starts after the
- * request's arrival. Callers share a batch fairly, and a request that has waited too long is refused.
+ * batch immediately. Otherwise, the next batch starts when the running batch has ended, or when that batch takes long
+ * (behind a lock, for example) and fewer than four batches are running. The work for a request therefore always starts
+ * after the request's arrival. Callers share a batch fairly, and a request that has waited too long is refused.
  *
  * A batch of one request runs in that request's span; a larger batch belongs to no request and no trace.
  */

@@ -30,17 +30,17 @@ export interface KeptNotification {
 }
 
 /**
- * Stores processed notifications. Every implementation keeps this protocol:
+ * Stores processed notifications. Every implementation follows this protocol:
  *
  * 1. All steps run in one transaction. A known id is a `repeat`.
- * 2. A sequence that is not above the booking's last is `late` (from the feed: `repeat` when it equals the last); the
- *    id is stored.
+ * 2. A sequence that is not above the last sequence of the booking is `late` (from the feed: `repeat` if it equals that
+ *    sequence); the id is stored.
  * 3. Otherwise `work` is called with the transaction, id and sequence are stored, and everything is committed together:
  *    `applied`.
  * 4. When `work` fails, nothing is stored and the error is rethrown: the service will retry.
  *
- * Concurrent calls for one booking are serialized. Never store before the work is committed: the service treats a 200
- * as done and does not send again.
+ * Concurrent calls for one booking are serialized. Never store before the work is committed: after a 200, the service
+ * does not send the notification again.
  */
 export interface NotificationStore<Transaction> {
   /** @param work called with the transaction, and with true if no other booking of the same record had a later event */

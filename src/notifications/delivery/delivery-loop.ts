@@ -29,7 +29,7 @@ type Queue = PartnerQueue<Held>;
  *
  * 1. `wake(ids)` reports that notifications of these partners may be due: they were just created, or a sweep found
  *    them. A new notification for a ready partner arrives already claimed, by `take`.
- * 2. One claim at a time serves all partners that need more, while attempts of earlier claims run.
+ * 2. One claim at a time serves all partners that need more notifications, while attempts of earlier claims run.
  * 3. Partners start attempts in turn (partner-queues.ts). Items that waited too long in the queue are released unsent.
  * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its queue
  *    immediately. The rest of the queue is released after that outcome is recorded, never before.

@@ -1,5 +1,5 @@
 /**
- * Statements of delivery.
+ * The SQL statements of delivery.
  *
  * 1. A row of `deliveries` is a notification that has to be sent. It is created with the notification (translation.ts),
  *    or when an operator resends one. It is deleted in the statement that records the outcome of the last attempt.

@@ -1,5 +1,5 @@
 /**
- * Statements for the pace of a partner, which the database stores for all processes.
+ * The SQL statements for the pace of a partner, which the database stores for all processes.
  *
  * 1. A "busy" answer (429, or 503 if the partner's 503 is retried) pauses the partner: until `paused_until`, nothing is
  *    claimed or reserved. The number of successful responses in the last second is the partner's throughput, called the

@@ -9,9 +9,9 @@ const GUARANTEED = 2;
  * 1. No partner gets more than `perPartner`. Some slots are reserved for partners with hardly any running attempts.
  * 2. All hanging partners together may start attempts while they use less than a quarter of the slots. A partner that
  *    does not answer in time immediately counts as hanging, until its next answer.
- * 3. Running attempts of hanging partners use none of the others' slots. When many partners begin to hang at once, the
- *    others wait only until that is noticed (partner-queue.ts). With the default of 64 slots and a wait time of 10 s,
- *    at most 640 attempts can hang at once.
+ * 3. Running attempts of hanging partners do not use the slots of other partners. When many partners begin to hang at
+ *    once, other partners wait only until the worker notices it (partner-queue.ts). With the default of 64 slots and a
+ *    wait time of 10 s, at most 640 attempts can hang at once.
  * 4. Partners that this worker has not tried yet get half of the slots, so that hanging newcomers leave slots for other
  *    partners. The latest newcomer is tried first.
  */

@@ -1,5 +1,5 @@
 /**
- * Statements of poll delivery. A poll claims the same rows of `deliveries` as a worker, by the same rules
+ * The SQL statements of poll delivery. A poll claims the same rows of `deliveries` as a worker, by the same rules
  * (delivery-statements.ts), and the partner's next request replaces the response to a push.
  *
  * 1. A poll leases rows for the time that the partner has asked for, and writes a row of `poll_offers` for each. The
@@ -7,7 +7,8 @@
  *    not wait for it.
  * 2. An acknowledgement or a refusal removes the offer and records the outcome of the attempt, in one transaction. It
  *    counts only for the caller that has polled, and only while both rows have the same, valid lease.
- * 3. A lapsed offer is removed in the same way. Its attempt failed as `timeout`, and the notification is offered again.
+ * 3. A lapsed offer is removed in the same way. Its attempt counts as failed with `timeout`, and the notification is
+ *    offered again.
  *
  * Never change a row of `deliveries` here without its token.
  */

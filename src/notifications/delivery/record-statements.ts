@@ -1,5 +1,5 @@
 /**
- * Statements that record the outcomes of attempts. Only the holder of the fencing token can write
+ * The SQL statements that record the outcomes of attempts. Only the holder of the fencing token can write
  * (delivery-statements.ts, 4).
  */
 import { acrossAccounts, expectingFew, unestimated, prepared } from '../../platform/database/database.js';

@@ -29,8 +29,8 @@ class Waiter {
 }
 
 /**
- * The polls of this process that wait for a notification. A waiting poll is a promise and a timer: it uses neither a
- * database connection nor a delivery slot.
+ * Manages the polls of this process that wait for a notification. A waiting poll is a promise and a timer: it uses
+ * neither a database connection nor a delivery slot.
  *
  * 1. A signal about a partner wakes one of its polls, the one that has waited longest. If that poll finds more
  *    notifications than it may take, it wakes the next poll.

@@ -81,8 +81,8 @@ export interface SealedRow {
  *
  * 1. Every few seconds each process reads the rows that have no seal yet, and adds a seal for them. When two processes
  *    add a seal after the same predecessor, a unique constraint accepts only the first.
- * 2. A seal lists the ids, a short digest of each row, and a hash over the previous seal and all rows. From the first
- *    row that is changed, deleted or inserted on, no later seal matches (audit-verification.ts).
+ * 2. A seal lists the ids, a short digest of each row, and a hash over the previous seal and all rows. After a row was
+ *    changed, deleted or inserted, no seal from that row on matches (audit-verification.ts).
  * 3. A row gets its id before COMMIT, so a row can appear below ids that are already sealed. A later seal covers such a
  *    row. The sweep looks for late rows until every transaction of a seal's time has ended, and once more after that.
  *    `settled` names the newest seal for which no further sweep is needed.
