@@ -95,5 +95,5 @@ export interface ExpiringDays {
   expiring_days: number[];
 }
 
-/** Asks for the expiring days of all accounts that have some. */
+/** Asks for the expiring days of all accounts that have set any. */
 export class FindExpiringDays extends Query<ExpiringDays[]> {}

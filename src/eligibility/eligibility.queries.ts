@@ -168,7 +168,7 @@ export interface OverdueApprovals {
   readonly newest: Date;
 }
 
-/** Asks for the records that have waited for an approval for more than this number of hours, in all accounts. */
+/** Asks for the records that have waited for an approval for more than the given number of hours, in all accounts. */
 export class SurveyOverdueApprovals extends Query<OverdueApprovals[]> {
   constructor(readonly hours: number) {
     super();

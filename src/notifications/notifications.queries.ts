@@ -48,7 +48,7 @@ export interface PartnerCondition {
   readonly queued: number;
   /**
    * The start of the current series of failures, among the newest twenty attempts of the last day. Null if the last
-   * attempt succeeded, or without attempts.
+   * attempt succeeded, or if there were no attempts.
    */
   readonly failing_since: Date | null;
 }

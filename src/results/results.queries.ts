@@ -21,7 +21,7 @@ export interface OverdueUnmatched {
   readonly newest: Date;
 }
 
-/** Asks for the unmatched results that have waited for more than this number of minutes, in all accounts. */
+/** Asks for the unmatched results that have waited for more than the given number of minutes, in all accounts. */
 export class SurveyOverdueUnmatched extends Query<OverdueUnmatched[]> {
   constructor(readonly minutes: number) {
     super();

@@ -1,6 +1,6 @@
 import { readCell } from '../../../src/imports/csv-cell';
 
-/** A row of a CSV file, or a line of another text file, unchanged. */
+/** A row of a CSV file, or a line of another text file, exactly as in the file. */
 export interface TextRow {
   /** The number of its first line in the file, counted from 1. */
   line: number;

@@ -65,7 +65,10 @@ export const FROM_THE_OLDEST = expectingFew('d.notification_position');
  * The columns of a locked delivery `d`. Other parts of the statement see the row in its state at the statement's start.
  */
 export const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS seen`;
-/** The columns of the delivery's subscription `s`, so that no second join with the subscriptions is needed. */
+/**
+ * The columns of the delivery's subscription `s`. The statement returns them, so that no second join with the
+ * subscriptions is needed.
+ */
 const WITH_PARTNER = `picked.*, s.version, s.health, s.health_changed_at, s.wait_ms, s.pace`;
 
 /**

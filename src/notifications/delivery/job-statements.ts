@@ -33,9 +33,9 @@ const JOB = `job AS MATERIALIZED (
   SELECT id, kind, reason FROM jobs WHERE id = $1 AND state = 'RUNNING' FOR UPDATE SKIP LOCKED)`;
 
 /**
- * Selects the oldest items of the partners that may get more. Items of partners that are DOWN, SUSPENDED or unverified
- * wait; items of a deleted partner are selected so that they can be skipped. A DOWN partner without any other
- * notification gets one item as its next probe, because its recovery would otherwise never be noticed.
+ * Selects the oldest items for the partners that may get more items. Items of partners that are DOWN, SUSPENDED or
+ * unverified wait; items of a deleted partner are selected so that they can be skipped. A DOWN partner without any
+ * other notification gets one item as its next probe, because its recovery would otherwise never be noticed.
  */
 const DUE = `part AS MATERIALIZED (
     SELECT p.job_id, p.subscription_id, s.deleted_datetime IS NOT NULL AS gone,

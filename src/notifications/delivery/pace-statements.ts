@@ -29,8 +29,8 @@ const SAFE = 0.97;
 /** The factor by which a pace that proved too high is reduced. */
 const REDUCED = 0.95;
 /**
- * The pace below which one answer more or less changes the throughput of a second much, and the smallest fraction of it
- * that may be left.
+ * The pace below which a single response changes the measured throughput considerably, and the smallest fraction of
+ * such a pace that one reduction may leave.
  */
 const SLOW = 2;
 const SLOW_REDUCED = 0.75;

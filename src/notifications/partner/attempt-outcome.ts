@@ -142,8 +142,8 @@ function reasonOfAnswer({ status, ending, syntax }: Answer, failure: FailureClas
 }
 
 /**
- * Returns the failure class of a response; null if it counts as delivered. Only status 200 does, with a body that is
- * complete or too long to be read. For any other status, no failure class is needed.
+ * Returns the failure class of a response; null if the response counts as delivered. It counts as delivered only if its
+ * status is 200 and its body is complete or too long to be read. For any other status, no failure class is needed.
  */
 function failureOf({ status, ending }: Answer): FailureClass | null {
   if (status === 200) {
