@@ -35,7 +35,7 @@ import (
 
 const maxBody = 256 * 1024
 
-// ErrUnknownRecord is returned by your work when it does not know the candidate or the exam: the answer is 400.
+// ErrUnknownRecord is returned by your work when it does not know the candidate or the exam. The answer is then 400.
 var ErrUnknownRecord = errors.New("the candidate or exam is unknown")
 
 // ErrMalformed is returned for a genuine body that is not a notification.

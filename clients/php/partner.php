@@ -28,7 +28,7 @@ const MAX_IDS = 1000;
  */
 const MARGINS = [5, 60, 3600, 86400];
 
-/** Thrown by your work when it does not know the candidate or the exam: the answer is 400. */
+/** Thrown by your work when it does not know the candidate or the exam. The answer is then 400. */
 class UnknownRecord extends \RuntimeException {}
 
 /** Thrown for a request that is not from the service, or is too old. Its message is one of four codes. */

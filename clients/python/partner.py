@@ -31,7 +31,7 @@ MARGINS = (5, 60, 3600, 86400)
 
 
 class UnknownRecord(Exception):
-    """Raised by your work when it does not know the candidate or the exam: the answer is 400."""
+    """Raised by your work when it does not know the candidate or the exam. The answer is then 400."""
 
 
 class InvalidSignature(Exception):
@@ -240,9 +240,10 @@ class Api:
 
 
 def poll(api, receiver, forever=False):
-    """Fetches and processes notifications of a subscription with `delivery: "POLL"`; returns the acknowledged number.
+    """Fetches and processes the due notifications of a subscription with `delivery: "POLL"`, and returns the number of
+    acknowledged notifications.
 
-    After an error of the work, the lease of the notification expires and the service offers it again.
+        After an error of the work, the lease of the notification expires and the service offers it again.
     """
     done, ack, refuse = 0, [], []
     while True:

@@ -21,7 +21,7 @@ const SWEEP_MS = 5_000;
 const RETENTION_MS = 10 * 60_000;
 /** The maximum share of a process's time that is spent on surveys, which are slow for a long error queue. */
 const SHARE = 1 / 20;
-/** The maximum number of rows of one statement. */
+/** The maximum number of rows that one statement processes. */
 const ROWS_AT_ONCE = 1000;
 
 const BEGIN = prepared(

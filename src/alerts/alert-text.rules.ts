@@ -6,7 +6,7 @@ export interface AlertContent {
   readonly condition: ConditionName | 'TEST';
   /** The first sentence of the message, which names the condition. */
   readonly title: string;
-  /** Further sentences: since when, for whom, and the remedy. */
+  /** Further sentences: since when the condition holds, whom it concerns, and the remedy. */
   readonly lines: readonly string[];
   readonly since: string | null;
   readonly account_codes: readonly string[] | null;

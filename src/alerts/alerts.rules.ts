@@ -3,7 +3,7 @@ import type { AlertOccurrence } from './alert-occurrence.entity.js';
 import type { Condition, ConditionName } from './conditions.js';
 
 const DAY_MS = 86_400_000;
-/** The days before the expiry of a certificate at which a message is sent. */
+/** The numbers of days before the expiry of a certificate at which a message is sent. */
 const EXPIRY_DAYS = [1, 3, 14] as const;
 /** The time after a recovery in which the recovery is still reported, in milliseconds. */
 const RECOVERY_MS = 3_600_000;

@@ -31,7 +31,7 @@ export interface Survey {
   readonly checked: ReadonlySet<ConditionName>;
 }
 
-/** Finds the conditions that hold now, by queries that the owners of the tables answer. */
+/** Finds the conditions that hold now, by queries that the modules with the tables answer. */
 @Injectable()
 export class ConditionSurvey {
   private auditNotBefore = 0;

@@ -28,8 +28,8 @@ export class SendFailure extends Error {
 }
 
 /**
- * Sends mail by the server of `SMTP_URL`. The connection uses TLS if the server offers it, and credentials are sent only
- * over TLS.
+ * Sends mail through the server in `SMTP_URL`. The connection uses TLS if the server offers it, and credentials are
+ * sent only over TLS.
  */
 @Injectable()
 export class Mail implements OnApplicationShutdown {

@@ -46,7 +46,7 @@ interface CatalogueQuestion {
 
 interface CatalogueRow {
   n: number;
-  /** The retake policy of the test, empty without a policy; null if there is no such test. */
+  /** The retake policy of the test, empty if the test has no policy; null if there is no such test. */
   retake: RetakePolicy | null;
   portions: string[];
   school_known: boolean;

@@ -16,7 +16,7 @@ final class Json {
         this.text = text;
     }
 
-    /** Throws IllegalArgumentException for a text that is not JSON. */
+    /** Parses a JSON text. Throws IllegalArgumentException if the text is not JSON. */
     static Object parse(String text) {
         Json json = new Json(text);
         Object value = json.value(0);

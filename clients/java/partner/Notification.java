@@ -22,7 +22,7 @@ import javax.crypto.spec.SecretKeySpec;
  * seconds since 1970, its contribution to the digest of its step, and all its members.
  */
 public record Notification(String id, String key, String record, long sequence, long at, BigInteger digest, Map<?, ?> members) {
-    /** Thrown by your work when it does not know the candidate or the exam: the answer is 400. */
+    /** Thrown by your work when it does not know the candidate or the exam. The answer is then 400. */
     public static final class UnknownRecord extends RuntimeException {}
 
     /** Thrown for a request that is not from the service, or is too old. Its message is one of four codes. */

@@ -24,8 +24,8 @@ export interface PollOptions {
 
 /**
  * Fetches and processes notifications of a subscription with `delivery: "POLL"`. An applied, late or repeated
- * notification is acknowledged; an unknown or malformed one is refused. After any other error, the lease of the
- * notification expires and the service offers it again.
+ * notification is acknowledged; an unknown or malformed notification is refused. After any other error, the lease of
+ * the notification expires and the service offers it again.
  * @returns the number of acknowledged notifications
  * @throws PartnerApiError
  */

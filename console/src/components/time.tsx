@@ -64,7 +64,7 @@ function everyHalfMinute(tick: () => void): () => void {
   };
 }
 
-/** Returns the current time, rounded to half a minute, so that components are not rendered more often. */
+/** Returns the current time, rounded to half a minute, so that components are rendered at most twice a minute. */
 function currentHalfMinute(): number {
   return Math.floor(serviceNow() / 30_000) * 30_000;
 }

@@ -18,8 +18,8 @@ const TIMEOUT_S = 10;
 export const SIGN_IN_S = 600;
 const PURPOSE = 'operator sign-in';
 /**
- * The allowed form of the claim `sub`: 1 to 255 ASCII characters (OpenID Connect Core §2). An empty `sub` would
- * identify every person who has none.
+ * The allowed form of the claim `sub`: 1 to 255 ASCII characters (OpenID Connect Core §2). An empty `sub` would not
+ * distinguish one person from another.
  */
 const SUBJECT = /^(?=.*[^ ])[\x20-\x7e]{1,255}$/;
 

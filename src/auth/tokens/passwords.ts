@@ -18,8 +18,8 @@ export const THREADS = Math.max(1, Math.min(2, availableParallelism() - 1));
 const MOST_WAITING = 128;
 const RETRY_AFTER_S = 2;
 /**
- * The maximum time in the queue. It is long enough for a busy machine, and shorter than the 30 s after which an idle
- * connection is closed.
+ * The maximum time in the queue, in milliseconds. It is long enough for a busy machine, and shorter than the 30 s after
+ * which an idle connection is closed.
  */
 const MOST_WAIT_MS = 20_000;
 /**
@@ -78,7 +78,7 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
   private readonly threads = Array.from({ length: THREADS }, newThread);
   private readonly idle = [...this.threads];
   private readonly waiting = new FairQueue<Entry>(MOST_WAITING);
-  /** The time at which the pause of each paused group ends, by `performance.now()`. */
+  /** The time at which the pause of each paused group ends, as measured by `performance.now()`. */
   private readonly restingUntil = new Map<string, number>();
   private wakeUp: NodeJS.Timeout | undefined;
   /**

@@ -21,7 +21,7 @@ export interface TokenAnswer {
   access_token: string;
   token_type: 'Bearer';
   expires_in: number;
-  /** Left out when the application itself is the caller (RFC 6749 §4.4.3). */
+  /** The refresh token; omitted when the application itself is the caller (RFC 6749 §4.4.3). */
   refresh_token?: string;
   scope: string;
 }
