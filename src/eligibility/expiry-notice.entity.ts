@@ -9,7 +9,7 @@ export class ExpiryNotice {
   @PrimaryColumn('text')
   account_code: string;
 
-  /** The announced end of the window. A new end is announced again. */
+  /** The announced end of the window. If the end changes, the new end is announced as well. */
   @PrimaryColumn('timestamptz')
   eligibility_end_date: Date;
 

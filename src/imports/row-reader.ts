@@ -144,8 +144,8 @@ function separatorIn(header: string): string {
 }
 
 /**
- * Keeps the bytes that were passed to the parser and may be needed to find the number of a line: those that are not yet
- * parsed, and before them as many as the longest possible row has.
+ * Keeps the bytes that were passed to the parser and may be needed to find the number of a line: the bytes that are not
+ * yet parsed, and as many bytes before them as the longest possible row has.
  */
 class PassedLines {
   private readonly pieces: { start: number; line: number; piece: Buffer }[] = [];

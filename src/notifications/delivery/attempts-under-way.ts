@@ -3,8 +3,8 @@ import type { Logger } from '../../platform/observability/logger.js';
 import { BEGUN, type Claimed } from './delivery-statements.js';
 
 /**
- * The length of a pause of this process (as by SIGSTOP) after which waiting attempts are revoked: the process may have
- * missed the suspension of a partner.
+ * The length of a pause of this process, for example by SIGSTOP, after which waiting attempts are revoked, in
+ * milliseconds: the process may have missed the suspension of a partner.
  */
 const STOPPED_MS = 5_000;
 
@@ -42,8 +42,8 @@ export function heldByPartner(rows: Claimed[], claimedAt: number): Map<string, H
 }
 
 /**
- * Tracks the attempts of this process that wait for a connection or are being sent, and revokes those that may no
- * longer start.
+ * Tracks the attempts of this process that wait for a connection or are being sent, and revokes the attempts that may
+ * no longer start.
  */
 export class AttemptsUnderWay {
   private readonly items = new Set<Held>();

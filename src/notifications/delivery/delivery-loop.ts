@@ -210,7 +210,7 @@ export class DeliveryLoop {
     this.claim();
   }
 
-  /** Queues the claimed notifications by partner; `capacities` has the number that was requested for each. */
+  /** Queues the claimed notifications by partner; `capacities` has the number that was requested for each partner. */
   private async fill(rows: Claimed[], capacities: ReadonlyMap<Queue, number>, claimedAt: number): Promise<void> {
     const held = heldByPartner(rows, claimedAt);
     await this.directory.learn(rows);

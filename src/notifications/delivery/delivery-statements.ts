@@ -174,7 +174,7 @@ export const PROBE_IS_DUE = isOver('s.probe_from', 's.next_probe_at');
 /**
  * Claims probes: of each partner whose probe is due, the first event or, without events, an item of a bulk job. $1: the
  * default wait time; $2: the maximum number; $3: the fencing token. After three consecutive failures of an event, an
- * event of another booking is probed instead: if the partner accepts that one, the first event itself is at fault
+ * event of another booking is probed instead: if the partner accepts that event, the first event itself is at fault
  * (record-statements.ts).
  */
 export const CLAIM_PROBES = prepared(

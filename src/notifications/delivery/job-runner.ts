@@ -26,8 +26,8 @@ const ACTIVE = prepared(
 
 const OWN_ROUTES = /^[^?]*\/admin\/jobs/i;
 /**
- * The maximum pause of the job runner after a step of a job. The pause is proportional to the step's duration, but
- * limited, because a step may mostly wait for a partner.
+ * The maximum pause of the job runner after a step of a job, in milliseconds. The pause is proportional to the step's
+ * duration, but limited, because a step may mostly wait for a partner.
  */
 const MOST_REST_MS = 500;
 

@@ -171,7 +171,7 @@ export class OutcomeWriter {
     }
   }
 
-  /** Gives the outcomes of each partner to a separate writer, until that writer has none left. */
+  /** Gives the outcomes of each partner to a separate writer, until that writer has written all of its outcomes. */
   private setApart(outcomes: Outcome[]): void {
     this.logger.warn(
       { outcomes: outcomes.length },

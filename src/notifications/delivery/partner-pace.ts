@@ -48,7 +48,7 @@ export class PartnerPace {
     this.rate = rate;
   }
 
-  /** Replaces the reserved send times by `requests` new ones, from the time `from` on, at `rate` per second. */
+  /** Replaces the reserved send times by `requests` new times, from the time `from` on, at `rate` per second. */
   allow(from: number, requests: number, rate: number): void {
     this.bound(rate);
     this.moments = Array.from({ length: requests }, (_, index) => from + (index * 1000) / rate);

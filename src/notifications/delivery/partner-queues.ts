@@ -98,7 +98,7 @@ export class PartnerQueues<Item> {
 
   /**
    * Records the end of an attempt.
-   * @param answered whether the partner answered; null if the attempt shows neither
+   * @param answered whether the partner answered; null if the attempt does not show whether the partner answers
    */
   ended(queue: PartnerQueue<Item>, attempt: Attempt, answered: boolean | null, now: number): void {
     queue.ended(attempt);

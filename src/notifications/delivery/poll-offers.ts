@@ -28,7 +28,7 @@ const LEASE_LAPSED = 'LEASE_LAPSED';
 
 export const REFUSAL_REASONS = [NO_MATCHING_RECORD, 'OTHER'] as const;
 
-/** A notification that a partner refuses, as it would answer 400 to a PUT. */
+/** A notification that a partner refuses, with the same effect as a status 400 in the response to a PUT. */
 export interface Refusal {
   readonly id: string;
   readonly reason: (typeof REFUSAL_REASONS)[number];

@@ -108,7 +108,7 @@ export const SETTLE_OFFERS = prepared(
 
 const LAPSED = `o.leased_until < ${MACHINE_TIME} AND ($1::uuid[] IS NULL OR o.subscription_id = ANY ($1))`;
 
-/** Finds a lapsed offer of the subscriptions in $1, or of any if $1 is null. */
+/** Finds a lapsed offer of the subscriptions in $1, or of any subscription if $1 is null. */
 export const FIND_LAPSED = prepared(
   'poll-find-lapsed',
   `SELECT FROM poll_offers o WHERE ${LAPSED} LIMIT 1`,

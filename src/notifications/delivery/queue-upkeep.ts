@@ -40,7 +40,8 @@ export const COUNTED_FROM = `(
 
 /**
  * Gives up old notifications, which then wait for an operator. $1: the age in hours, in which suspensions of the
- * partner do not count. Notifications of a suspended partner stay; after the suspension, the partner gets all of them.
+ * partner do not count. Notifications to a suspended partner are not given up; after the suspension, the partner gets
+ * all of them.
  */
 const GIVE_UP = prepared(
   'queue-give-up',

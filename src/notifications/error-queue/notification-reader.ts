@@ -113,8 +113,8 @@ export function lastNotified(bookingCode: string): string {
 
 const MADE_AT = 'n.created_datetime AS at';
 /**
- * Selects the causes of the error queue. $1: accounts, or null for all. The oldest notification, the newest one and the
- * next exam of a cause are the ends of index ranges.
+ * Selects the causes of the error queue. $1: accounts, or null for all. The oldest notification, the newest
+ * notification and the next exam of a cause are read from the ends of index ranges.
  */
 const SUMMARY = prepared(
   'error-queue-summary',

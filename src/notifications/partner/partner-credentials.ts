@@ -107,8 +107,8 @@ function readKey(pem: string) {
 }
 
 /**
- * Returns a TLS context for version 1.2 or newer, whatever the command line of Node says. Throws for certificates that
- * `assertCertificates` refuses.
+ * Returns a TLS context for version 1.2 or newer, whatever the command line of Node specifies. Throws for certificates
+ * that `assertCertificates` refuses.
  */
 export function secureContextOf(certificates: PartnerCertificates): SecureContext {
   // The certificates are checked again: OpenSSL ignores an unreadable `ca`, and an empty `ca` would restore the

@@ -52,7 +52,7 @@ export interface ConnectionKeeper {
   release(connection: PartnerConnection): void;
   /** Closes a connection to the partner that can no longer be used. */
   discard(connection: PartnerConnection): void;
-  /** Closes all idle connections to the partner, because they may be dead as well as the one that failed. */
+  /** Closes all idle connections to the partner, because they may be dead like the connection that failed. */
   doubt(): void;
   /** Gives a new connection to an exchange whose kept connection was dead. */
   renew(exchange: Exchange, dead: PartnerConnection): void;

@@ -137,7 +137,8 @@ async function readToken(answer: Answer): Promise<{ token: string; lifeS: number
     throw new PartnerFault('auth', 'token_type_unknown');
   }
   if (!isHeaderSafeToken(fields.access_token)) throw new PartnerFault('auth', 'token_malformed');
-  // A missing lifetime is allowed (RFC 6749 §5.1); a negative or non-numeric one is an error of the token endpoint.
+  // A missing lifetime is allowed (RFC 6749 §5.1); a negative or non-numeric lifetime is an error of the token
+  // endpoint.
   const life = Number(fields.expires_in ?? ASSUMED_LIFE_S);
   if (!(life >= 0)) throw new PartnerFault('auth', 'token_expires_in_invalid');
   return { token: fields.access_token, lifeS: Math.min(life, MAX_LIFE_S) };

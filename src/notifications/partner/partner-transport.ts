@@ -1,4 +1,4 @@
-// The imported types must match those of NestJS, an ES module that imports axios as an ES module.
+// The imported types must match the types of NestJS, an ES module that imports axios as an ES module.
 import type { AxiosAdapter } from 'axios' with { 'resolution-mode': 'import' };
 
 import { type PartnerConnector } from './partner-connection.js';

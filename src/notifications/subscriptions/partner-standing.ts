@@ -46,7 +46,7 @@ export function shownPace(
   }: Pick<Subscription, 'delivery' | 'paused_from' | 'paused_until' | 'pace'>,
   now: Date,
 ): { paused_until: Date | null; pace: number | null } {
-  // The database pauses every partner that polls, for the processes of release 1.0.0.
+  // The database pauses every partner that polls, so that processes of release 1.0.0 do not push to it.
   if (delivery === 'POLL') return { paused_until: null, pace: null };
   const isPaused = paused_from !== null && paused_until !== null && paused_from <= now && now < paused_until;
   return { paused_until: isPaused ? paused_until : null, pace: pace === null ? null : Math.round(pace * 100) / 100 };

@@ -7,7 +7,10 @@ import type { SubscriptionWarningModel } from './subscriptions.dto.js';
 
 type Addressed = Pick<Subscription, 'id' | 'account_code' | 'partner_url'>;
 
-/** A plain query, because an account may have thousands of subscriptions, and entities would cost most of the time. */
+/**
+ * A plain query, because an account may have thousands of subscriptions, and building entities would take most of the
+ * time.
+ */
 const FIND = prepared(
   'subscriptions-of-accounts',
   `SELECT id, account_code, partner_url FROM subscriptions

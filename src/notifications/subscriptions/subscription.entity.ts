@@ -6,7 +6,7 @@ import type { ClientAuth } from '../partner/partner-credentials.js';
 export type SubscriptionState = 'UNVERIFIED' | 'ACTIVE' | 'SUSPENDED';
 export type PartnerHealth = 'UP' | 'DOWN';
 
-/** The way to a partner: the service sends notifications to its address, or the partner fetches them. */
+/** How notifications reach a partner: the service sends them to its address, or the partner fetches them. */
 export const DELIVERIES = ['PUSH', 'POLL'] as const;
 export type PartnerDelivery = (typeof DELIVERIES)[number];
 

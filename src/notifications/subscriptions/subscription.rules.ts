@@ -162,7 +162,7 @@ function beginPolling(subscription: Subscription, verifiedUrl: string, now: Date
   subscription.delivery = 'POLL';
 }
 
-/** Changes the subscription to pushing. An address that was not verified must be verified first, as a new one. */
+/** Changes the subscription to pushing. An address that was not verified must be verified first, like a new address. */
 function beginPushing(subscription: Subscription, now: Date): void {
   const { verified_url: verified, partner_url: address } = subscription;
   forgetPartner(subscription);

@@ -29,7 +29,7 @@ export class AuditSeal {
   @Column('bytea')
   hash: Buffer;
 
-  /** The highest id of an audit entry that this seal or a previous one covers. */
+  /** The highest id of an audit entry that this seal or a previous seal covers. */
   @Column('bigint')
   through: number;
 

@@ -18,7 +18,10 @@ export interface RecordEventClass {
   readonly change: RecordChangeName;
 }
 
-/** Returns the name under which the events of a change are stored; the SQL expression {@link STORED_NAME} agrees. */
+/**
+ * Returns the name under which the events of a change are stored; the SQL expression {@link STORED_NAME} returns the
+ * same name.
+ */
 export function recordEventName(change: RecordChangeName): string {
   return `record.${change.toLowerCase().replaceAll('_', '-')}`;
 }

@@ -15,11 +15,12 @@ const CONNECTION = {
   // The time limit for opening a connection is short: while the database is unavailable, requests must fail quickly
   // instead of hanging.
   connectionTimeoutMillis: 2_000,
-  // Idle connections are kept for long, because each connection keeps the plans of its statements.
+  // Idle connections are kept for a long time, because each connection keeps the plans of its statements.
   idleTimeoutMillis: 300_000,
   query_timeout: 8_000,
   keepAlive: true,
-  // Statements are pipelined: a statement is sent before PostgreSQL has answered the earlier ones (unit-of-work.ts).
+  // Statements are pipelined: a statement is sent before PostgreSQL has answered the earlier statements
+  // (unit-of-work.ts).
   pipeline: true,
   // The socket sends the messages of one turn of the event loop together (batching-socket.ts).
   stream: batchingSocket,
