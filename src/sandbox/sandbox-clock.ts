@@ -105,7 +105,7 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
       ]);
       if (moved === null) throw validationError.error({ errors: [clockBackwards(this.clock.now())] });
       // The requested time and the computed time are both compared with the maximum, because a PostgreSQL interval of
-      // so many milliseconds is some microseconds off.
+      // that many milliseconds is inexact by some microseconds.
       if (moved.moment >= LATEST || ('to' in move && move.to >= LATEST))
         throw validationError.error({ errors: [clockTooFar('to' in move ? '/now' : '/advance_s')] });
       for (const text of clockFunctions(moved.ahead_ms)) await this.database.query({ text });

@@ -32,7 +32,7 @@ const FREE_BYTES = 16 * KIB;
 const MOST_WAIT_MS = 8_000;
 /**
  * The maximum number of JSON values in the body of an ordinary route, which needs no more. Parsing more values would
- * take 10 ms and longer.
+ * take 10 ms or longer.
  */
 const MOST_PLAIN_VALUES = 2000;
 /**

@@ -83,7 +83,7 @@ function boundAddresses(server: Server): void {
  * Closes the connection after the response if the body of the request is incomplete and will not be read.
  *
  * If a connection is closed immediately while bytes still arrive, the client's system may drop the response (RFC 9112
- * §9.6). For a short time, arriving bytes are therefore read and discarded. Node ends the socket by `destroySoon`.
+ * §9.6). For a short time, arriving bytes are therefore read and discarded. Node closes the socket with `destroySoon`.
  */
 export function closeAfterAnswer(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete || response.headersSent) return;
@@ -96,7 +96,7 @@ export function closeAfterAnswer(request: IncomingMessage, response: ServerRespo
 }
 
 /**
- * Ends the connection after the bytes that were written last. Bytes that arrive in the short time until it closes are
+ * Ends the connection after all written bytes have been sent. Bytes that arrive in the short time until it closes are
  * discarded.
  */
 export function linger(socket: Socket): void {

@@ -169,13 +169,16 @@ export const IdempotencyHeader = () =>
     Problems(409, 422),
   );
 
-/** Documents a response with a body, and sets its status. If a route has several, the topmost one sets the status. */
+/**
+ * Documents a response with a body, and sets its status. If a route has several of these decorators, the topmost
+ * decorator sets the status.
+ */
 export const Answer = (status: number, model: Type, description = 'Done.') =>
   applyDecorators(HttpCode(status), ApiResponse({ status, type: model, description }));
 
 /**
  * Documents a response with an array of a model.
- * @param maxItems the maximum number of entries, by default that of a page of a list (200); null for an array of any
+ * @param maxItems the maximum number of entries, by default 200, as for a page of a list; null for an array of any
  * length
  */
 export const AnswerList = (

@@ -24,7 +24,7 @@ const MOST_REMEMBERED = 1000;
  */
 @Injectable()
 export class BodyPace {
-  /** The time at which each caller's pause ends, by `performance.now()`. */
+  /** The time at which each caller's pause ends, as measured by `performance.now()`. */
   private readonly restedAt = new Map<string, number>();
 
   /**

@@ -31,7 +31,7 @@ interface Reader {
    * wait.
    */
   credit: number;
-  /** The time at which the credit was computed, by `performance.now()`. */
+  /** The time at which the credit was computed, as measured by `performance.now()`. */
   at: number;
   underWay: number;
   readonly waiting: Set<ReadTurn>;
@@ -47,7 +47,7 @@ export class ReadTurn {
   private enter: () => void = () => undefined;
   private refuse: () => void = () => undefined;
 
-  /** @internal A large read is created only by {@link ReadShare}. */
+  /** @internal Creates a large read. Only {@link ReadShare} calls the constructor. */
   constructor(
     private readonly share: ReadShare,
     private readonly reader: Reader,
@@ -105,7 +105,7 @@ export class ReadTurn {
 export class ReadShare {
   private readonly readers = new Map<string, Reader>();
   private last = { name: '', at: -Infinity };
-  /** The newest request of any caller other than the one who sent the request in `last`. */
+  /** The newest request of any caller other than the caller of the request in `last`. */
   private other = this.last;
 
   /** Records a request of a caller, whatever route it uses: large reads of other accounts then pause. */

@@ -274,8 +274,8 @@ export class UnitOfWork {
       await Promise.all(sent);
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
-      // After a statement fails in a transaction, PostgreSQL refuses all further ones. The first error is therefore the
-      // cause.
+      // After a statement fails in a transaction, PostgreSQL refuses all further statements. The first error is
+      // therefore the cause.
       const refused = (await Promise.allSettled(sent)).find(isRejected);
       throw refused?.reason ?? error;
     } finally {

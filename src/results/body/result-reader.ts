@@ -51,7 +51,7 @@ export class ResultReader implements OnApplicationShutdown {
     join(__dirname, 'result-reader-thread.cjs'),
     { execArgv: ResultReader.execArgv, resourceLimits: { maxOldGenerationSizeMb: MOST_HEAP_MB } },
   );
-  /** The end of the previous reading in the thread, which reads one body at a time. */
+  /** Resolves when the previous read in the thread has ended, because the thread reads one body at a time. */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly pace: BodyPace) {}

@@ -79,7 +79,7 @@ export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccou
       const seen = await this.matchResultId(facts, accountCode);
       if (seen === null && candidateId === null) throw candidateExamNotFound.error();
       // A lock on the candidate serializes the deliveries of the candidate's results, so that each delivery sees the
-      // changes of earlier ones.
+      // changes of earlier deliveries.
       if (candidateId !== null)
         await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidateId));
       if (resultId === null && (await this.sameBodies.isNewestSomewhere(accountCode, delivery.body))) return null;

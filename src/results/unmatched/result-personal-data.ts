@@ -45,8 +45,8 @@ const READ_UNMATCHED = {
          WHERE id > $1 ORDER BY id LIMIT $2`,
   across: acrossAccounts.matching,
 };
-// Finds the e-mail addresses in results that equal one of the candidate's. They are compared as in the matching of
-// results.
+// Finds the e-mail addresses in results that equal one of the candidate's addresses. They are compared as in the
+// matching of results.
 const SAME_EMAILS = {
   text: `SELECT given FROM unnest($1::text[]) AS given
          WHERE case_folded(btrim(given)) IN (SELECT case_folded(known) FROM unnest($2::text[]) AS known)`,
