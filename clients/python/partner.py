@@ -240,10 +240,10 @@ class Api:
 
 
 def poll(api, receiver, forever=False):
-    """Fetches and processes the due notifications of a subscription with `delivery: "POLL"`, and returns the number of
-    acknowledged notifications.
+    """Fetches and processes the due notifications of a subscription with `delivery: "POLL"`.
 
-        After an error of the work, the lease of the notification expires and the service offers it again.
+    Returns the number of acknowledged notifications. After an error of the work, the lease of the notification expires
+    and the service offers it again.
     """
     done, ack, refuse = 0, [], []
     while True:
@@ -264,9 +264,9 @@ def poll(api, receiver, forever=False):
 def heal(api, store, start, end):
     """Finds the delivered notifications that the store does not have, and orders a replay of them.
 
-        A step whose digest differs is narrowed, until the service lists its notifications on one page. A step in which
-        the partner has more notifications than the service is not a fault. Returns the missing ids, and the number of
-        calls that it took.
+    Divides a step whose digest differs, until the service lists the notifications of the step on one page. A step in
+    which the partner has more notifications than the service is not a fault. Returns the missing ids and the number of
+    API calls.
     """
     first, last = seconds(start), seconds(end)
     # Steps of whole hours cost the service the least, because it stores their digests.
@@ -295,8 +295,7 @@ def heal(api, store, start, end):
                     ids += [item["id"] for item in listed if one["from"] <= item["effective_date"] < one["to"]]
                 if len(ids) >= one["count"]:
                     break
-            # The store is read after the list, so that a notification that arrives in between is not considered
-            # missing.
+            # The store is read after the list: a notification that arrives in between is not missing.
             known = {id for id, _at, _digest in store.kept(c, d)}
             missing += [id for id in ids if id not in known]
     calls = api.calls - before

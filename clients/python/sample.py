@@ -1,8 +1,9 @@
 """A sample partner. Run it as it is, then replace `work` with your own.
 
-usage: python3 sample.py serve receives notifications at https://localhost:PORT python3 sample.py poll fetches and
-acknowledges the notifications that are due python3 sample.py heal FROM TO finds missing notifications between two
-times, and orders them again python3 sample.py vectors FILE checks the kit against vectors.json
+usage: python3 sample.py serve            receives notifications at https://localhost:PORT
+       python3 sample.py poll             fetches and acknowledges the notifications that are due
+       python3 sample.py heal FROM TO     finds missing notifications between two times, and orders a replay of them
+       python3 sample.py vectors FILE     checks the kit against vectors.json
 
 Environment variables: STORE (a file), WEBHOOK_SECRET, PORT, TLS_CERT, TLS_KEY for serve; STORE, BASE_URL, CONSUMER_KEY,
 CONSUMER_SECRET, SUBSCRIPTION_ID for poll and heal.

@@ -31,13 +31,13 @@ export interface TokenAnswer {
  *
  * The checks of a grant have the order of RFC 6749. A failed check ends the request with its error code:
  *
- *   before this file quota of the address · client authentication (§2.3) · form (§3.2, token.guard.ts)
- *   1. grant_type is sent invalid_request §5.2
- *   2. the service knows it unsupported_grant_type §5.2
- *   3. the client may use it unauthorized_client §5.2
- *   4. the parameters of the grant are sent invalid_request §4.3.2, §6 (client_credentials: none)
- *   5. the password or refresh token is valid invalid_grant §4.3.3, §6, §10.4
- *   6. the scope is within what may be granted invalid_scope §3.3, §6
+ *   before this file    quota of the address · client authentication (§2.3) · form (§3.2, token.guard.ts)
+ *   1. grant_type is sent                           invalid_request         §5.2
+ *   2. the service knows it                         unsupported_grant_type  §5.2
+ *   3. the client may use it                        unauthorized_client     §5.2
+ *   4. the parameters of the grant are sent         invalid_request         §4.3.2, §6 (client_credentials: none)
+ *   5. the password or refresh token is valid       invalid_grant           §4.3.3, §6, §10.4
+ *   6. the scope is within what may be granted      invalid_scope           §3.3, §6
  *
  * Nothing is written before the last check has passed, except that a refused password is counted (§4.3.2) and that a
  * refresh token used for the second time ends its family (§10.4).

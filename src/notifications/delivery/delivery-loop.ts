@@ -39,12 +39,10 @@ type Queue = PartnerQueue<Held>;
  * 7. After a change of a subscription, attempts that have not started are released, including those of a running claim.
  *    Started attempts are marked as begun. A request that suspends a partner is answered when no attempt can start any
  *    more (attempts-under-way.ts).
- * 8. Claimed items are sent once the standbys have their rows (replication-gate.ts). Until then, nothing more is
- *    claimed.
+ * 8. Claimed items are sent once the standbys have their rows (replication-gate.ts). Nothing is claimed until then.
  * 9. `drain()` stops claiming, releases attempts that have not started, and waits for started ones.
  *
- * The database is authoritative (delivery-statements.ts): a notification that is lost here is claimed again when its
- * lease expires.
+ * The database is authoritative (delivery-statements.ts): after a loss here, leases expire, and rows are claimed again.
  */
 @Injectable()
 export class DeliveryLoop {

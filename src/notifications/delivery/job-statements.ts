@@ -252,10 +252,7 @@ export const WITHDRAW = prepared(
   acrossAccounts.workers,
 );
 
-/**
- * Resumes the parts of job $1. Each part first sends a single notification, because the cause of the pause may still
- * exist.
- */
+/** Resumes the parts of job $1. Each part first sends one notification, as the cause of the pause may still exist. */
 export const TRY_AGAIN = prepared(
   'job-try-again',
   `UPDATE job_parts SET state = 'TRYING', paused_because = NULL, alike = 0 WHERE job_id = $1 AND state <> 'TRYING'`,
